@@ -1,0 +1,208 @@
+"""The values that travel through a crawl, each named for the stage it leaves. Holds no rules and does no I/O.
+
+``Link ─admit→ Find ─frontier→ Lease ─fetch→ Reply | Failure ─parse→ Page ─judge→ Verdict ─settle→ Outcome … Record``
+"""
+
+from enum import IntEnum, IntFlag, StrEnum
+from typing import NewType
+
+from msgspec import Struct
+
+from sitemap import Alternate, Video
+
+Url = NewType("Url", str)
+"""A URL in canonical form. Only :func:`crawler.url.normalise` and :func:`crawler.url.join` mint it."""
+
+
+class Found(IntFlag):
+    """How a URL became known. Evidence merges: the flags of a URL only ever grow."""
+
+    SEED = 1
+    LINK = 2  # a, area
+    FRAME = 4  # iframe, frame
+    REDIRECT = 8  # a 3xx answer
+    REFRESH = 16  # meta refresh or the Refresh header
+    CANONICAL = 32  # link rel=canonical, in HTML or in a Link header
+    ALTERNATE = 64  # link rel=alternate (hreflang, feeds, media), in HTML or in a Link header
+    PAGINATION = 128  # link rel=next|prev
+    AMP = 256  # link rel=amphtml
+    SITEMAP = 512  # an entry of the site's own sitemap, or a sitemap named by robots.txt or an index
+    FEED = 1024  # an entry of a feed
+    NOFOLLOW = 2048  # a link that asks not to be followed; known, and never fetched for this alone
+
+
+class Kind(IntEnum):
+    """What a URL in the frontier is expected to be, which decides how its body is read."""
+
+    PAGE = 0
+    SITEMAP = 1
+
+
+class State(StrEnum):
+    """Where a URL stands. Every URL ends in exactly one of these, and ``PENDING`` is the only one that is no end."""
+
+    PENDING = "pending"
+    INDEXABLE = "indexable"
+    REDIRECT = "redirect"
+    CANONICAL_ELSEWHERE = "canonical elsewhere"
+    NOINDEX = "noindex"
+    CLIENT_ERROR = "client error"
+    SERVER_ERROR = "server error"
+    UNREACHABLE = "unreachable"
+    BAD_ANSWER = "bad answer"
+    WRONG_TYPE = "wrong type"
+    PARSE_FAILED = "parse failed"
+    ROBOTS = "blocked by robots.txt"
+    NOFOLLOW = "linked by nofollow only"
+    OUT_OF_SCOPE = "out of scope"
+    EXCLUDED = "excluded"
+    TOO_DEEP = "too deep"
+    TOO_LONG = "too long"
+    TRAP = "trap"
+    SITEMAP_FILE = "sitemap file"
+
+
+class Find(Struct, frozen=True):
+    """A URL worth knowing, not yet admitted."""
+
+    url: Url
+    found: Found
+    depth: int
+    source: int | None = None  # the frontier's id of the URL it was found on
+    kind: Kind = Kind.PAGE
+
+
+class Lease(Struct, frozen=True):
+    """A URL handed out to one holder, to be settled once."""
+
+    id: int
+    url: Url
+    depth: int
+    attempts: int  # answers already had, transient failures all
+    kind: Kind = Kind.PAGE
+
+
+class Wait(Struct, frozen=True):
+    """Nothing is due yet: ask again after so many seconds, or when something was settled."""
+
+    seconds: float
+
+
+class Done(Struct, frozen=True):
+    """Nothing waits and nothing is out."""
+
+
+class Reply(Struct, frozen=True):
+    """An answer, with its body decoded from its content codings.
+
+    ``headers`` are pairs of lower-case name and value in the order received. ``fetched_at`` is Unix time in seconds when
+    the request was sent, ``elapsed`` the seconds to the last byte. ``cut`` says why the body is only a prefix, or is "".
+    """
+
+    url: Url
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    fetched_at: float
+    elapsed: float
+    wire_bytes: int = 0
+    cut: str = ""
+
+    def header(self, name: str) -> str | None:
+        """The first value of a header by its lower-case name."""
+        for key, value in self.headers:
+            if key == name:
+                return value
+        return None
+
+    def header_all(self, name: str) -> list[str]:
+        """All values of a header by its lower-case name, in order."""
+        return [value for key, value in self.headers if key == name]
+
+
+class Failure(Struct, frozen=True):
+    """No usable answer. ``code`` is stable (``net.refused``), ``message`` one sentence, ``transient`` worth another try."""
+
+    code: str
+    message: str
+    transient: bool
+    elapsed: float = 0.0
+
+
+class Document(Struct, frozen=True, array_like=True):
+    """What a parser needs of a reply: the URL it answered for, the headers that speak about content, and the body."""
+
+    url: Url
+    content_type: str
+    links: list[str]  # values of Link headers
+    robots: list[str]  # values of X-Robots-Tag headers
+    refresh: str  # value of the Refresh header, or ""
+    body: bytes
+    kind: Kind = Kind.PAGE
+
+
+class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
+    """What a document says, with every URL resolved and in canonical form. Nothing here is judged yet."""
+
+    is_html: bool = True  # False: the body is no HTML whatever its label says, and the rest is empty
+    links: list[tuple[Url, int]] = []  # distinct targets with their Found flags, in document order
+    canonicals: list[Url] = []  # the distinct targets stated in <head> and in Link headers
+    canonical_faults: list[str] = []  # statements that count as none, each a sentence
+    noindex: str = ""  # the evidence in the page's own words, or ""
+    nofollow: bool = False  # the whole page asks that its links are not followed
+    refresh: Url | None = None  # a refresh within the limit that counts as a redirect
+    alternates: list[Alternate] = []  # hreflang alternates, as stated
+    images: list[str] = []
+    videos: list[Video] = []
+    video_faults: list[str] = []  # videos that cannot be listed, each with the reason
+    modified: str = ""  # the best in-page date, W3C datetime
+    modified_source: str = ""  # "JSON-LD dateModified", "article:modified_time" …
+    title: str = ""
+    language: str = ""
+    sitemaps: list[Url] = []  # children, when the document is a sitemap index
+    faults: list[str] = []  # what went wrong in reading: "links cut at 20,000", "truncated after 30,000 entries"
+    fallback: str = ""  # why the linear scanner had to read it ("parse.timeout", "parse.crash"), or ""
+
+
+class Verdict(Struct, frozen=True):
+    """How a URL ended and why, in a sentence a person can read."""
+
+    state: State
+    reason: str = ""
+    target: Url | None = None  # where a redirect or a canonical leads
+
+
+class Outcome(Struct, frozen=True):
+    """Everything that one lease brought, to be settled in one transaction."""
+
+    lease: Lease
+    verdict: Verdict
+    status: int | None = None
+    finds: tuple[Find, ...] = ()
+    lastmod: str = ""
+    lastmod_source: str = ""
+    page: Page | None = None
+
+
+class Retry(Struct, frozen=True):
+    """A lease to be given out again, not before ``due`` (Unix time, seconds)."""
+
+    lease: Lease
+    due: float
+    reason: str
+
+
+class Record(Struct, frozen=True):
+    """What the frontier knows of one URL at the end."""
+
+    url: Url
+    state: State
+    reason: str
+    found: Found
+    depth: int
+    status: int | None
+    lastmod: str
+    lastmod_source: str
+    images: list[str]
+    videos: list[Video]
+    alternates: list[Alternate]
