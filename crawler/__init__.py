@@ -1,0 +1,1 @@
+"""An asynchronous frontier crawler that turns one website into true, valid, stable sitemaps."""
