@@ -1,0 +1,305 @@
+"""The canonical form of a URL: one string for one resource. Knows nothing of scope, robots or the network.
+
+A text is parsed as in a browser (https://url.spec.whatwg.org/#concept-basic-url-parser, by ``ada-url``),
+and then written in this form:
+
+1. Only ``http`` and ``https``. Everything else is refused.
+2. Scheme and host in lower case; IDN as A-labels; IPv4 and IPv6 in their shortest form; default ports gone.
+3. The dots that end a host are gone (``example.com.`` is ``example.com``); userinfo and fragment are gone.
+4. Dot segments are resolved; ``//`` inside a path is kept; an empty path is ``/``.
+5. Percent-escapes are in upper case, and those of unreserved characters are decoded: ``%7e`` is ``~``
+   (RFC 3986 6.2.2.1 and 6.2.2.2). All others stay: ``%2F`` is not ``/``.
+6. Whatever RFC 3986 does not allow in a path or a query is percent-encoded: controls, space,
+   ``" < > \\ ^ ` { | } [ ]``, characters beyond ASCII as UTF-8 (in a query: as the page's encoding), and a
+   ``%`` that begins no escape (``%25``).
+7. An empty query is gone (``/a?`` is ``/a``); the order of parameters is kept, and so are repeated ones.
+8. Tracking parameters and session ids are dropped from the query, and from path parameters
+   (``;jsessionid=…``), by name: see :class:`crawler.params.Params`.
+
+The form is stable: the canonical form of a canonical URL is itself. A lone surrogate counts as U+FFFD, as in
+browsers.
+"""
+
+import re
+from collections import Counter
+from typing import Final
+
+import ada_url
+import webencodings
+
+from crawler import params as without
+from crawler.model import Url
+from crawler.params import Params
+
+__all__ = [
+    "InvalidUrl",
+    "Params",
+    "Resolver",
+    "host",
+    "join",
+    "normalise",
+    "origin",
+    "path",
+    "path_and_query",
+]
+
+MAX_INPUT: Final = 65_536
+"""Characters of a text that is still parsed. No server takes what is longer, and it would fill memory."""
+
+
+class InvalidUrl(ValueError):  # noqa: N818 - the value that stands for a refused text
+    """A text that is no URL to us.
+
+    ``code`` is stable: ``url.invalid`` (no URL by WHATWG), ``url.scheme`` (not http or https) or
+    ``url.too_long`` (over :data:`MAX_INPUT` characters). ``message`` is one sentence that names the text,
+    with credentials masked.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+DEFAULT: Final = Params()
+_REFUSED: Final = Url("")  # in a table; a plain lookup tells it from what was never seen
+
+# A URL as WHATWG writes it that is canonical already. Most are, and this is what makes them cheap.
+_clean = re.compile(
+    r"https?://[a-z0-9_-]+(?:\.[a-z0-9_-]+)*(?::[0-9]+)?/[A-Za-z0-9._~/!$&'()*+,:@=-]*", re.ASCII
+).fullmatch
+_parts = re.compile(
+    r"(https?://)(?:[^/?#@]*@)?(\[[0-9a-f:.]+\]|[^/?#@:\[\]]+)(:[0-9]+)?(/[^?#]*)\??([^#]*)", re.ASCII
+).match
+_scheme = re.compile(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.\-\t\r\n]*):").match
+_to_fix = re.compile(r"%(?:[0-9A-Fa-f]{2})?|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
+_beyond_ascii = re.compile(r"[^\x00-\x7f]+")
+_userinfo = re.compile(r"//[^/@]*@")
+_outside_host = re.compile(r"[\"`{}]").search  # WHATWG lets these stand in a host, RFC 3986 does not
+_LEADING: Final = "".join(map(chr, range(33)))  # C0 controls and space, which a parser strips
+_UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def normalise(text: str, params: Params = DEFAULT) -> Url:
+    """The canonical form of an absolute URL. Raises :class:`InvalidUrl`."""
+    return _canonical(_parse(text, None), text, params)
+
+
+def join(base: str, href: str, params: Params = DEFAULT, encoding: str = "") -> Url:
+    """The canonical form of a reference found in a document with this base URL. Raises :class:`InvalidUrl`.
+
+    ``encoding`` is the WHATWG name of the document's encoding, "" for UTF-8. It only matters for characters
+    beyond ASCII in the query, which browsers send in it (https://url.spec.whatwg.org/#query-state).
+    """
+    if encoding and not href.isascii():
+        href = _encode_query(href, encoding)
+    return _canonical(_parse(href, base), href, params)
+
+
+def origin(url: Url) -> str:
+    """Scheme, host and port: ``https://example.com`` or ``https://example.com:8443``."""
+    return url[: url.index("/", 8)]
+
+
+def host(url: Url) -> str:
+    """The host without its port; an IPv6 address stands in brackets."""
+    start = 8 if url[4] == "s" else 7
+    name = url[start : url.index("/", 8)]
+    if name[0] == "[":
+        return name[: name.index("]") + 1]
+    return name.partition(":")[0]
+
+
+def path(url: Url) -> str:
+    """The path without the query; at least ``/``."""
+    end = url.find("?", 9)
+    return url[url.index("/", 8) : end if end > 0 else None]
+
+
+def path_and_query(url: Url) -> str:
+    """Everything after the origin: what robots.txt rules are matched with and what a request line carries."""
+    return url[url.index("/", 8) :]
+
+
+class Resolver:
+    """Resolves references, remembering the answers: the links of a site repeat from page to page.
+
+    An answer is kept per directory of the base, or per origin when the reference does not depend on the
+    directory, so that a menu costs one resolution for a whole site. ``limit`` bounds the answers kept; the
+    oldest directories go first. ``refused`` counts the distinct refusals by their code.
+    """
+
+    def __init__(self, params: Params = DEFAULT, limit: int = 100_000) -> None:
+        self.params = params
+        self.limit = limit
+        self.refused: Counter[str] = Counter()
+        self._tables: dict[str, dict[str, Url]] = {}
+        self._size = 0
+        self._base = ""
+        self._encoding = ""
+        self._self: Url | None = None
+        self._near: dict[str, Url] = {}
+        self._far: dict[str, Url] = {}
+
+    def resolve(self, base: str, href: str, encoding: str = "") -> Url | None:
+        """The canonical form of ``href`` in a document with this base and encoding, or None if refused."""
+        if base is not self._base or encoding != self._encoding:
+            self._enter(base, encoding)
+        answer = self._near.get(href)
+        if answer is None:
+            answer = self._far.get(href)
+            if answer is None:
+                answer = self._first_time(href)
+        return answer or None
+
+    def refusal(self, base: str, href: str, encoding: str = "") -> InvalidUrl | None:
+        """Why ``href`` is refused, worked out anew, or None when it is not."""
+        try:
+            join(base, href, self.params, encoding)
+        except InvalidUrl as error:
+            return error
+        return None
+
+    def _enter(self, base: str, encoding: str) -> None:
+        self._base, self._encoding, self._self = base, encoding, None
+        end = base.find("?")
+        directory = base[: base.rfind("/", 0, end if end >= 0 else None) + 1]
+        third_slash = base.find("/", base.find("//") + 2)
+        self._far = self._tables.setdefault(f"{encoding} {base[:third_slash]}", {})
+        self._near = self._tables.setdefault(f"{encoding} {directory}", {})
+
+    def _first_time(self, href: str) -> Url:
+        if href.startswith("#"):
+            if self._self is None:
+                self._self = self._join("")
+            return self._self
+        answer = self._join(href)
+        table = self._table_for(href)
+        if table is not None:
+            table[href] = answer
+            self._size += 1
+            if self._size > self.limit:
+                self._forget()
+        return answer
+
+    def _table_for(self, href: str) -> dict[str, Url] | None:
+        if len(href) > 2_048:
+            return None
+        seen = href.lstrip(_LEADING)
+        if not seen or seen[0] in "?#":
+            return None  # depends on the whole base
+        if seen[0] in "/\\":
+            return self._far
+        scheme = _scheme(seen)
+        if scheme is None:
+            return self._near
+        if any(character in seen for character in "\t\n\r"):
+            return None  # they vanish in parsing, so what stands there is not what is seen
+        # "https:x" against an https base is a relative reference (https://url.spec.whatwg.org/#scheme-state).
+        is_web = scheme[1].lower() in ("http", "https")
+        return None if is_web and seen[scheme.end() : scheme.end() + 1] not in ("/", "\\") else self._far
+
+    def _join(self, href: str) -> Url:
+        try:
+            return join(self._base, href, self.params, self._encoding)
+        except InvalidUrl as error:
+            self.refused[error.code] += 1
+            return _REFUSED
+
+    def _forget(self) -> None:
+        current = (self._near, self._far)
+        for name in list(self._tables):
+            table = self._tables[name]
+            if self._size <= self.limit // 2:
+                return
+            self._size -= len(table)
+            if any(table is kept for kept in current):
+                table.clear()
+            else:
+                del self._tables[name]
+
+
+def _parse(text: str, base: str | None) -> str:
+    if len(text) > MAX_INPUT:
+        scheme = _scheme(text)
+        if scheme and scheme[1].lower() not in ("http", "https"):
+            raise _wrong_scheme(scheme[1])
+        raise InvalidUrl("url.too_long", f"a URL of {len(text):,} characters is not read: {_shown(text)}")
+    end = text.find("#")
+    if end >= 0:
+        text = text[:end]
+    try:
+        return ada_url.normalize_url(text) if base is None else ada_url.join_url(base, text)
+    except ValueError:
+        return _parse_again(text, base)
+
+
+def _parse_again(text: str, base: str | None) -> str:
+    """The parser takes no lone surrogates: put U+FFFD in their place and see whether that was all."""
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    try:
+        return ada_url.normalize_url(whole) if base is None else ada_url.join_url(base, whole)
+    except ValueError:
+        what = _shown(text) if base is None else f"{_shown(text)} in {_shown(base)}"
+        raise InvalidUrl("url.invalid", f"not a URL: {what}") from None
+
+
+def _canonical(href: str, text: str, params: Params) -> Url:
+    if _clean(href):
+        return Url(href)
+    parts = _parts(href)
+    if parts is None:
+        if not href.startswith(("http://", "https://")):
+            raise _wrong_scheme(href.partition(":")[0])
+        raise InvalidUrl("url.invalid", f"not a URL: {_shown(text)}")
+    scheme, name, port, where, query = parts.groups()
+    if _outside_host(name):
+        raise InvalidUrl("url.invalid", f"no host can be called {_shown(name)}: {_shown(text)}")
+    bare = name.rstrip(".")
+    if not bare:
+        raise InvalidUrl("url.invalid", f"no host in {_shown(text)}")
+    fixed = _to_fix.sub(_fix, where)
+    kept = without.of_path(fixed, params) if ";" in fixed else fixed
+    if query:
+        query = without.of_query(_to_fix.sub(_fix, query), params)
+    url = f"{scheme}{bare}{port or ''}{kept}{'?' if query else ''}{query}"
+    if bare != name or kept != fixed:
+        # Without its dots a name may be an IPv4 address, and "..;x=1" without its parameter is a dot segment.
+        return _canonical(_parse(url, None), text, params)
+    return Url(url)
+
+
+def _fix(found: re.Match[str]) -> str:
+    text = found[0]
+    if len(text) == 3:
+        character = chr(int(text[1:], 16))
+        return character if character in _UNRESERVED else text.upper()
+    return f"%{ord(text):02X}"
+
+
+def _encode_query(href: str, encoding: str) -> str:
+    known = webencodings.lookup(encoding)
+    before, mark, query = href.partition("#")[0].partition("?")
+    if not query or known is None or known.name.startswith(("utf-", "x-user", "replacement")):
+        return href
+    encode = known.codec_info.encode
+
+    def escaped(found: re.Match[str]) -> str:
+        out = []
+        for character in found[0]:
+            try:
+                out.append("".join(f"%{byte:02X}" for byte in encode(character)[0]))
+            except UnicodeError:
+                out.append(f"%26%23{ord(character)}%3B")
+        return "".join(out)
+
+    return f"{before}{mark}{_beyond_ascii.sub(escaped, query)}"
+
+
+def _wrong_scheme(scheme: str) -> InvalidUrl:
+    return InvalidUrl("url.scheme", f"only http and https are crawled, not {_shown(scheme + ':')}")
+
+
+def _shown(text: str) -> str:
+    masked = _userinfo.sub("//***@", text[:400])
+    return ascii(masked if len(masked) <= 100 else masked[:100] + "…")

@@ -1,0 +1,312 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler import url
+from crawler.url import InvalidUrl, Params, Resolver, join, normalise
+
+WHATWG = [
+    ("http://example.com", "http://example.com/"),
+    ("  \t\nHTTP://Example.COM/a\x1f ", "http://example.com/a"),
+    ("ht\ntp://exa\tmple.com/a\r\nb", "http://example.com/ab"),
+    ("http:\\\\evil.test\\x\\y", "http://evil.test/x/y"),
+    ("http:/example.com/x", "http://example.com/x"),
+    ("https:example.com", "https://example.com/"),
+    ("https:////example.com//x", "https://example.com//x"),
+    ("http://0x7f.1/", "http://127.0.0.1/"),
+    ("http://2130706433/", "http://127.0.0.1/"),
+    ("http://017700000001/", "http://127.0.0.1/"),
+    ("http://127.1./", "http://127.0.0.1/"),
+    ("http://[::FFFF:127.0.0.1]/", "http://[::ffff:7f00:1]/"),
+    ("http://[1:0::0:8]:8080/", "http://[1::8]:8080/"),
+    ("http://%65xample.com/", "http://example.com/"),
+    ("http://bücher.example/", "http://xn--bcher-kva.example/"),
+    ("http://BÜCHER.example/", "http://xn--bcher-kva.example/"),
+    ("http://例え。テスト/", "http://xn--r8jz45g.xn--zckzah/"),
+    ("http://faß.de/", "http://xn--fa-hia.de/"),
+    ("http://example.com/ä", "http://example.com/%C3%A4"),
+    ("http://example.com/a/./b/../c", "http://example.com/a/c"),
+    ("http://example.com/a/%2e%2E/b", "http://example.com/b"),
+    ("http://example.com/../..", "http://example.com/"),
+    ("http://example.com:80/", "http://example.com/"),
+    ("http://example.com:00443/", "http://example.com:443/"),
+    ("https://example.com:443/", "https://example.com/"),
+    ("https://example.com:80/", "https://example.com:80/"),
+    ("http://example.com:/", "http://example.com/"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), WHATWG)
+def test_whatwg_parsing(text: str, expected: str) -> None:
+    assert normalise(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "/x", "example.com/x", "//example.com/", "http://", "http:///", "https://?x", "http://:80/"),
+        *("http://example.com:65536/", "http://example.com:8a/", "http://[::1/", "http://[1::2::3]/"),
+        *(
+            "http://256.1.1.1/",
+            "http://1.2.3.4.5/",
+            "http://a b/",
+            "http://a%00b/",
+            "http://a<b/",
+            "http://a^b/",
+        ),
+        *("http://.../", 'http://a"b/', "http://a{b}/", "http://a`b/", "http://0x7f.0x100000000../"),
+    ],
+)
+def test_whatwg_what_is_no_url_is_refused(text: str) -> None:
+    with pytest.raises(InvalidUrl) as caught:
+        normalise(text)
+    assert caught.value.code == "url.invalid"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "java\nscript:1",
+        "mailto:a@b.c",
+        "tel:1",
+        "data:text/html,x",
+        "data:image/png;base64," + "A" * 100_000,
+        "ws://example.com/",
+        "about:blank",
+        "blob:x",
+    ],
+)
+def test_ours_other_schemes_are_refused(text: str) -> None:
+    with pytest.raises(InvalidUrl) as caught:
+        normalise(text)
+    assert caught.value.code == "url.scheme"
+    assert len(caught.value.message) < 200
+
+
+OURS = [
+    ("http://example.com/#top", "http://example.com/"),
+    ("http://example.com/a?#", "http://example.com/a"),
+    ("http://example.com/a?", "http://example.com/a"),
+    ("http://user:secret@example.com/", "http://example.com/"),
+    ("http://user%40x:p%2F@example.com:81/", "http://example.com:81/"),
+    ("http://example.com.:80/", "http://example.com/"),
+    ("http://example.com..../", "http://example.com/"),
+    ("http://0x7f.1../", "http://127.0.0.1/"),
+    ("http://example.com/%7euser/%41", "http://example.com/~user/A"),
+    ("http://example.com/a%2fb%3f", "http://example.com/a%2Fb%3F"),
+    ("http://example.com/%c3%a9", "http://example.com/%C3%A9"),
+    ("http://example.com/%252e", "http://example.com/%252e"),
+    ("http://example.com/100%", "http://example.com/100%25"),
+    ("http://example.com/%%34%31", "http://example.com/%2541"),
+    ("http://example.com/%zz", "http://example.com/%25zz"),
+    ('http://example.com/"<>^`{|}[]', "http://example.com/%22%3C%3E%5E%60%7B%7C%7D%5B%5D"),
+    ('http://example.com/?"<>\\^`{|}[]', "http://example.com/?%22%3C%3E%5C%5E%60%7B%7C%7D%5B%5D"),
+    ("http://example.com/a b?c d", "http://example.com/a%20b?c%20d"),
+    ("http://example.com/a//b///", "http://example.com/a//b///"),
+    ("http://example.com/?b=2&a=1&b=1", "http://example.com/?b=2&a=1&b=1"),
+    ("http://example.com/?a&&=&b=", "http://example.com/?a&&=&b="),
+    ("http://example.com/?q=a+b%2B", "http://example.com/?q=a+b%2B"),
+    ("http://example.com/\ud800x", "http://example.com/%EF%BF%BDx"),
+    ("http://example.com/\ud83d\ude00", "http://example.com/%F0%9F%98%80"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), OURS)
+def test_ours_canonical_form(text: str, expected: str) -> None:
+    assert normalise(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("http://h.test/?utm_source=x&utm_Medium=y", "http://h.test/"),
+        ("http://h.test/?a=1&gclid=2&b=3&fbclid", "http://h.test/?a=1&b=3"),
+        ("http://h.test/?utm%5Fsource=x&a", "http://h.test/?a"),
+        ("http://h.test/?PHPSESSID=1&x", "http://h.test/?x"),
+        ("http://h.test/a;jsessionid=0A?b", "http://h.test/a?b"),
+        ("http://h.test/a;JSESSIONID=0A/b;v=1", "http://h.test/a/b;v=1"),
+        ("http://h.test/a;jsessionid=0A;jsessionid=0B", "http://h.test/a"),
+        ("http://h.test/a/..;jsessionid=1/b", "http://h.test/b"),
+        ("http://h.test/?xutm_source=1&agclid=2", "http://h.test/?xutm_source=1&agclid=2"),
+        ("http://h.test/?q=utm_source", "http://h.test/?q=utm_source"),
+        ("http://h.test/?sid=1&ref=2", "http://h.test/?sid=1&ref=2"),
+    ],
+)
+def test_ours_tracking_parameters_are_dropped(text: str, expected: str) -> None:
+    assert normalise(text) == expected
+
+
+def test_ours_params_can_be_chosen_and_keep_wins() -> None:
+    text = "http://h.test/a;v=1?x=1&y=2&x2=3&gclid=4"
+    assert normalise(text, Params(drop=("x*", "v"))) == "http://h.test/a?y=2&gclid=4"
+    assert normalise(text, Params(drop=("*",), keep=("Y", "v"))) == "http://h.test/a;v=1?y=2"
+    assert normalise(text, Params(drop=())) == text
+
+
+RFC3986_5_4 = [
+    # normal, 5.4.1
+    *(
+        ("g", "b/c/g"),
+        ("./g", "b/c/g"),
+        ("g/", "b/c/g/"),
+        ("/g", "g"),
+        ("?y", "b/c/d;p?y"),
+        ("g?y", "b/c/g?y"),
+    ),
+    *(("#s", "b/c/d;p?q"), ("g#s", "b/c/g"), ("g?y#s", "b/c/g?y"), (";x", "b/c/;x"), ("g;x", "b/c/g;x")),
+    *(
+        ("g;x?y#s", "b/c/g;x?y"),
+        ("", "b/c/d;p?q"),
+        (".", "b/c/"),
+        ("./", "b/c/"),
+        ("..", "b/"),
+        ("../", "b/"),
+    ),
+    *(("../g", "b/g"), ("../..", ""), ("../../", ""), ("../../g", "g")),
+    # abnormal, 5.4.2
+    *(("../../../g", "g"), ("../../../../g", "g"), ("/./g", "g"), ("/../g", "g"), ("g.", "b/c/g.")),
+    *((".g", "b/c/.g"), ("g..", "b/c/g.."), ("..g", "b/c/..g"), ("./../g", "b/g"), ("./g/.", "b/c/g/")),
+    *(("g/./h", "b/c/g/h"), ("g/../h", "b/c/h"), ("g;x=1/./y", "b/c/g;x=1/y"), ("g;x=1/../y", "b/c/y")),
+    *(("g?y/./x", "b/c/g?y/./x"), ("g?y/../x", "b/c/g?y/../x"), ("g#s/../x", "b/c/g"), ("http:g", "b/c/g")),
+]
+
+
+@pytest.mark.parametrize(("href", "expected"), RFC3986_5_4)
+def test_rfc3986_reference_resolution(href: str, expected: str) -> None:
+    base = "http://a/b/c/d;p?q"
+    assert join(base, href) == f"http://a/{expected}"
+    assert Resolver().resolve(base, href) == f"http://a/{expected}"
+
+
+@pytest.mark.parametrize(
+    ("href", "expected"),
+    [
+        ("\\\\evil.test\\x", "https://evil.test/x"),
+        ("/\\evil.test", "https://evil.test/"),
+        ("/\t/evil.test", "https://evil.test/"),
+        ("\n \x01 ../x\ty", "https://h.test/xy"),
+        ("//other.test", "https://other.test/"),
+        ("HTTPS:x?y", "https://h.test/a/x?y"),
+        ("https:?y", "https://h.test/a/b?y"),
+        ("h\nttps:x", "https://h.test/a/x"),
+        ("http:x", "http://x/"),
+        ("é", "https://h.test/a/%C3%A9"),
+        ("a:b", None),
+        ("//[", None),
+        ("https://h.test:x", None),
+    ],
+)
+def test_whatwg_references(href: str, expected: str | None) -> None:
+    resolver = Resolver()
+    base = "https://h.test/a/b?q=/c/d"
+    assert resolver.resolve(base, href) == expected
+    assert resolver.resolve(base, href) == expected
+    refusal = resolver.refusal(base, href)
+    assert (refusal is None) == (expected is not None)
+    assert sum(resolver.refused.values()) == (expected is None)
+
+
+def test_whatwg_query_is_in_the_encoding_of_the_page() -> None:
+    base = "http://h.test/"
+    assert join(base, "я?я=я#я", encoding="windows-1251") == "http://h.test/%D1%8F?%FF=%FF"
+    assert join(base, "?я&é", encoding="windows-1251") == "http://h.test/?%FF&%26%23233%3B"
+    assert join(base, "?é", encoding="utf-16le") == "http://h.test/?%C3%A9"
+    assert join(base, "?é", encoding="no-such-encoding") == "http://h.test/?%C3%A9"
+    resolver = Resolver()
+    assert resolver.resolve(base, "?é", "iso-8859-1") == "http://h.test/?%E9"
+    assert resolver.resolve(base, "?é") == "http://h.test/?%C3%A9"
+
+
+def test_ours_parts_of_a_canonical_url() -> None:
+    plain = normalise("http://h.test")
+    assert (url.origin(plain), url.host(plain), url.path(plain)) == ("http://h.test", "h.test", "/")
+    full = normalise("https://[::1]:81/a/b?c=/d")
+    assert (url.origin(full), url.host(full), url.path(full)) == ("https://[::1]:81", "[::1]", "/a/b")
+    assert url.path_and_query(full) == "/a/b?c=/d"
+    assert url.host(normalise("https://h.test:8443/?x")) == "h.test"
+    assert url.path(normalise("http://h/?x")) == "/"
+
+
+def test_ours_too_long_a_text_is_not_parsed() -> None:
+    with pytest.raises(InvalidUrl) as caught:
+        normalise("http://h.test/" + "a" * 10_000_000)
+    assert caught.value.code == "url.too_long"
+    assert "10,000,014" in caught.value.message
+    assert len(normalise("http://h.test/" + "a" * 10_000)) == 10_014
+
+
+def test_ours_a_refusal_shows_no_password() -> None:
+    with pytest.raises(InvalidUrl) as caught:
+        normalise("http://user:secret@h.test:99999/")
+    assert "secret" not in caught.value.message
+    assert "h.test" in caught.value.message
+
+
+def test_ours_resolver_depends_on_the_directory_only_where_it_must() -> None:
+    resolver = Resolver()
+    for base in ("https://h.test/a/1", "https://h.test/b/2", "https://h.test/a/3", "http://h.test/a/1"):
+        for href in (
+            "x",
+            "/x",
+            "//g.test/",
+            "?q",
+            "#f",
+            "",
+            "../x",
+            "http://g.test/x",
+            "https:y",
+            "https:/y",
+        ):
+            assert resolver.resolve(base, href) == join(base, href)
+            assert resolver.resolve(base, href) == join(base, href)
+
+
+def test_ours_resolver_memory_is_bounded_and_its_answers_do_not_change() -> None:
+    resolver = Resolver(limit=50)
+    for turn in range(400):
+        base = f"https://h.test/{turn % 7}/x"
+        assert resolver.resolve(base, f"{turn}") == f"https://h.test/{turn % 7}/{turn}"
+        assert resolver.resolve(base, f"/{turn}") == f"https://h.test/{turn}"
+    assert sum(map(len, resolver._tables.values())) <= 50
+    resolver.resolve("https://h.test/", "x" * 5_000)
+    assert not any(len(href) > 2_048 for table in resolver._tables.values() for href in table)
+
+
+NAUGHTY = st.one_of(
+    st.text(max_size=60),
+    st.text(st.characters(categories=("Cs", "Cc", "Ll", "Zs")), max_size=30),
+    st.text("/\\?#%;:@[]&=.. \t\n4e2EjJsessionid0x7f", max_size=40),
+    st.text("%2e%41;/.jsessionid=utm_x&?", max_size=40),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    NAUGHTY,
+    st.sampled_from(["http://{}", "https://h.test/{}", "https://h.test/?{}", "http://h.test{}/", "{}"]),
+)
+def test_ours_the_canonical_form_is_stable(text: str, frame: str) -> None:
+    try:
+        once = normalise(frame.format(text))
+    except InvalidUrl:
+        return
+    assert normalise(once) == once
+    assert once.isascii()
+    assert not set(once) & set(' "<>\\^`{|}#\x7f')
+    assert "@" not in url.origin(once)
+    assert url.origin(once) + url.path_and_query(once) == once
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(NAUGHTY, max_size=6), st.sampled_from(["https://h.test/a/b?c", "http://h.test/"]))
+def test_ours_the_resolver_answers_as_join_does(hrefs: list[str], base: str) -> None:
+    resolver = Resolver(limit=4)
+    for href in hrefs + hrefs:
+        try:
+            expected: str | None = join(base, href)
+        except InvalidUrl:
+            expected = None
+        assert resolver.resolve(base, href) == expected
