@@ -1,0 +1,138 @@
+"""What meta robots and X-Robots-Tag ask of an indexer. Knows no HTML and no HTTP, only names and values.
+
+The rules are those of https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag: names and values in
+any case, lists with commas, statements add up and the most restrictive wins. A statement counts when it is for all
+robots or for our product token; one for another robot (``googlebot``) does not.
+"""
+
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from msgspec import Struct
+
+from crawler import http_date
+
+_VALUED: Final = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
+_RESTRICTING: Final = frozenset({"noindex", "none", "nofollow", "noimageindex"})
+_PLAIN: Final = _RESTRICTING | {"all", "index", "follow", "noarchive", "nocache", "nosnippet", "notranslate"}
+_PLAIN_TOO: Final = frozenset(
+    {"indexifembedded", "nositelinkssearchbox", "noodp", "noydir", "noai", "noimageai"}
+)
+_KNOWN: Final = _PLAIN | _PLAIN_TOO
+_prefix = re.compile(r"\s*([A-Za-z][A-Za-z0-9_.\-]*)\s*:").match
+_separator = re.compile(r"[,;]")
+_unprintable = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+|\s+")
+
+
+class Directives(Struct, frozen=True):
+    """What was asked. ``noindex`` is the evidence in the author's words, or "".
+
+    ``expires`` is Unix time after which the page must not be indexed, with its own evidence.
+    """
+
+    noindex: str = ""
+    nofollow: bool = False
+    noimageindex: bool = False
+    expires: float | None = None
+    expires_evidence: str = ""
+
+    def noindex_at(self, now: float) -> str:
+        """The evidence that the page must not be indexed at this time (Unix, seconds), or ""."""
+        if self.noindex:
+            return self.noindex
+        return self.expires_evidence if self.expires is not None and self.expires < now else ""
+
+    def merge(self, other: "Directives") -> "Directives":
+        """Both together: the most restrictive of each."""
+        mine, theirs = self.expires, other.expires
+        earlier = other if mine is None or (theirs is not None and theirs < mine) else self
+        return Directives(
+            noindex=self.noindex or other.noindex,
+            nofollow=self.nofollow or other.nofollow,
+            noimageindex=self.noimageindex or other.noimageindex,
+            expires=earlier.expires,
+            expires_evidence=earlier.expires_evidence,
+        )
+
+
+NOTHING: Final = Directives()
+
+
+def read_meta(name: str, content: str, token: str = "", now: float = 0.0) -> Directives:
+    """What ``<meta name=… content=…>`` asks. ``token`` is our product token; ``now`` places two-digit years."""
+    who = name.strip().lower()
+    if who != "robots" and (not token or who != token.lower()):
+        return NOTHING
+    return _read(content, token, f"meta {who}", now)
+
+
+def read_header(value: str, token: str = "", now: float = 0.0) -> Directives:
+    """What one X-Robots-Tag value asks. A ``botname:`` speaks for what follows it, up to the next one."""
+    return _read(value, token, "X-Robots-Tag", now)
+
+
+def _read(value: str, token: str, where: str, now: float) -> Directives:
+    names: set[str] = set()
+    expires: float | None = None
+    is_ours = True
+    pieces = _separator.split(value)
+    for number, whole in enumerate(pieces):
+        piece = whole
+        prefix = _prefix(piece)
+        if prefix and prefix[1].lower() not in _VALUED and prefix[1].lower() not in _KNOWN:
+            is_ours = prefix[1].lower() in ("robots", "*", token.lower())
+            piece = piece[prefix.end() :]
+            prefix = _prefix(piece)
+        if not is_ours:
+            continue
+        if prefix and prefix[1].lower() == "unavailable_after":
+            moment = _date(piece[prefix.end() :], pieces[number + 1 : number + 3], now)
+            expires = moment if expires is None or (moment is not None and moment < expires) else expires
+        elif prefix is None or prefix[1].lower() in _KNOWN:
+            names.update(piece.lower().replace(":", " ").split())
+    if expires is None and not names & _RESTRICTING:
+        return NOTHING
+    evidence = f'{where} "{_quotable(value)}"'
+    return Directives(
+        noindex=evidence if names & {"noindex", "none"} else "",
+        nofollow=bool(names & {"nofollow", "none"}),
+        noimageindex="noimageindex" in names,
+        expires=expires,
+        expires_evidence=evidence if expires is not None else "",
+    )
+
+
+def _date(text: str, following: list[str], now: float) -> float | None:
+    """The date of an unavailable_after, which may itself contain a comma: "Wed, 21 Oct 2026 07:28:00 GMT"."""
+    for piece in [None, *following]:
+        if piece is not None:
+            if piece.strip().lower() in _KNOWN or _prefix(piece):
+                return None
+            text = f"{text},{piece}"
+        moment = _moment(text.strip(), now)
+        if moment is not None:
+            return moment
+    return None
+
+
+def _moment(text: str, now: float) -> float | None:
+    """RFC 822, RFC 850 and ISO 8601, as Google names them. Without a zone it is UTC."""
+    if len(text) > 64:
+        return None
+    strict = http_date.read(text, now)
+    if strict is not None:
+        return strict
+    for parse in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            moment = parse(text)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, TypeError, IndexError, OverflowError):
+            continue
+    return None
+
+
+def _quotable(value: str) -> str:
+    text = _unprintable.sub(" ", value).strip()
+    return text if len(text) <= 160 else f"{text[:160]}…"

@@ -1,0 +1,51 @@
+"""The three date forms of HTTP, read strictly (RFC 9110 5.6.7). Knows no header."""
+
+import re
+from calendar import timegm
+from datetime import UTC, datetime
+from typing import Final
+
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_TIME: Final = r"([0-9]{2}):([0-9]{2}):([0-9]{2})"
+_MONTH: Final = f"({'|'.join(_MONTHS)})"
+_DAY: Final = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_LONG_DAY: Final = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_imf_fixdate = re.compile(rf"{_DAY}, ([0-9]{{2}}) {_MONTH} ([0-9]{{4}}) {_TIME} GMT").fullmatch
+_rfc850 = re.compile(rf"{_LONG_DAY}, ([0-9]{{2}})-{_MONTH}-([0-9]{{2}}) {_TIME} GMT").fullmatch
+_asctime = re.compile(rf"{_DAY} {_MONTH} ([ 0-9][0-9]) {_TIME} ([0-9]{{4}})").fullmatch
+
+
+def read(text: str, now: float) -> float | None:
+    """Unix time in seconds, or None when the text is none of the three forms or names no moment.
+
+    ``now`` (Unix time) places the two-digit years of RFC 850 dates: one that seems more than 50 years in the
+    future is in the past. The name of the weekday is not compared with the date.
+    """
+    text = text.strip(" \t")
+    if found := _imf_fixdate(text):
+        day, month, year, *clock = found.groups()
+    elif found := _asctime(text):
+        month, day, *clock, year = found.groups()
+    elif found := _rfc850(text):
+        day, month, short, *clock = found.groups()
+        year = str(_century(int(short), now))
+    else:
+        return None
+    return _moment(int(year), _MONTHS.index(month) + 1, int(day), [int(part) for part in clock])
+
+
+def _century(short: int, now: float) -> int:
+    this_year = datetime.fromtimestamp(now, UTC).year
+    year = this_year - this_year % 100 + short
+    return year - 100 if year > this_year + 50 else year
+
+
+def _moment(year: int, month: int, day: int, clock: list[int]) -> float | None:
+    hour, minute, second = clock
+    if second > 60:
+        return None
+    try:
+        start = datetime(year, month, day, hour, minute, tzinfo=UTC)
+    except ValueError:
+        return None
+    return float(timegm(start.utctimetuple()) + second)  # a leap second is the first of the next minute

@@ -1,0 +1,255 @@
+import pytest
+
+from crawler import robots
+from crawler.model import Failure, Reply, Url
+from crawler.robots import Access, Allowed, Blocked, from_answer, parse, product_token
+
+US = "Siteatlas/1.0 (+https://example.com/bot)"
+NOW = 1_800_000_000.0
+
+
+def allows(text: str, path: str, agent: str = US) -> bool:
+    rules = parse(text.encode(), agent, NOW)
+    return isinstance(rules.can_fetch(Url("https://h.test" + path)), Allowed)
+
+
+def reply(status: int, body: bytes = b"", cut: str = "") -> Reply:
+    return Reply(Url("https://h.test/robots.txt"), status, (), body, NOW, 0.1, cut=cut)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "expected"),
+    [
+        # 2.2.1: groups
+        ("User-agent: siteatlas\nDisallow: /", "/x", False),
+        ("USER-AGENT: SiteAtlas\nDISALLOW: /", "/x", False),
+        ("User-agent: *\nDisallow: /", "/x", False),
+        ("User-agent: other\nDisallow: /", "/x", True),
+        ("User-agent: site\nDisallow: /", "/x", True),
+        ("User-agent: siteatlas-news\nDisallow: /", "/x", True),
+        ("User-agent: siteatlas/2.0\nDisallow: /", "/x", False),
+        ("User-agent: *\nDisallow: /\nUser-agent: siteatlas\nDisallow: /a", "/x", True),
+        ("User-agent: siteatlas\nDisallow:\nUser-agent: *\nDisallow: /", "/x", True),
+        ("User-agent: siteatlas\nUser-agent: *\nDisallow: /a", "/a", False),
+        ("User-agent: other\nUser-agent: siteatlas\nDisallow: /a", "/a", False),
+        (
+            "User-agent: siteatlas\nDisallow: /a\nUser-agent: x\nDisallow: /c\nUser-agent: siteatlas\nDisallow: /b",
+            "/a",
+            0,
+        ),
+        (
+            "User-agent: siteatlas\nDisallow: /a\nUser-agent: x\nDisallow: /c\nUser-agent: siteatlas\nDisallow: /b",
+            "/b",
+            0,
+        ),
+        (
+            "User-agent: siteatlas\nDisallow: /a\nUser-agent: x\nDisallow: /c\nUser-agent: siteatlas\nDisallow: /b",
+            "/c",
+            1,
+        ),
+        ("Disallow: /\nUser-agent: *\nDisallow: /a", "/x", True),
+        # 2.2.2: longest match, ties, escapes, case
+        ("User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/b/c", True),
+        ("User-agent: *\nAllow: /a/b\nDisallow: /a", "/a/c", False),
+        ("User-agent: *\nAllow: /a\nDisallow: /a/b", "/a/b", False),
+        ("User-agent: *\nDisallow: /a\nAllow: /a", "/a", True),
+        ("User-agent: *\nDisallow: /X", "/x", True),
+        ("User-agent: *\nDisallow: /x", "/xyz", False),
+        ("User-agent: *\nDisallow: /x/", "/x", True),
+        ("User-agent: *\nDisallow: /%7Ejoe", "/~joe/index.html", False),
+        ("User-agent: *\nDisallow: /~joe", "/~joe/index.html", False),
+        ("User-agent: *\nDisallow: /a%2fb", "/a%2Fb", False),
+        ("User-agent: *\nDisallow: /a/b", "/a%2Fb", True),
+        ("User-agent: *\nDisallow: /a%2Fb", "/a/b", True),
+        ("User-agent: *\nDisallow: /ü", "/%C3%BC", False),
+        ("User-agent: *\nDisallow: /%C3%BC", "/%C3%BC/x", False),
+        ("User-agent: *\nDisallow: /*?", "/a?b=1", False),
+        ("User-agent: *\nDisallow: /a?b=1", "/a?b=12", False),
+        # 2.2.3: special characters
+        ("User-agent: *\nDisallow: /*.pdf$", "/a/b.pdf", False),
+        ("User-agent: *\nDisallow: /*.pdf$", "/a/b.pdfx", True),
+        ("User-agent: *\nDisallow: /*.pdf$", "/a/b.pdf?x", True),
+        ("User-agent: *\nDisallow: /a$", "/a", False),
+        ("User-agent: *\nDisallow: /a$", "/ab", True),
+        ("User-agent: *\nDisallow: /a*c", "/abbbc/d", False),
+        ("User-agent: *\nDisallow: *", "/", False),
+        ("User-agent: *\nDisallow: /$\nAllow: /x", "/", False),
+        ("User-agent: *\nDisallow: /a # comment", "/a", False),
+        ("# User-agent: *\nDisallow: /a", "/a", True),
+        # 2.2.3: the file itself
+        ("User-agent: *\nDisallow: /", "/robots.txt", True),
+        # 2.2.4: other records end no group
+        ("User-agent: siteatlas\nSitemap: https://h.test/s.xml\nDisallow: /a", "/a", False),
+        ("User-agent: siteatlas\nDisallow: /a\nSitemap: https://h.test/s.xml\nDisallow: /b", "/b", False),
+        ("User-agent: siteatlas\nClean-param: x\nUser-agent: other\nDisallow: /a", "/a", False),
+        ("User-agent: siteatlas\n\n\nDisallow: /a", "/a", False),
+        # 2.2: line ends, spaces, no rules
+        ("User-agent: *\rDisallow: /a\r\nDisallow: /b\nDisallow: /c", "/a", False),
+        ("User-agent: *\rDisallow: /a\r\nDisallow: /b\nDisallow: /c", "/c", False),
+        ("  User-agent :  *  \n\tDisallow\t:\t/a\t", "/a", False),
+        ("User-agent: *\nDisallow /a", "/a", False),
+        ("User-agent *\nDisallow /a", "/a", False),
+        ("", "/a", True),
+        ("User-agent: *\nDisallow:", "/a", True),
+        ("User-agent: *\nDisallow: /a\x0bb\nDisallow: /c", "/c", False),
+        ("<!doctype html>\n<p>User-agent: *</p>\n<p>Disallow: /</p>", "/a", True),
+    ],
+)
+def test_rfc9309_rules(text: str, path: str, expected: bool) -> None:
+    assert allows(text, path) is bool(expected)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451, 499, 301, 302, 308, 300])
+def test_rfc9309_2_3_1_3_unavailable_allows_everything(status: int) -> None:
+    rules = from_answer(reply(status, b"User-agent: *\nDisallow: /"), US, NOW)
+    assert rules.access is Access.EVERYTHING
+    assert str(status) in rules.reason
+    assert isinstance(rules.can_fetch(Url("https://h.test/a")), Allowed)
+    assert rules.crawl_delay(60) is None
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 599, 429, 304, 101, 600, 999])
+def test_rfc9309_2_3_1_4_unreachable_allows_nothing(status: int) -> None:
+    rules = from_answer(reply(status, b"User-agent: *\nAllow: /"), US, NOW)
+    assert rules.access is Access.NOTHING
+    answer = rules.can_fetch(Url("https://h.test/a"))
+    assert isinstance(answer, Blocked)
+    assert answer.reason == f"robots.txt answered {status}"
+    assert rules.expires < NOW + 3600
+
+
+def test_rfc9309_2_3_1_4_a_failure_allows_nothing() -> None:
+    rules = from_answer(Failure("net.refused", "h.test refused the connection", True), US, NOW)
+    answer = rules.can_fetch(Url("https://h.test/a"))
+    assert isinstance(answer, Blocked)
+    assert answer.reason == "robots.txt cannot be fetched: h.test refused the connection"
+
+
+def test_rfc9309_2_3_1_4_half_a_file_is_no_answer_but_a_large_one_is() -> None:
+    half = from_answer(reply(200, b"User-agent: *", cut="time.total_deadline"), US, NOW)
+    assert half.access is Access.NOTHING
+    large = from_answer(
+        reply(200, b"User-agent: *\nDisallow: /a\n" + b"#" * 600_000, cut="too large"), US, NOW
+    )
+    assert large.access is Access.RULES
+    assert isinstance(large.can_fetch(Url("https://h.test/a")), Blocked)
+
+
+def test_rfc9309_2_4_an_answer_holds_for_a_day_and_bridges_an_outage() -> None:
+    good = from_answer(reply(200, b"User-agent: *\nDisallow: /a"), US, NOW)
+    assert good.expires == NOW + 86_400
+    bad = from_answer(reply(503), US, NOW + 3_600)
+    assert robots.fallback(bad, good, NOW + 3_600) is good
+    assert robots.fallback(bad, good, NOW + 86_401) is bad
+    assert robots.fallback(bad, None, NOW) is bad
+    gone = from_answer(reply(404), US, NOW)
+    assert robots.fallback(gone, good, NOW) is gone
+
+
+def test_rfc9309_2_5_500_kib_are_read_and_no_rule_is_cut_short() -> None:
+    head = b"User-agent: *\nDisallow: /first\n"
+    filling = b"#" * (robots.MAX_BYTES - len(head) - len(b"\nDisallow: /p")) + b"\n"
+    rules = parse(head + filling + b"Disallow: /private\n", US, NOW)
+    assert isinstance(rules.can_fetch(Url("https://h.test/first")), Blocked)
+    assert isinstance(rules.can_fetch(Url("https://h.test/public")), Allowed)
+    assert "larger than" in rules.notes[0]
+    exact = head + b"#" * (robots.MAX_BYTES - len(head) - 13) + b"\nDisallow: /z"
+    assert isinstance(parse(exact, US, NOW).can_fetch(Url("https://h.test/z")), Blocked)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "\ufeffUser-agent: *\nDisallow: /a".encode(),
+        "User-agent: *\nDisallow: /a".encode("utf-16"),
+        "\ufeffUser-agent: *\nDisallow: /a".encode("utf-16-be"),
+        b"User-agent: *\nDisallow: /a\n\x00\x00",
+        b"\xff\xfd\nUser-agent: *\nDisallow: /a",
+        b"User-agent: *\r\n\r\nDisallow: /a\r",
+    ],
+)
+def test_ours_marks_and_encodings(body: bytes) -> None:
+    assert isinstance(parse(body, US, NOW).can_fetch(Url("https://h.test/a")), Blocked)
+
+
+def test_ours_an_html_page_is_noted() -> None:
+    rules = parse(b"\n<html><body>Disallow: /</body></html>", US, NOW)
+    assert rules.notes == ("robots.txt is an HTML or XML page",)
+    assert isinstance(rules.can_fetch(Url("https://h.test/")), Allowed)
+
+
+def test_ours_a_blocked_url_names_the_line() -> None:
+    text = "\n".join(
+        [
+            "User-agent: other",
+            "Disallow: /a/b/c",
+            "",
+            "User-agent: *  # all",
+            "Disallow: /a",
+            "Disallow: /a/b/  # private",
+            "Allow: /a/b/c$",
+            "Disallow: /*?*sort=",
+            "Disallow: /%7Ejoe/",
+            "User-agent: third",
+            "Disallow: /x",
+        ]
+    )
+    rules = parse(text.encode(), US, NOW)
+    for path, line, start in (
+        ("/a", 5, "Disallow: /a"),
+        ("/a/b/x", 6, "Disallow: /a/b/ # private"),
+        ("/p?b&sort=1", 8, "Disallow: /*?*sort="),
+        ("/~joe/", 9, "Disallow: /%7Ejoe/"),
+    ):
+        answer = rules.can_fetch(Url("https://h.test" + path))
+        assert isinstance(answer, Blocked)
+        assert (answer.line, answer.text) == (line, start)
+        assert answer.reason == f"robots.txt line {line}: {start}"
+    for path in ("/a/b/c", "/x", "/"):
+        assert isinstance(rules.can_fetch(Url("https://h.test" + path)), Allowed)
+
+
+def test_ours_crawl_delay_of_our_group_is_capped() -> None:
+    text = b"User-agent: *\nCrawl-delay: 5\nUser-agent: slow\nCrawl-delay: 9000\nUser-agent: bad\nCrawl-delay: soon"
+    assert parse(text, US, NOW).crawl_delay(60) == 5.0
+    assert parse(text, "slow/1", NOW).crawl_delay(60) == 60.0
+    assert parse(text, "bad/1", NOW).crawl_delay(60) is None
+    assert parse(b"", US, NOW).crawl_delay(60) is None
+
+
+def test_sitemaps_org_sitemap_lines() -> None:
+    text = (
+        b"Sitemap: https://h.test/a.xml\nUser-agent: other\nDisallow: /\nsitemap:https://cdn.test/b.xml?x=1\n"
+        b"Sitemap: /relative.xml\nSite-map: https://h.test/a.xml\nSitemap: ftp://h.test/c.xml\nSitemap:\n"
+    )
+    rules = parse(text, US, NOW)
+    assert rules.sitemaps == ("https://h.test/a.xml", "https://cdn.test/b.xml?x=1")
+    assert len(rules.notes) == 2
+    assert "/relative.xml" in rules.notes[0]
+    many = b"".join(b"Sitemap: https://h.test/%d.xml\n" % n for n in range(600))
+    assert len(parse(many, US, NOW).sitemaps) == 500
+
+
+@pytest.mark.parametrize(
+    ("agent", "token"),
+    [
+        (US, "siteatlas"),
+        ("Mozilla/5.0 (compatible; ExampleBot/2.1; +https://example.com/)", "examplebot"),
+        ("my-bot", "my-bot"),
+        ("", "*"),
+        ("/1.0", "*"),
+    ],
+)
+def test_rfc9309_2_2_1_product_token(agent: str, token: str) -> None:
+    assert product_token(agent) == token
+
+
+def test_ours_a_nameless_agent_obeys_the_rules_for_everybody() -> None:
+    assert not allows("User-agent: *\nDisallow: /a\nUser-agent: x\nAllow: /", "/a", "")
+
+
+def test_ours_very_long_lines_and_many_rules_are_read_in_time() -> None:
+    text = "User-agent: *\n" + "Disallow: /" + "*a" * 50_000 + "\n" + "Disallow: /p/*x\n" * 5_000
+    rules = parse(text.encode(), US, NOW)
+    assert isinstance(rules.can_fetch(Url("https://h.test/" + "a" * 2_000)), Allowed)
+    assert isinstance(rules.can_fetch(Url("https://h.test/p/yx")), Blocked)
