@@ -31,6 +31,10 @@ class Found(IntFlag):
     NOFOLLOW = 2048  # a link that asks not to be followed; known, and never fetched for this alone
 
 
+CLICKS = int(Found.LINK | Found.FRAME | Found.PAGINATION | Found.SITEMAP | Found.FEED | Found.NOFOLLOW)
+"""Evidence that is a step away from the page it stands on; all other kinds name the same thing in another place."""
+
+
 class Kind(IntEnum):
     """What a URL in the frontier is expected to be, which decides how its body is read."""
 
@@ -60,6 +64,7 @@ class State(StrEnum):
     TOO_LONG = "too long"
     TRAP = "trap"
     SITEMAP_FILE = "sitemap file"
+    INTERNAL_ERROR = "internal error"
 
 
 class Find(Struct, frozen=True):
@@ -95,8 +100,8 @@ class Done(Struct, frozen=True):
 class Reply(Struct, frozen=True):
     """An answer, with its body decoded from its content codings.
 
-    ``headers`` are pairs of lower-case name and value in the order received. ``fetched_at`` is Unix time in seconds when
-    the request was sent, ``elapsed`` the seconds to the last byte. ``cut`` says why the body is only a prefix, or is "".
+    ``headers`` are pairs of lower-case name and value in the order received. ``fetched_at`` is the Unix time at which
+    the request was sent, ``elapsed`` the seconds to the last byte. ``cut`` says why the body is but a prefix, or is "".
     """
 
     url: Url
@@ -121,7 +126,7 @@ class Reply(Struct, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """No usable answer. ``code`` is stable (``net.refused``), ``message`` one sentence, ``transient`` worth another try."""
+    """No usable answer. ``code`` is stable (``net.refused``), ``message`` a sentence; ``transient``: worth a retry."""
 
     code: str
     message: str
@@ -160,7 +165,9 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     title: str = ""
     language: str = ""
     sitemaps: list[Url] = []  # children, when the document is a sitemap index
-    faults: list[str] = []  # what went wrong in reading: "links cut at 20,000", "truncated after 30,000 entries"
+    faults: list[
+        str
+    ] = []  # what went wrong in reading: "links cut at 20,000", "truncated after 30,000 entries"
     fallback: str = ""  # why the linear scanner had to read it ("parse.timeout", "parse.crash"), or ""
 
 
@@ -173,11 +180,15 @@ class Verdict(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """Everything that one lease brought, to be settled in one transaction."""
+    """Everything that one lease brought, to be settled in one transaction.
+
+    ``links`` are the page's own, as in :class:`Page`: their depth follows from the lease's. ``finds`` are all others.
+    """
 
     lease: Lease
     verdict: Verdict
     status: int | None = None
+    links: list[tuple[Url, int]] = []
     finds: tuple[Find, ...] = ()
     lastmod: str = ""
     lastmod_source: str = ""

@@ -1,0 +1,287 @@
+"""Every setting, in the sections that the parts receive, with its default and its meaning. Reads TOML, no more.
+
+The sections are the tables of the TOML file. The command line decides precedence: flag, environment, then file.
+"""
+
+import difflib
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from crawler.errors import UsageError
+from crawler.url import TRACKING
+from crawler.version import __version__
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Section(BaseModel):
+    """A table of the configuration: frozen, and an unknown key is an error."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=True
+    )
+
+
+class Site(Section):
+    """What is crawled, and where its sitemap lives."""
+
+    url: str = ""
+    """The URL to start from. Its directory is the scope, unless sitemap_url says otherwise."""
+    sitemap_url: str = ""
+    """The public URL of the sitemap, whose directory is the scope (the location rule). Default: beside the url."""
+
+
+class Scope(Section):
+    """Which URLs belong to the crawl."""
+
+    include: tuple[str, ...] = ()
+    """Only URLs that match one of these patterns (glob, or re: and a regular expression) are crawled."""
+    exclude: tuple[str, ...] = ()
+    """URLs that match one of these patterns are not crawled."""
+    max_depth: int | None = Field(default=None, ge=0)
+    """How many clicks from the start a page may be; no limit by default."""
+    max_pages: Count | None = None
+    """How many pages one run fetches at most; run again to go on. No limit by default."""
+    max_time: Seconds | None = None
+    """How long one run crawls at most (seconds, or 90m, 2h); run again to go on. No limit by default."""
+    max_segments: Count = 32
+    """Deeper paths are taken for a trap."""
+    max_repeats: Count = 3
+    """A path that repeats a segment more often in a row is taken for a trap."""
+    subdomains: bool = False
+    """Crawl the subdomains of the site's registrable domain too."""
+    hosts: tuple[str, ...] = ()
+    """More hosts to crawl (registrable domains or host names)."""
+    sitemap_seeds: bool = True
+    """Follow the site's own sitemaps (robots.txt lines and /sitemap.xml) to find pages."""
+
+    @field_validator("max_time", mode="before")
+    @classmethod
+    def _duration(cls, value: object) -> object:
+        return duration(value) if isinstance(value, str) else value
+
+
+class Urls(Section):
+    """How URLs are brought into one form."""
+
+    drop_params: tuple[str, ...] = TRACKING
+    """Query parameters that never change a page and are dropped (names or globs)."""
+    keep_params: tuple[str, ...] = ()
+    """Query parameters that are kept although drop_params names them."""
+
+
+class Obedience(Section):
+    """Which of the site's wishes are obeyed."""
+
+    robots: bool = True
+    """Obey robots.txt (RFC 9309)."""
+    max_crawl_delay: float = Field(default=60.0, ge=0)
+    """Seconds of Crawl-delay that are honoured at most."""
+    noindex: bool = True
+    """Keep pages out that say noindex."""
+    canonical: bool = True
+    """Keep pages out that name another page as canonical."""
+    nofollow: bool = True
+    """Do not follow links that say nofollow."""
+
+
+class Fetch(Section):
+    """How pages are fetched."""
+
+    user_agent: str = f"Siteatlas/{__version__}"
+    """How we introduce ourselves; the part before the slash is the name robots.txt is asked about."""
+    headers: dict[str, str] = {}
+    """Extra request headers; sent to the start URL's origin only."""
+    basic_auth: str = ""
+    """user:password for the start URL's origin only; env:NAME or file:PATH keep it out of the configuration."""
+    cookies: dict[str, str] = {}
+    """Cookies; sent to the start URL's origin only."""
+    proxy: str = ""
+    """A proxy for all requests (http://host:port). The environment's proxies are not used."""
+    transport: Literal["fast", "httpx"] = "fast"
+    """Which HTTP transport to use behind httpx's interface: the fast one, or httpx's own."""
+    http2: bool = False
+    """Speak HTTP/2 where the server can."""
+    ca_file: str = ""
+    """A PEM file of certificate authorities to trust besides the usual ones."""
+    timeout: Seconds = 120.0
+    """Seconds one fetch may take in all."""
+    connect_timeout: Seconds = 10.0
+    """Seconds to connect, TLS included."""
+    read_timeout: Seconds = 30.0
+    """Seconds without a byte."""
+    max_wire: Count = 20 * 2**20
+    """Bytes of one answer on the wire."""
+    max_body: Count = 10 * 2**20
+    """Bytes of one page once decoded; the rest is cut, and said."""
+    max_sitemap: Count = 64 * 2**20
+    """Bytes of one of the site's own sitemaps once decoded."""
+    retries: int = Field(default=3, ge=0)
+    """How often a fetch that failed for now (5xx, time-out, connection) is tried again."""
+
+    @field_validator("max_wire", "max_body", "max_sitemap", mode="before")
+    @classmethod
+    def _size(cls, value: object) -> object:
+        return size(value) if isinstance(value, str) else value
+
+
+class Pace(Section):
+    """How hard the site is worked."""
+
+    concurrency: Count = 4
+    """Requests at the same time to one origin."""
+    rate: float = Field(default=10.0, ge=0)
+    """Requests a second to one origin at most; 0 is full speed: no ceiling, and no adapting to latency."""
+    delay: float = Field(default=0.0, ge=0)
+    """Seconds between two requests to one origin at least."""
+
+
+class Parse(Section):
+    """How pages are read."""
+
+    processes: int = Field(default=0, ge=0)
+    """Parser processes; 0 means as many as there are processors, at most 4."""
+    deadline: Seconds = 5.0
+    """Seconds one page may take; then its process is killed and a simpler reader finds the links."""
+    memory: Count = 1 * 2**30
+    """Bytes of address space a parser process may use."""
+    max_links: Count = 20_000
+    """Links taken from one page at most."""
+
+    @field_validator("memory", mode="before")
+    @classmethod
+    def _size(cls, value: object) -> object:
+        return size(value) if isinstance(value, str) else value
+
+
+class Content(Section):
+    """What is told about each page."""
+
+    lastmod: Literal["observed", "header", "page", "none"] = "observed"
+    """Where lastmod comes from: the best evidence, Last-Modified only, dates in the page only, or nowhere."""
+    images: bool = True
+    """List the images of each page."""
+    videos: bool = True
+    """List the videos of each page."""
+    alternates: bool = True
+    """List the language alternates (hreflang) of each page."""
+
+
+class Output(Section):
+    """Where and how the sitemap is written."""
+
+    directory: str = ""
+    """The directory that the sitemap is published in."""
+    gzip: bool = False
+    """Compress the files that list pages (an index is never compressed)."""
+    max_urls: int = Field(default=50_000, ge=1, le=50_000)
+    """URLs in one file at most."""
+    max_bytes: int = Field(default=52_428_800, ge=10_000, le=52_428_800)
+    """Bytes in one file at most, uncompressed."""
+    changefreq: Literal["", "always", "hourly", "daily", "weekly", "monthly", "yearly", "never"] = ""
+    """Written to every entry when set. Search engines ignore it."""
+    priority: float | None = Field(default=None, ge=0, le=1)
+    """Written to every entry when set. Search engines ignore it."""
+    partial: bool = False
+    """Write what is known although the crawl was cut short."""
+    max_failed: float = Field(default=0.2, ge=0, le=1)
+    """Publish nothing when a larger share of the pages than this failed."""
+
+    @field_validator("max_bytes", mode="before")
+    @classmethod
+    def _size(cls, value: object) -> object:
+        return size(value) if isinstance(value, str) else value
+
+
+class State(Section):
+    """Where the crawl is remembered."""
+
+    directory: str = ".siteatlas"
+    """The directory of the state, never inside the published one."""
+
+
+class Config(Section):
+    """All sections. Only the composition root sees the whole."""
+
+    site: Site = Site()
+    scope: Scope = Scope()
+    urls: Urls = Urls()
+    obey: Obedience = Obedience()
+    fetch: Fetch = Fetch()
+    pace: Pace = Pace()
+    parse: Parse = Parse()
+    content: Content = Content()
+    output: Output = Output()
+    state: State = State()
+
+
+def duration(text: str) -> float:
+    """Seconds of ``90``, ``90s``, ``15m``, ``2h`` or ``1d``. Raises ValueError."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhd]?)\s*", text)
+    if not match:
+        raise ValueError(f'"{text}" is not a duration: write seconds, or 90s, 15m, 2h, 1d')
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def size(text: str) -> int:
+    """Bytes of ``500000``, ``512K``, ``20M`` or ``1G``. Raises ValueError."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?\s*", text, re.IGNORECASE)
+    if not match:
+        raise ValueError(f'"{text}" is not a size: write bytes, or 512K, 20M, 1G')
+    return int(float(match[1]) * _SIZES[match[2].upper()])
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file. Raises UsageError that names the file and the line."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read the configuration {path}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"the configuration {path} is not TOML: {error}") from None
+
+
+def build(tables: dict[str, Any], source: str = "") -> Config:
+    """Check the tables and freeze them. Raises UsageError that names the key, and the nearest known one."""
+    try:
+        return Config.model_validate(tables)
+    except ValidationError as error:
+        lines = [_sentence(dict(fault), source) for fault in error.errors(include_url=False)]
+        raise UsageError("; ".join(lines)) from None
+
+
+def known_keys() -> dict[str, list[str]]:
+    """The keys of each section."""
+    return {name: list(_section(name).model_fields) for name in Config.model_fields}
+
+
+def _section(name: str) -> type[Section]:
+    annotation = Config.model_fields[name].annotation
+    assert isinstance(annotation, type)  # noqa: S101 - a fact of the class above
+    return annotation
+
+
+def _sentence(fault: dict[str, Any], source: str) -> str:
+    where = ".".join(str(part) for part in fault["loc"])
+    inside = f" in {source}" if source else ""
+    if fault["type"] == "extra_forbidden":
+        loc = fault["loc"]
+        sections = known_keys()
+        known = list(sections) if len(loc) == 1 else sections.get(str(loc[0]), [])
+        near = difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
+        elsewhere = [f"{name}.{loc[-1]}" for name, keys in sections.items() if loc[-1] in keys]
+        hint = f'did you mean "{near[0]}"?' if near else f"known are: {', '.join(elsewhere or known)}"
+        return f'unknown key "{where}"{inside}: {hint}'
+    said = str(fault["msg"]).removeprefix("Value error, ")
+    given = fault.get("input")
+    return f"{where}{inside}: {said[:1].lower()}{said[1:]}" + (
+        f" (given: {given!r})" if given is not None else ""
+    )

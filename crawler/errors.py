@@ -1,0 +1,56 @@
+"""The ways a run ends badly, each with its exit code. Sentences name the thing and the remedy.
+
+::
+
+    SiteatlasError
+     ├── UsageError        2   bad option, bad URL, bad configuration
+     ├── PublishRefused    3   the gate keeps the old sitemap
+     ├── Incomplete        4   cut short; state saved, run again to go on
+     ├── NothingCrawlable  5   host unknown, refused, robots.txt unreachable, nothing indexable
+     ├── StateInUse        6   another process holds the state directory
+     └── StorageError      7   disk full, no permission, not a database
+"""
+
+from typing import ClassVar
+
+
+class SiteatlasError(Exception):
+    """Base of all errors that a person is told about in one line."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(SiteatlasError):
+    """What was asked cannot be done as asked."""
+
+    exit_code = 2
+
+
+class PublishRefused(SiteatlasError):
+    """The crawl does not deserve to replace what is published."""
+
+    exit_code = 3
+
+
+class Incomplete(SiteatlasError):
+    """The crawl was cut short; its state is saved."""
+
+    exit_code = 4
+
+
+class NothingCrawlable(SiteatlasError):
+    """No page could be had, or none of them belongs in a sitemap."""
+
+    exit_code = 5
+
+
+class StateInUse(SiteatlasError):
+    """Another process works on the same state."""
+
+    exit_code = 6
+
+
+class StorageError(SiteatlasError):
+    """The disk or the state on it refuses."""
+
+    exit_code = 7

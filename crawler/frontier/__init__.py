@@ -1,0 +1,57 @@
+"""What a frontier promises. The frontier remembers and never judges; an implementation is a file beside this one.
+
+Guarantees, tested against every implementation with a dictionary as oracle (``tests/crawler/frontier``):
+
+1. A URL is leased to one holder at a time.
+2. ``settle`` commits everything of one outcome or nothing, once; a settle of a lease that is not out changes nothing.
+3. Admitting a known URL only adds evidence: its flags grow, its depth shrinks, and a URL that was refused for want of
+   evidence (nofollow only, too deep) is asked about again.
+4. ``next`` says ``Done`` only when nothing waits and nothing is out.
+5. ``records`` streams in byte order of URL, in flat memory.
+6. Whatever is not settled when the process dies is pending at the next start; there is no lease to wait for.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
+
+from crawler.model import Done, Find, Lease, Outcome, Record, Retry, State, Url, Verdict, Wait
+
+Admit = Callable[[Find], Verdict | None]
+"""The rule that is asked when a URL is first seen: None admits it, a verdict is its end."""
+
+Ready = Callable[[str, float], float]
+"""Asked with an origin and the time: seconds until a request may start there, 0 for now."""
+
+
+class Frontier(Protocol):
+    """All URLs of one crawl and where each of them stands."""
+
+    def admit(self, finds: Iterable[Find]) -> None:
+        """Know these URLs (seeds: URLs found on no page)."""
+
+    def next(self, now: float, ready: Ready) -> Lease | Wait | Done:
+        """The first due URL, nearest to the start first, of an origin that is ready. ``now`` is Unix time."""
+
+    def settle(self, outcome: Outcome) -> None:
+        """End a lease, and know what it found."""
+
+    def retry(self, retry: Retry) -> None:
+        """Give a lease back, to be handed out again when it is due."""
+
+    def release(self, lease: Lease) -> None:
+        """Give a lease back as if it had never been out."""
+
+    def commit(self) -> None:
+        """Make everything settled so far durable."""
+
+    def counts(self) -> Mapping[State, int]:
+        """How many URLs stand in each state."""
+
+    def records(self, state: State) -> Iterator[Record]:
+        """The URLs that ended so, in byte order of URL."""
+
+    def hops(self, lease: Lease) -> int:
+        """How many redirects in a row led to this URL, when nothing else did."""
+
+    def state_of(self, url: Url) -> State | None:
+        """Where a URL stands, or None when it was never seen."""

@@ -1,0 +1,349 @@
+"""The frontier in one SQLite file: one writing connection, batched commits, in-flight URLs in memory only."""
+
+import sqlite3
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeVar
+
+import msgspec
+
+from crawler.errors import StorageError
+from crawler.frontier import Admit, Ready
+from crawler.frontier.links import pack, unpack
+from crawler.model import (
+    CLICKS,
+    Done,
+    Find,
+    Found,
+    Kind,
+    Lease,
+    Outcome,
+    Page,
+    Record,
+    Retry,
+    State,
+    Url,
+    Wait,
+)
+from crawler.url import origin
+from sitemap import Alternate, Video
+
+T = TypeVar("T")
+
+BATCH = 50  # settled outcomes to one commit; with synchronous=FULL a commit waits for the disk
+READ_AHEAD = 256  # pending URLs of an origin read at once
+CACHE = 100_000  # URLs whose id and evidence are answered from memory: about 250 bytes each
+
+_REVISABLE = {State.NOFOLLOW, State.TOO_DEEP}
+_FLAGS = 12  # bits of Found
+_DEPTH = 20  # bits of depth behind them; the id is the rest
+_ALL_FLAGS, _ALL_DEPTH = (1 << _FLAGS) - 1, (1 << _DEPTH) - 1
+_MEDIA = msgspec.msgpack.Decoder(tuple[list[str], list[Video], list[Alternate]])
+
+_KNOW = """INSERT INTO url (url, origin, kind, state, found, depth, source, reason)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+_PENDING = """SELECT id, url, depth, attempts, kind FROM url
+  WHERE state = 'pending' AND origin = ? AND due <= ? ORDER BY depth, id LIMIT ?"""
+
+
+class SqliteFrontier:
+    """See :class:`crawler.frontier.Frontier`. ``admission`` is asked once for each URL; ``by_level`` hands out nothing
+    deeper while something nearer is out, so that depths are exact whatever the order of answers.
+
+    Every method may raise StorageError.
+    """
+
+    def __init__(self, db: sqlite3.Connection, admission: Admit, *, by_level: bool = False) -> None:
+        self._db = db
+        self._admission = admission
+        self._by_level = by_level
+        self._cache: dict[Url, int] = {}
+        self._ahead: dict[str, deque[Lease]] = {}
+        self._out: dict[int, Lease] = {}
+        self._unsaved = 0
+        with self._storage():
+            self._counts = {
+                State(state): count
+                for state, count in db.execute("SELECT state, count(*) FROM url GROUP BY state")
+            }
+            self._waiting: dict[str, int] = dict(
+                db.execute("SELECT origin, count(*) FROM url WHERE state = 'pending' GROUP BY origin")
+            )
+
+    # ---------------------------------------------------------------- knowing
+
+    def admit(self, finds: Iterable[Find]) -> None:
+        with self._change():
+            for find in finds:
+                self._know(find)
+
+    def _know(self, find: Find) -> int:
+        """The id of a URL, which is known afterwards; evidence of it is merged."""
+        known = self._cache.get(find.url)
+        if known is None:
+            row = self._db.execute("SELECT id, found, depth FROM url WHERE url = ?", (find.url,)).fetchone()
+            if row is None:
+                return self._insert(find)
+            known = self._remember(find.url, *row)
+        found, depth = known & _ALL_FLAGS, known >> _FLAGS & _ALL_DEPTH
+        if found | find.found != found or find.depth < depth:
+            return self._merge(find, known >> _FLAGS + _DEPTH, found | find.found, min(depth, find.depth))
+        return known >> _FLAGS + _DEPTH
+
+    def _know_links(self, lease: Lease, links: list[tuple[Url, int]]) -> list[int]:
+        """The ids of a page's links. Most are known with all this evidence, and answered from the cache."""
+        ids = []
+        cached = self._cache.get
+        for url, found in links:
+            depth = lease.depth + 1 if found & CLICKS else lease.depth
+            known = cached(url)
+            if (
+                known is not None
+                and not found & ~known & _ALL_FLAGS
+                and known >> _FLAGS & _ALL_DEPTH <= depth
+            ):
+                ids.append(known >> _FLAGS + _DEPTH)
+            else:
+                ids.append(self._know(Find(url, Found(found), depth, lease.id)))
+        return ids
+
+    def _insert(self, find: Find) -> int:
+        verdict = self._admission(find)
+        state = verdict.state if verdict else State.PENDING
+        reason = verdict.reason if verdict else ""
+        home = origin(find.url)
+        row = (find.url, home, find.kind, state, find.found, find.depth, find.source, reason)
+        number = self._db.execute(_KNOW, row).lastrowid
+        assert number is not None  # noqa: S101 - SQLite answers an INSERT with its row
+        self._count(state, home, 1)
+        if state is State.PENDING:
+            self._nearer(home, find.depth)
+        self._remember(find.url, number, find.found, find.depth)
+        return number
+
+    def _merge(self, find: Find, number: int, found: int, depth: int) -> int:
+        self._db.execute("UPDATE url SET found = ?, depth = ? WHERE id = ?", (found, depth, number))
+        self._remember(find.url, number, found, depth)
+        state, kind, home = self._db.execute(
+            "SELECT state, kind, origin FROM url WHERE id = ?", (number,)
+        ).fetchone()
+        if State(state) in _REVISABLE:
+            verdict = self._admission(Find(find.url, Found(found), depth, find.source, Kind(kind)))
+            after = verdict.state if verdict else State.PENDING
+            self._db.execute(
+                "UPDATE url SET state = ?, reason = ? WHERE id = ?",
+                (after, verdict.reason if verdict else "", number),
+            )
+            self._count(State(state), home, -1)
+            self._count(after, home, 1)
+            if after is State.PENDING:
+                self._nearer(home, depth)
+        return number
+
+    def _remember(self, url: Url, number: int, found: int, depth: int) -> int:
+        if len(self._cache) >= CACHE:
+            self._cache.clear()
+        known = (number << _DEPTH | depth) << _FLAGS | found
+        self._cache[url] = known
+        return known
+
+    def _nearer(self, home: str, depth: int) -> None:
+        """Forget what was read ahead when something nearer to the start turns up."""
+        ahead = self._ahead.get(home)
+        if ahead and depth < ahead[-1].depth:
+            ahead.clear()
+
+    # ---------------------------------------------------------------- handing out
+
+    def next(self, now: float, ready: Ready) -> Lease | Wait | Done:
+        wait = None
+        for home in self._waiting:
+            pause = ready(home, now)
+            if pause <= 0:
+                lease = self._first_due(home, now)
+                if lease:
+                    self._out[lease.id] = lease
+                    return lease
+                pause = self._until_due(home, now)
+            wait = pause if wait is None else min(wait, pause)
+        if wait is None and not self._out:
+            return Done()
+        return Wait(min(60.0, wait if wait is not None else 60.0))
+
+    def _first_due(self, home: str, now: float) -> Lease | None:
+        ahead = self._ahead.setdefault(home, deque())
+        if not ahead:
+            with self._storage():
+                rows = self._db.execute(_PENDING, (home, now, READ_AHEAD + len(self._out))).fetchall()
+            ahead.extend(
+                Lease(number, url, depth, attempts, Kind(kind))
+                for number, url, depth, attempts, kind in rows
+                if number not in self._out
+            )
+        if not ahead:
+            return None
+        if self._by_level and any(lease.depth < ahead[0].depth for lease in self._out.values()):
+            return None
+        return ahead.popleft()
+
+    def _until_due(self, home: str, now: float) -> float:
+        """Seconds until a URL of this origin is due, when none is: they are out, or put off."""
+        with self._storage():
+            (due,) = self._db.execute(
+                "SELECT min(due) FROM url WHERE state = 'pending' AND origin = ? AND due > ?", (home, now)
+            ).fetchone()
+        return 60.0 if due is None else max(0.001, due - now)
+
+    # ---------------------------------------------------------------- ending
+
+    def settle(self, outcome: Outcome) -> None:
+        lease, verdict = outcome.lease, outcome.verdict
+        if self._out.get(lease.id) is not lease:
+            return
+        with self._change():
+            targets = self._know_links(lease, outcome.links)
+            targets += [self._know(find) for find in outcome.finds]
+            self._db.execute(
+                "UPDATE url SET state = ?, reason = ?, status = ?, target = ?, lastmod = ?, lastmod_source = ?,"
+                " attempts = ? WHERE id = ?",
+                (
+                    verdict.state,
+                    verdict.reason,
+                    outcome.status,
+                    verdict.target,
+                    outcome.lastmod,
+                    outcome.lastmod_source,
+                    lease.attempts + 1,
+                    lease.id,
+                ),
+            )
+            if targets or outcome.page:
+                self._db.execute(
+                    "INSERT OR REPLACE INTO page (id, links, media) VALUES (?, ?, ?)",
+                    (lease.id, pack(targets), _media(outcome.page)),
+                )
+            home = origin(lease.url)
+            self._count(State.PENDING, home, -1)
+            self._count(verdict.state, home, 1)
+        del self._out[lease.id]
+
+    def retry(self, retry: Retry) -> None:
+        lease = retry.lease
+        if self._out.get(lease.id) is not lease:
+            return
+        with self._change():
+            self._db.execute(
+                "UPDATE url SET attempts = ?, due = ?, reason = ? WHERE id = ?",
+                (lease.attempts + 1, retry.due, retry.reason, lease.id),
+            )
+        del self._out[lease.id]
+
+    def release(self, lease: Lease) -> None:
+        if self._out.pop(lease.id, None):
+            self._ahead.get(origin(lease.url), deque[Lease]()).appendleft(lease)
+
+    def commit(self) -> None:
+        if self._db.in_transaction:
+            with self._storage():
+                self._db.execute("COMMIT")
+        self._unsaved = 0
+
+    # ---------------------------------------------------------------- answering
+
+    def counts(self) -> Mapping[State, int]:
+        return {state: count for state, count in self._counts.items() if count}
+
+    def state_of(self, url: Url) -> State | None:
+        with self._storage():
+            row = self._db.execute("SELECT state FROM url WHERE url = ?", (url,)).fetchone()
+        return State(row[0]) if row else None
+
+    def records(self, state: State) -> Iterator[Record]:
+        rows = self._db.execute(
+            "SELECT u.url, u.reason, u.found, u.depth, u.status, u.lastmod, u.lastmod_source, p.media"
+            " FROM url u LEFT JOIN page p ON p.id = u.id WHERE u.state = ? ORDER BY u.url",
+            (state,),
+        )
+        with self._storage():
+            for url, reason, found, depth, status, lastmod, source, media in rows:
+                images, videos, alternates = _MEDIA.decode(media) if media else ([], [], [])
+                yield Record(
+                    url,
+                    state,
+                    reason,
+                    Found(found),
+                    depth,
+                    status,
+                    lastmod,
+                    source,
+                    images,
+                    videos,
+                    alternates,
+                )
+
+    def hops(self, lease: Lease) -> int:
+        """How many redirects in a row led to this URL and nothing else did."""
+        hops, number = 0, lease.id
+        with self._storage():
+            while True:
+                found, source = self._db.execute(
+                    "SELECT found, source FROM url WHERE id = ?", (number,)
+                ).fetchone()
+                if found != Found.REDIRECT or source is None:
+                    return hops
+                hops, number = hops + 1, source
+
+    def outlinks(self, url: Url) -> list[Url]:
+        """The targets of a page's links, in byte order."""
+        with self._storage():
+            row = self._db.execute(
+                "SELECT links FROM page JOIN url USING (id) WHERE url = ?", (url,)
+            ).fetchone()
+            ids = unpack(row[0]) if row else []
+            return sorted(
+                self._db.execute("SELECT url FROM url WHERE id = ?", (n,)).fetchone()[0] for n in ids
+            )
+
+    # ---------------------------------------------------------------- storing
+
+    def _count(self, state: State, home: str, step: int) -> None:
+        self._counts[state] = self._counts.get(state, 0) + step
+        if state is State.PENDING:
+            self._waiting[home] = self._waiting.get(home, 0) + step
+            if not self._waiting[home]:
+                del self._waiting[home]
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """One outcome: all of it in the running transaction, or none of it."""
+        with self._storage():
+            if not self._db.in_transaction:
+                self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("SAVEPOINT outcome")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK TO outcome")
+                self._cache.clear()
+                raise
+            finally:
+                self._db.execute("RELEASE outcome")
+        self._unsaved += 1
+        if self._unsaved >= BATCH:
+            self.commit()
+
+    @contextmanager
+    def _storage(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StorageError(
+                f"the state cannot be written or read: {error}; free space, then run again"
+            ) from error
+
+
+def _media(page: Page | None) -> bytes | None:
+    if page is None or not (page.images or page.videos or page.alternates):
+        return None
+    return msgspec.msgpack.encode((page.images, page.videos, page.alternates))

@@ -1,0 +1,320 @@
+"""The contract of a frontier: every implementation against a dictionary that does the same thing plainly."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
+
+from crawler.errors import StateInUse, StorageError, UsageError
+from crawler.frontier import schema
+from crawler.frontier.links import pack, unpack
+from crawler.frontier.sqlite import SqliteFrontier
+from crawler.model import Done, Find, Found, Lease, Outcome, Page, Retry, State, Url, Verdict, Wait
+from sitemap import Alternate, Video
+
+INDEXABLE = Verdict(State.INDEXABLE)
+
+
+def url(number: int, host: str = "a") -> Url:
+    return Url(f"https://{host}.example/{number}")
+
+
+def admission(find: Find) -> Verdict | None:
+    if find.found == Found.NOFOLLOW:
+        return Verdict(State.NOFOLLOW, "linked by nofollow only")
+    if find.depth > 3:
+        return Verdict(State.TOO_DEEP, "deeper than 3")
+    return None
+
+
+def always(_home: str, _now: float) -> float:
+    return 0.0
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    connection = schema.connect(tmp_path / "state.db")
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def frontier(db: sqlite3.Connection) -> SqliteFrontier:
+    return SqliteFrontier(db, admission)
+
+
+def lease_of(frontier: SqliteFrontier, now: float = 0.0) -> Lease:
+    lease = frontier.next(now, always)
+    assert isinstance(lease, Lease)
+    return lease
+
+
+def test_ours_a_url_is_leased_to_one_holder_at_a_time(frontier: SqliteFrontier) -> None:
+    frontier.admit([Find(url(1), Found.SEED, 0), Find(url(2), Found.SEED, 0)])
+    assert {lease_of(frontier).url, lease_of(frontier).url} == {url(1), url(2)}
+    assert isinstance(frontier.next(0.0, always), Wait)
+
+
+def test_ours_done_is_said_only_when_nothing_waits_and_nothing_is_out(frontier: SqliteFrontier) -> None:
+    frontier.admit([Find(url(1), Found.SEED, 0)])
+    lease = lease_of(frontier)
+    assert isinstance(frontier.next(0.0, always), Wait)
+    frontier.settle(Outcome(lease, INDEXABLE, links=[(url(2), Found.LINK)]))
+    second = lease_of(frontier)
+    assert (second.url, second.depth) == (url(2), 1)
+    frontier.settle(Outcome(second, INDEXABLE))
+    assert isinstance(frontier.next(0.0, always), Done)
+
+
+def test_ours_a_stale_settle_changes_nothing(frontier: SqliteFrontier) -> None:
+    frontier.admit([Find(url(1), Found.SEED, 0)])
+    lease = lease_of(frontier)
+    frontier.settle(Outcome(lease, INDEXABLE))
+    frontier.settle(Outcome(lease, Verdict(State.NOINDEX), links=[(url(9), Found.LINK)]))
+    assert frontier.counts() == {State.INDEXABLE: 1}
+    assert frontier.state_of(url(9)) is None
+
+
+def test_ours_evidence_revises_a_refusal_for_want_of_evidence(frontier: SqliteFrontier) -> None:
+    frontier.admit([Find(url(1), Found.NOFOLLOW, 1), Find(url(2), Found.LINK, 4)])
+    assert frontier.counts() == {State.NOFOLLOW: 1, State.TOO_DEEP: 1}
+    frontier.admit([Find(url(1), Found.LINK, 2), Find(url(2), Found.LINK, 2)])
+    assert frontier.counts() == {State.PENDING: 2}
+    assert {lease_of(frontier).depth, lease_of(frontier).depth} == {1, 2}
+
+
+def test_ours_a_retry_is_a_later_turn(frontier: SqliteFrontier) -> None:
+    frontier.admit([Find(url(1), Found.SEED, 0)])
+    frontier.retry(Retry(lease_of(frontier), 100.0, "answered 503"))
+    waiting = frontier.next(40.0, always)
+    assert isinstance(waiting, Wait)
+    assert 0 < waiting.seconds <= 60
+    again = lease_of(frontier, 100.0)
+    assert again.attempts == 1
+
+
+def test_ours_an_origin_that_is_not_ready_holds_nobody_else_up(frontier: SqliteFrontier) -> None:
+    frontier.admit([Find(url(1, "slow"), Found.SEED, 0), Find(url(1, "quick"), Found.SEED, 0)])
+    answer = frontier.next(0.0, lambda home, _now: 5.0 if "slow" in home else 0.0)
+    assert isinstance(answer, Lease)
+    assert answer.url == url(1, "quick")
+    waiting = frontier.next(0.0, lambda home, _now: 5.0 if "slow" in home else 0.0)
+    assert waiting == Wait(5.0)
+
+
+def test_ours_by_level_nothing_deeper_is_handed_out_while_something_nearer_is_out(
+    db: sqlite3.Connection,
+) -> None:
+    frontier = SqliteFrontier(db, admission, by_level=True)
+    frontier.admit([Find(url(1), Found.SEED, 0), Find(url(2), Found.LINK, 1)])
+    near = lease_of(frontier)
+    assert isinstance(frontier.next(0.0, always), Wait)
+    frontier.settle(Outcome(near, INDEXABLE, finds=(Find(url(3), Found.REDIRECT, 0),)))
+    assert lease_of(frontier).url == url(3)
+
+
+def test_ours_what_was_not_settled_is_pending_at_the_next_start(tmp_path: Path) -> None:
+    first = schema.connect(tmp_path / "state.db")
+    frontier = SqliteFrontier(first, admission)
+    frontier.admit([Find(url(1), Found.SEED, 0), Find(url(2), Found.SEED, 0)])
+    frontier.settle(Outcome(lease_of(frontier), INDEXABLE, links=[(url(3), Found.LINK)]))
+    lease_of(frontier)
+    frontier.commit()
+    first.close()
+    second = schema.connect(tmp_path / "state.db")
+    again = SqliteFrontier(second, admission)
+    assert again.counts() == {State.INDEXABLE: 1, State.PENDING: 2}
+    assert {lease_of(again).url, lease_of(again).url} == {url(2), url(3)}
+    second.close()
+
+
+def test_ours_an_outcome_is_settled_as_a_whole_or_not_at_all(db: sqlite3.Connection) -> None:
+    def breaks(find: Find) -> Verdict | None:
+        if find.url == url(3):
+            raise RuntimeError("no")
+        return None
+
+    frontier = SqliteFrontier(db, breaks)
+    frontier.admit([Find(url(1), Found.SEED, 0)])
+    lease = lease_of(frontier)
+    with pytest.raises(RuntimeError):
+        frontier.settle(Outcome(lease, INDEXABLE, links=[(url(2), Found.LINK), (url(3), Found.LINK)]))
+    assert frontier.state_of(url(2)) is None
+    assert frontier.state_of(url(1)) is State.PENDING
+
+
+def test_ours_records_come_in_byte_order_with_everything_the_page_said(frontier: SqliteFrontier) -> None:
+    frontier.admit([Find(url(n), Found.SEED, 0) for n in (3, 1, 2)])
+    video = Video(
+        "https://a.example/t.jpg", "title", "words", content_loc="https://a.example/v.mp4", duration=60
+    )
+    page = Page(
+        images=["https://a.example/i.png"],
+        videos=[video],
+        alternates=[Alternate("de", "https://a.example/de")],
+    )
+    for _ in range(3):
+        outcome = Outcome(lease_of(frontier), INDEXABLE, status=200, lastmod="2026-01-02", page=page)
+        frontier.settle(outcome)
+    records = list(frontier.records(State.INDEXABLE))
+    assert [record.url for record in records] == [url(1), url(2), url(3)]
+    assert records[0].videos == [video]
+    assert records[0].alternates == [Alternate("de", "https://a.example/de")]
+    assert records[0].images == ["https://a.example/i.png"]
+    assert records[0].lastmod == "2026-01-02"
+
+
+def test_ours_outlinks_are_kept(frontier: SqliteFrontier) -> None:
+    frontier.admit([Find(url(1), Found.SEED, 0)])
+    links = [(url(7), int(Found.LINK)), (url(1), int(Found.LINK)), (url(5), int(Found.NOFOLLOW))]
+    frontier.settle(Outcome(lease_of(frontier), INDEXABLE, links=links))
+    assert frontier.outlinks(url(1)) == [url(1), url(5), url(7)]
+
+
+def test_ours_hops_counts_redirects_that_nothing_else_shortcuts(frontier: SqliteFrontier) -> None:
+    frontier.admit([Find(url(0), Found.SEED, 0)])
+    for number in range(3):
+        lease = lease_of(frontier)
+        assert frontier.hops(lease) == number
+        hop = Find(url(number + 1), Found.REDIRECT, 0, lease.id)
+        frontier.settle(Outcome(lease, Verdict(State.REDIRECT, target=hop.url), finds=(hop,)))
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b"this is not a database" * 100, StorageError),
+        (b"", None),
+    ],
+)
+def test_ours_a_state_file_that_is_no_database_is_told_in_a_sentence(
+    tmp_path: Path, content: bytes, error: type[Exception] | None
+) -> None:
+    path = tmp_path / "state.db"
+    path.write_bytes(content)
+    if error is None:
+        schema.connect(path).close()
+        return
+    with pytest.raises(error, match=r"state\.db cannot be used as state: .*--state"):
+        schema.connect(path)
+    assert path.read_bytes() == content
+
+
+def test_ours_a_foreign_database_and_one_of_a_newer_version_are_left_alone(tmp_path: Path) -> None:
+    foreign = sqlite3.connect(tmp_path / "foreign.db")
+    foreign.execute("CREATE TABLE theirs (x)")
+    foreign.commit()
+    foreign.close()
+    with pytest.raises(StorageError, match="another program"):
+        schema.connect(tmp_path / "foreign.db")
+    newer = schema.connect(tmp_path / "newer.db")
+    newer.execute("PRAGMA user_version = 999")
+    newer.close()
+    with pytest.raises(UsageError, match="newer version"):
+        schema.connect(tmp_path / "newer.db")
+
+
+def test_ours_one_process_holds_the_state(tmp_path: Path) -> None:
+    import os
+
+    held = schema.lock(tmp_path / "state")
+    with pytest.raises(StateInUse, match=str(os.getpid())):
+        schema.lock(tmp_path / "state")
+    os.close(held)
+    os.close(schema.lock(tmp_path / "state"))
+
+
+@pytest.mark.parametrize("ids", [[], [0], [1, 1, 127, 128, 300, 2**40], list(range(1000))])
+def test_ours_outlinks_pack_and_unpack(ids: list[int]) -> None:
+    assert unpack(pack(ids)) == sorted(set(ids))
+
+
+class FrontierMachine(RuleBasedStateMachine):
+    """Random admissions, leases, settles, retries, commits and restarts, against a dictionary."""
+
+    leases = Bundle("leases")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.db = sqlite3.connect(":memory:", isolation_level=None)
+        self.db.executescript(schema.TABLES)
+        self.frontier = SqliteFrontier(self.db, admission)
+        self.oracle: dict[Url, tuple[State, int, int]] = {}  # state, flags, depth
+        self.out: dict[int, Lease] = {}
+
+    def know(self, address: Url, found: int, depth: int) -> None:
+        state, flags, nearest = self.oracle.get(address, (None, 0, depth))
+        flags, nearest = flags | found, min(nearest, depth)
+        if state in (None, State.NOFOLLOW, State.TOO_DEEP):
+            verdict = admission(Find(address, Found(flags), nearest))
+            state = verdict.state if verdict else State.PENDING
+        self.oracle[address] = (state, flags, nearest)
+
+    @rule(number=st.integers(0, 12), nofollow=st.booleans(), depth=st.integers(0, 5))
+    def admit(self, number: int, nofollow: bool, depth: int) -> None:
+        found = Found.NOFOLLOW if nofollow else Found.LINK
+        self.frontier.admit([Find(url(number), found, depth)])
+        self.know(url(number), found, depth)
+
+    @rule(target=leases)
+    def lease(self) -> Lease | None:
+        answer = self.frontier.next(0.0, always)
+        out = {lease.url for lease in self.out.values()}
+        waiting = {u for u, (state, _, _) in self.oracle.items() if state is State.PENDING} - out
+        if isinstance(answer, Lease):
+            assert answer.url in waiting
+            self.out[answer.id] = answer
+            return answer
+        assert not waiting
+        assert isinstance(answer, Wait if self.out else Done)
+        return None
+
+    @rule(
+        lease=leases,
+        links=st.lists(st.integers(0, 12), max_size=4),
+        state=st.sampled_from(["indexable", "noindex"]),
+    )
+    def settle(self, lease: Lease | None, links: list[int], state: str) -> None:
+        if lease is None:
+            return
+        self.frontier.settle(
+            Outcome(lease, Verdict(State(state)), links=[(url(n), int(Found.LINK)) for n in links])
+        )
+        if self.out.get(lease.id) is lease:
+            del self.out[lease.id]
+            for number in links:
+                self.know(url(number), Found.LINK, lease.depth + 1)
+            _, flags, depth = self.oracle[lease.url]
+            self.oracle[lease.url] = (State(state), flags, depth)
+
+    @rule(lease=leases)
+    def release(self, lease: Lease | None) -> None:
+        if lease is not None:
+            self.frontier.release(lease)
+            if self.out.get(lease.id) is lease:
+                del self.out[lease.id]
+
+    @rule()
+    def restart(self) -> None:
+        self.frontier.commit()
+        self.frontier = SqliteFrontier(self.db, admission)
+        self.out.clear()
+
+    @invariant()
+    def agree(self) -> None:
+        counts: dict[State, int] = {}
+        for address, (state, _, _) in self.oracle.items():
+            counts[state] = counts.get(state, 0) + 1
+            assert self.frontier.state_of(address) is state
+        assert self.frontier.counts() == counts
+
+    def teardown(self) -> None:
+        self.db.close()
+
+
+FrontierMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestFrontierAgainstADictionary = FrontierMachine.TestCase
