@@ -1,0 +1,43 @@
+"""Serve the example site on a free port of this machine, run a command against it, and stop.
+
+    python -m tests.example_site siteatlas crawl {url} -o public
+
+``{url}`` in the command is where the site is. Without a command the site is served until Ctrl-C.
+"""
+
+import functools
+import http.server
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+WWW = Path(__file__).parent / "www"
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
+        """Say nothing: the command has the terminal."""
+
+
+def main(command: list[str]) -> int:
+    """Run the command while the site is up; answers its exit code."""
+    handler = functools.partial(_Quiet, directory=str(WWW))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        url = f"http://127.0.0.1:{server.server_address[1]}/"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            if not command:
+                print(f"the example site is at {url}; Ctrl-C ends it", flush=True)
+                threading.Event().wait()
+            return subprocess.run([part.replace("{url}", url) for part in command], check=False).returncode
+        except KeyboardInterrupt:
+            return 0
+        finally:
+            server.shutdown()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
