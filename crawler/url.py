@@ -47,7 +47,7 @@ MAX_INPUT: Final = 65_536
 """Characters of a text that is still parsed. No server takes what is longer, and it would fill memory."""
 
 
-class InvalidUrl(ValueError):  # noqa: N818 - the value that stands for a refused text
+class InvalidUrl(ValueError):
     """A text that is no URL to us.
 
     ``code`` is stable: ``url.invalid`` (no URL by WHATWG), ``url.scheme`` (not http or https) or

@@ -1,0 +1,63 @@
+"""Patterns of URLs, as operators write them. Knows no scope.
+
+- ``/private/*``: a glob that begins with ``/`` is matched with path and query.
+- ``*/print/*``, ``https://example.com/*``: any other glob is matched with the whole URL.
+- ``re:[?&]page=\\d+$``: a regular expression, searched for in the whole URL.
+
+A glob matches from beginning to end, with regard to case; ``*`` stands for any characters, ``/`` included, ``?`` for
+one, ``[ab]`` for one of these. A regular expression is the operator's own: a slow one slows the crawl. It never sees
+more than the 8,192 characters that a crawled URL has at most.
+"""
+
+import re
+from fnmatch import translate
+from urllib.parse import quote
+
+from crawler.model import Url
+from crawler.url import path_and_query
+
+_beyond_ascii = re.compile(r"[^\x21-\x7e]+")
+
+
+class ScopeError(ValueError):
+    """A setting of the scope cannot be used. The message names it, and says what would do."""
+
+
+class Pattern:
+    """One pattern; ``text`` is as it was written."""
+
+    __slots__ = ("_match", "_on_path", "text")
+
+    def __init__(self, text: str) -> None:
+        """Raises ScopeError for a regular expression that does not compile and a glob that can match no URL."""
+        self.text = text
+        self._on_path = text.startswith("/")
+        if text.startswith("re:"):
+            try:
+                self._match = re.compile(text[3:]).search
+            except re.error as error:
+                where = "" if error.pos is None else f" at position {error.pos + 3}"
+                raise ScopeError(f'"{text}" is no regular expression: {error.msg}{where}') from None
+        elif text[:1] in ("/", "*", "?", "[") or text.startswith(("http://", "https://")):
+            ascii_only = _beyond_ascii.sub(lambda found: quote(found[0]), text)
+            self._match = re.compile(translate(ascii_only)).match
+        else:
+            hint = (
+                f'write "*{text}*" for a part of the URL, "/{text}" for a path, "re:{text}" for an expression'
+            )
+            raise ScopeError(f'"{text}" can match no URL: {hint}')
+
+    def matches(self, url: Url) -> bool:
+        """Whether a canonical URL matches."""
+        return self._match(path_and_query(url) if self._on_path else url) is not None
+
+
+def compile_all(name: str, texts: tuple[str, ...]) -> tuple[Pattern, ...]:
+    """The patterns of one setting. Raises ScopeError that names the setting, the pattern and what is wrong with it."""
+    patterns = []
+    for text in texts:
+        try:
+            patterns.append(Pattern(text))
+        except ScopeError as error:
+            raise ScopeError(f"{name}: {error}") from None
+    return tuple(patterns)

@@ -1,0 +1,223 @@
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler.model import Found, Kind, State, Url
+from crawler.scope import Bounds, Scope, ScopeError, registrable_domain, trap_in
+from crawler.url import normalise
+
+LINK = Found.LINK
+
+
+def admit(
+    scope: Scope, url: str, depth: int = 1, found: Found = LINK, kind: Kind = Kind.PAGE
+) -> tuple[str, str]:
+    verdict = scope.admit(Url(url), depth, found, kind)
+    return (verdict.state.value, verdict.reason) if verdict else ("", "")
+
+
+@pytest.mark.parametrize(
+    ("sitemap", "url", "inside"),
+    [
+        ("https://h.test/sitemap.xml", "https://h.test/", True),
+        ("https://h.test/sitemap.xml", "https://h.test/a/b?c", True),
+        ("https://h.test/docs/sitemap.xml", "https://h.test/docs/", True),
+        ("https://h.test/docs/sitemap.xml", "https://h.test/docs/a", True),
+        ("https://h.test/docs/sitemap.xml", "https://h.test/docs", False),
+        ("https://h.test/docs/sitemap.xml", "https://h.test/docs2/a", False),
+        ("https://h.test/docs/sitemap.xml", "https://h.test/", False),
+        ("https://h.test/docs/sitemap.php?f=/x/y.xml", "https://h.test/docs/a", True),
+        ("https://h.test/docs/", "https://h.test/docs/a", True),
+        ("https://h.test/sitemap.xml", "http://h.test/", False),
+        ("https://h.test/sitemap.xml", "https://h.test:8443/", False),
+        ("https://h.test/sitemap.xml", "https://www.h.test/", False),
+        ("https://h.test/sitemap.xml", "https://h.test.evil.test/", False),
+    ],
+)
+def test_sitemaps_org_location_rule(sitemap: str, url: str, inside: bool) -> None:
+    scope = Scope(Url(sitemap))
+    assert (scope.admit(Url(url), 1, LINK) is None) is inside
+    assert (scope.may_list(Url(url)) is None) is inside
+    if not inside:
+        assert admit(scope, url)[0] == State.OUT_OF_SCOPE
+
+
+def test_ours_each_refusal_says_why() -> None:
+    scope = Scope(Url("https://h.test/docs/s.xml"))
+    assert admit(scope, "https://h.test/x")[1] == "outside https://h.test/docs/, where the sitemap is"
+    assert admit(scope, "https://g.test/docs/")[1] == "another host: g.test"
+    assert "another scheme or port: http://h.test" in admit(scope, "http://h.test/docs/")[1]
+
+
+def test_ours_patterns() -> None:
+    scope = Scope(
+        Url("https://h.test/s.xml"),
+        include=("/blog/*", "re:[?]page=\\d+$"),
+        exclude=("*/print/*", "/blog/*.pdf", "https://h.test/blog/x", "/blog/größe", "/blog/a[bc]"),
+    )
+    assert admit(scope, "https://h.test/blog/a") == ("", "")
+    assert admit(scope, "https://h.test/other?page=12") == ("", "")
+    assert admit(scope, "https://h.test/other")[0] == State.EXCLUDED
+    assert '"/blog/*"' in admit(scope, "https://h.test/other")[1]
+    assert admit(scope, "https://h.test/blog/print/1") == ("excluded", 'matches exclude "*/print/*"')
+    assert admit(scope, "https://h.test/blog/a/b.pdf") == ("excluded", 'matches exclude "/blog/*.pdf"')
+    assert admit(scope, "https://h.test/blog/x")[0] == "excluded"
+    assert admit(scope, "https://h.test/blog/xy")[0] == ""
+    assert admit(scope, normalise("https://h.test/blog/größe"))[0] == "excluded"
+    assert admit(scope, "https://h.test/blog/ac")[0] == "excluded"
+    assert admit(scope, "https://h.test/blog/PRINT/x")[0] == ""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        (
+            "re:a(b",
+            'exclude: "re:a(b" is no regular expression: missing ), unterminated subpattern at position 4',
+        ),
+        ("re:*", "at position 3"),
+        ("print", 'write "*print*"'),
+        ("", "can match no URL"),
+    ],
+)
+def test_ours_a_pattern_that_cannot_work_is_an_error_that_says_where(pattern: str, said: str) -> None:
+    with pytest.raises(ScopeError) as caught:
+        Scope(Url("https://h.test/s.xml"), exclude=(pattern,))
+    assert said in str(caught.value)
+
+
+def test_ours_a_seed_is_crawled_wherever_it_lies_and_listed_only_by_the_rules() -> None:
+    scope = Scope(Url("https://h.test/docs/s.xml"), include=("/docs/a*",), bounds=Bounds(max_depth=0))
+    assert admit(scope, "https://h.test/start", 0, Found.SEED | LINK) == ("", "")
+    assert admit(scope, "https://h.test/docs/b", 0, Found.SEED) == ("", "")
+    assert admit(scope, "https://g.test/", 0, Found.SEED)[0] == State.OUT_OF_SCOPE
+    listed = scope.may_list(Url("https://h.test/docs/b"))
+    assert listed is not None
+    assert listed.state is State.EXCLUDED
+    assert scope.may_list(Url("https://h.test/docs/a")) is None
+
+
+def test_ours_sitemap_files_need_only_be_on_a_host_of_ours() -> None:
+    scope = Scope(Url("https://h.test/docs/s.xml"), include=("/docs/a*",))
+    assert admit(scope, "https://h.test/sitemap.xml", 0, Found.SITEMAP, Kind.SITEMAP) == ("", "")
+    assert admit(scope, "http://h.test/sitemap.xml", 0, Found.SITEMAP, Kind.SITEMAP) == ("", "")
+    assert (
+        admit(scope, "https://cdn.test/sitemap.xml", 0, Found.SITEMAP, Kind.SITEMAP)[0] == State.OUT_OF_SCOPE
+    )
+
+
+def test_ours_depth_and_nofollow() -> None:
+    scope = Scope(Url("https://h.test/s.xml"), bounds=Bounds(max_depth=2))
+    assert admit(scope, "https://h.test/a", 2) == ("", "")
+    assert admit(scope, "https://h.test/a", 3) == ("too deep", "3 clicks from the start; the limit is 2")
+    assert admit(scope, "https://h.test/a", 1, Found.NOFOLLOW)[0] == State.NOFOLLOW
+    assert admit(scope, "https://h.test/a", 1, Found.NOFOLLOW | LINK) == ("", "")
+    assert admit(scope, "https://h.test/a", 1, Found.NOFOLLOW | Found.SITEMAP) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("where", "trapped"),
+    [
+        ("/a/a/a", False),
+        ("/a/a/a/a", True),
+        ("/x/a/a/a/a/y", True),
+        ("/a/b/a/b/a/b", False),
+        ("/a/b/a/b/a/b/a", False),
+        ("/a/b/a/b/a/b/a/b", True),
+        ("/x/a/b/c/a/b/c/a/b/c/a/b/c", True),
+        ("/a/1/a/2/a/3/a/4/a/5", False),
+        ("/2020/01/01/1", False),
+        ("/a//b", False),
+        ("/a////b", False),
+        ("/a/////b", True),
+        ("/" + "/".join(map(str, range(32))), False),
+        ("/" + "/".join(map(str, range(33))), True),
+    ],
+)
+def test_ours_path_traps(where: str, trapped: bool) -> None:
+    assert bool(trap_in(where, Bounds())) is trapped
+    state = admit(Scope(Url("https://h.test/s.xml")), f"https://h.test{where}")[0]
+    assert (state == State.TRAP) is trapped
+
+
+def test_ours_trap_limits_can_be_set_and_the_reason_names_them() -> None:
+    assert trap_in("/a/a", Bounds(max_repeats=1)) == 'trap.path_repetition: "/a" more than 1 times in a row'
+    assert trap_in("/a/a/a/a/a", Bounds(max_repeats=5)) == ""
+    assert trap_in("/a/b/c", Bounds(max_segments=2)) == "trap.path_segments: 3 path segments; the limit is 2"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from("ab"), max_size=20))
+def test_ours_path_traps_as_a_slow_definition_finds_them(segments: list[str]) -> None:
+    slow = any(
+        segments[start : start + period] * 4 == segments[start : start + period * 4]
+        for period in range(1, 6)
+        for start in range(len(segments) - period * 4 + 1)
+    )
+    assert bool(trap_in("/" + "/".join(segments), Bounds())) is slow
+
+
+def test_sitemaps_org_long_urls_are_fetched_but_not_listed() -> None:
+    scope = Scope(Url("https://h.test/s.xml"))
+    for length, fetched, listed in (
+        (2_047, True, True),
+        (2_048, True, False),
+        (8_192, True, False),
+        (8_193, False, False),
+    ):
+        url = Url("https://h.test/".ljust(length, "a"))
+        assert (scope.admit(url, 1, LINK) is None) is fetched
+        verdict = scope.may_list(url)
+        assert (verdict is None) is listed
+        assert verdict is None or verdict.state is State.TOO_LONG
+
+
+def test_ours_subdomains_are_crawled_and_not_listed() -> None:
+    scope = Scope(Url("https://www.example.co.uk/docs/s.xml"), subdomains=True)
+    for url in ("https://example.co.uk/x", "https://a.b.example.co.uk/x"):
+        assert admit(scope, url) == ("", "")
+        verdict = scope.may_list(Url(url))
+        assert verdict is not None
+        assert verdict.state is State.OUT_OF_SCOPE
+        assert "cannot list" in verdict.reason
+    for url in (
+        "https://other.co.uk/",
+        "https://notexample.co.uk/",
+        "http://example.co.uk/",
+        "https://example.co.uk:81/",
+    ):
+        assert admit(scope, url)[0] == State.OUT_OF_SCOPE
+    assert admit(Scope(Url("https://a.github.io/s.xml"), subdomains=True), "https://b.github.io/")[0] != ""
+    assert admit(Scope(Url("http://127.0.0.1/s.xml"), subdomains=True), "http://0.0.0.1/")[0] != ""
+
+
+def test_sitemaps_org_named_hosts_are_listed_and_need_a_cross_submit() -> None:
+    scope = Scope(
+        Url("https://h.test/docs/s.xml"), hosts=("example.org", "www.example.net:8443", "*.a.example.com")
+    )
+    for url in (
+        *("https://example.org/", "http://example.org/x", "https://deep.www.example.org/"),
+        *("https://www.example.net:8443/a", "http://b.a.example.com/", "https://a.example.com/"),
+    ):
+        assert admit(scope, url) == ("", "")
+        assert scope.may_list(Url(url)) is None
+        assert scope.needs_cross_submit(Url(url))
+    for url in (
+        *("https://example.org:81/", "https://www.example.net/", "https://x.www.example.net:8443/"),
+        *("https://example.com/", "https://badexample.org/"),
+    ):
+        assert admit(scope, url)[0] == State.OUT_OF_SCOPE
+    assert not scope.needs_cross_submit(Url("https://h.test/docs/a"))
+    with pytest.raises(ScopeError, match="no host name"):
+        Scope(Url("https://h.test/"), hosts=("not a host",))
+
+
+def test_ours_the_suffix_list_is_offline_and_loaded_only_when_asked_for() -> None:
+    assert registrable_domain("a.b.co.uk") == "b.co.uk"
+    assert registrable_domain("co.uk") == ""
+    code = "import crawler.scope, sys; crawler.scope.Scope('https://h.test/s.xml'); print('tldextract' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert run.stdout.strip() == "False"
