@@ -1,0 +1,138 @@
+"""Which encoding a document is in, and its body as UTF-8. Knows nothing of markup beyond the prescan for meta.
+
+The order is that of https://html.spec.whatwg.org/#determining-the-character-encoding: byte order mark, charset of the
+Content-Type header, a meta element in the first 1,024 bytes, then a guess. The standard leaves the guess to us: a body
+that is valid UTF-8 is UTF-8, everything else is windows-1252. Labels are looked up in the table of the Encoding
+Standard, never among Python's codecs, so that no page can choose ``rot13``.
+"""
+
+import re
+from typing import Final
+
+import webencodings
+from msgspec import Struct
+
+PRESCAN: Final = 1_024
+"""Bytes in which a meta element can name the encoding."""
+
+_BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
+_param = re.compile(r";[\t\n\f\r ]*charset=(?:\"([^\"]*)\"?|([^;\"]*))", re.IGNORECASE).search
+_in_content = re.compile(
+    rb"charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:\"([^\"]*)\"|'([^']*)'|(?![\"'])([^\t\n\f\r ;]+))", re.IGNORECASE
+).search
+# One step over a document's start: a comment, a meta element, a tag, or other markup that ends at ">".
+_step = re.compile(
+    rb"<!--(?:(?=-?>)|.*?(?=-->|\Z))|<(meta)(?=[\t\n\f\r /])|</?[a-z][^\t\n\f\r >]*|<[!/?][^>]*",
+    re.IGNORECASE | re.DOTALL,
+)
+_attribute = re.compile(
+    rb"[\t\n\f\r /]*([^\t\n\f\r />][^\t\n\f\r />=]*)[\t\n\f\r ]*"
+    rb"(?:=[\t\n\f\r ]*(?:\"([^\"]*)\"|'([^']*)'|(?=>)|(?![\"'])([^\t\n\f\r >]+)))?"
+)
+_tag_end = re.compile(rb"[\t\n\f\r /]*>")
+
+
+class Text(Struct, frozen=True):
+    """A body as valid UTF-8, and the WHATWG name of the encoding it came in ("" for UTF-8 and UTF-16).
+
+    The name is what queries of links are encoded with: https://url.spec.whatwg.org/#query-state.
+    """
+
+    body: bytes
+    encoding: str = ""
+
+
+def to_utf8(body: bytes, content_type: str) -> Text:
+    """Transcode a body. Bytes that mean nothing become U+FFFD; never raises."""
+    for mark, name in _BOMS:
+        if body.startswith(mark):
+            return _decode(body[len(mark) :], name)
+    label = header_label(content_type)
+    if label in {"", "utf-8", "iso-8859-1"} and body.isascii() and b"\x1b" not in body:
+        return Text(body)  # the same in every encoding that a meta element or a guess could bring
+    return _decode(body, _lookup(label) or prescan(body) or _guess(body))
+
+
+def header_label(content_type: str) -> str:
+    """The charset parameter of a Content-Type value, in lower case, or ""."""
+    found = _param(content_type)
+    return (found[1] or found[2] or "").strip(" \t'").lower() if found else ""
+
+
+def prescan(body: bytes) -> str:
+    """The encoding that a meta element in the first 1,024 bytes names, or "".
+
+    https://html.spec.whatwg.org/#prescan-a-byte-stream-to-determine-its-encoding
+    """
+    head = body[:PRESCAN]
+    at = 0
+    while found := _step.search(head, at):
+        at = found.end()
+        if not found[0][1:].removeprefix(b"/")[:1].isalpha():
+            continue
+        attributes, at = _attributes(head, at)
+        if found[1] and at <= len(head):
+            name = _named_by(attributes)
+            if name:
+                return name
+    return ""
+
+
+def _attributes(head: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
+    """The attributes from a position on, and where the tag ended (past the end, if it was cut off)."""
+    attributes: dict[bytes, bytes] = {}
+    while not (end := _tag_end.match(head, at)):
+        found = _attribute.match(head, at)
+        if found is None or found.end() >= len(head):
+            return {}, len(head) + 1
+        if found.lastindex == 1 and head[found.end()] == ord("="):
+            return {}, len(head) + 1  # a quoted value without an end
+        value = found[2] or found[3] or found[4] or b""
+        attributes.setdefault(found[1].lower(), value)
+        at = found.end()
+    return attributes, end.end()
+
+
+def _named_by(meta: dict[bytes, bytes]) -> str:
+    label = meta.get(b"charset")
+    if label is None:
+        if meta.get(b"http-equiv", b"").lower() != b"content-type":
+            return ""
+        found = _in_content(meta.get(b"content", b""))
+        label = (found[1] or found[2] or found[3] or b"") if found else b""
+    name = _lookup(label.decode("latin-1"))
+    if name.startswith("utf-16"):
+        return "utf-8"
+    return "windows-1252" if name == "x-user-defined" else name
+
+
+def _lookup(label: str) -> str:
+    known = webencodings.lookup(label) if label else None
+    return known.name if known else ""
+
+
+def _guess(body: bytes) -> str:
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        # A body that was cut short may end within a character.
+        return "utf-8" if error.start > 0 and error.reason == "unexpected end of data" else "windows-1252"
+    return "utf-8"
+
+
+def _decode(body: bytes, name: str) -> Text:
+    if name == "utf-8":
+        return Text(_valid(body))
+    if name == "replacement":
+        return Text("\ufffd".encode())
+    known = webencodings.lookup(name)
+    text: str = known.codec_info.decode(body, "replace")[0]
+    return Text(text.encode("utf-8", "replace"), "" if name.startswith("utf-16") else name)
+
+
+def _valid(body: bytes) -> bytes:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return body.decode("utf-8", "replace").encode()
+    return body

@@ -1,0 +1,186 @@
+"""Makes a page of a document: sniff, decode, outline, then each rule in turn. Pure; ``now`` is an argument."""
+
+from typing import Final
+
+from crawler import directives
+from crawler.html import charset, clean, hreflang, linkheader, refresh, tree
+from crawler.html.links import Targets
+from crawler.html.options import ReadOptions
+from crawler.html.outline import CANONICAL, Outline, link_flags
+from crawler.html.sniff import is_html
+from crawler.model import Document, Found, Page, Url
+from crawler.url import Resolver
+from sitemap import Alternate
+
+REFRESH: Final = int(Found.REFRESH)
+MAX_ALTERNATES: Final = 1_000
+MAX_FAULTS: Final = 50
+
+
+def read_page(document: Document, options: ReadOptions, resolver: Resolver, now: float) -> Page:
+    """What a document says. Never raises; may be slow on markup made to be slow, so run it with a deadline."""
+    if not is_html(document.content_type, document.body):
+        return Page(is_html=False)
+    text = charset.to_utf8(document.body, document.content_type)
+    return Reading(document, tree.read(text.body), text.encoding, options, resolver).page(now)
+
+
+class Reading:
+    """One document being read: its outline and what the rules share, the base URL above all."""
+
+    def __init__(
+        self, document: Document, outline: Outline, encoding: str, options: ReadOptions, resolver: Resolver
+    ) -> None:
+        self.document = document
+        self.outline = outline
+        self.encoding = encoding
+        self.options = options
+        self.resolver = resolver
+        self.headers = (
+            [link for value in document.links for link in linkheader.parse(value)] if document.links else []
+        )
+        self.base = self._base()
+        self.targets = Targets(resolver, options.max_links)
+        self.faults: list[str] = []
+
+    def page(self, now: float, fallback: str = "") -> Page:
+        """Apply every rule."""
+        outline = self.outline
+        self.targets.add_all(outline.links, self.base, self.encoding)
+        self.targets.add_anchors(outline.anchors, self.base, self.encoding)
+        self._header_links()
+        canonicals, canonical_faults = self._canonicals()
+        redirect = self._refresh()
+        alternates = self._alternates() if self.options.alternates else []
+        asked = self._directives(now)
+        if self.targets.left_out:
+            self.faults.append(f"links cut at {self.options.max_links:,}")
+        return Page(
+            links=list(self.targets.flags.items()),
+            canonicals=canonicals,
+            canonical_faults=canonical_faults,
+            noindex=asked.noindex_at(now),
+            nofollow=asked.nofollow,
+            refresh=redirect,
+            alternates=alternates,
+            title=clean.one_line(outline.title, clean.MAX_TITLE),
+            language=clean.one_line(outline.language, 35),
+            faults=self.faults[:MAX_FAULTS],
+            fallback=fallback,
+        )
+
+    def _base(self) -> Url:
+        """The document's URL, or the first ``base`` that names a web address."""
+        url = self.document.url
+        for element in self.outline.named("base"):
+            href = element.get("href")
+            base = self.resolver.resolve(url, href) if href else None
+            if base is not None:
+                return base
+        return url
+
+    def _directives(self, now: float) -> directives.Directives:
+        """What all robots statements ask together. They count in the body too: that is the restrictive reading."""
+        token = self.options.agent_token
+        asked = directives.NOTHING
+        for value in self.document.robots:
+            asked = asked.merge(directives.read_header(value, token, now))
+        for element in self.outline.named("meta"):
+            if "name" in element.attributes:
+                asked = asked.merge(
+                    directives.read_meta(element.get("name"), element.get("content"), token, now)
+                )
+        return asked
+
+    def _header_links(self) -> None:
+        """Link headers speak for the document's URL, whatever ``base`` says (RFC 8288, section 3.2)."""
+        for link in self.headers:
+            flags = link_flags(link.rels, link.params.get("type", ""))
+            if "canonical" in link.rels:
+                flags |= CANONICAL
+            if flags and link.target and self._is_about_us(link.params):
+                url = self.resolver.resolve(self.document.url, link.target)
+                if url is not None:
+                    self.targets.add(url, flags)
+
+    def _is_about_us(self, params: dict[str, str]) -> bool:
+        anchor = params.get("anchor")
+        return anchor is None or self.resolver.resolve(self.document.url, anchor or "#") == self.document.url
+
+    def _canonicals(self) -> tuple[list[Url], list[str]]:
+        found: dict[Url, None] = {}
+        faults: list[str] = []
+        for base, href, encoding in self._stated_canonicals(faults):
+            if not href:
+                faults.append("the canonical is empty")
+                continue
+            url = self.resolver.resolve(base, href, encoding)
+            if url is not None:
+                found[url] = None
+            else:
+                error = self.resolver.refusal(base, href, encoding)
+                faults.append(f"the canonical does not count: {error.message if error else 'it is refused'}")
+        return list(found), list(dict.fromkeys(faults))[:MAX_FAULTS]
+
+    def _stated_canonicals(self, faults: list[str]) -> list[tuple[Url, str, str]]:
+        stated: list[tuple[Url, str, str]] = []
+        for element in self.outline.named("link"):
+            if "canonical" not in element.get("rel").lower().split():
+                continue
+            if element.in_head:
+                stated.append((self.base, element.get("href"), self.encoding))
+            else:
+                faults.append("a canonical outside <head> does not count")
+        stated.extend(
+            (self.document.url, link.target, "")
+            for link in self.headers
+            if "canonical" in link.rels and self._is_about_us(link.params)
+        )
+        return stated
+
+    def _refresh(self) -> Url | None:
+        """The first refresh within the limit that leads elsewhere; the others are links.
+
+        One inside ``noscript`` is what browsers without scripts get, and says nothing about the page: a link.
+        """
+        url = self.document.url
+        stated = [(url, self.document.refresh, "", True)] if self.document.refresh else []
+        stated.extend(
+            (self.base, element.get("content"), self.encoding, not element.in_noscript)
+            for element in self.outline.named("meta")
+            if element.get("http-equiv").lower() == "refresh"
+        )
+        redirect: Url | None = None
+        for base, content, encoding, is_for_all in stated:
+            asked = refresh.parse(content)
+            target = self.resolver.resolve(base, asked[1], encoding) if asked and asked[1] else None
+            if asked is None or target is None or target == url:
+                continue
+            if asked[0] <= self.options.refresh_limit and is_for_all and redirect is None:
+                redirect = target
+            else:
+                self.targets.add(target, REFRESH)
+        return redirect
+
+    def _alternates(self) -> list[Alternate]:
+        stated = [
+            (self.base, element.get("href"), element.attributes["hreflang"], self.encoding)
+            for element in self.outline.named("link")
+            if "hreflang" in element.attributes and "alternate" in element.get("rel").lower().split()
+        ]
+        stated.extend(
+            (self.document.url, link.target, link.params["hreflang"], "")
+            for link in self.headers
+            if "hreflang" in link.params and "alternate" in link.rels and self._is_about_us(link.params)
+        )
+        found: dict[Alternate, None] = {}
+        for base, href, code, encoding in stated:
+            language = hreflang.canonical(code)
+            url = self.resolver.resolve(base, href, encoding) if href else None
+            if not language:
+                self.faults.append(f"hreflang {code[:40]!a} is no language code")
+            elif url is None:
+                self.faults.append(f"the alternate for {language} is no web address: {href[:100]!a}")
+            elif len(found) < MAX_ALTERNATES:
+                found[Alternate(language, url)] = None
+        return list(found)

@@ -1,0 +1,149 @@
+"""Fills an outline from the tree that Lexbor builds. The only module that knows the parser; no rule lives here.
+
+Lexbor is an HTML5 parser without scripting, so ``noscript`` has content and the content of ``template`` is apart. It
+has inputs with quadratic cost (deep nesting): whoever reads the pages of others has a deadline, and :mod:`.scan`.
+One query collects everything: a list that begins with two attributes known to Lexbor is its fastest kind.
+"""
+
+from typing import Final
+
+from selectolax.lexbor import LexborCSSSelector, LexborDocumentOptions, LexborHTMLParser, LexborNode
+
+from crawler.html.outline import ELEMENTS, LINK, NOFOLLOW, Element, Outline, anchor_flags
+
+_OPTIONS: Final = LexborDocumentOptions.WO_EVENTS.value
+# What these miss is found from its neighbours: a source from the img beside it, a video from its source.
+_QUERY: Final = "[href],[src],[content],[type],img,iframe,time"
+_DEPTH: Final = 32  # elements between a statement and its head or body that are looked at
+# Elements that no rule asks for, by the attribute that tells: most of a head is made of them.
+_TELLING: Final = {"meta": "name", "link": "rel", "script": "type"}
+_SILENT: Final = frozenset(
+    {
+        "keywords",
+        "viewport",
+        "generator",
+        "stylesheet",
+        "icon",
+        "shortcut icon",
+        "preload",
+        "text/javascript",
+        "module",
+    }
+)
+_selector: LexborCSSSelector = LexborCSSSelector()  # type: ignore[no-untyped-call]
+_ANCHOR: Final = LexborHTMLParser("<a>").css("a")[0].tag_id
+
+
+def read(body: bytes) -> Outline:
+    """The outline of a document in UTF-8."""
+    parser = LexborHTMLParser(body, options=_OPTIONS)
+    outline = Outline()
+    root = parser.root
+    if root is None:
+        return outline
+    nodes = _selector.find(_QUERY, root)
+    outline.anchors = _anchors(outline, [node.attributes for node in nodes if node.tag_id == _ANCHOR])
+    for node in nodes:
+        if node.tag_id != _ANCHOR:
+            tag = node.tag or ""
+            attributes = node.attributes
+            if tag not in _TELLING or attributes.get(_TELLING[tag]) not in _SILENT:
+                _add(outline, node, tag, attributes)
+    outline.title = _title(parser)
+    language = root.attributes
+    outline.language = language.get("lang") or language.get("xml:lang") or ""
+    return outline
+
+
+def _anchors(outline: Outline, anchors: list[dict[str, str | None]]) -> list[str]:
+    """The hrefs of plain links; the others go to the outline. Most pages have plain ones only."""
+    try:
+        hrefs = [attributes["href"] or "" for attributes in anchors]
+        if not [None for attributes in anchors if "rel" in attributes]:
+            return hrefs
+    except KeyError:
+        pass  # an anchor without href, or with one in the namespace of XLink
+    hrefs = []
+    for attributes in anchors:
+        name = "href" if "href" in attributes else "xlink:href"
+        if name not in attributes:
+            continue
+        if anchor_flags(attributes.get("rel")) == LINK:
+            hrefs.append(attributes[name] or "")
+        else:
+            outline.add_link(attributes[name] or "", NOFOLLOW)
+    return hrefs
+
+
+def _add(outline: Outline, node: LexborNode, tag: str, attributes: dict[str, str | None]) -> None:
+    if tag == "area":
+        if "href" in attributes:
+            outline.add_link(attributes["href"] or "", anchor_flags(attributes.get("rel")))
+        return
+    if tag not in ELEMENTS and "itemprop" not in attributes:
+        return
+    if tag == "script":
+        kind = (attributes.get("type") or "").partition(";")[0].strip().lower()
+        if kind != "application/ld+json":
+            return
+    element = _element(tag, attributes)
+    if tag in {"link", "meta"}:
+        _place(element, node)
+    elif tag in {"img", "source"}:
+        _group(outline, element, node)
+    elif tag == "video":
+        element.owner, element.owner_tag = node.mem_id, tag
+    if tag == "script" or "itemprop" in attributes:
+        element.text = node.text()
+    outline.add(element)
+
+
+def _element(tag: str, attributes: dict[str, str | None]) -> Element:
+    return Element(tag, {name: value or "" for name, value in attributes.items()})
+
+
+def _group(outline: Outline, element: Element, node: LexborNode) -> None:
+    """Name the picture or video that an img or a source is in, and bring what the query cannot see of it."""
+    parent = node.parent
+    if parent is None or parent.tag not in {"picture", "video", "audio"}:
+        return
+    owner, owner_tag = parent.mem_id, parent.tag
+    element.owner, element.owner_tag = owner, owner_tag
+    if element.tag == "img" and owner_tag == "picture":
+        for sibling in parent.iter():
+            if sibling.tag == "source":
+                source = _element("source", sibling.attributes)
+                source.owner, source.owner_tag = owner, owner_tag
+                outline.add(source)
+    elif owner_tag == "video" and outline.last_owner != owner and not parent.attributes.get("src"):
+        video = _element("video", parent.attributes)
+        video.owner, video.owner_tag = owner, owner_tag
+        outline.add(video)
+
+
+def _place(element: Element, node: LexborNode) -> None:
+    parent = node.parent
+    for _ in range(_DEPTH):
+        if parent is None:
+            return
+        tag = parent.tag
+        if tag == "noscript":
+            element.in_noscript = True
+        elif tag == "head":
+            element.in_head = True
+            return
+        elif tag == "body":
+            return
+        parent = parent.parent
+
+
+def _title(parser: LexborHTMLParser) -> str:
+    head = parser.head
+    if head is not None:
+        for node in _selector.find("title", head):
+            return node.text()
+    for node in parser.css("title"):
+        parent = node.parent
+        if parent is None or parent.tag != "svg":
+            return node.text()
+    return ""
