@@ -28,8 +28,9 @@ class Image:
 class Video:
     """A video on a page, with the tags that Google documents; "" and None mean the tag is left out.
 
-    ``duration`` is in seconds, ``rating`` 0.0 to 5.0; dates are W3C datetimes. A ``restriction`` or ``platform`` is a pair of
-    relationship ("allow" or "deny") and the space-separated list; ``uploader`` a pair of name and info URL ("" for none).
+    ``duration`` is in seconds, ``rating`` 0.0 to 5.0; dates are W3C datetimes. A ``restriction`` or ``platform`` is
+    a pair of relationship ("allow" or "deny") and the space-separated list; ``uploader`` a pair of name and info URL
+    ("" for none).
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps
     """
 
@@ -56,7 +57,8 @@ class Video:
 class Entry:
     """One ``url`` of a urlset: where a page is, and what is known about it.
 
-    ``lastmod`` is a W3C datetime in a form the XSD allows, or "" when not known. https://www.sitemaps.org/protocol.html#xmlTagDefinitions
+    ``lastmod`` is a W3C datetime in a form the XSD allows, or "" when not known.
+    https://www.sitemaps.org/protocol.html#xmlTagDefinitions
     """
 
     loc: str

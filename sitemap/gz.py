@@ -1,0 +1,87 @@
+"""Owns gzip, both ways: writes deterministic members, takes hostile ones apart in bounded pieces."""
+
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO, Final
+
+MAGIC: Final = b"\x1f\x8b"
+# RFC 1952 section 2.3: deflate, no flags, no modification time, system unknown: equal bytes for equal content.
+_HEAD: Final = MAGIC + b"\x08\x00\x00\x00\x00\x00\x00\xff"
+_PIECE: Final = 256 * 1024  # bytes that one step may unpack
+
+
+class Packer:
+    """Writes one gzip member to a binary file. The file stays open after :meth:`close`."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        from isal import isal_zlib  # noqa: PLC0415 - only who packs pays for it
+
+        self._file = file
+        self._deflate = isal_zlib.compressobj(2, isal_zlib.DEFLATED, -15)
+        self._crc32 = isal_zlib.crc32
+        self._crc = 0
+        self._size = 0
+        file.write(_HEAD)
+
+    def write(self, data: bytes) -> None:
+        """Pack and write some content."""
+        self._crc = self._crc32(data, self._crc)
+        self._size += len(data)
+        self._file.write(self._deflate.compress(data))
+
+    def close(self) -> None:
+        """Write what is left and the trailer."""
+        self._file.write(self._deflate.flush())
+        self._file.write(struct.pack("<II", self._crc & 0xFFFFFFFF, self._size & 0xFFFFFFFF))
+
+
+class Unpacker:
+    """Unpacks the members of a gzip stream, fed in pieces. ``fault`` is a sentence, or "" while nothing is wrong."""
+
+    def __init__(self) -> None:
+        self.fault = ""
+        self._member = zlib.decompressobj(31)
+        self._begun = False
+        self._over = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The content of the next piece of the stream, at most 256 KiB at a time. Never raises for bad data."""
+        while data and not self._over:
+            if self._member.eof:
+                data = data.lstrip(
+                    b"\x00"
+                )  # padding after a member (RFC 1952 says nothing, tapes and tar write it)
+                if not data:
+                    return
+                if not data.startswith(MAGIC[: len(data)]):
+                    self._stop("other data follows the gzip stream")
+                    return
+                self._member = zlib.decompressobj(31)
+                self._begun = False
+            try:
+                content = self._member.decompress(data, _PIECE)
+            except zlib.error as error:
+                self._stop(f"the gzip stream is broken ({error})")
+                return
+            self._begun = True
+            data = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+            if content:
+                yield content
+
+    def close(self) -> Iterator[bytes]:
+        """The rest of the content; afterwards ``fault`` is known for good."""
+        while not self._over and not self._member.eof:
+            try:
+                content = self._member.decompress(self._member.unconsumed_tail, _PIECE)
+            except zlib.error as error:
+                self._stop(f"the gzip stream is broken ({error})")
+                return
+            if not content:
+                break
+            yield content
+        if self._begun and not self._over and not self._member.eof:
+            self._stop("the gzip stream is truncated")
+
+    def _stop(self, fault: str) -> None:
+        self.fault, self._over = fault, True

@@ -1,0 +1,190 @@
+"""Owns dates: reads every form seen in sitemaps and feeds, writes the two that the XSD allows. Never asks for now.
+
+https://www.w3.org/TR/NOTE-datetime and https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd (tLastmod)
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, timezone
+from enum import StrEnum
+
+
+class Precision(StrEnum):
+    """How much a date says."""
+
+    YEAR = "year"
+    MONTH = "month"
+    DAY = "day"
+    MINUTE = "minute"
+    SECOND = "second"
+    FRACTION = "fraction"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A date as it was stated: a ``date`` to the day or coarser, else an aware ``datetime``.
+
+    What is not said is 1 in a date and 0 in a time.
+    """
+
+    value: date | datetime
+    precision: Precision
+
+    def instant(self) -> datetime:
+        """The earliest aware datetime it can mean; a date begins at midnight UTC."""
+        if isinstance(self.value, datetime):
+            return self.value
+        return datetime(self.value.year, self.value.month, self.value.day, tzinfo=UTC)
+
+
+_XSD = re.compile(
+    r"[0-9]{4}-[01][0-9]-[0-3][0-9]"
+    r"(?:T[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00)))?"
+)
+_ISO = re.compile(
+    r"(?P<year>[0-9]{4})(?:-?(?P<month>[0-9]{2})(?:-?(?P<day>[0-9]{2}))?)?"
+    r"(?:(?:[Tt]|[ ]+)(?P<clock>.+))?"
+)
+_SLASHED = re.compile(
+    r"(?P<year>[0-9]{4})[/.](?P<month>[0-9]{1,2})[/.](?P<day>[0-9]{1,2})(?:[Tt ]+(?P<clock>.+))?"
+)
+_RFC822 = re.compile(
+    r"(?:[A-Za-z]{3,9}\.?,?\s+)?(?P<day>[0-9]{1,2})[\s-](?P<name>[A-Za-z]{3,9})\.?[\s-](?P<year>[0-9]{4}|[0-9]{2})"
+    r"(?:,?\s+(?P<clock>.+))?"
+)
+_ASCTIME = re.compile(
+    r"(?:[A-Za-z]{3,9},?\s+)?(?P<name>[A-Za-z]{3,9})\.?\s+(?P<day>[0-9]{1,2}),?\s+"
+    r"(?:(?P<clock>[0-9]{1,2}:[0-9:]+(?:\s+[A-Za-z]{1,5})?)\s+)?(?P<year>[0-9]{4})(?:\s+(?P<late>[0-9]{1,2}:.+))?"
+)
+_CLOCK = re.compile(
+    r"(?P<hour>[0-9]{1,2})(?::?(?P<minute>[0-9]{2})(?::?(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?)?"
+    r"\s*(?P<half>[AaPp]\.?[Mm]\.?)?\s*(?P<zone>.*)"
+)
+_OFFSET = re.compile(
+    r"(?:(?:GMT|UTC|UT)\s*)?(?P<sign>[+\u2212-])(?P<hours>[0-9]{1,2}):?(?P<minutes>[0-9]{2})?(?:\s*\(.*\))?"
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# RFC 822 section 5.1; its military letters were defined wrongly and count as UTC (RFC 2822 section 4.3).
+_ZONES = {"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
+_UTC_NAMES = frozenset({"", "Z", "GMT", "UT", "UTC", "WET", "-0000"})
+_MORE_ZONES = {"CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "BST": 1, "WEST": 1, "MSK": 3, "JST": 9, "KST": 9}
+
+
+def read(text: str) -> Moment | None:
+    """The date that a text states, or None when it states none that exists.
+
+    Reads W3C datetimes (also basic ISO 8601, a space for the ``T``, AM and PM), RFC 822/1123/850 and asctime dates. A
+    time without a zone counts as UTC. A year before 1 or after 9999 does not exist.
+    """
+    text = text.strip()
+    if not 4 <= len(text) <= 64:
+        return None
+    for pattern in (_ISO, _SLASHED, _RFC822, _ASCTIME):
+        found = pattern.fullmatch(text)
+        if found:
+            try:
+                return _moment(found.groupdict())
+            except (ValueError, OverflowError):
+                return None
+    return None
+
+
+def write(value: date | datetime) -> str:
+    """``YYYY-MM-DD`` for a date, ``YYYY-MM-DDThh:mm:ss+00:00`` for a datetime. ValueError for a naive datetime.
+
+    A fraction of a second is cut off: a file must not seem newer than it is.
+    """
+    if not isinstance(value, datetime):
+        return value.isoformat()
+    if value.tzinfo is None:
+        raise ValueError("a datetime without a zone cannot be written: attach one, such as datetime.UTC")
+    return value.astimezone(UTC).replace(microsecond=0).isoformat()
+
+
+def normalise(text: str) -> str:
+    """The text in a form that the XSD allows, or "" when it states no day.
+
+    What is valid already stays as it is, so that no precision is lost. ``2024`` and ``2024-05`` give "": they are W3C
+    datetimes, but the XSD wants a day and none is known.
+    """
+    text = text.strip()
+    if is_valid(text):
+        return text
+    moment = read(text)
+    if moment is None or moment.precision in {Precision.YEAR, Precision.MONTH}:
+        return ""
+    try:
+        return write(moment.value)
+    except OverflowError:
+        return ""
+
+
+def is_valid(text: str) -> bool:
+    """Whether the XSD and the W3C note both allow the text, and the day exists."""
+    return bool(text) and instant(text) is not None
+
+
+def instant(text: str) -> datetime | None:
+    """The aware datetime of a text in a form that :func:`is_valid` accepts, else None. Fast; for comparisons."""
+    if not _XSD.fullmatch(text):
+        return None
+    try:
+        return datetime.fromisoformat(text if len(text) > 10 else text + "T00:00:00+00:00")
+    except ValueError:
+        return None
+
+
+def _moment(parts: dict[str, str | None]) -> Moment:
+    year = _year(parts["year"] or "")
+    month = (
+        _MONTHS.index(name[:3].lower()) + 1 if (name := parts.get("name")) else int(parts.get("month") or 1)
+    )
+    day = date(year, month, int(parts.get("day") or 1))
+    clock = parts.get("clock") or parts.get("late")
+    if clock:
+        return _with_clock(day, clock)
+    if parts.get("day"):
+        return Moment(day, Precision.DAY)
+    return Moment(day, Precision.MONTH if parts.get("month") else Precision.YEAR)
+
+
+def _year(digits: str) -> int:
+    if len(digits) == 2:  # RFC 2822 section 4.3
+        return int(digits) + (2000 if int(digits) < 50 else 1900)
+    return int(digits)
+
+
+def _with_clock(day: date, clock: str) -> Moment:
+    found = _CLOCK.fullmatch(clock.strip())
+    if not found:
+        raise ValueError(clock)
+    hour = int(found["hour"])
+    if half := found["half"]:
+        if not 1 <= hour <= 12:
+            raise ValueError(clock)
+        hour = hour % 12 + (12 if half[0] in "Pp" else 0)
+    carry = timedelta()
+    if hour == 24 and not int(found["minute"] or 0) and not int(found["second"] or 0):
+        hour, carry = 0, timedelta(days=1)  # ISO 8601: the end of the day
+    second = min(int(found["second"] or 0), 59) if found["second"] == "60" else int(found["second"] or 0)
+    micro = int((found["fraction"] or "0")[:6].ljust(6, "0"))
+    zone = _zone(found["zone"].strip())
+    value = (
+        datetime(day.year, day.month, day.day, hour, int(found["minute"] or 0), second, micro, zone) + carry
+    )
+    if found["fraction"]:
+        return Moment(value, Precision.FRACTION)
+    return Moment(value, Precision.SECOND if found["second"] else Precision.MINUTE)
+
+
+def _zone(text: str) -> timezone:
+    upper = text.upper()
+    if upper in _UTC_NAMES or (len(upper) == 1 and upper.isalpha()):
+        return UTC
+    if upper in _ZONES or upper in _MORE_ZONES:
+        return timezone(timedelta(hours=_ZONES.get(upper, _MORE_ZONES.get(upper, 0))))
+    found = _OFFSET.fullmatch(upper)
+    if not found:
+        raise ValueError(text)
+    offset = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"] or 0))
+    return timezone(-offset if found["sign"] != "+" else offset)

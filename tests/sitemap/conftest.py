@@ -1,0 +1,39 @@
+"""Owns what the tests of the sitemap package share: the schemas, and how a published folder is read independently."""
+
+import gzip
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+import schemas
+
+Validate = Callable[[Path], Any]
+
+
+@pytest.fixture(scope="session")
+def validate() -> Validate:
+    """Parses a file with lxml, validates it against the official schemas, and answers its root element."""
+    from lxml import etree
+
+    try:
+        schema = schemas.schema()
+    except schemas.Unavailable as error:
+        if schemas.REQUIRED:
+            pytest.fail(str(error))
+        pytest.skip(f"the schemas could not be fetched: {error}")
+
+    def check(path: Path) -> Any:
+        data = path.read_bytes()
+        if path.suffix == ".gz":
+            data = gzip.decompress(data)
+        assert len(data) <= 52_428_800
+        root = etree.fromstring(data, etree.XMLParser(huge_tree=True))
+        schema.assertValid(root)
+        return root
+
+    return check

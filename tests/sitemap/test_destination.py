@@ -1,0 +1,284 @@
+"""A set is published as a whole or not at all, whatever the disk, the kernel or another process does."""
+
+import errno
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from sitemap import DestinationError, Directory, Entry, SitemapWriter
+from sitemap.destination import STAGE_PREFIX
+
+LOCATION = "https://example.com/sitemap.xml"
+
+
+def publish(folder: Path, tag: str, count: int, **options: Any) -> None:
+    with SitemapWriter(Directory(folder), LOCATION, **options) as writer:
+        for number in range(count):
+            writer.add(Entry(f"https://example.com/{tag}/{number}"))
+        writer.finish()
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def stages(folder: Path) -> list[Path]:
+    return sorted(folder.glob(STAGE_PREFIX + "*"))
+
+
+def test_ours_check_makes_the_directory_and_leaves_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    Directory(folder).check()
+    assert list(folder.iterdir()) == []
+
+
+def test_ours_check_refuses_what_cannot_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("x")
+    for path in (file, file / "below", Path("/proc/siteatlas"), Path("/sys/siteatlas")):
+        with pytest.raises(DestinationError, match=re.escape(str(path))):
+            Directory(path).check()
+    assert file.read_text() == "x"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_ours_check_refuses_a_directory_without_permission(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(DestinationError, match="permission"):
+            Directory(tmp_path).check()
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_ours_permission_denied_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(DestinationError, match="Permission denied; give this user write permission"):
+        Directory(tmp_path / "x").check()
+
+
+def test_ours_stale_children_go_and_other_files_stay(tmp_path: Path) -> None:
+    for name in ("sitemap-news.xml", "sitemap-01.xml", "robots.txt", "sitemap-9.xml.bak", "post-sitemap.xml"):
+        (tmp_path / name).write_text("mine")
+    others = set(content(tmp_path))
+    publish(tmp_path, "a", 5, max_urls=1)
+    publish(tmp_path, "a", 3, max_urls=1, gzip=True)
+    assert set(content(tmp_path)) == others | {"sitemap.xml", *(f"sitemap-{n}.xml.gz" for n in (1, 2, 3))}
+    publish(tmp_path, "a", 1, gzip=True)
+    assert set(content(tmp_path)) == others | {"sitemap.xml.gz"}
+    publish(tmp_path, "a", 1)
+    assert set(content(tmp_path)) == others | {"sitemap.xml"}
+    assert all((tmp_path / name).read_text() == "mine" for name in others)
+
+
+def test_ours_modes_are_kept_and_0644_without_regard_to_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        publish(tmp_path, "a", 2, max_urls=1)
+        assert stat.S_IMODE((tmp_path / "sitemap.xml").stat().st_mode) == 0o644
+        (tmp_path / "sitemap.xml").chmod(0o640)
+        publish(tmp_path, "b", 2, max_urls=1)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "sitemap.xml").stat().st_mode) == 0o640
+    assert stat.S_IMODE((tmp_path / "sitemap-1.xml").stat().st_mode) == 0o644
+
+
+def test_ours_a_directory_in_the_way_leaves_the_old_set(tmp_path: Path) -> None:
+    publish(tmp_path, "old", 2, max_urls=1)
+    (tmp_path / "sitemap-3.xml").mkdir()
+    before = content(tmp_path)
+    with pytest.raises(DestinationError, match="directory"):
+        publish(tmp_path, "new", 4, max_urls=1)
+    assert content(tmp_path) == before
+    assert stages(tmp_path) == []
+
+
+@pytest.mark.parametrize("fails_at", [0, 1, 2, 3])
+def test_ours_a_failing_rename_is_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: int
+) -> None:
+    publish(tmp_path, "old", 2, max_urls=1)
+    before = content(tmp_path)
+    renamed: list[str] = []
+    replace = Path.replace
+
+    def failing(self: Path, target: Path) -> Path:
+        if target.name.startswith("sitemap") and self.parent.name == "new":
+            if len(renamed) == fails_at:
+                raise OSError(errno.EIO, "Input/output error")
+            renamed.append(target.name)
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with pytest.raises(DestinationError, match="Input/output error"):
+        publish(tmp_path, "new", 3, max_urls=1)
+    assert renamed == ["sitemap-1.xml", "sitemap-2.xml", "sitemap-3.xml"][:fails_at]
+    assert content(tmp_path) == before
+    assert stages(tmp_path) == []
+
+
+def test_ours_a_byte_lost_on_the_way_is_found(tmp_path: Path) -> None:
+    publish(tmp_path, "old", 1)
+    before = content(tmp_path)
+    writer = SitemapWriter(Directory(tmp_path), LOCATION, max_urls=1)
+    for number in range(3):
+        writer.add(Entry(f"https://example.com/new/{number}"))
+    staged = stages(tmp_path)[0] / "new" / "sitemap-1.xml"
+    staged.write_bytes(staged.read_bytes().replace(b"new/0", b"new/9"))
+    with pytest.raises(DestinationError, match="not those written"):
+        writer.finish()
+    assert content(tmp_path) == before
+    assert stages(tmp_path) == []
+
+
+def run(code: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+SCRIPT = """
+import os, resource, signal, sys
+from pathlib import Path
+from sitemap import DestinationError, Directory, Entry, SitemapWriter
+writer = SitemapWriter(Directory(sys.argv[1]), "https://example.com/sitemap.xml", max_urls=20_000)
+def fill(count):
+    for number in range(count):
+        writer.add(Entry(f"https://example.com/new/{number}"))
+"""
+
+
+def test_ours_a_full_disk_leaves_the_old_set(tmp_path: Path) -> None:
+    publish(tmp_path, "old", 2, max_urls=1)
+    before = content(tmp_path)
+    result = run(
+        SCRIPT
+        + """
+resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
+try:
+    fill(50_000)
+    writer.finish()
+except DestinationError as error:
+    print(error)
+""",
+        tmp_path,
+    )
+    assert "cannot be written" in result.stdout, result.stderr
+    assert content(tmp_path) == before
+    assert stages(tmp_path) == []
+
+
+def test_ours_a_kill_while_writing_leaves_the_old_set_and_the_stage_is_swept(tmp_path: Path) -> None:
+    publish(tmp_path, "old", 2, max_urls=1)
+    before = content(tmp_path)
+    result = run(SCRIPT + "fill(50_000)\nos.kill(os.getpid(), signal.SIGKILL)", tmp_path)
+    assert result.returncode == -signal.SIGKILL
+    assert content(tmp_path) == before
+    assert len(stages(tmp_path)) == 1
+    Directory(tmp_path).check()
+    assert content(tmp_path) == before
+    assert stages(tmp_path) == []
+
+
+@pytest.mark.parametrize("renames", [0, 1, 3, 4])
+def test_ours_a_kill_in_the_swap_is_finished_by_the_next_start(tmp_path: Path, renames: int) -> None:
+    publish(tmp_path, "old", 60_000, max_urls=10_000)
+    publish(tmp_path / "expected", "new", 50_000, max_urls=20_000)
+    result = run(
+        SCRIPT
+        + f"""
+replace, done = Path.replace, []
+def dying(self, target):
+    if self.parent.name == "new":
+        if len(done) == {renames}:
+            os.kill(os.getpid(), signal.SIGKILL)
+        done.append(target)
+    return replace(self, target)
+Path.replace = dying
+fill(50_000)
+writer._stage.discard = lambda: os.kill(os.getpid(), signal.SIGKILL)
+writer.finish()
+""",
+        tmp_path,
+    )
+    assert result.returncode == -signal.SIGKILL, result.stderr
+    index = ET.fromstring((tmp_path / "sitemap.xml").read_bytes())
+    for loc in index.iter(
+        "{http://www.sitemaps.org/schemas/sitemap/0.9}loc"
+    ):  # nothing dangles, nothing is cut
+        ET.fromstring((tmp_path / str(loc.text).rpartition("/")[2]).read_bytes())
+    Directory(tmp_path).check()
+    assert content(tmp_path) == content(tmp_path / "expected")
+    assert stages(tmp_path) == []
+
+
+def test_ours_the_stage_of_a_living_process_is_left_alone(tmp_path: Path) -> None:
+    with SitemapWriter(Directory(tmp_path), LOCATION) as writer:
+        writer.add(Entry("https://example.com/new/0"))
+        result = run("import sys; from sitemap import Directory; Directory(sys.argv[1]).check()", tmp_path)
+        assert result.returncode == 0, result.stderr
+        assert len(stages(tmp_path)) == 1
+        writer.finish()
+    assert set(content(tmp_path)) == {"sitemap.xml"}
+
+
+def test_ours_a_planted_stage_cannot_reach_other_folders(tmp_path: Path) -> None:
+    folder = tmp_path / "public"
+    stage = folder / (STAGE_PREFIX + "evil")
+    (stage / "new").mkdir(parents=True)
+    (tmp_path / "victim").write_text("mine")
+    (stage / "victim").write_text("theirs")
+    (stage / "order").write_text(".*\n../victim")
+    Directory(folder).check()
+    assert (tmp_path / "victim").read_text() == "mine"
+    assert stages(folder) == []
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc/x", "a\0b", STAGE_PREFIX + "x"])
+def test_ours_a_file_name_stays_in_its_directory(tmp_path: Path, name: str) -> None:
+    stage = Directory(tmp_path).stage()
+    with pytest.raises(DestinationError):
+        stage.create(name)
+    stage.discard()
+
+
+def test_ours_readers_never_see_a_torn_set(tmp_path: Path) -> None:
+    publish(tmp_path, "0", 400, max_urls=100)
+    stop, faults, reads = threading.Event(), [], [0]
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                index = ET.fromstring((tmp_path / "sitemap.xml").read_bytes())
+                for loc in index.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc"):
+                    child = ET.fromstring((tmp_path / str(loc.text).rpartition("/")[2]).read_bytes())
+                    assert len(child) == 100
+                reads[0] += 1
+            except (OSError, ET.ParseError, AssertionError) as error:
+                faults.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    try:
+        for turn in range(1, 16):
+            publish(tmp_path, str(turn), 400, max_urls=100)
+    finally:
+        stop.set()
+        for reader in readers:
+            reader.join()
+    assert faults == []
+    assert reads[0] > 10
