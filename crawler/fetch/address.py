@@ -1,0 +1,180 @@
+"""Which network addresses and ports a crawl may connect to. Pure: knows addresses, resolves and connects nothing."""
+
+import ipaddress
+from collections.abc import Iterable
+from enum import Enum
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+
+from msgspec import Struct
+
+from crawler.fetch.failures import Code, FetchError
+from crawler.fetch.target import Target
+
+
+class Reach(Enum):
+    """What kind of place an address is."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"
+    METADATA = "metadata"
+
+
+# IANA IPv4 Special-Purpose Address Registry (RFC 6890 and successors) without regard to its few globally reachable
+# anycast entries (no website is there), multicast (RFC 5771) and the reserved class E (RFC 1112).
+_SPECIAL_V4 = tuple(
+    map(
+        IPv4Network,
+        (
+            "0.0.0.0/8",
+            "10.0.0.0/8",
+            "100.64.0.0/10",
+            "127.0.0.0/8",
+            "169.254.0.0/16",
+            "172.16.0.0/12",
+            "192.0.0.0/24",
+            "192.0.2.0/24",
+            "192.31.196.0/24",
+            "192.52.193.0/24",
+            "192.88.99.0/24",
+            "192.168.0.0/16",
+            "192.175.48.0/24",
+            "198.18.0.0/15",
+            "198.51.100.0/24",
+            "203.0.113.0/24",
+            "224.0.0.0/4",
+            "240.0.0.0/4",
+        ),
+    )
+)
+
+# Only 2000::/3 is global unicast (RFC 4291, section 2.4; IANA IPv6 Global Unicast Address Assignments); these parts
+# of it are not (IANA IPv6 Special-Purpose Address Registry).
+_UNICAST_V6 = IPv6Network("2000::/3")
+_SPECIAL_V6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2620:4f:8000::/48", "3fff::/20")))
+
+# Prefixes that carry an IPv4 address, with the number of bits to its right.
+_CARRIERS = (
+    (IPv6Network("::ffff:0:0/96"), 0),  # IPv4-mapped, RFC 4291
+    (IPv6Network("64:ff9b::/96"), 0),  # NAT64, RFC 6052
+    (IPv6Network("::/96"), 0),  # IPv4-compatible, RFC 4291 (deprecated)
+    (IPv6Network("2002::/16"), 80),  # 6to4, RFC 3056
+)
+_TEREDO = IPv6Network("2001::/32")  # RFC 4380: server in bits 32..63, client inverted in the last 32
+
+# Where cloud providers hand out credentials to whoever asks from the machine itself.
+_METADATA = frozenset(
+    map(
+        ipaddress.ip_address,
+        (
+            "169.254.169.254",
+            "169.254.170.2",
+            "169.254.170.23",
+            "100.100.100.200",
+            "168.63.129.16",
+            "192.0.0.192",
+            "fd00:ec2::254",
+            "fd00:ec2::23",
+            "fd20:ce::254",
+        ),
+    )
+)
+
+# Fetch Standard, section 2.11 "Port blocking" (bad ports).
+# fmt: off
+_BAD_PORTS = frozenset((
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103,
+    104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514,
+    515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723,
+    2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+))
+# fmt: on
+
+
+@lru_cache(maxsize=4096)
+def reach(address: str) -> Reach:
+    """What kind of place a numeric address is; a scope id (``%eth0``) is allowed. Raises ValueError for anything else.
+
+    An IPv6 address that carries an IPv4 address is what the IPv4 address is.
+    """
+    return _reach(ipaddress.ip_address(address))
+
+
+def _reach(address: IPv4Address | IPv6Address) -> Reach:
+    if isinstance(address, IPv4Address):
+        if address in _METADATA:
+            return Reach.METADATA
+        return Reach.PRIVATE if any(address in network for network in _SPECIAL_V4) else Reach.PUBLIC
+    plain = IPv6Address(int(address))  # without a scope id, which is never equal to anything
+    if plain in _METADATA:
+        return Reach.METADATA
+    if plain in _TEREDO:
+        return _worst(IPv4Address(~int(plain) & 0xFFFFFFFF), IPv4Address(int(plain) >> 64 & 0xFFFFFFFF))
+    for network, shift in _CARRIERS:
+        if plain in network and int(plain) > 1:  # :: and ::1 carry nothing
+            return _reach(IPv4Address(int(plain) >> shift & 0xFFFFFFFF))
+    if plain not in _UNICAST_V6 or any(plain in network for network in _SPECIAL_V6):
+        return Reach.PRIVATE
+    return Reach.PUBLIC
+
+
+def _worst(*addresses: IPv4Address) -> Reach:
+    found = {_reach(address) for address in addresses}
+    return next(kind for kind in (Reach.METADATA, Reach.PRIVATE, Reach.PUBLIC) if kind in found)
+
+
+def is_numeric(host: str) -> bool:
+    """Whether a host, in canonical form and without brackets, is an address and no name."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+class AddressPolicy(Struct, frozen=True):
+    """The rule «public pages never lead to private places», for one crawl.
+
+    ``private`` holds ``host:port`` of the seed and whatever else the operator allows to be at a private address, in
+    lower case, an IPv6 host in brackets (``intranet.example:80``, ``[::1]:8000``). Hosts in ``private`` may be public
+    just as well. ``metadata`` extends the permission of those hosts to metadata addresses.
+    """
+
+    private: frozenset[str] = frozenset()
+    metadata: bool = False
+
+    @classmethod
+    def for_seeds(
+        cls, origins: Iterable[str], allowed: Iterable[str] = (), *, metadata: bool = False
+    ) -> "AddressPolicy":
+        """The policy of a crawl that starts at these origins; ``allowed`` are further origins that may be private."""
+        return cls(frozenset(Target.of(origin).host_port for origin in (*origins, *allowed)), metadata)
+
+    def check_port(self, port: int) -> None:
+        """Raise FetchError for a port that is blocked whatever the host is."""
+        if port in _BAD_PORTS:
+            raise FetchError(Code.BLOCKED_PORT, f"port {port}")
+
+    def is_public(self, addresses: list[str]) -> bool:
+        """Whether all addresses are public ones."""
+        return all(reach(address) is Reach.PUBLIC for address in addresses)
+
+    def permit(self, host_port: str, addresses: list[str], was_public: bool = False) -> list[str]:
+        """The addresses of a host that may be connected to, in the order given.
+
+        As soon as one address is public the others are dropped; ``was_public`` says that this host had a public address
+        before in this crawl, so that it cannot turn into a private one. Raises FetchError when nothing is left.
+        """
+        kinds = {address: reach(address) for address in addresses}
+        public = [address for address in addresses if kinds[address] is Reach.PUBLIC]
+        if public:
+            return public
+        allowed = host_port in self.private and not was_public
+        rest = [
+            address for address in addresses if allowed and (kinds[address] is Reach.PRIVATE or self.metadata)
+        ]
+        if rest:
+            return rest
+        metadata = any(kind is Reach.METADATA for kind in kinds.values())
+        code = Code.METADATA_ADDRESS if metadata else Code.PRIVATE_ADDRESS
+        raise FetchError(code, ", ".join(addresses))

@@ -1,0 +1,110 @@
+"""Puts a body together from its pieces, decoded and within bounds. Sans-I/O: it is fed what came off the wire."""
+
+import re
+
+from crawler.fetch.codings import Coding, coding
+from crawler.fetch.failures import Code, FetchError
+from crawler.fetch.limits import BodyLimits
+
+ACCEPTED = "gzip, deflate, br, zstd"
+"""What to offer in Accept-Encoding: what is decoded here."""
+
+_SLICE = 8 * 1024  # most input given to a decompressor between two looks at the ratio
+_SNIFF = 1024
+_BINARY = re.compile(
+    rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]"
+)  # "binary data byte", WHATWG MIME Sniffing, section 3
+_BOMS = (b"\xfe\xff", b"\xff\xfe", b"\xef\xbb\xbf")
+
+
+def split_codings(values: list[str]) -> list[str]:
+    """The codings that Content-Encoding fields state, lower case, in the order applied, without ``identity``."""
+    names = (name.strip().lower() for value in values for name in value.split(","))
+    return [name for name in names if name and name != "identity"]
+
+
+def looks_like_text(body: bytes) -> bool:
+    """Whether the first KiB has nothing in it that text never has (WHATWG MIME Sniffing, section 7.2)."""
+    return body.startswith(_BOMS) or not _BINARY.search(body[:_SNIFF])
+
+
+class BodyDecoder:
+    """A push decoder: ``feed`` what arrives until it says that it wants no more, then ``finish``.
+
+    ``codings`` are the names in Content-Encoding, in the order applied (RFC 9110, section 8.4). Names that are not
+    known are passed over, and the result must then look like text. ``cut`` says why the body is only a prefix, or is
+    "". ``wire`` counts the bytes fed. Memory stays within the decoded limit and a few MiB.
+    """
+
+    def __init__(self, codings: list[str], limits: BodyLimits) -> None:
+        """Raises FetchError when more codings are stacked than allowed."""
+        if len(codings) > limits.codings:
+            raise FetchError(Code.BODY_TOO_MANY_CODINGS, ", ".join(codings[:8]))
+        made = [coding(name, limits.zstd_window) for name in reversed(codings)]
+        self._layers: list[Coding] = [layer for layer in made if layer is not None]
+        self._unknown = [name for name in codings if coding(name, limits.zstd_window) is None]
+        self._limits = limits
+        self._passed = [0] * len(self._layers)  # bytes each layer gave out
+        self._taken = 0  # bytes given to the first layer
+        self._out: list[bytes] = []
+        self.size = 0
+        self.wire = 0
+        self.cut = ""
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next bytes off the wire; False when no more are wanted. Raises FetchError (``body.*``)."""
+        if self.cut:
+            return False
+        over = self.wire + len(chunk) - self._limits.wire
+        if over > 0:
+            chunk = chunk[: len(chunk) - over]
+        self.wire += len(chunk)
+        if self._layers:
+            for start in range(0, len(chunk), _SLICE):
+                piece = chunk[start : start + _SLICE]
+                self._taken += len(piece)
+                self._push(piece, 0)
+                if self._full():
+                    return False
+        elif chunk:
+            self._keep(chunk)
+        if over > 0 and not self._full():
+            self.cut = f"cut after {self._limits.wire:,} bytes as received"
+        return not self._full()
+
+    def finish(self) -> bytes:
+        """The body. Raises FetchError if it ends in the middle of a coding, or is no text where it has to be."""
+        body = self._out[0] if len(self._out) == 1 else b"".join(self._out)
+        self._out = [body]
+        if self.wire and not self.cut and not all(layer.complete() for layer in self._layers):
+            raise FetchError(Code.BODY_TRUNCATED, f"{self.size:,} bytes could be decoded")
+        if self._unknown and not looks_like_text(body):
+            raise FetchError(Code.BODY_UNKNOWN_CODING, ", ".join(self._unknown)[:100])
+        return body
+
+    def _push(self, data: bytes, level: int) -> None:
+        if level == len(self._layers):
+            self._keep(data)
+            return
+        for piece in self._layers[level].pieces(data):
+            self._passed[level] += len(piece)
+            self._weigh(self._passed[level])
+            self._push(piece, level + 1)
+            if self._full():
+                return
+
+    def _full(self) -> bool:
+        return bool(self.cut)
+
+    def _weigh(self, decoded: int) -> None:
+        if decoded > self._limits.ratio_after and decoded > self._limits.ratio * self._taken:
+            raise FetchError(Code.BODY_BOMB, f"{self._taken:,} bytes became {decoded:,} and more")
+
+    def _keep(self, data: bytes) -> None:
+        room = self._limits.decoded - self.size
+        if len(data) > room:
+            data = data[:room]
+            self.cut = f"cut after {self._limits.decoded:,} bytes"
+        if data:
+            self._out.append(data)
+            self.size += len(data)

@@ -1,0 +1,175 @@
+"""The content codings of HTTP, each as a decompressor with bounded steps. Knows one coding at a time and no totals."""
+
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+import brotli  # type: ignore[import-untyped]
+import zstandard
+from isal import igzip_lib, isal_zlib
+
+from crawler.fetch.failures import Code, FetchError
+
+PIECE = 256 * 1024
+"""Most bytes that a decompressor gives out at once (zstd: a few times that)."""
+
+_BROKEN: tuple[type[Exception], ...] = (igzip_lib.IsalError, zlib.error)  # type: ignore[assignment]
+_GZIP = b"\x1f\x8b"  # RFC 1952, section 2.3.1
+# zstd gives out all it has at once. A block is at least 4 bytes and gives at most 128 KiB (RFC 8878, section 3.1.1.2),
+# so this much input is at most 4 MiB of output.
+_ZSTD_SLICE = 128
+
+
+class Coding(Protocol):
+    """One content coding, undone."""
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        """What ``data`` decodes to, in pieces. Raises FetchError when it is broken or asks for too much memory."""
+        ...
+
+    def complete(self) -> bool:
+        """Whether the end of the stream was reached, and what guards it (length, checksum) was right."""
+        ...
+
+
+class Gzip:
+    """RFC 1952: all members. What follows the last one is ignored, as browsers and gzip(1) do."""
+
+    def __init__(self) -> None:
+        self._stream = isal_zlib.decompressobj(wbits=31)
+        self._ended = False
+        self._held = b""  # the first byte of what may be a further member
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        """Decode; see :class:`Coding`."""
+        data = self._held + data
+        self._held = b""
+        while data and not self._ended:
+            if self._stream.eof and not self._next_member(data):
+                return
+            yield from _inflate(self._stream, data)
+            data = self._stream.unused_data if self._stream.eof else b""
+
+    def _next_member(self, data: bytes) -> bool:
+        if data == _GZIP[:1]:
+            self._held = data
+            return False
+        if not data.startswith(_GZIP):
+            self._ended = True
+            return False
+        self._stream = isal_zlib.decompressobj(wbits=31)
+        return True
+
+    def complete(self) -> bool:
+        """Whether the last member is whole."""
+        return bool(self._stream.eof)
+
+
+class Deflate:
+    """RFC 9110, section 8.4.1.2: the zlib format; and raw deflate, which some servers send under this name."""
+
+    def __init__(self) -> None:
+        self._stream: isal_zlib.Decompress | None = None
+        self._held = b""
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        """Decode; see :class:`Coding`."""
+        if self._stream is None:
+            data = self._held + data
+            if len(data) < 2:
+                self._held = data
+                return
+            # RFC 1950, section 2.2: method 8 in the low bits, and the first two bytes are a multiple of 31
+            is_zlib = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
+            self._stream = isal_zlib.decompressobj(wbits=15 if is_zlib else -15)
+        if not self._stream.eof:
+            yield from _inflate(self._stream, data)
+
+    def complete(self) -> bool:
+        """Whether the last block was read, and the checksum if there is one."""
+        return self._stream is not None and bool(self._stream.eof)
+
+
+class Brotli:
+    """RFC 7932. The window is at most 16 MiB by format; output is bounded call by call."""
+
+    def __init__(self) -> None:
+        self._stream = brotli.Decompressor()
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        """Decode; see :class:`Coding`."""
+        while (
+            data or not self._stream.is_finished()
+        ):  # bytes behind the end are an error, however they arrive
+            try:
+                out = self._stream.process(data, output_buffer_limit=PIECE)
+            except brotli.error as error:
+                raise FetchError(Code.BODY_DECODE_ERROR, "brotli") from error
+            data = b""
+            if out:
+                yield out
+            if self._stream.can_accept_more_data():
+                return
+
+    def complete(self) -> bool:
+        """Whether the last meta-block was read."""
+        return bool(self._stream.is_finished())
+
+
+class Zstd:
+    """RFC 8878: all frames. A frame that asks for a larger window than allowed is refused as a bomb."""
+
+    def __init__(self, window: int) -> None:
+        self._context = zstandard.ZstdDecompressor(max_window_size=window)
+        self._stream = self._context.decompressobj()
+        self._touched = False  # the current frame has got input
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        """Decode; see :class:`Coding`."""
+        for start in range(0, len(data), _ZSTD_SLICE):
+            rest = data[start : start + _ZSTD_SLICE]
+            while rest:
+                if self._stream.eof:
+                    self._stream = self._context.decompressobj()
+                try:
+                    out = self._stream.decompress(rest)
+                except zstandard.ZstdError as error:
+                    if "memory" in str(error):
+                        raise FetchError(Code.BODY_BOMB, "zstd window too large") from error
+                    raise FetchError(Code.BODY_DECODE_ERROR, "zstd") from error
+                rest = self._stream.unused_data
+                if out:
+                    yield out
+
+    def complete(self) -> bool:
+        """Whether the last frame is whole."""
+        return bool(self._stream.eof)
+
+
+def _inflate(stream: isal_zlib.Decompress, data: bytes) -> Iterator[bytes]:
+    while True:
+        try:
+            out = stream.decompress(data, PIECE)
+        except _BROKEN as error:
+            raise FetchError(Code.BODY_DECODE_ERROR, str(error)) from error
+        if out:
+            yield out
+        data = stream.unconsumed_tail
+        if stream.eof or (not data and len(out) < PIECE):
+            return
+
+
+def coding(name: str, zstd_window: int) -> Coding | None:
+    """The decoder for a coding by its lower-case name, or None. ``zstd_window`` is in bytes."""
+    made: Callable[[], Coding] | None = _BY_NAME.get(name)
+    if made is not None:
+        return made()
+    return Zstd(zstd_window) if name == "zstd" else None
+
+
+_BY_NAME: dict[str, Callable[[], Coding]] = {
+    "gzip": Gzip,
+    "x-gzip": Gzip,  # RFC 9110, section 8.4.1.3: the same
+    "deflate": Deflate,
+    "br": Brotli,
+}

@@ -1,0 +1,62 @@
+"""Which time limit of a fetch runs next, and which one ended it. Reads no clock: it is told the time."""
+
+from collections.abc import Callable
+
+from crawler.fetch.failures import Code, FetchError
+from crawler.fetch.limits import FetchLimits
+
+# The deadline is moved only when it moves by more than this share of the idle limit: moving it costs a timer.
+_SLACK = 0.05
+
+
+class Deadline:
+    """The time limits of one fetch over its stages: waiting for the head, then reading the body.
+
+    ``at`` is when to give up, in the seconds of the clock that ``now`` arguments come from. ``moved`` is called with it
+    whenever it changes.
+    """
+
+    def __init__(self, limits: FetchLimits, now: float) -> None:
+        self._limits = limits
+        self._end = now + limits.total
+        self._in_body = False
+        self._window_start = now
+        self._window_bytes = 0
+        self.moved: Callable[[float], None] | None = None
+        self.at = min(self._end, now + limits.first_byte)
+
+    def asked(self, now: float) -> None:
+        """A request was sent."""
+        self._in_body = False
+        self._move(min(self._end, now + self._limits.first_byte))
+
+    def answered(self, now: float) -> None:
+        """The head of the answer is complete."""
+        self._in_body = True
+        self._window_start, self._window_bytes = now, 0
+        self._move(min(self._end, now + self._limits.idle))
+
+    def got(self, size: int, now: float) -> None:
+        """So many bytes of the body came. Raises FetchError when they come too slowly."""
+        limits = self._limits
+        self._window_bytes += size
+        if now - self._window_start >= limits.rate_window:
+            if self._window_bytes < limits.rate * limits.rate_window:
+                detail = f"{self._window_bytes:,} bytes in {now - self._window_start:.0f} s"
+                raise FetchError(Code.TIME_TOO_SLOW, detail)
+            self._window_start, self._window_bytes = now, 0
+        self._move(min(self._end, now + limits.idle))
+
+    def missed(self, now: float) -> FetchError:
+        """The failure when the deadline has passed."""
+        if now >= self._end:
+            return FetchError(Code.TIME_TOTAL, f"{self._limits.total:g} s")
+        if self._in_body:
+            return FetchError(Code.TIME_IDLE, f"nothing for {self._limits.idle:g} s")
+        return FetchError(Code.TIME_FIRST_BYTE, f"{self._limits.first_byte:g} s")
+
+    def _move(self, at: float) -> None:
+        if abs(at - self.at) > _SLACK * self._limits.idle or at == self._end != self.at:
+            self.at = at
+            if self.moved is not None:
+                self.moved(at)

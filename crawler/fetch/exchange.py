@@ -1,0 +1,138 @@
+"""The conversation about one URL: request, head, body. Knows HTTP and the limits; connects and resolves nothing."""
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import NamedTuple
+
+import anyio
+import httpx
+
+from crawler.fetch.body import ACCEPTED, BodyDecoder, looks_like_text, split_codings
+from crawler.fetch.deadline import Deadline
+from crawler.fetch.diagnosis import diagnose
+from crawler.fetch.failures import Code, FetchError
+from crawler.fetch.identity import Header
+from crawler.fetch.limits import FetchLimits
+from crawler.fetch.origins import Place
+from crawler.model import Url
+
+_KEPT = frozenset(
+    b"content-type content-length content-encoding content-language content-disposition location link x-robots-tag"
+    b" refresh last-modified etag date age retry-after server cf-mitigated".split()
+)
+"""The header fields that later stages read; the others are dropped before they are decoded."""
+
+_LENGTH = re.compile(rb"[0-9]{1,18}")
+
+
+class Answer(NamedTuple):
+    """What came back: the status, the kept headers, the decoded body, bytes received and why the body is cut."""
+
+    status: int
+    headers: tuple[Header, ...]
+    body: bytes
+    wire: int
+    cut: str
+
+
+class Exchange:
+    """One GET of one URL; ``fields`` are its header fields but for Accept-Encoding.
+
+    A second request is sent in two cases only, each at most once: a kept-alive connection turns out to be closed (RFC
+    9112, section 9.3.1, allows to repeat a GET), and a body is labelled as compressed but is plain text.
+    """
+
+    def __init__(self, url: Url, fields: list[Header], limits: FetchLimits, deadline: Deadline) -> None:
+        self._url = url
+        self._fields = fields
+        self._limits = limits
+        self._deadline = deadline
+        self._plain = False  # ask for no coding, and believe the body more than its label
+        self._first = b""  # the first bytes of the body as received
+
+    async def run(self, place: Place) -> Answer:
+        """Talk to the server. Raises FetchError, and nothing else but cancellation."""
+        try:
+            return await self._request(place)
+        except FetchError as error:
+            reused = error.code is Code.RESET and place.answered
+            mislabelled = error.code in (Code.BODY_DECODE_ERROR, Code.BODY_TRUNCATED) and looks_like_text(
+                self._first
+            )
+            if not reused and not mislabelled:
+                raise
+            self._plain = mislabelled
+        self._deadline.asked(anyio.current_time())
+        return await self._request(place)
+
+    async def _request(self, place: Place) -> Answer:
+        tls = place.target.scheme == "https"
+        fields = [*self._fields, ("Accept-Encoding", "identity" if self._plain else ACCEPTED)]
+        start = self._url.index("/", 8)
+        try:
+            request = httpx.Request(
+                "GET", self._url, headers=fields, extensions={"target": self._url[start:].encode("ascii")}
+            )
+            response = await place.transport.handle_async_request(request)
+        except Exception as error:  # the fence: a transport is foreign code
+            raise diagnose(error, tls=tls, in_body=False) from error
+        stream = response.stream
+        if not isinstance(stream, httpx.AsyncByteStream):
+            raise FetchError(Code.INTERNAL, "the transport is not asynchronous")
+        chunks = aiter(stream)
+        try:
+            answer = await self._read(response, chunks)
+        except BaseException as error:
+            # In the middle of the body: this closes the connection, also while we are being cancelled.
+            with anyio.CancelScope(shield=True):
+                if isinstance(chunks, AsyncGenerator):
+                    await chunks.aclose()
+                await response.aclose()
+            if isinstance(error, Exception):
+                raise diagnose(error, tls=tls, in_body=True) from error
+            raise
+        with anyio.CancelScope(shield=bool(answer.cut)):
+            await response.aclose()
+        return answer
+
+    async def _read(self, response: httpx.Response, chunks: AsyncIterator[bytes]) -> Answer:
+        self._deadline.answered(anyio.current_time())
+        headers = self._headers(response)
+        codings = [value for name, value in headers if name == "content-encoding"]
+        decoder: BodyDecoder | None = None
+        async for chunk in chunks:
+            self._deadline.got(len(chunk), anyio.current_time())
+            if decoder is None:
+                decoder = self._decoder(codings, chunk)
+            if not decoder.feed(chunk):
+                break
+        if decoder is None:
+            return Answer(response.status_code, headers, b"", 0, "")
+        return Answer(response.status_code, headers, decoder.finish(), decoder.wire, decoder.cut)
+
+    def _decoder(self, codings: list[str], first: bytes) -> BodyDecoder:
+        self._first = first
+        names = split_codings(codings) if codings else []
+        if self._plain and looks_like_text(first):
+            names = []
+        return BodyDecoder(names, self._limits.body)
+
+    def _headers(self, response: httpx.Response) -> tuple[Header, ...]:
+        size, kept = 0, []
+        for raw_name, value in response.headers.raw:
+            size += len(raw_name) + len(value) + 4  # ": " and the line end
+            name = raw_name.lower()
+            if name in _KEPT:
+                # RFC 9110, section 5.5: bytes over 127 are opaque; latin-1 keeps them as they are
+                kept.append((name.decode("ascii"), value.decode("latin-1")))
+            elif name == b"transfer-encoding" and value.strip().lower() not in (b"chunked", b"identity"):
+                raise FetchError(Code.BAD_RESPONSE, "a transfer coding that was not asked for")
+            if name == b"content-length" and response.status_code != 304:
+                self._check_length(value)
+        if size > self._limits.headers:
+            raise FetchError(Code.HEADER_TOO_LARGE, f"{size:,} bytes")
+        return tuple(kept)
+
+    def _check_length(self, value: bytes) -> None:
+        if _LENGTH.fullmatch(value) and int(value) > self._limits.body.refuse:
+            raise FetchError(Code.BODY_TOO_LARGE, f"{int(value):,} bytes")

@@ -1,0 +1,127 @@
+"""Fetches one URL: one GET, one answer, within every limit, with no redirect followed and no exception let out."""
+
+import time
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Self
+
+import anyio
+import httpx
+from msgspec.structs import replace
+
+from crawler.fetch.address import AddressPolicy
+from crawler.fetch.deadline import Deadline
+from crawler.fetch.diagnosis import diagnose
+from crawler.fetch.exchange import Answer, Exchange
+from crawler.fetch.failures import Code, FetchError, failure
+from crawler.fetch.identity import Header, Identity
+from crawler.fetch.limits import BodyLimits, FetchLimits
+from crawler.fetch.origins import Origins, Resolver, system_resolver
+from crawler.fetch.transports import GivenTransport, Transports
+from crawler.model import Failure, Reply, Url
+
+# Failures that speak about the way to a host: its addresses are looked up again next time.
+_WAY_LOST = frozenset(
+    (
+        Code.REFUSED,
+        Code.UNREACHABLE,
+        Code.TIME_CONNECT,
+        Code.TIME_TLS,
+        Code.TLS_EXPIRED,
+        Code.TLS_HOSTNAME,
+        Code.TLS_UNTRUSTED,
+        Code.TLS_PROTOCOL,
+    )
+)
+
+
+class Fetcher:
+    """Fetches URLs for one crawl. Close it when done, or use it as an async context manager.
+
+    ``transports`` is a kind of transport (:class:`ReqwestTransports`, :class:`HttpxTransports`), or any httpx
+    transport, which then resolves names itself and is not closed here. ``clock`` gives Unix time in seconds.
+    """
+
+    def __init__(
+        self,
+        transports: Transports | httpx.AsyncBaseTransport,
+        identity: Identity,
+        policy: AddressPolicy | None = None,
+        limits: FetchLimits | None = None,
+        resolver: Resolver = system_resolver,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if isinstance(transports, httpx.AsyncBaseTransport):
+            transports = GivenTransport(transports)
+        self._identity = identity
+        self._limits = limits or FetchLimits()
+        self._origins = Origins(transports, policy or AddressPolicy(), resolver, self._limits.connect)
+        self._clock = clock
+        self._fields: dict[str, tuple[Header, ...]] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._origins.aclose()
+
+    async def fetch(
+        self, url: Url, *, headers: Iterable[Header] = (), body: BodyLimits | None = None
+    ) -> Reply | Failure:
+        """GET one URL, once (see :class:`Exchange` for the two cases of a second request).
+
+        ``headers`` are added to the request (``If-None-Match`` …); ``body`` replaces the limits of the body. Every
+        status is a ``Reply``. Never raises, but for cancellation.
+        """
+        started, sent_at = anyio.current_time(), self._clock()
+        origin = url[: url.index("/", 8)]
+        deadline = Deadline(self._limits, started)
+        error: FetchError | None = None
+        reply: Reply | None = None
+        with anyio.CancelScope(deadline=deadline.at) as scope:
+            deadline.moved = lambda at: setattr(scope, "deadline", at)
+            try:
+                limits = self._limits if body is None else replace(self._limits, body=body)
+                exchange = Exchange(url, self._fields_for(origin, headers), limits, deadline)
+                answer = await self._converse(origin, exchange)
+                reply = Reply(
+                    url, *answer[:3], sent_at, anyio.current_time() - started, answer.wire, answer.cut
+                )
+            except FetchError as known:
+                error = known
+            except Exception as unknown:  # noqa: BLE001 - the fence: whatever it is, one page must not end the crawl
+                error = diagnose(unknown, tls=origin.startswith("https:"), in_body=False)
+        if reply is not None:
+            return reply
+        now = anyio.current_time()
+        if scope.cancelled_caught or error is None:
+            error = deadline.missed(now)
+        return failure(error.code, origin.partition("://")[2], error.detail, now - started)
+
+    async def _converse(self, origin: str, exchange: Exchange) -> Answer:
+        place = await self._origins.take(origin)
+        try:
+            answer = await exchange.run(place)
+        except FetchError as error:
+            if error.code in _WAY_LOST:
+                self._origins.retire(place)
+            raise
+        else:
+            place.answered = True
+            return answer
+        finally:
+            await self._origins.give_back(place)
+
+    def _fields_for(self, origin: str, headers: Iterable[Header]) -> list[Header]:
+        fields = self._fields.get(origin)
+        if fields is None:
+            host = origin.partition("://")[2]
+            fields = (("Host", host), *self._identity.headers_for(origin))
+            self._fields[origin] = fields
+        return [*fields, *headers]

@@ -1,0 +1,48 @@
+"""How much time and how many bytes one fetch may take. Values only."""
+
+from msgspec import Struct
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+class BodyLimits(Struct, frozen=True):
+    """Bounds of a body, in bytes where nothing else is said.
+
+    A body over ``wire`` or ``decoded`` is cut there and its prefix is kept. A body whose Content-Length is over
+    ``refuse`` is not read at all. More than ``ratio`` decoded bytes for each byte received, once ``ratio_after`` bytes
+    are decoded, is a bomb. ``codings`` is how many content codings may be stacked; ``zstd_window`` the largest window
+    a zstd frame may ask for (8 MiB is what RFC 8878, section 3.1.1.1.2, and RFC 9659 ask of everybody).
+    """
+
+    wire: int = 20 * MIB
+    decoded: int = 10 * MIB
+    refuse: int = 100 * MIB
+    ratio: int = 200
+    ratio_after: int = MIB
+    codings: int = 2
+    zstd_window: int = 8 * MIB
+
+
+PAGE_BODY = BodyLimits()
+SITEMAP_BODY = BodyLimits(wire=64 * MIB, decoded=64 * MIB)
+ROBOTS_BODY = BodyLimits(wire=MIB, decoded=500 * KIB)
+
+
+class FetchLimits(Struct, frozen=True):
+    """Bounds of one fetch, times in seconds.
+
+    ``connect`` covers name lookup and connecting, ``tls`` the handshake, ``first_byte`` everything until the head of
+    the answer is complete, ``idle`` a pause inside the body, ``total`` the whole fetch. A body that brings less than
+    ``rate`` bytes a second over ``rate_window`` seconds is given up. ``headers`` is the size of all header lines.
+    """
+
+    connect: float = 10.0
+    tls: float = 10.0
+    first_byte: float = 30.0
+    idle: float = 30.0
+    total: float = 120.0
+    rate: int = KIB
+    rate_window: float = 30.0
+    headers: int = 100 * KIB
+    body: BodyLimits = PAGE_BODY

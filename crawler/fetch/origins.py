@@ -1,0 +1,185 @@
+"""The origins a crawl talks to: each resolved once, checked, pinned to an address, and given one transport."""
+
+import socket
+from collections.abc import Awaitable, Callable
+
+import anyio
+import httpx
+
+from crawler.fetch.address import AddressPolicy, is_numeric
+from crawler.fetch.diagnosis import diagnose, diagnose_lookup
+from crawler.fetch.failures import Code, FetchError
+from crawler.fetch.target import Target
+from crawler.fetch.transports import Transports
+
+Resolver = Callable[[str, int], Awaitable[list[str]]]
+"""From a host name and a port to numeric addresses, best first. Raises OSError (socket.gaierror) without any."""
+
+_HEAD_START = 0.25  # seconds until the next address is tried as well (RFC 8305, section 5)
+
+
+async def system_resolver(host: str, port: int) -> list[str]:
+    """The addresses of a name as the operating system knows them."""
+    found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class Place:
+    """An origin that can be talked to now. ``answered`` says that it has answered before over this transport."""
+
+    def __init__(self, target: Target, transport: httpx.AsyncBaseTransport) -> None:
+        self.target = target
+        self.transport = transport
+        self.users = 0
+        self.answered = False
+        self.retired = False
+
+
+class Origins:
+    """Keeps the places. ``take`` and ``give_back`` come in pairs; ``retire`` makes the next ``take`` resolve again."""
+
+    def __init__(
+        self,
+        transports: Transports,
+        policy: AddressPolicy,
+        resolver: Resolver,
+        connect: float,
+        most: int = 128,
+    ) -> None:
+        """``connect`` bounds lookup and probing in seconds, ``most`` is how many idle origins are remembered."""
+        self._transports = transports
+        self._policy = policy
+        self._resolver = resolver
+        self._connect = connect
+        self._most = most
+        self._places: dict[str, Place] = {}
+        self._opening: dict[str, anyio.Lock] = {}
+        self._public: set[str] = set()  # host:port that had a public address: they cannot become private
+
+    async def take(self, origin: str) -> Place:
+        """The place for an origin in canonical form. Raises FetchError."""
+        place = self._places.get(origin)
+        if place is None:
+            place = await self._open_once(origin)
+        place.users += 1
+        return place
+
+    async def give_back(self, place: Place) -> None:
+        """End the use of a place. Safe to call while cancelled."""
+        place.users -= 1
+        if place.retired and not place.users:
+            await _close(place)
+
+    def retire(self, place: Place) -> None:
+        """Forget the address of a place; its transport is closed when nobody uses it any more."""
+        if self._places.get(place.target.origin) is place:
+            del self._places[place.target.origin]
+        place.retired = True
+
+    async def aclose(self) -> None:
+        """Close all transports."""
+        places, self._places = list(self._places.values()), {}
+        for place in places:
+            place.retired = True
+            await _close(place)
+
+    async def _open_once(self, origin: str) -> Place:
+        lock = self._opening.setdefault(origin, anyio.Lock())
+        try:
+            async with lock:
+                place = self._places.get(origin)
+                if place is None:
+                    place = await self._open(Target.of(origin))
+                    self._places[origin] = place
+        finally:
+            if not lock.statistics().tasks_waiting and not lock.locked():
+                self._opening.pop(origin, None)
+        await self._make_room(place)
+        return place
+
+    async def _open(self, target: Target) -> Place:
+        self._policy.check_port(target.port)
+        if is_numeric(target.host):
+            addresses = self._permitted(target, [target.host])
+        elif self._transports.needs_address:
+            addresses = self._permitted(target, await self._lookup(target))
+        else:
+            addresses = [""]
+        address = addresses[0] if len(addresses) == 1 else await self._fastest(target, addresses)
+        return Place(target, self._transports.open(target.at(address)))
+
+    def _permitted(self, target: Target, addresses: list[str]) -> list[str]:
+        permitted = self._policy.permit(target.host_port, addresses, target.host_port in self._public)
+        if self._policy.is_public(permitted):
+            self._public.add(target.host_port)
+        return permitted
+
+    async def _lookup(self, target: Target) -> list[str]:
+        try:
+            with anyio.fail_after(self._connect):
+                addresses = await self._resolver(target.host, target.port)
+        except TimeoutError as error:
+            detail = f"no answer from the resolver in {self._connect:g} s"
+            raise FetchError(Code.DNS_TEMPORARY, detail) from error
+        except OSError as error:
+            raise diagnose_lookup(error) from error
+        except UnicodeError as error:  # Python's own IDNA codec refuses names that DNS could not have either
+            raise FetchError(Code.DNS_NXDOMAIN, "not a valid host name") from error
+        if not addresses:
+            raise FetchError(Code.DNS_NXDOMAIN)
+        return addresses
+
+    async def _fastest(self, target: Target, addresses: list[str]) -> str:
+        """The address that accepts a connection first, each with a head start over the next (RFC 8305)."""
+        winners: list[str] = []
+        errors: list[OSError] = []
+        with anyio.move_on_after(self._connect):
+            async with anyio.create_task_group() as group:
+
+                async def knock(address: str, done: anyio.Event) -> None:
+                    try:
+                        stream = await anyio.connect_tcp(address, target.port)
+                        winners.append(address)
+                        group.cancel_scope.cancel()
+                        await anyio.aclose_forcefully(stream)
+                    except OSError as error:
+                        errors.append(error)
+                    finally:
+                        done.set()
+
+                for address in _interleaved(addresses):
+                    done = anyio.Event()
+                    group.start_soon(knock, address, done)
+                    with anyio.move_on_after(_HEAD_START):
+                        await done.wait()
+        if winners:
+            return winners[0]
+        if len(errors) < len(addresses):
+            raise FetchError(Code.TIME_CONNECT, f"{len(addresses)} addresses in {self._connect:g} s")
+        raise diagnose(errors[-1], tls=False, in_body=False) from errors[-1]
+
+    async def _make_room(self, new: Place) -> None:
+        if len(self._places) <= self._most:
+            return
+        for origin, place in list(self._places.items()):
+            if not place.users and place is not new:
+                del self._places[origin]
+                place.retired = True
+                await _close(place)
+                return
+
+
+def _interleaved(addresses: list[str]) -> list[str]:
+    """Addresses of both families in turn, the family of the first one first (RFC 8305, section 4)."""
+    first = ":" in addresses[0]
+    same = [address for address in addresses if (":" in address) == first]
+    other = [address for address in addresses if (":" in address) != first]
+    mixed: list[str] = []
+    for index in range(max(len(same), len(other))):
+        mixed += same[index : index + 1] + other[index : index + 1]
+    return mixed
+
+
+async def _close(place: Place) -> None:
+    with anyio.CancelScope(shield=True):
+        await place.transport.aclose()

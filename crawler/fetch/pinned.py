@@ -1,0 +1,101 @@
+"""httpx's own transport for one origin, connecting to the address that was checked. Decides nothing about addresses."""
+
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpcore
+import httpx
+from typing_extensions import override
+
+from crawler.fetch.limits import FetchLimits
+from crawler.fetch.options import TransportOptions
+from crawler.fetch.target import Target
+
+
+class PinnedTransport(httpx.AsyncBaseTransport):
+    """``httpx.AsyncHTTPTransport`` whose connections go to ``target.address``; Host, SNI and the name that the
+    certificate must be for stay those of the URL. Requests must be for the origin of ``target``."""
+
+    def __init__(self, target: Target, options: TransportOptions, limits: FetchLimits) -> None:
+        self._inner = httpx.AsyncHTTPTransport(
+            verify=_context(options, insecure=target.host in options.insecure_hosts),
+            http2=options.http2,
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=options.idle),
+            trust_env=False,
+            proxy=options.proxy or None,
+        )
+        self._pinned = httpx.URL(f"{target.pinned}/")
+        self._extensions = {
+            "sni_hostname": target.host,
+            "timeout": {"connect": limits.connect, "read": None, "write": limits.idle, "pool": None},
+        }
+
+    @override
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request. Raises what httpx raises."""
+        extensions = {"target": request.url.raw_path, **request.extensions, **self._extensions}
+        pinned = httpx.Request(request.method, self._pinned, headers=request.headers, extensions=extensions)
+        response = await self._inner.handle_async_request(pinned)
+        response.stream = _Body(response)
+        return response
+
+    @override
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._inner.aclose()
+
+
+class _Body(httpx.AsyncByteStream):
+    """The body of an answer, closed in a way that leaves nothing behind.
+
+    httpcore would take bytes behind the end of a body as the answer to the next request, and its nested generators
+    warn on trio when they are left in the middle.
+    """
+
+    def __init__(self, response: httpx.Response) -> None:
+        stream = response.stream
+        assert isinstance(stream, httpx.AsyncByteStream)  # noqa: S101 - what AsyncHTTPTransport gives
+        self._stream = stream
+        self._chunks = aiter(stream)
+        self._network = response.extensions["network_stream"]
+        self._ended = False
+
+    @override
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await anext(self._chunks)
+        except BaseException:
+            self._ended = True
+            raise
+
+    @override
+    async def aclose(self) -> None:
+        body: Any = getattr(getattr(self._stream, "_httpcore_stream", None), "_stream", None)
+        connection = getattr(body, "_connection", None)  # nothing public leads there
+        if isinstance(connection, httpcore.AsyncHTTP11Connection) and not self._is_clean(connection):
+            await self._network.aclose()
+            with contextlib.suppress(httpx.TransportError):
+                async for _ in self._chunks:  # to the error that ends the generators
+                    pass
+            await body.aclose()
+            await connection.aclose()  # after the body, which may have called the connection idle
+        await self._stream.aclose()
+
+    def _is_clean(self, connection: httpcore.AsyncHTTP11Connection) -> bool:
+        return self._ended and not connection._h11_state.trailing_data[0]  # noqa: SLF001
+
+
+def _context(options: TransportOptions, *, insecure: bool) -> ssl.SSLContext:
+    # Like the Rust client: what the system trusts; and httpx's bundle, since not every Python finds the system's.
+    context = httpx.create_ssl_context(verify=not insecure, trust_env=False)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if not insecure:
+        context.load_default_certs()
+        if options.ca_file:
+            context.load_verify_locations(cafile=options.ca_file)
+    return context

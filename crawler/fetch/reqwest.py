@@ -1,0 +1,210 @@
+"""An httpx transport for one origin over the Rust client ``reqwest``. Raises httpx's exceptions and no others."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import anyio.lowlevel
+import httpx
+from pyreqwest import exceptions as rust
+from pyreqwest.client import Client, ClientBuilder
+from pyreqwest.proxy import ProxyBuilder
+from pyreqwest.request import StreamRequest
+from pyreqwest.response import Response
+from typing_extensions import override
+
+from crawler.fetch.limits import FetchLimits
+from crawler.fetch.options import TransportOptions
+from crawler.fetch.pinned import PinnedTransport
+from crawler.fetch.target import Target
+
+_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+
+# pyreqwest gives no access to a header value with bytes over 127. When one of these has such a value, the request is
+# sent again by httpx's transport; of all others such values are left out.
+_NEEDED = frozenset(("location", "link", "refresh", "x-robots-tag", "content-type"))
+
+# A request that is cancelled while it waits for the head goes on inside pyreqwest until its own time-outs end it, so
+# these follow ours closely, in seconds.
+_GRACE = 0.1
+
+# In this order: the first that fits an exception names it.
+_KINDS: tuple[tuple[type[rust.PyreqwestError], type[httpx.TransportError]], ...] = (
+    (rust.ConnectTimeoutError, httpx.ConnectTimeout),
+    (rust.RequestTimeoutError, httpx.ReadTimeout),
+    (rust.ConnectError, httpx.ConnectError),
+    (rust.WriteError, httpx.WriteError),
+    (rust.NetworkError, httpx.ReadError),
+    (rust.DecodeError, httpx.RemoteProtocolError),
+    (rust.RequestPanicError, httpx.TransportError),
+    (rust.ClientClosedError, httpx.TransportError),
+    (rust.RequestError, httpx.RemoteProtocolError),
+    (rust.BuilderError, httpx.UnsupportedProtocol),
+    (rust.PyreqwestError, httpx.TransportError),
+)
+
+
+class ReqwestTransport(httpx.AsyncBaseTransport):
+    """Sends the requests of one origin, whose name is pinned to ``target.address`` when there is one.
+
+    Bodies come as they are on the wire, in whole chunks, with nothing read ahead. Redirects, cookies, Referer,
+    decompression and proxies from the environment are off.
+    """
+
+    def __init__(self, target: Target, options: TransportOptions, limits: FetchLimits) -> None:
+        self._origin = target.origin
+        self._setup = (target, options, limits)
+        self._client = _client(target, options, limits)
+        self._fallback: PinnedTransport | None = None
+
+    @override
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request without a body. Raises httpx.TransportError."""
+        target: bytes = request.extensions.get("target") or request.url.raw_path
+        fields = [
+            (name.decode("latin-1"), value.decode("latin-1"))
+            for name, value in request.headers.raw
+            if name.lower() != b"host"
+        ]
+        try:
+            sending = (
+                self._client.request(request.method, self._origin + target.decode("ascii"))
+                .headers(fields)
+                .streamed_read_buffer_limit(0)
+                .build_streamed()
+            )
+            response = await sending.__aenter__()
+        except rust.PyreqwestError as error:
+            raise _as_httpx(error, request) from error
+        except asyncio.CancelledError:
+            await _cancelled()
+            raise
+        try:
+            headers = list(response.headers.items())
+        except ValueError:
+            readable = _readable(response)
+            if readable is None:
+                await sending.__aexit__(None, None, None)
+                return await self._again(request)
+            headers = readable
+        return httpx.Response(
+            response.status, headers=headers, stream=_Stream(response, sending, request), request=request
+        )
+
+    async def _again(self, request: httpx.Request) -> httpx.Response:
+        if self._fallback is None:
+            self._fallback = PinnedTransport(*self._setup)
+        return await self._fallback.handle_async_request(request)
+
+    @override
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._client.close()
+        if self._fallback is not None:
+            await self._fallback.aclose()
+
+
+class _Stream(httpx.AsyncByteStream):
+    def __init__(self, response: Response, sending: StreamRequest, request: httpx.Request) -> None:
+        self._reader = response.body_reader
+        self._sending = sending
+        self._request = request
+
+    @override
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            chunk = await self._reader.read_chunk()
+        except rust.PyreqwestError as error:
+            raise _as_httpx(error, self._request) from error
+        except asyncio.CancelledError:
+            await _cancelled()
+            raise
+        if chunk is None:
+            raise StopAsyncIteration
+        return bytes(chunk)
+
+    @override
+    async def aclose(self) -> None:
+        await self._sending.__aexit__(None, None, None)
+
+
+async def _cancelled() -> None:
+    """Raise the cancellation of the scope that caused it, if one did.
+
+    pyreqwest answers a cancellation with a CancelledError of its own, which anyio cannot tell from a foreign one and
+    would let through its scope.
+    """
+    await anyio.lowlevel.checkpoint_if_cancelled()
+
+
+def _readable(response: Response) -> list[tuple[str, str]] | None:
+    """The header fields whose values can be had; None if one that is needed cannot."""
+    found: list[tuple[str, str]] = []
+    for name in dict.fromkeys(response.headers.keys()):
+        try:
+            found.extend((name, value) for value in response.headers.getall(name))
+        except ValueError:
+            if name in _NEEDED:
+                return None
+    return found
+
+
+def _as_httpx(error: rust.PyreqwestError, request: httpx.Request) -> httpx.TransportError:
+    """The httpx exception for one of pyreqwest's, with all causes in its message but the one that quotes the URL."""
+    details = getattr(error, "details", None) or {}
+    causes = [cause["message"] for cause in details.get("causes") or ()]
+    message = ": ".join(cause for cause in dict.fromkeys(causes) if "for url (" not in cause) or error.message
+    kind = next(kind for rust_kind, kind in _KINDS if isinstance(error, rust_kind))
+    return kind(message, request=request)
+
+
+def _client(target: Target, options: TransportOptions, limits: FetchLimits) -> Client:
+    try:
+        return _builder(target, options, limits).build()
+    except rust.BuilderError as error:
+        if "No CA certificates" not in str(error):
+            raise ValueError(
+                f"no connection to {target.origin} is possible with these options: {error}"
+            ) from error
+    # The system has no authorities at all, as in the smallest containers: use the bundle that httpx uses.
+    import certifi  # noqa: PLC0415 - a dependency of httpx, needed only here
+
+    builder = _builder(target, options, limits)
+    for certificate in _CERTIFICATE.findall(certifi.contents().encode()):
+        builder = builder.add_root_certificate_pem(certificate)
+    return builder.build()
+
+
+def _builder(target: Target, options: TransportOptions, limits: FetchLimits) -> ClientBuilder:
+    builder = (
+        ClientBuilder()
+        .gzip(False)
+        .brotli(False)
+        .zstd(False)
+        .deflate(False)
+        .follow_redirects(False)
+        .referer(False)
+        .default_cookie_store(False)
+        .no_proxy()
+        .http2(options.http2)
+        .http1_allow_obsolete_multiline_headers_in_responses(True)
+        .min_tls_version("TLSv1.2")
+        .connect_timeout(timedelta(seconds=limits.connect))
+        .read_timeout(timedelta(seconds=max(limits.first_byte, limits.idle) + _GRACE))
+        .timeout(timedelta(seconds=limits.total + _GRACE))
+        .pool_max_idle_per_host(options.idle)
+    )
+    if target.address and target.address != target.host:
+        builder = builder.resolve(target.host, target.address, target.port)
+    if options.proxy:
+        builder = builder.proxy(ProxyBuilder.all(options.proxy))
+    if target.host in options.insecure_hosts:
+        builder = builder.danger_accept_invalid_certs(True)
+    if options.ca_file:
+        for certificate in _CERTIFICATE.findall(options.ca_file.read_bytes()):
+            builder = builder.add_root_certificate_pem(certificate)
+    return builder

@@ -1,0 +1,76 @@
+"""The kinds of transports a fetcher can use, and the socket every kind fits. Sends nothing itself."""
+
+from typing import Protocol
+
+import httpx
+from typing_extensions import override
+
+from crawler.fetch.limits import FetchLimits
+from crawler.fetch.options import TransportOptions
+from crawler.fetch.pinned import PinnedTransport
+from crawler.fetch.reqwest import ReqwestTransport
+from crawler.fetch.target import Target
+
+
+class Transports(Protocol):
+    """A kind of transport."""
+
+    @property
+    def needs_address(self) -> bool:
+        """Whether ``open`` wants a target with a checked address; False when somebody else resolves names."""
+        ...
+
+    def open(self, target: Target) -> httpx.AsyncBaseTransport:
+        """A transport for the requests of one origin, which the caller closes. Raises OSError when the CA file cannot
+        be read, ValueError for an option that does not work."""
+        ...
+
+
+class ReqwestTransports:
+    """Connections by the Rust client ``reqwest``; needs asyncio."""
+
+    def __init__(self, options: TransportOptions | None = None, limits: FetchLimits | None = None) -> None:
+        self._options = options or TransportOptions()
+        self._limits = limits or FetchLimits()
+        self.needs_address = not self._options.proxy
+
+    def open(self, target: Target) -> httpx.AsyncBaseTransport:
+        """See :class:`Transports`."""
+        return ReqwestTransport(target, self._options, self._limits)
+
+
+class HttpxTransports:
+    """Connections by httpx itself; works with asyncio and trio."""
+
+    def __init__(self, options: TransportOptions | None = None, limits: FetchLimits | None = None) -> None:
+        self._options = options or TransportOptions()
+        self._limits = limits or FetchLimits()
+        self.needs_address = not self._options.proxy
+
+    def open(self, target: Target) -> httpx.AsyncBaseTransport:
+        """See :class:`Transports`."""
+        return PinnedTransport(target, self._options, self._limits)
+
+
+class GivenTransport:
+    """One transport of the caller's for everything. It resolves names itself and stays the caller's to close."""
+
+    needs_address = False
+
+    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
+        self._transport = transport
+
+    def open(self, target: Target) -> httpx.AsyncBaseTransport:  # noqa: ARG002
+        """See :class:`Transports`."""
+        return _Lent(self._transport)
+
+
+class _Lent(httpx.AsyncBaseTransport):
+    """A transport that is not ours to close."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
+        self._transport = transport
+
+    @override
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return await self._transport.handle_async_request(request)

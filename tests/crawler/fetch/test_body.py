@@ -1,0 +1,216 @@
+"""The body decoder against the libraries that compress, and against bodies made to break it."""
+
+import gzip
+import os
+import zlib
+from collections.abc import Callable
+
+import brotli
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler.fetch.body import BodyDecoder, looks_like_text, split_codings
+from crawler.fetch.failures import Code, FetchError
+from crawler.fetch.limits import BodyLimits
+
+LIMITS = BodyLimits()
+
+
+def raw_deflate(data: bytes) -> bytes:
+    stream = zlib.compressobj(wbits=-15)
+    return stream.compress(data) + stream.flush()
+
+
+def fast_brotli(data: bytes) -> bytes:
+    return brotli.compress(data, quality=5)
+
+
+COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "x-gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "deflate (raw)": raw_deflate,
+    "br": fast_brotli,
+    "zstd": zstandard.compress,
+}
+ALL = pytest.mark.parametrize("name", COMPRESSORS)
+
+
+def decode(data: bytes, *codings: str, limits: BodyLimits = LIMITS, size: int = 1 << 30) -> bytes:
+    decoder = BodyDecoder([coding.split(" ")[0] for coding in codings], limits)
+    for start in range(0, len(data), size):
+        if not decoder.feed(data[start : start + size]):
+            break
+    return decoder.finish()
+
+
+def code_of(data: bytes, *codings: str, limits: BodyLimits = LIMITS, size: int = 1 << 30) -> Code:
+    with pytest.raises(FetchError) as caught:
+        decode(data, *codings, limits=limits, size=size)
+    return caught.value.code
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from(list(COMPRESSORS)),
+    data=st.binary(max_size=3000),
+    times=st.integers(1, 20),
+    size=st.sampled_from([1, 2, 3, 7, 64, 1000, 100_000]),
+)
+def test_rfc9110_round_trip_whatever_the_pieces(name: str, data: bytes, times: int, size: int) -> None:
+    body = data * times
+    assert decode(COMPRESSORS[name](body), name, size=size) == body
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    outer=st.sampled_from(list(COMPRESSORS)),
+    inner=st.sampled_from(list(COMPRESSORS)),
+    data=st.binary(min_size=1, max_size=2000),
+    size=st.sampled_from([1, 17, 1000]),
+)
+def test_rfc9110_codings_are_undone_in_reverse_order(outer: str, inner: str, data: bytes, size: int) -> None:
+    assert decode(COMPRESSORS[outer](COMPRESSORS[inner](data)), inner, outer, size=size) == data
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    name=st.sampled_from(list(COMPRESSORS)),
+    cut=st.floats(0.001, 0.999),
+    size=st.sampled_from([1, 50, 10_000]),
+)
+def test_ours_every_cut_is_noticed(name: str, cut: float, size: int) -> None:
+    whole = COMPRESSORS[name](os.urandom(900) + b"the quick brown fox " * 300)
+    part = whole[: max(1, int(len(whole) * cut))]
+    assert code_of(part, name, size=size) is Code.BODY_TRUNCATED
+
+
+def test_rfc1952_without_trailer_is_truncated() -> None:
+    assert code_of(gzip.compress(b"hello" * 1000)[:-8], "gzip") is Code.BODY_TRUNCATED
+
+
+def test_rfc1952_wrong_checksum_is_an_error() -> None:
+    data = gzip.compress(b"hello" * 1000)
+    assert code_of(data[:-8] + b"\0\0\0\0" + data[-4:], "gzip") is Code.BODY_DECODE_ERROR
+
+
+@pytest.mark.parametrize("size", [1, 5, 100_000])
+def test_rfc1952_all_members_are_decoded(size: int) -> None:
+    data = gzip.compress(b"one" * 100) + gzip.compress(b"") + gzip.compress(b"two" * 100)
+    assert decode(data, "gzip", size=size) == b"one" * 100 + b"two" * 100
+
+
+@pytest.mark.parametrize("size", [1, 5, 100_000])
+def test_rfc1952_second_member_cut_is_truncated(size: int) -> None:
+    data = gzip.compress(b"one" * 100) + gzip.compress(b"two" * 100)[:-3]
+    assert code_of(data, "gzip", size=size) is Code.BODY_TRUNCATED
+
+
+@pytest.mark.parametrize("size", [1, 5, 100_000])
+@pytest.mark.parametrize("garbage", [b"\0" * 500, b"garbage", b"\x1f", b"\x1fx"])
+def test_rfc1952_garbage_behind_the_last_member_is_ignored(garbage: bytes, size: int) -> None:
+    assert decode(gzip.compress(b"page") + garbage, "gzip", size=size) == b"page"
+
+
+@pytest.mark.parametrize("size", [1, 3, 100_000])
+def test_rfc8878_all_frames_are_decoded(size: int) -> None:
+    skippable = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"
+    data = zstandard.compress(b"one" * 100) + skippable + zstandard.compress(b"two" * 100)
+    assert decode(data, "zstd", size=size) == b"one" * 100 + b"two" * 100
+
+
+@pytest.mark.parametrize("size", [1, 100_000])
+def test_rfc7932_garbage_behind_the_stream_is_an_error(size: int) -> None:
+    assert code_of(brotli.compress(b"page" * 50) + b"garbage", "br", size=size) is Code.BODY_DECODE_ERROR
+
+
+@ALL
+def test_ours_empty_body_with_a_coding_label_is_empty(name: str) -> None:
+    assert decode(b"", name) == b""
+
+
+@pytest.mark.parametrize("name", ["gzip", "br", "zstd"])
+def test_ours_plain_text_under_a_coding_label_is_an_error(name: str) -> None:
+    page = b"<!doctype html><title>not compressed at all</title>" * 20
+    assert code_of(page, name) in {Code.BODY_DECODE_ERROR, Code.BODY_TRUNCATED}
+
+
+@ALL
+@pytest.mark.parametrize("size", [50, 1 << 20])
+def test_ours_bombs_are_refused(name: str, size: int) -> None:
+    small = COMPRESSORS[name](b"\0" * (64 << 20))
+    assert code_of(small, name, size=size) is Code.BODY_BOMB
+
+
+def test_ours_bomb_in_a_bomb_is_refused_early() -> None:
+    inner = gzip.compress(b"\0" * (64 << 20))
+    assert code_of(gzip.compress(inner), "gzip", "gzip") is Code.BODY_BOMB
+
+
+def test_ours_three_codings_are_refused() -> None:
+    assert code_of(b"x", "gzip", "gzip", "gzip") is Code.BODY_TOO_MANY_CODINGS
+
+
+def test_rfc9659_window_over_8_mib_is_refused() -> None:
+    settings_ = zstandard.ZstdCompressionParameters(window_log=27)
+    stream = zstandard.ZstdCompressor(compression_params=settings_).compressobj()
+    data = stream.compress(os.urandom(100_000)) + stream.flush()
+    assert code_of(data, "zstd") is Code.BODY_BOMB
+
+
+def test_ours_ratio_is_not_looked_at_in_small_bodies() -> None:
+    body = b"\0" * (1 << 20)
+    assert decode(gzip.compress(body), "gzip") == body
+
+
+@ALL
+def test_ours_long_body_is_cut_and_its_prefix_kept(name: str) -> None:
+    body = os.urandom(50_000)
+    decoder = BodyDecoder([name.split(" ", maxsplit=1)[0]], BodyLimits(decoded=10_000))
+    assert not decoder.feed(COMPRESSORS[name](body))
+    assert decoder.finish() == body[:10_000]
+    assert decoder.cut == "cut after 10,000 bytes"
+    assert not decoder.feed(b"more")
+
+
+def test_ours_body_as_long_as_the_limit_is_whole() -> None:
+    decoder = BodyDecoder([], BodyLimits(decoded=10, wire=10))
+    assert decoder.feed(b"x" * 10)
+    assert decoder.finish() == b"x" * 10
+    assert decoder.cut == ""
+
+
+def test_ours_wire_limit_cuts() -> None:
+    decoder = BodyDecoder([], BodyLimits(wire=10))
+    assert decoder.feed(b"x" * 6)
+    assert not decoder.feed(b"y" * 6)
+    assert decoder.finish() == b"xxxxxxyyyy"
+    assert decoder.wire == 10
+    assert "10 bytes as received" in decoder.cut
+
+
+def test_ours_unknown_coding_is_passed_over_when_the_body_is_text() -> None:
+    assert decode(b"<p>hello", "utf-8") == b"<p>hello"
+    assert decode(gzip.compress(b"<p>hello"), "utf-8", "gzip") == b"<p>hello"
+    assert code_of(b"\x00\x01\x02binary", "sdch") is Code.BODY_UNKNOWN_CODING
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (["gzip"], ["gzip"]),
+        (["GZip , identity", "br"], ["gzip", "br"]),
+        (["", " , "], []),
+        (["identity"], []),
+    ],
+)
+def test_rfc9110_content_encoding_fields(values: list[str], names: list[str]) -> None:
+    assert split_codings(values) == names
+
+
+def test_whatwg_mimesniff_binary_data_bytes() -> None:
+    assert looks_like_text(b"plain \t\n\x0c\r\x1b text \xe4")
+    assert looks_like_text(b"\xff\xfeh\0i\0")
+    assert not looks_like_text(b"PK\x03\x04")
