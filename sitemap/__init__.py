@@ -12,9 +12,13 @@ from sitemap.errors import (
     SitemapError,
     SourceError,
 )
+from sitemap.finding import Finding
 from sitemap.location import covers, directory
 from sitemap.model import Alternate, Child, Entry, Image, Video
+from sitemap.parse import ReadLimits, SitemapParser
+from sitemap.reader import SitemapReader, read
 from sitemap.target import FileFacts
+from sitemap.vocabulary import Format
 from sitemap.writer import Published, SitemapWriter
 
 __all__ = [
@@ -26,13 +30,18 @@ __all__ = [
     "EmptySitemap",
     "Entry",
     "FileFacts",
+    "Finding",
+    "Format",
     "Image",
     "InvalidEntry",
     "InvalidLocation",
     "LimitExceeded",
     "NotASitemap",
     "Published",
+    "ReadLimits",
     "SitemapError",
+    "SitemapParser",
+    "SitemapReader",
     "SitemapWriter",
     "SourceError",
     "Stage",
@@ -42,5 +51,6 @@ __all__ = [
     "directory",
     "entry_fault",
     "image_fault",
+    "read",
     "video_fault",
 ]

@@ -64,7 +64,7 @@ def video_fault(video: Video, loc: str = "") -> str:
         url: str = getattr(video, name)
         if fault := _url_fault(name, url) if url or name == "thumbnail_loc" else "":
             return fault
-        if url and url == loc:
+        if url and url == loc and name != "thumbnail_loc":
             return f"{name} is the page itself"
     if not (video.content_loc or video.player_loc):
         return "a video needs content_loc or player_loc"

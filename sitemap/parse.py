@@ -1,0 +1,218 @@
+"""Owns the reading of a sitemap or feed from bytes: unpacks, recognises, decodes, and hands on to the right reader.
+
+Sans I/O: it is fed, and gives items and findings. No bytes at all make it raise anything but a SitemapError.
+"""
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from sitemap import limits
+from sitemap.elements import Elements
+from sitemap.errors import SitemapError
+from sitemap.finding import Finding, Findings
+from sitemap.gz import MAGIC, Unpacker
+from sitemap.model import Child, Entry
+from sitemap.sniff import ENOUGH, Look, Syntax, look
+from sitemap.text_list import TextList
+from sitemap.vocabulary import Format
+from sitemap.xml_stream import XmlStream
+
+_MAX_LAYERS: Final = 2  # of gzip: a packed file that a server packed again
+_MAX_BLANK: Final = 64 * 1024  # bytes of blank space before anything else
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """Where reading stops; what was read until then is kept, and a finding says so."""
+
+    max_bytes: int = 64 * 1024 * 1024  # after unpacking; the protocol allows 52,428,800
+    max_entries: int = 1_000_000  # more than 50,000 are a finding, these are the end
+    max_depth: int = 64
+
+
+class SitemapParser:
+    """Reads one document: urlset, index, RSS, Atom or text, plain or gzip, whatever its name or type said.
+
+    ``feed`` and ``close`` answer the items that became complete. Relative URLs (and feeds may have them) are resolved
+    against ``base_url`` and ``xml:base``. Afterwards ``format`` is None when it was no sitemap at all, ``complete`` is
+    False when something of it was lost, and ``findings`` say what was not as it should be.
+    """
+
+    def __init__(self, base_url: str = "", read_limits: ReadLimits | None = None) -> None:
+        self.size = 0  # bytes after unpacking
+        self.entries = 0
+        self._limits = read_limits or ReadLimits()
+        self._findings = Findings()
+        self._elements = Elements(base_url, self._findings, self._limits.max_depth)
+        self._unpackers: list[Unpacker] = []
+        self._starts: list[bytes] = [b""]  # first bytes of each layer, until it is known whether it is packed
+        self._head = b""
+        self._look: Look | None = None
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._reader: XmlStream | TextList | None = None
+        self._over = False
+        self._closed = False
+        self._lost = False
+
+    @property
+    def format(self) -> Format | None:
+        """What kind of document it is; None while that is not known, and for one that is no sitemap."""
+        if isinstance(self._reader, TextList):
+            return Format.TEXT if self._reader.found else None
+        return self._elements.format
+
+    @property
+    def complete(self) -> bool:
+        """Whether the document was read to its end without loss."""
+        lost = self._lost or (isinstance(self._reader, XmlStream) and not self._reader.complete)
+        return self._closed and not lost and self.format is not None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is not as it should be, in order."""
+        return self._findings.all()
+
+    def feed(self, data: bytes) -> list[Entry | Child]:
+        """Read the next piece, of any size, and answer the items that are complete."""
+        if self._closed:
+            raise SitemapError("this parser is closed: make a new one for another document")
+        if data and not self._over:
+            self._layer(bytes(data), 0)
+        return self._take()
+
+    def close(self) -> list[Entry | Child]:
+        """Say that the document is over, and get the last items. A second call gives nothing."""
+        if self._closed:
+            return []
+        for level in range(_MAX_LAYERS + 1):
+            self._close_layer(level)
+        self._closed = True
+        if not self._over and self._reader is None:
+            self._start()
+        if self._reader is None:
+            if not self._findings.all():
+                self._findings.add("sitemap.empty", 0, "the document is empty")
+        elif not self._over:
+            if self._decoder:
+                self._reader.feed(self._decoder.decode(b"", True).encode("utf-8", "replace"))
+            self._reader.close()
+        if isinstance(self._reader, TextList) and not self._reader.found:
+            self._findings.add("sitemap.not_xml", 0, "this is neither XML nor a list of URLs")
+        items = self._take()
+        if self.format is not None and not self.entries:
+            self._findings.add("sitemap.no_entries", 0, "there is no entry")
+        return items
+
+    def _layer(self, data: bytes, level: int) -> None:
+        """Bytes inside so many layers of gzip."""
+        if level < len(self._unpackers):
+            for content in self._unpackers[level].feed(data):
+                self._layer(content, level + 1)
+                if self._over:
+                    return
+            return
+        if len(self._starts) == level + 1:  # not known yet whether this layer is packed
+            start = self._starts[level] + data
+            if len(start) < len(MAGIC) and MAGIC.startswith(start):
+                self._starts[level] = start
+                return
+            data, self._starts[level] = start, b""
+            if start.startswith(MAGIC):
+                if level >= _MAX_LAYERS:
+                    self._stop("sitemap.gzip", "the document is packed more than twice")
+                    return
+                self._unpackers.append(Unpacker())
+                self._starts.append(b"")
+                self._layer(data, level)
+                return
+            self._starts.append(b"")
+        self._content(data)
+
+    def _close_layer(self, level: int) -> None:
+        if level < len(self._unpackers):
+            for content in self._unpackers[level].close():
+                if not self._over:
+                    self._layer(content, level + 1)
+            if fault := self._unpackers[level].fault:
+                rule = "sitemap.truncated" if "truncated" in fault else "sitemap.gzip"
+                self._findings.add(rule, 0, fault)
+                self._lost = True
+        elif level < len(self._starts) and self._starts[level]:
+            start, self._starts[level] = self._starts[level], b""
+            self._content(start)
+
+    def _content(self, data: bytes) -> None:
+        """Unpacked bytes of the document."""
+        room = self._limits.max_bytes - self.size
+        self.size += len(data)
+        if self._reader is None:
+            self._head += data[: max(room, 0)]
+            if len(self._head) >= ENOUGH:
+                self._start()
+        elif room > 0:
+            self._hand(data[:room])
+        if self.size > self._limits.max_bytes:
+            self._stop(
+                "sitemap.too_large", f"reading stopped after {self._limits.max_bytes:,} bytes", end=True
+            )
+
+    def _start(self) -> None:
+        """Recognise the document by its first bytes."""
+        found = look(self._head[: ENOUGH * 4])
+        if found is None:
+            if len(self._head) > _MAX_BLANK:
+                self._stop("sitemap.not_xml", "the document is nothing but blank space")
+            return
+        if found.fault:
+            rule = "sitemap.leading_junk" if "before the XML" in found.fault else "sitemap.encoding"
+            self._findings.add(rule, 1, found.fault)
+        if found.syntax is Syntax.HTML:
+            self._stop("sitemap.not_xml", "this is an HTML page, not a sitemap")
+            return
+        if found.codec != "utf-8":
+            self._decoder = codecs.getincrementaldecoder(found.codec)("replace")
+        if found.syntax is Syntax.XML:
+            line = 1 + self._head[: found.skip].count(b"\n")
+            self._reader = XmlStream(self._elements, self._findings, line)
+        else:
+            self._reader = TextList(self._findings)
+        head, self._head = self._head[found.skip :], b""
+        self._hand(head)
+
+    def _hand(self, data: bytes) -> None:
+        if self._reader is None:
+            return
+        if self._decoder:
+            data = self._decoder.decode(data).encode("utf-8", "replace")
+        self._reader.feed(data)
+        if isinstance(self._reader, XmlStream) and self._reader.over:
+            self._over = True
+
+    def _stop(self, rule: str, sentence: str, *, end: bool = False) -> None:
+        """Read no further; with ``end`` what was handed on is still read."""
+        if not self._over:
+            self._findings.add(rule, 0, sentence)
+            if end and self._reader is not None:
+                self._reader.stop()
+        self._over = self._lost = True
+
+    def _take(self) -> list[Entry | Child]:
+        source = self._reader if isinstance(self._reader, TextList) else self._elements
+        items, source.items = source.items, []
+        before, self.entries = self.entries, self.entries + len(items)
+        if before <= limits.MAX_URLS < self.entries:
+            self._findings.add("sitemap.too_many", 0, f"there are more than {limits.MAX_URLS:,} entries")
+        if self.entries > self._limits.max_entries:
+            del items[max(self._limits.max_entries - before, 0) :]
+            self.entries = before + len(items)
+            self._stop("sitemap.too_many", f"reading stopped after {self._limits.max_entries:,} entries")
+        return items
+
+
+def parse(pieces: Iterator[bytes], parser: SitemapParser) -> Iterator[Entry | Child]:
+    """The items of a document that comes in pieces, as they become complete."""
+    for piece in pieces:
+        yield from parser.feed(piece)
+    yield from parser.close()

@@ -1,0 +1,62 @@
+"""Owns text sitemaps: one URL a line. https://www.sitemaps.org/protocol.html#otherformats"""
+
+import codecs
+from typing import Final
+
+from sitemap import values
+from sitemap.finding import Findings
+from sitemap.model import Child, Entry
+
+_MAX_LINE: Final = 64 * 1024  # characters; longer lines are dropped as they come
+
+
+class TextList:
+    """Reads decoded text in pieces and gathers an entry for each line that is a URL."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.items: list[Entry | Child] = []
+        self.found = 0
+        self._findings = findings
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
+        self._line = 0
+        self._dropping = False
+
+    def feed(self, data: bytes) -> None:
+        """Read the next piece, of any size."""
+        text = self._rest + self._decoder.decode(data)
+        held = "\r" if text.endswith("\r") else ""  # the other half of a line end may follow
+        lines = text[: len(text) - len(held)].replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self._rest = lines.pop() + held
+        for line in lines:
+            self._read(line)
+        if len(self._rest) > _MAX_LINE:
+            if not self._dropping:
+                self._findings.add("sitemap.text_line", self._line + 1, "a line is too long and was dropped")
+            self._rest, self._dropping = "", True
+
+    def stop(self) -> None:
+        """Make do with what was fed: a line that is not whole is no URL."""
+
+    def close(self) -> None:
+        """Read the last line."""
+        self._read(self._rest + self._decoder.decode(b"", True))
+        self._rest = ""
+
+    def _read(self, line: str) -> None:
+        self._line += 1
+        if self._dropping:
+            self._dropping = False
+            return
+        text = line.strip(" \t\r\x00\x0b\x0c\u00a0\ufeff")
+        if not text:
+            return
+        if not text.lower().startswith(("http://", "https://")):
+            self._findings.add("sitemap.text_line", self._line, f"{text[:60]!r} is no URL")
+            return
+        loc, rule, sentence = values.url(text, "")
+        if rule:
+            self._findings.add(rule, self._line, sentence)
+        if loc:
+            self.found += 1
+            self.items.append(Entry(loc))

@@ -1,0 +1,196 @@
+"""Owns the XML parser: feeds expat in pieces, refuses DOCTYPEs, and begins again after what is not well-formed."""
+
+import re
+from typing import Final
+from xml.parsers import expat
+
+from sitemap.elements import Elements, Stop
+from sitemap.finding import Findings
+from sitemap.repair import Repairer
+
+# expat before 2.6 reads a long token again with every piece, so pieces are large and tokens are bounded.
+PIECE: Final = 64 * 1024
+MAX_TOKEN: Final = 1024 * 1024
+MAX_RESTARTS: Final = 100
+_WINDOW: Final = 2 * 1024 * 1024  # bytes kept for a new start
+_ITEM = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:url|sitemap|item|entry)(?=[\s>/])", re.IGNORECASE)
+_JUNK = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
+_ENDS = {
+    expat.errors.codes[text]
+    for text in (
+        expat.errors.XML_ERROR_NO_ELEMENTS,
+        expat.errors.XML_ERROR_UNCLOSED_TOKEN,
+        expat.errors.XML_ERROR_PARTIAL_CHAR,
+        expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
+    )
+}
+
+
+class XmlStream:
+    """Reads UTF-8 XML in pieces and lets ``elements`` make items of it; ``complete`` turns False when one is lost."""
+
+    def __init__(self, elements: Elements, findings: Findings, first_line: int) -> None:
+        self.over = False
+        self.complete = True
+        self._elements = elements
+        self._findings = findings
+        self._waiting: list[bytes] = []
+        self._bytes_waiting = 0
+        self._repairer: Repairer | None = None
+        self._seeking = False  # for the next item, after one that could not be read
+        self._restarts = 0
+        self._window = b""  # what was fed since the end of the last item
+        self._whole = True  # False: the window had to be cut
+        self._line = first_line  # of the window's first byte
+        self._begin(())
+
+    def feed(self, data: bytes) -> None:
+        """Read the next piece, of any size."""
+        self._waiting.append(data)
+        self._bytes_waiting += len(data)
+        if self._bytes_waiting >= PIECE:
+            self._flush(final=False)
+
+    def stop(self) -> None:
+        """Make do with what was fed, without judging the end."""
+        self._flush(final=False)
+
+    def close(self) -> None:
+        """Read what waits, and judge the end."""
+        self._flush(final=True)
+
+    def _flush(self, *, final: bool) -> None:
+        data = b"".join(self._waiting)
+        self._waiting.clear()
+        self._bytes_waiting = 0
+        for start in range(0, max(len(data), 1), PIECE * 4):
+            if not self.over:
+                self._read(data[start : start + PIECE * 4], final=final and start + PIECE * 4 >= len(data))
+
+    def _read(self, data: bytes, *, final: bool) -> None:
+        if self._repairer:
+            data = self._repairer.feed(data, final=final)
+        while not self.over:
+            if self._seeking and not self._seek(data):
+                return
+            if self._seeking:
+                data, self._window, self._seeking = self._window, b"", False
+            self._window += data
+            try:
+                self._parser.Parse(data, final)
+            except Stop:
+                self.over, self.complete = True, False
+            except expat.ExpatError as error:
+                data = self._recover(error, final=final)
+                continue
+            else:
+                self._trim()
+            return
+
+    def _begin(self, open_names: tuple[str, ...]) -> None:
+        """A new parser, already inside the elements named."""
+        parser = expat.ParserCreate("utf-8")
+        parser.buffer_text = True
+        prefix = "".join(f"<{name}>" for name in open_names).encode()
+        if prefix:
+            parser.Parse(prefix, False)
+        self._parser = self._elements.parser = parser
+        self._position = len(prefix)  # the parser's byte index of the window's first byte
+        self._elements.first_line = self._line
+        self._elements.reset(open_names)
+        self._elements.good = 0
+        parser.StartElementHandler = self._elements.start
+        parser.EndElementHandler = self._elements.end
+        parser.StartDoctypeDeclHandler = self._doctype
+
+    def _doctype(self, name: str, *_: object) -> None:
+        line = self._elements.line
+        if name.lower() == "html":
+            self._findings.add("sitemap.not_xml", line, "this is an HTML page, not a sitemap")
+        else:
+            self._findings.add(
+                "sitemap.dtd", line, "the document has a DOCTYPE and is not read: entities can be traps"
+            )
+        raise Stop
+
+    def _trim(self) -> None:
+        """Forget what was read well; stop at a token that does not end."""
+        unread = self._position + len(self._window) - self._parser.CurrentByteIndex
+        if unread > MAX_TOKEN:
+            self._findings.add(
+                "sitemap.token_too_long",
+                self._elements.line,
+                f"a tag or comment is longer than {MAX_TOKEN:,} bytes",
+            )
+            self.over, self.complete = True, False
+        done = self._elements.good - self._position
+        if done <= 0 and len(self._window) > _WINDOW:
+            done, self._whole = len(self._window) - MAX_TOKEN, False
+        if done > 0:
+            self._line += self._window.count(b"\n", 0, done)
+            self._window = self._window[done:]
+            self._position += done
+
+    def _recover(self, error: expat.ExpatError, *, final: bool) -> bytes:
+        """Begin again behind the last good item; answers what is to be read next. Ends the stream when it must."""
+        elements, at = self._elements, max(self._parser.ErrorByteIndex - self._position, 0)
+        line = self._line + self._window.count(b"\n", 0, at)
+        reason = expat.ErrorString(error.code)
+        if final and error.code in _ENDS:
+            self._findings.add("sitemap.truncated", line, f"the document ends too early ({reason})")
+            self.over, self.complete = True, False
+            return b""
+        self._restarts += 1
+        if error.code == _JUNK:
+            return self._after_root(at, line)
+        self._findings.add("sitemap.not_well_formed", line, f"this is not well-formed XML ({reason})")
+        if self._restarts > MAX_RESTARTS:
+            self.over, self.complete = True, False
+            return b""
+        done = max(elements.good - self._position, 0)
+        if elements.good:
+            done = self._window.find(b">", done) + 1
+        if self._repairer is None and self._whole:
+            self._repairer = Repairer()
+            rest = self._window[done:]
+            self._line += self._window.count(b"\n", 0, done)
+            self._restart()
+            return self._repairer.feed(rest, final=final)
+        self.complete = False
+        return self._skip(max(at, done))
+
+    def _after_root(self, at: int, line: int) -> bytes:
+        """What stands behind the root element is only read on if it holds items."""
+        self._findings.add("sitemap.junk", line, "something stands behind the end of the root element")
+        self._elements.good_open = self._elements.good_open[:1]
+        if not _ITEM.search(self._window, at) or self._restarts > MAX_RESTARTS:
+            self.over = True
+            return b""
+        return self._skip(at)
+
+    def _skip(self, at: int) -> bytes:
+        """Go on at the first item behind an error."""
+        self._line += self._window.count(b"\n", 0, at)
+        rest = self._window[at:]
+        self._restart()
+        self._seeking = True
+        # An item that begins exactly here is the one that failed, unless the root had ended before it.
+        return rest
+
+    def _restart(self) -> None:
+        if not self._elements.good_open:
+            self._elements.format = None
+        self._begin(self._elements.good_open)
+        self._window = b""
+        self._whole = True
+
+    def _seek(self, data: bytes) -> bool:
+        """Drop everything before the next item. False when none is in sight yet."""
+        self._window += data
+        found = _ITEM.search(self._window)
+        cut = found.start() if found else max(len(self._window) - 64, 0)
+        self._line += self._window.count(b"\n", 0, cut)
+        self._window = self._window[cut:]
+        if found:
+            self._begin(self._elements.good_open)
+        return bool(found)

@@ -1,0 +1,148 @@
+"""Dates are read in every form seen in the wild, and written in two."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sitemap import w3c
+from sitemap.w3c import Moment, Precision
+
+
+def at(*parts: int, hours: float = 0) -> datetime:
+    return datetime(*parts, tzinfo=timezone(timedelta(hours=hours)))  # type: ignore[misc,arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "precision"),
+    [
+        ("1997", date(1997, 1, 1), Precision.YEAR),
+        ("1997-07", date(1997, 7, 1), Precision.MONTH),
+        ("1997-07-16", date(1997, 7, 16), Precision.DAY),
+        ("1997-07-16T19:20+01:00", at(1997, 7, 16, 19, 20, hours=1), Precision.MINUTE),
+        ("1997-07-16T19:20:30+01:00", at(1997, 7, 16, 19, 20, 30, hours=1), Precision.SECOND),
+        ("1997-07-16T19:20:30.45+01:00", at(1997, 7, 16, 19, 20, 30, 450_000, hours=1), Precision.FRACTION),
+        ("1997-07-16T19:20:30Z", at(1997, 7, 16, 19, 20, 30), Precision.SECOND),
+    ],
+)
+def test_w3_note_datetime_the_six_forms(text: str, value: date, precision: Precision) -> None:
+    assert w3c.read(text) == Moment(value, precision)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Tue, 05 Nov 2024 13:05:06 GMT", at(2024, 11, 5, 13, 5, 6)),
+        ("Tue, 05 Nov 2024 13:05:06 +0130", at(2024, 11, 5, 13, 5, 6, hours=1.5)),
+        ("5 Nov 24 13:05 EST", at(2024, 11, 5, 13, 5, hours=-5)),
+        ("Tuesday, 05-Nov-24 13:05:06 GMT", at(2024, 11, 5, 13, 5, 6)),
+        ("Tue Nov  5 13:05:06 2024", at(2024, 11, 5, 13, 5, 6)),
+        ("Tue Nov 5 13:05:06 UTC 2024", at(2024, 11, 5, 13, 5, 6)),
+        ("05 Nov 1994 08:49:37 Z", at(1994, 11, 5, 8, 49, 37)),
+        ("November 5, 2024", date(2024, 11, 5)),
+    ],
+)
+def test_rfc822_and_its_kin(text: str, value: date) -> None:
+    moment = w3c.read(text)
+    assert moment is not None
+    assert moment.value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2024-05-08 08:53:11 AM", at(2024, 5, 8, 8, 53, 11)),
+        ("2024-05-08 08:53:11 PM", at(2024, 5, 8, 20, 53, 11)),
+        ("2024-05-08 12:00:00 am", at(2024, 5, 8, 0, 0)),
+        ("2024-05-08T08:53:11", at(2024, 5, 8, 8, 53, 11)),
+        ("2024-05-08 08:53:11 +02:00", at(2024, 5, 8, 8, 53, 11, hours=2)),
+        ("2024-05-08T08:53:11+0200", at(2024, 5, 8, 8, 53, 11, hours=2)),
+        ("2024-05-08T08:53:11-07", at(2024, 5, 8, 8, 53, 11, hours=-7)),
+        ("20240508T085311Z", at(2024, 5, 8, 8, 53, 11)),
+        ("20240508", date(2024, 5, 8)),
+        ("2024/05/08", date(2024, 5, 8)),
+        ("2024-05-08T24:00:00Z", at(2024, 5, 9, 0, 0)),
+        ("2016-12-31T23:59:60Z", at(2016, 12, 31, 23, 59, 59)),
+        ("2024-05-08T08:53:11.123456789Z", at(2024, 5, 8, 8, 53, 11, 123_456)),
+        (" 2024-05-08\n", date(2024, 5, 8)),
+    ],
+)
+def test_ours_forms_seen_in_the_wild(text: str, value: date) -> None:
+    moment = w3c.read(text)
+    assert moment is not None
+    assert moment.value == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "yesterday",
+        "-001-11-30T00:00:00Z",
+        "0000-00-00",
+        "2024-13-01",
+        "2023-02-29",
+        "2024-05-08T25:00:00Z",
+    ]
+    + [
+        "2024-05-08T08:53:11+99:00",
+        "\uff12\uff10\uff12\uff14-05-08",
+        "2024-05-08T08:53:11 Mars",
+        "1715158391",
+        "1" * 9_999,
+    ],
+)
+def test_ours_what_is_no_date_is_none(text: str) -> None:
+    assert w3c.read(text) is None
+    assert w3c.normalise(text) == ""
+
+
+def test_sitemaps_org_only_forms_of_the_xsd_are_written() -> None:
+    assert w3c.write(date(2024, 5, 8)) == "2024-05-08"
+    assert w3c.write(at(2024, 5, 8, 1, 2, 3, 999_999, hours=2)) == "2024-05-07T23:02:03+00:00"
+    with pytest.raises(ValueError, match="zone"):
+        w3c.write(datetime(2024, 5, 8))  # noqa: DTZ001
+    assert w3c.normalise("2024-05") == ""
+    assert w3c.normalise("2024-05-08T08:53Z") == "2024-05-08T08:53:00+00:00"
+    assert w3c.normalise("2024-05-08T08:53:11.5-03:30") == "2024-05-08T08:53:11.5-03:30"
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ("2024-02-29", True),
+        ("2023-02-29", False),
+        ("2024-02-29T00:00:00Z", True),
+        ("2024-02-29T00:00:00", False),
+        ("2024-02-29T00:00Z", False),
+        ("2024-02-29T24:00:00Z", False),
+        ("2024-02-29T00:00:00+14:00", True),
+        ("2024-02-29T00:00:00+14:01", False),
+        ("2024-02-29z", False),
+        ("2024-W01-1", False),
+        ("0000-01-01", False),
+    ],
+)
+def test_sitemaps_org_validity_is_the_xsds(text: str, valid: bool) -> None:
+    assert w3c.is_valid(text) is valid
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1), timezones=st.timezones() | st.just(UTC))  # noqa: DTZ001
+    | st.dates()
+)
+def test_ours_what_is_written_is_valid_and_read_back(value: date) -> None:
+    text = w3c.write(value)
+    assert w3c.is_valid(text)
+    moment = w3c.read(text)
+    assert moment is not None
+    assert moment.value == (value.replace(microsecond=0) if isinstance(value, datetime) else value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=70) | st.text("0123456789-:TZ+. /,GMTNov", max_size=40))
+def test_ours_no_text_raises(text: str) -> None:
+    normal = w3c.normalise(text)
+    assert normal == "" or w3c.is_valid(normal)
