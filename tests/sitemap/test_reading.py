@@ -500,7 +500,8 @@ def test_ours_what_is_written_is_read_back_the_same(
     assert (reader.complete, reader.findings) == (True, ())
 
 
-MARKUP = rb"""<urlset> </urlset> <url> </url> <loc> </loc> https://example.com/a <![CDATA[ ]]> <!-- --> & &amp; &#0; < > "
+MARKUP = rb"""<urlset> </urlset> <url> </url> <loc> </loc> https://example.com/a <![CDATA[ ]]> <!-- --> & &amp; &#0;
+< > "
 <rss> <channel> <item> </item> <feed> <entry> <rdf:RDF> </channel> </rss> <image:image> <image:loc> </image:image>
 <video:video> </video:video> <sitemap> </sitemap> <url/> http://[::1 <sitemapindex> </entry> </feed> <video:tag> <link/>
 </image:loc> <guid> </guid>"""
