@@ -115,8 +115,9 @@ def _guess(body: bytes) -> str:
     try:
         body.decode()
     except UnicodeDecodeError as error:
-        # A body that was cut short may end within a character.
-        return "utf-8" if error.start > 0 and error.reason == "unexpected end of data" else "windows-1252"
+        # A body that was cut short may end within a character; what comes before it tells.
+        is_cut = error.reason == "unexpected end of data" and not body[: error.start].isascii()
+        return "utf-8" if is_cut else "windows-1252"
     return "utf-8"
 
 

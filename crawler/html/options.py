@@ -6,7 +6,7 @@ from msgspec import Struct
 class ReadOptions(Struct, frozen=True, array_like=True):
     """Choices that a whole crawl makes.
 
-    ``agent_token`` is the product token of the crawler, which a robots meta element may name. A refresh after at most
+    ``token`` is the product token of the crawler, which a robots meta element may name. A refresh after at most
     ``refresh_limit`` seconds counts as a redirect, a slower one as a link.
     """
 
@@ -15,5 +15,5 @@ class ReadOptions(Struct, frozen=True, array_like=True):
     alternates: bool = True
     dates: bool = True
     max_links: int = 20_000
-    agent_token: str = "siteatlas"  # noqa: S105 - the token of robots.txt, no secret
+    token: str = "siteatlas"  # noqa: S105 - the token of robots.txt, no secret
     refresh_limit: float = 0.0

@@ -16,6 +16,7 @@ ALTERNATE: Final = int(Found.ALTERNATE)
 PAGINATION: Final = int(Found.PAGINATION)
 AMP: Final = int(Found.AMP)
 
+MEDIA_OWNERS: Final = frozenset({"picture", "video", "audio"})
 ELEMENTS: Final = frozenset({"base", "link", "meta", "script", "img", "source", "video", "iframe", "frame"})
 """The elements that rules ask for, besides those with an ``itemprop``."""
 

@@ -3,14 +3,15 @@
 from typing import Final
 
 from crawler import directives
-from crawler.html import charset, clean, hreflang, linkheader, refresh, tree
+from crawler.html import charset, clean, dates, hreflang, images, jsonld, linkheader, refresh, scanner, tree
 from crawler.html.links import Targets
 from crawler.html.options import ReadOptions
 from crawler.html.outline import CANONICAL, Outline, link_flags
 from crawler.html.sniff import is_html
+from crawler.html.videos import Videos
 from crawler.model import Document, Found, Page, Url
 from crawler.url import Resolver
-from sitemap import Alternate
+from sitemap import Alternate, Video
 
 REFRESH: Final = int(Found.REFRESH)
 MAX_ALTERNATES: Final = 1_000
@@ -23,6 +24,17 @@ def read_page(document: Document, options: ReadOptions, resolver: Resolver, now:
         return Page(is_html=False)
     text = charset.to_utf8(document.body, document.content_type)
     return Reading(document, tree.read(text.body), text.encoding, options, resolver).page(now)
+
+
+def scan_page(document: Document, options: ReadOptions, resolver: Resolver, now: float, why: str) -> Page:
+    """The same by a linear scan, for a document that timed out or crashed the parser (``why``: ``parse.timeout``).
+
+    It finds what :func:`read_page` finds or less, never more, and always ends in time linear in the body.
+    """
+    if not is_html(document.content_type, document.body):
+        return Page(is_html=False, fallback=why)
+    text = charset.to_utf8(document.body, document.content_type)
+    return Reading(document, scanner.scan(text.body), text.encoding, options, resolver).page(now, why)
 
 
 class Reading:
@@ -53,6 +65,10 @@ class Reading:
         redirect = self._refresh()
         alternates = self._alternates() if self.options.alternates else []
         asked = self._directives(now)
+        nodes = jsonld.nodes([element.text for element in outline.named("script")])
+        pictures = self._images(nodes) if self.options.images and not asked.noimageindex else []
+        videos, video_faults = self._videos(nodes) if self.options.videos else ([], [])
+        modified, source = dates.modified(outline, nodes) if self.options.dates else ("", "")
         if self.targets.left_out:
             self.faults.append(f"links cut at {self.options.max_links:,}")
         return Page(
@@ -63,11 +79,22 @@ class Reading:
             nofollow=asked.nofollow,
             refresh=redirect,
             alternates=alternates,
+            images=pictures,
+            videos=videos,
+            video_faults=video_faults,
+            modified=modified,
+            modified_source=source,
             title=clean.one_line(outline.title, clean.MAX_TITLE),
             language=clean.one_line(outline.language, 35),
             faults=self.faults[:MAX_FAULTS],
             fallback=fallback,
         )
+
+    def _images(self, nodes: list[jsonld.Node]) -> list[str]:
+        return images.images(self.outline, nodes, self.base, self.encoding)
+
+    def _videos(self, nodes: list[jsonld.Node]) -> tuple[list[Video], list[str]]:
+        return Videos(self.outline, nodes, self.document.url, self.base, self.encoding).read()
 
     def _base(self) -> Url:
         """The document's URL, or the first ``base`` that names a web address."""
@@ -81,7 +108,7 @@ class Reading:
 
     def _directives(self, now: float) -> directives.Directives:
         """What all robots statements ask together. They count in the body too: that is the restrictive reading."""
-        token = self.options.agent_token
+        token = self.options.token
         asked = directives.NOTHING
         for value in self.document.robots:
             asked = asked.merge(directives.read_header(value, token, now))

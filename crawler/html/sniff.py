@@ -7,9 +7,8 @@ Without a label the bytes decide (https://mimesniff.spec.whatwg.org/#identifying
 import re
 from typing import Final
 
-HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
-_XML_TYPES: Final = frozenset({"text/xml", "application/xml"})
-_UNKNOWN: Final = frozenset({"", "*/*", "unknown/unknown", "application/unknown"})
+from crawler.media_type import is_html_type, media_type
+
 _LOOKED_AT: Final = 1_024
 
 _binary = re.compile(
@@ -30,19 +29,16 @@ _xhtml = re.compile(rb"<html[\t\n\f\r >]|http://www\.w3\.org/1999/xhtml", re.IGN
 
 def is_html(content_type: str, body: bytes) -> bool:
     """Whether a body with this Content-Type value ("" when there was none) is to be read as HTML."""
-    kind = content_type.partition(";")[0].strip().lower()
+    kind = media_type(content_type)
+    claim = is_html_type(kind)
     start = body[:_LOOKED_AT]
-    if kind in HTML_TYPES:
-        return not _binary(start)
-    if _binary(start):
+    if claim is False or _binary(start):
         return False
-    if kind in _XML_TYPES:
-        return b"http://www.w3.org/1999/xhtml" in start
-    if kind not in _UNKNOWN:
-        return False
+    if claim:
+        return True
     if start[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         start = start.replace(b"\x00", b"")[2:]
     start = start.removeprefix(b"\xef\xbb\xbf")
     if start.lstrip().startswith(b"<?xml"):
         return _xhtml(start) is not None
-    return _markup(start) is not None
+    return not kind.endswith("/xml") and _markup(start) is not None

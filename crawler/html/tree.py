@@ -9,7 +9,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborCSSSelector, LexborDocumentOptions, LexborHTMLParser, LexborNode
 
-from crawler.html.outline import ELEMENTS, LINK, NOFOLLOW, Element, Outline, anchor_flags
+from crawler.html.outline import ELEMENTS, LINK, MEDIA_OWNERS, NOFOLLOW, Element, Outline, anchor_flags
 
 _OPTIONS: Final = LexborDocumentOptions.WO_EVENTS.value
 # What these miss is found from its neighbours: a source from the img beside it, a video from its source.
@@ -105,7 +105,7 @@ def _element(tag: str, attributes: dict[str, str | None]) -> Element:
 def _group(outline: Outline, element: Element, node: LexborNode) -> None:
     """Name the picture or video that an img or a source is in, and bring what the query cannot see of it."""
     parent = node.parent
-    if parent is None or parent.tag not in {"picture", "video", "audio"}:
+    if parent is None or parent.tag not in MEDIA_OWNERS:
         return
     owner, owner_tag = parent.mem_id, parent.tag
     element.owner, element.owner_tag = owner, owner_tag

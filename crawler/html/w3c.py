@@ -1,0 +1,58 @@
+"""Dates and durations as pages state them, in the forms that a sitemap can carry. Knows no clock."""
+
+import re
+from datetime import datetime
+from typing import Final
+
+_datetime = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(?:[.,]([0-9]{1,9})[0-9]*)?[ ]?(Z|z|[+-][0-9]{2}:?[0-9]{2}|[+-][0-9]{2})?)?"
+).fullmatch
+_duration = re.compile(
+    r"P(?:([0-9]{1,3})D)?(?:T(?:([0-9]{1,4})H)?(?:([0-9]{1,6})M)?(?:([0-9]{1,8})(?:[.,][0-9]+)?S)?)?",
+    re.IGNORECASE,
+).fullmatch
+MAX_TEXT: Final = 64
+
+
+def w3c(text: str) -> str:
+    """A date in a form that both W3C Datetime and the XSD of sitemaps take, or "".
+
+    ``YYYY-MM-DD`` stays; a time gets its seconds and its zone in full. A time without a zone says no moment: its day is
+    kept. https://www.w3.org/TR/NOTE-datetime
+    """
+    text = text.strip()
+    found = _datetime(text) if len(text) <= MAX_TEXT else None
+    if found is None:
+        return ""
+    day, minutes, seconds, fraction, zone = found.groups()
+    offset = _offset(zone) if zone else ""
+    value = (
+        f"{day}T{minutes}{seconds or ':00'}{'.' + fraction if fraction else ''}{offset}"
+        if minutes and zone
+        else day
+    )
+    try:
+        datetime.fromisoformat(f"{day}T{minutes or '00:00'}{seconds or ':00'}{offset}")
+    except ValueError:
+        return ""
+    return "" if day.startswith("0000") else value
+
+
+def seconds(text: str) -> int | None:
+    """The seconds of an ISO 8601 duration (``PT1M33S``) or of a plain number, or None."""
+    text = text.strip()
+    if re.fullmatch(r"[0-9]{1,8}(?:\.[0-9]+)?", text, re.ASCII):
+        return int(text.partition(".")[0])
+    found = _duration(text) if len(text) <= MAX_TEXT else None
+    if found is None or not any(found.groups()):
+        return None
+    days, hours, minutes, rest = (int(part or 0) for part in found.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + rest
+
+
+def _offset(zone: str) -> str:
+    if zone in {"Z", "z"}:
+        return "Z"
+    digits = zone[1:].replace(":", "").ljust(4, "0")
+    return f"{zone[0]}{digits[:2]}:{digits[2:]}"
