@@ -12,6 +12,7 @@ A script whose last step neither closes nor resets leaves the connection open fo
 import asyncio
 import contextlib
 import datetime as dt
+import os
 import socket
 import ssl
 import struct
@@ -115,8 +116,8 @@ def cut() -> Step:
     async def step(wire: Wire) -> None:
         wire.open = False
         sock = wire.writer.get_extra_info("socket")
-        with contextlib.suppress(OSError):
-            socket.socket(fileno=socket.dup(sock.fileno())).shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(sock.fileno())) as plain:
+            plain.shutdown(socket.SHUT_RDWR)
         wire.writer.transport.abort()
 
     return step
@@ -253,6 +254,9 @@ class HostileServer:
         for task in list(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
+        await asyncio.sleep(
+            0.01
+        )  # transports that were aborted close their sockets in the next turns of the loop
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

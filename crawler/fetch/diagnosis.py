@@ -77,7 +77,7 @@ def diagnose(error: Exception, *, tls: bool, in_body: bool) -> FetchError:
     if isinstance(error, FetchError):
         return error
     causes = _causes(error)
-    code, detail = _by_class(causes) or _by_words(causes) or _by_kind(error, causes, tls=tls)
+    code, detail = _by_class(causes) or _by_words(causes) or _by_kind(error, tls=tls)
     if in_body:
         code = _IN_BODY.get(code, code)
     return FetchError(code, detail)
@@ -135,13 +135,11 @@ def _detail(code: Code, causes: list[BaseException]) -> str:
     return ""
 
 
-def _by_kind(error: Exception, causes: list[BaseException], *, tls: bool) -> tuple[Code, str]:
+def _by_kind(error: Exception, *, tls: bool) -> tuple[Code, str]:
     match error:
         case httpx.ConnectTimeout():
-            # SSLWantRead among the causes, or no mention of TCP: the connection stood and the handshake did not end.
-            text = str(error)
-            shook = any(isinstance(cause, ssl.SSLError) for cause in causes) or "timed out" in text
-            return (Code.TIME_TLS if tls and shook else Code.TIME_CONNECT), ""
+            # Both transports say "timed out" when TCP stood and the handshake did not end.
+            return (Code.TIME_TLS if tls and "timed out" in str(error) else Code.TIME_CONNECT), ""
         case httpx.TimeoutException():
             return Code.TIME_FIRST_BYTE, ""
         case httpx.ProxyError():

@@ -71,7 +71,10 @@ class Exchange:
         start = self._url.index("/", 8)
         try:
             request = httpx.Request(
-                "GET", self._url, headers=fields, extensions={"target": self._url[start:].encode("ascii")}
+                "GET",
+                place.url or self._url,
+                headers=fields,
+                extensions={"target": self._url[start:].encode("ascii")},
             )
             response = await place.transport.handle_async_request(request)
         except Exception as error:  # the fence: a transport is foreign code
@@ -91,7 +94,10 @@ class Exchange:
             if isinstance(error, Exception):
                 raise diagnose(error, tls=tls, in_body=True) from error
             raise
-        with anyio.CancelScope(shield=bool(answer.cut)):
+        if answer.cut:
+            with anyio.CancelScope(shield=True):
+                await response.aclose()
+        else:
             await response.aclose()
         return answer
 

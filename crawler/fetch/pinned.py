@@ -27,6 +27,8 @@ class PinnedTransport(httpx.AsyncBaseTransport):
             proxy=options.proxy or None,
         )
         self._pinned = httpx.URL(f"{target.pinned}/")
+        # A forward proxy is asked for the whole URL (RFC 9112, section 3.2.2).
+        self._prefix = target.origin.encode() if options.proxy and target.scheme == "http" else b""
         self._extensions = {
             "sni_hostname": target.host,
             "timeout": {"connect": limits.connect, "read": None, "write": limits.idle, "pool": None},
@@ -35,9 +37,20 @@ class PinnedTransport(httpx.AsyncBaseTransport):
     @override
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request. Raises what httpx raises."""
-        extensions = {"target": request.url.raw_path, **request.extensions, **self._extensions}
+        steps: list[str] = []
+
+        async def trace(step: str, info: object) -> None:  # noqa: ARG001
+            steps.append(step)
+
+        path: bytes = request.extensions.get("target") or request.url.raw_path
+        extensions = {"target": self._prefix + path, "trace": trace, **self._extensions}
         pinned = httpx.Request(request.method, self._pinned, headers=request.headers, extensions=extensions)
-        response = await self._inner.handle_async_request(pinned)
+        try:
+            response = await self._inner.handle_async_request(pinned)
+        except httpx.ConnectTimeout as error:
+            if any(step.endswith("start_tls.started") for step in steps):
+                raise httpx.ConnectTimeout("TLS handshake timed out", request=request) from error
+            raise
         response.stream = _Body(response)
         return response
 

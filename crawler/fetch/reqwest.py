@@ -81,7 +81,7 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
             await _cancelled()
             raise
         try:
-            headers = list(response.headers.items())
+            headers = [(name.encode(), value.encode()) for name, value in response.headers.items()]
         except ValueError:
             readable = _readable(response)
             if readable is None:
@@ -141,12 +141,12 @@ async def _cancelled() -> None:
     await anyio.lowlevel.checkpoint_if_cancelled()
 
 
-def _readable(response: Response) -> list[tuple[str, str]] | None:
+def _readable(response: Response) -> list[tuple[bytes, bytes]] | None:
     """The header fields whose values can be had; None if one that is needed cannot."""
-    found: list[tuple[str, str]] = []
+    found: list[tuple[bytes, bytes]] = []
     for name in dict.fromkeys(response.headers.keys()):
         try:
-            found.extend((name, value) for value in response.headers.getall(name))
+            found.extend((name.encode(), value.encode()) for value in response.headers.getall(name))
         except ValueError:
             if name in _NEEDED:
                 return None

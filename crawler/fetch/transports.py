@@ -20,6 +20,11 @@ class Transports(Protocol):
         """Whether ``open`` wants a target with a checked address; False when somebody else resolves names."""
         ...
 
+    @property
+    def by_target(self) -> bool:
+        """Whether the path of a request is taken from its ``target`` extension and its URL may be just the origin."""
+        ...
+
     def open(self, target: Target) -> httpx.AsyncBaseTransport:
         """A transport for the requests of one origin, which the caller closes. Raises OSError when the CA file cannot
         be read, ValueError for an option that does not work."""
@@ -28,6 +33,8 @@ class Transports(Protocol):
 
 class ReqwestTransports:
     """Connections by the Rust client ``reqwest``; needs asyncio."""
+
+    by_target = True
 
     def __init__(self, options: TransportOptions | None = None, limits: FetchLimits | None = None) -> None:
         self._options = options or TransportOptions()
@@ -41,6 +48,8 @@ class ReqwestTransports:
 
 class HttpxTransports:
     """Connections by httpx itself; works with asyncio and trio."""
+
+    by_target = True
 
     def __init__(self, options: TransportOptions | None = None, limits: FetchLimits | None = None) -> None:
         self._options = options or TransportOptions()
@@ -56,6 +65,7 @@ class GivenTransport:
     """One transport of the caller's for everything. It resolves names itself and stays the caller's to close."""
 
     needs_address = False
+    by_target = False
 
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
         self._transport = transport

@@ -225,7 +225,8 @@ async def test_ours_headers_over_the_limit_are_refused(fetcher: Fetcher, server:
     server.route("/many", send(OK + b"Abc: bde\r\n" * 20_000 + b"Content-Length: 1\r\n\r\nx"), fin())
     server.route("/fine", answer(b"x", "A: " + "b" * 50_000, *["B: c"] * 80))
     assert await code(fetcher, server.url("/big")) == "http.header_too_large"
-    assert await code(fetcher, server.url("/many")) == "http.header_too_large"
+    # hyper takes 100 fields, and its connection may be gone before it can say so
+    assert await code(fetcher, server.url("/many")) in {"http.header_too_large", "net.reset"}
     assert (await reply(fetcher, server.url("/fine"))).body == b"x"
 
 
