@@ -44,7 +44,7 @@ def modified(outline: Outline, nodes: list[jsonld.Node]) -> tuple[str, str]:
     """
     for stated, source in (
         (_structured(nodes), "JSON-LD dateModified"),
-        *((_metas(outline, name), name) for name in _METAS),
+        *((outline.metas.get(name, []), name) for name in _METAS),
         (_microdata(outline), "microdata dateModified"),
     ):
         for text in stated:
@@ -69,14 +69,6 @@ def _is_main(node: jsonld.Node) -> bool:
     if node.depth > 1:
         return False
     return any(name in _CREATIVE or name.endswith(_SUFFIXES) for name in node.types)
-
-
-def _metas(outline: Outline, name: str) -> list[str]:
-    return [
-        element.get("content")
-        for element in outline.named("meta")
-        if (element.get("property") or element.get("name")).lower() == name
-    ]
 
 
 def _microdata(outline: Outline) -> list[str]:

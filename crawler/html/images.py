@@ -19,7 +19,7 @@ _SOURCES: Final = (
     *("data-full-src", "data-img-src", "data-echo", "data-flickity-lazyload", "nitro-lazy-src"),
 )
 _SETS: Final = ("data-srcset", "data-lazy-srcset", "data-original-set", "nitro-lazy-srcset")
-_OPEN_GRAPH: Final = frozenset({"og:image", "og:image:secure_url", "og:image:url"})
+_OPEN_GRAPH: Final = ("og:image", "og:image:secure_url", "og:image:url")
 _is_placeholder = re.compile(
     r"(?:^|[/_.-])(?:blank|spacer|placeholder|pixel|transparent|1x1|lazy|lazyload|loading|loader|clear|empty|dummy)"
     r"(?:[_.-][a-z0-9]+)*\.(?:gif|png|svg|jpe?g|webp)(?:$|\?)",
@@ -108,10 +108,8 @@ def _is_pixel(image: Element) -> bool:
 
 
 def _open_graph(outline: Outline) -> Iterator[str]:
-    for element in outline.named("meta"):
-        name = element.get("property") or element.get("name")
-        if name.lower() in _OPEN_GRAPH and element.get("content"):
-            yield element.get("content")
+    for name in _OPEN_GRAPH:
+        yield from outline.metas.get(name, [])
 
 
 def _structured(nodes: list[jsonld.Node]) -> Iterator[str]:

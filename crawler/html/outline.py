@@ -61,15 +61,16 @@ class Outline:
     """A document's links and elements in document order.
 
     ``anchors`` are the hrefs of plain links; ``links`` maps every other href or src as written to its flags (``Found``
-    as int). ``last_owner`` is that of the newest
-    element which has one.
+    as int). ``metas`` are the contents of meta elements by their property or name in lower case. ``last_owner``
+    is that of the newest element which has one.
     """
 
-    __slots__ = ("_named", "anchors", "language", "last_owner", "links", "title")
+    __slots__ = ("_named", "anchors", "language", "last_owner", "links", "metas", "title")
 
     def __init__(self) -> None:
         self.anchors: list[str] = []
         self.links: dict[str, int] = {}
+        self.metas: dict[str, list[str]] = {}
         self._named: dict[str, list[Element]] = {}
         self.last_owner = 0
         self.title = ""
@@ -91,6 +92,12 @@ class Outline:
                 flags |= CANONICAL
             if flags and attributes.get("href"):
                 self.add_link(attributes["href"], flags)
+        elif element.tag == "meta":
+            content = element.get("content")
+            for name in (
+                {element.get("property").lower(), element.get("name").lower()} - {""} if content else ()
+            ):
+                self.metas.setdefault(name, []).append(content)
         elif element.tag in {"iframe", "frame"} and attributes.get("src"):
             self.add_link(attributes["src"], FRAME)
 

@@ -112,11 +112,9 @@ class Reading:
         asked = directives.NOTHING
         for value in self.document.robots:
             asked = asked.merge(directives.read_header(value, token, now))
-        for element in self.outline.named("meta"):
-            if "name" in element.attributes:
-                asked = asked.merge(
-                    directives.read_meta(element.get("name"), element.get("content"), token, now)
-                )
+        for name in dict.fromkeys(("robots", token.lower())):
+            for content in self.outline.metas.get(name, []):
+                asked = asked.merge(directives.read_meta(name, content, token, now))
         return asked
 
     def _header_links(self) -> None:

@@ -41,14 +41,19 @@ def read(body: bytes) -> Outline:
     root = parser.root
     if root is None:
         return outline
-    nodes = _selector.find(_QUERY, root)
-    outline.anchors = _anchors(outline, [node.attributes for node in nodes if node.tag_id == _ANCHOR])
-    for node in nodes:
-        if node.tag_id != _ANCHOR:
-            tag = node.tag or ""
-            attributes = node.attributes
-            if tag not in _TELLING or attributes.get(_TELLING[tag]) not in _SILENT:
-                _add(outline, node, tag, attributes)
+    anchors: list[dict[str, str | None]] = []
+    others: list[LexborNode] = []
+    for node in _selector.find(_QUERY, root):
+        if node.tag_id == _ANCHOR:
+            anchors.append(node.attributes)
+        else:
+            others.append(node)
+    outline.anchors = _anchors(outline, anchors)
+    for node in others:
+        tag = node.tag or ""
+        attributes = node.attributes
+        if tag not in _TELLING or attributes.get(_TELLING[tag]) not in _SILENT:
+            _add(outline, node, tag, attributes)
     outline.title = _title(parser)
     language = root.attributes
     outline.language = language.get("lang") or language.get("xml:lang") or ""

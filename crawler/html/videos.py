@@ -29,7 +29,7 @@ class Videos:
         self._page = page
         self._base = base
         self._encoding = encoding
-        self._metas: dict[str, list[str]] | None = None
+        self._metas = outline.metas
 
     def read(self) -> tuple[list[Video], list[str]]:
         """The videos that can be listed, and a sentence for each that cannot."""
@@ -57,12 +57,6 @@ class Videos:
 
     def _meta(self, *names: str) -> str:
         """The first content of the first of these names that has one."""
-        if self._metas is None:
-            self._metas = {}
-            for element in self._outline.named("meta"):
-                name = (element.get("property") or element.get("name")).lower()
-                if name and element.get("content"):
-                    self._metas.setdefault(name, []).append(element.get("content"))
         return next((self._metas[name][0] for name in names if name in self._metas), "")
 
     def _from_page(self, origin: str, title: str = "") -> Draft:
@@ -109,7 +103,7 @@ class Videos:
         )
         draft.duration = seconds(self._meta("og:video:duration", "video:duration"))
         draft.published = w3c(self._meta("og:video:release_date", "video:release_date"))
-        tags = [*(self._metas or {}).get("og:video:tag", []), *(self._metas or {}).get("video:tag", [])]
+        tags = [*self._metas.get("og:video:tag", []), *self._metas.get("video:tag", [])]
         draft.tags = tuple(dict.fromkeys(tags))
         yield draft
 

@@ -135,6 +135,8 @@ def test_google_robots_of_metas_and_headers_add_up() -> None:
     page = read("<meta name=ROBOTS content='NoFollow'><meta name=siteatlas content=noindex>")
     assert page.nofollow
     assert "noindex" in page.noindex
+    both = read("<meta name=siteatlas content=noindex><meta name=robots content='noindex, x' property=y>")
+    assert both.noindex == 'meta robots "noindex, x"'
     assert read("<meta name=googlebot content=noindex>").noindex == ""
     assert read("<p>", robots=["googlebot: noindex", "nofollow"]).noindex == ""
     assert read("<p>", robots=["googlebot: noindex", "nofollow"]).nofollow
