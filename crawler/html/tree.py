@@ -114,13 +114,15 @@ def _group(outline: Outline, element: Element, node: LexborNode) -> None:
         return
     owner, owner_tag = parent.mem_id, parent.tag
     element.owner, element.owner_tag = owner, owner_tag
+    if outline.last_owner == owner:
+        return  # its neighbours are known
     if element.tag == "img" and owner_tag == "picture":
         for sibling in parent.iter():
             if sibling.tag == "source":
                 source = _element("source", sibling.attributes)
                 source.owner, source.owner_tag = owner, owner_tag
                 outline.add(source)
-    elif owner_tag == "video" and outline.last_owner != owner and not parent.attributes.get("src"):
+    elif owner_tag == "video" and not parent.attributes.get("src"):
         video = _element("video", parent.attributes)
         video.owner, video.owner_tag = owner, owner_tag
         outline.add(video)

@@ -6,7 +6,7 @@ import json
 import pytest
 from htmlpages import URL, read
 
-from crawler.html import ReadOptions, jsonld, srcset
+from crawler.html import ReadOptions, jsonld, srcset, tree
 from crawler.html.w3c import seconds, w3c
 
 AT = "https://example.com"
@@ -94,6 +94,12 @@ def test_google_images(markup: str, images: list[str]) -> None:
 
 def test_google_at_most_a_thousand_images() -> None:
     assert len(read("".join(f"<img src={n}.png>" for n in range(1_200))).images) == 1_000
+
+
+def test_ours_a_picture_is_looked_through_once() -> None:
+    markup = "<picture>" + "<source srcset=/s.png>" * 2_000 + "<img data-x=1>" * 2_000 + "</picture>"
+    assert len(tree.read(markup.encode()).named("source")) == 2_000
+    assert read(markup).images == [f"{AT}/s.png"]
 
 
 def test_ours_what_is_turned_off_is_not_read() -> None:
