@@ -38,6 +38,7 @@ class Elements:
         self.format: Format | None = None
         self.good = 0  # byte index of the end tag of the last item
         self.good_open: tuple[str, ...] = ()  # what was open around it, outermost first
+        self.around: tuple[str, ...] = ()  # what was open around the first item that began
         self.parser: Any = None
         self.first_line = 1  # the document's line that is the parser's line 1
         self._findings = findings
@@ -46,6 +47,7 @@ class Elements:
         self._bases = [(0, base_url)]
         self._texts: dict[str, str] = {}  # qualified name to key, of elements whose text is wanted
         self._item_name = ""
+        self._namespace_said = False
         self.reset(())
 
     def reset(self, open_names: tuple[str, ...]) -> None:
@@ -135,6 +137,7 @@ class Elements:
         if not self._in_item:
             if local in ITEMS[self.format] and family != RDF:
                 self._item_name = name
+                self.around = self.around or tuple(self._open)
                 self._fields = (
                     {"about": attributes.get("rdf:about", "")} if self.format is Format.RSS1 else {}
                 )
@@ -166,7 +169,8 @@ class Elements:
             self._findings.add(
                 "sitemap.root", self.line, f"the document begins with {local!r}, its root is missing"
             )
-        elif found in {Format.URLSET, Format.INDEX} and uri != SITEMAP_NAMESPACE:
+        elif found in {Format.URLSET, Format.INDEX} and uri != SITEMAP_NAMESPACE and not self._namespace_said:
+            self._namespace_said = True  # once, also when the document is begun again after a defect
             said = f"is {uri[:120]!r}" if uri else "is missing"
             self._findings.add(
                 "sitemap.namespace", self.line, f"the namespace {said}, it must be {SITEMAP_NAMESPACE}"

@@ -4,7 +4,6 @@ Sans I/O: it is fed, and gives items and findings. No bytes at all make it raise
 """
 
 import codecs
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -209,10 +208,3 @@ class SitemapParser:
             self.entries = before + len(items)
             self._stop("sitemap.too_many", f"reading stopped after {self._limits.max_entries:,} entries")
         return items
-
-
-def parse(pieces: Iterator[bytes], parser: SitemapParser) -> Iterator[Entry | Child]:
-    """The items of a document that comes in pieces, as they become complete."""
-    for piece in pieces:
-        yield from parser.feed(piece)
-    yield from parser.close()

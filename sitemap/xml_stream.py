@@ -11,7 +11,7 @@ from sitemap.repair import Repairer
 # expat before 2.6 reads a long token again with every piece, so pieces are large and tokens are bounded.
 PIECE: Final = 64 * 1024
 MAX_TOKEN: Final = 1024 * 1024
-MAX_RESTARTS: Final = 100
+MAX_RESTARTS: Final = 5_000
 _WINDOW: Final = 2 * 1024 * 1024  # bytes kept for a new start
 _ITEM = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:url|sitemap|item|entry)(?=[\s>/])", re.IGNORECASE)
 _JUNK = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
@@ -141,12 +141,15 @@ class XmlStream:
             self.over, self.complete = True, False
             return b""
         self._restarts += 1
+        if self._restarts > MAX_RESTARTS:
+            self._findings.add(
+                "sitemap.not_well_formed", line, "there are too many defects: reading stopped here"
+            )
+            self.over, self.complete = True, False
+            return b""
         if error.code == _JUNK:
             return self._after_root(at, line)
         self._findings.add("sitemap.not_well_formed", line, f"this is not well-formed XML ({reason})")
-        if self._restarts > MAX_RESTARTS:
-            self.over, self.complete = True, False
-            return b""
         done = max(elements.good - self._position, 0)
         if elements.good:
             done = self._window.find(b">", done) + 1
@@ -154,33 +157,28 @@ class XmlStream:
             self._repairer = Repairer()
             rest = self._window[done:]
             self._line += self._window.count(b"\n", 0, done)
-            self._restart()
+            self._restart(elements.good_open)
             return self._repairer.feed(rest, final=final)
         self.complete = False
         return self._skip(max(at, done))
 
     def _after_root(self, at: int, line: int) -> bytes:
-        """What stands behind the root element is only read on if it holds items."""
+        """What stands behind the root element is only searched for more items."""
         self._findings.add("sitemap.junk", line, "something stands behind the end of the root element")
-        self._elements.good_open = self._elements.good_open[:1]
-        if not _ITEM.search(self._window, at) or self._restarts > MAX_RESTARTS:
-            self.over = True
-            return b""
         return self._skip(at)
 
     def _skip(self, at: int) -> bytes:
         """Go on at the first item behind an error."""
         self._line += self._window.count(b"\n", 0, at)
         rest = self._window[at:]
-        self._restart()
+        self._restart(self._elements.around)
         self._seeking = True
-        # An item that begins exactly here is the one that failed, unless the root had ended before it.
         return rest
 
-    def _restart(self) -> None:
-        if not self._elements.good_open:
+    def _restart(self, open_names: tuple[str, ...]) -> None:
+        if not open_names:
             self._elements.format = None
-        self._begin(self._elements.good_open)
+        self._begin(open_names)
         self._window = b""
         self._whole = True
 
@@ -192,5 +190,5 @@ class XmlStream:
         self._line += self._window.count(b"\n", 0, cut)
         self._window = self._window[cut:]
         if found:
-            self._begin(self._elements.good_open)
+            self._begin(self._elements.around)
         return bool(found)
