@@ -254,9 +254,8 @@ class HostileServer:
         for task in list(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
-        await asyncio.sleep(
-            0.01
-        )  # transports that were aborted close their sockets in the next turns of the loop
+        for _ in range(4):  # aborted transports close their sockets in the next turns of the loop
+            await asyncio.sleep(0)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

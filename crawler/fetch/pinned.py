@@ -3,6 +3,8 @@
 import contextlib
 import ssl
 from collections.abc import AsyncIterator
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import httpcore
@@ -20,7 +22,7 @@ class PinnedTransport(httpx.AsyncBaseTransport):
 
     def __init__(self, target: Target, options: TransportOptions, limits: FetchLimits) -> None:
         self._inner = httpx.AsyncHTTPTransport(
-            verify=_context(options, insecure=target.host in options.insecure_hosts),
+            verify=_context(options.ca_file, target.host in options.insecure_hosts),
             http2=options.http2,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=options.idle),
             trust_env=False,
@@ -103,12 +105,14 @@ class _Body(httpx.AsyncByteStream):
         return self._ended and not connection._h11_state.trailing_data[0]  # noqa: SLF001
 
 
-def _context(options: TransportOptions, *, insecure: bool) -> ssl.SSLContext:
+@lru_cache(maxsize=16)
+def _context(ca_file: Path | None, insecure: bool) -> ssl.SSLContext:
     # Like the Rust client: what the system trusts; and httpx's bundle, since not every Python finds the system's.
+    # Loading all of that takes tens of milliseconds, too long for each origin.
     context = httpx.create_ssl_context(verify=not insecure, trust_env=False)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if not insecure:
         context.load_default_certs()
-        if options.ca_file:
-            context.load_verify_locations(cafile=options.ca_file)
+        if ca_file:
+            context.load_verify_locations(cafile=ca_file)
     return context

@@ -1,6 +1,36 @@
-"""Makes the hostile server importable for the tests of this folder."""
+"""Fixtures for the fetcher: each test runs over every transport, on every event loop that the transport knows."""
 
 import sys
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # the hostile server is shared with other folders
+
+from fetching import CASES, IDENTITY, LIMITS, policy
+from hostile import HostileServer
+
+from crawler.fetch import Fetcher
+
+
+@pytest.fixture(params=CASES)
+def case(request: pytest.FixtureRequest) -> tuple[type, str]:
+    return request.param
+
+
+@pytest.fixture
+def anyio_backend(case: tuple[type, str]) -> str:
+    return case[1]
+
+
+@pytest.fixture
+def server() -> Iterator[HostileServer]:
+    with HostileServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def fetcher(case: tuple[type, str], server: HostileServer) -> AsyncIterator[Fetcher]:
+    async with Fetcher(case[0](limits=LIMITS), IDENTITY, policy(server), LIMITS) as fetcher:
+        yield fetcher

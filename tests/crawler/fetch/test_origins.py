@@ -25,13 +25,8 @@ from crawler.model import Failure, Reply, Url
 
 pytestmark = pytest.mark.anyio
 
-LIMITS = FetchLimits(connect=0.6, tls=0.6, first_byte=1, idle=0.5, total=1.5)
+LIMITS = FetchLimits(connect=0.3, tls=0.3, first_byte=1, idle=0.5, total=1.5)
 IDENTITY = Identity(user_agent="TestBot/1.0")
-CASES = [
-    pytest.param((ReqwestTransports, "asyncio"), id="reqwest"),
-    pytest.param((HttpxTransports, "asyncio"), id="httpx"),
-    pytest.param((HttpxTransports, "trio"), id="httpx-trio"),
-]
 
 
 class Names:
@@ -49,16 +44,6 @@ class Names:
         if isinstance(found, OSError):
             raise found
         return found
-
-
-@pytest.fixture(params=CASES)
-def case(request: pytest.FixtureRequest) -> tuple[type, str]:
-    return request.param
-
-
-@pytest.fixture
-def anyio_backend(case: tuple[type, str]) -> str:
-    return case[1]
 
 
 @pytest.fixture

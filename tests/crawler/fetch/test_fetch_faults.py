@@ -1,0 +1,260 @@
+"""Servers that close, stall, cut, mislabel and flood, over every transport."""
+
+import gzip
+import os
+import zlib
+
+import anyio
+import brotli
+import psutil
+import pytest
+import zstandard
+from fetching import IDENTITY, LIMITS, OK, PAGE, all_closed, code, failed, policy, reply
+from hostile import HostileServer, Step, answer, chunked, drip, fin, repeat, rst, send, sleep
+
+from crawler.fetch import BodyLimits, Fetcher
+from crawler.model import Reply, Url
+
+pytestmark = pytest.mark.anyio
+
+
+# --- connections
+
+
+async def test_ours_refused_connection(case: tuple[type, str]) -> None:
+    with HostileServer() as gone:
+        pass
+    async with Fetcher(case[0](limits=LIMITS), IDENTITY, policy(gone), LIMITS) as other:
+        assert await code(other, gone.url()) == "net.refused"
+
+
+@pytest.mark.parametrize("step", [rst(), fin()])
+async def test_ours_connection_closed_before_the_answer(
+    fetcher: Fetcher, server: HostileServer, step: Step
+) -> None:
+    server.greet(step)
+    server.route("/", answer(PAGE))
+    got = await failed(fetcher, server.url())
+    assert (got.code, got.transient) == ("net.reset", True)
+    assert (await reply(fetcher, server.url())).body == PAGE
+
+
+@pytest.mark.parametrize("step", [rst(), fin()])
+async def test_rfc9112_kept_alive_connection_closed_on_reuse_is_repeated_once(
+    fetcher: Fetcher, server: HostileServer, step: Step
+) -> None:
+    server.route("/first", answer(b"1"))
+    server.route("/second", step)
+    server.route("/second", answer(b"2"))
+    server.route("/third", step)
+    assert (await reply(fetcher, server.url("/first"))).body == b"1"
+    assert (await reply(fetcher, server.url("/second"))).body == b"2"
+    assert len(server.seen("/second")) == 2
+    assert await code(fetcher, server.url("/third")) == "net.reset"
+    assert len(server.seen("/third")) == 2
+
+
+async def test_ours_connections_are_kept_alive(fetcher: Fetcher, server: HostileServer) -> None:
+    server.route("/", answer(PAGE, "Content-Encoding: identity"))
+    for _ in range(20):
+        assert (await reply(fetcher, server.url())).body == PAGE
+    assert server.connections == 1
+
+
+# --- time
+
+
+async def test_ours_no_answer_is_first_byte(fetcher: Fetcher, server: HostileServer) -> None:
+    server.route("/", sleep(3))
+    got = await failed(fetcher, server.url())
+    assert got.code == "time.first_byte"
+    assert 0.38 < got.elapsed < 0.8
+    await all_closed(server)
+
+
+async def test_ours_head_byte_by_byte_is_first_byte(fetcher: Fetcher, server: HostileServer) -> None:
+    server.route("/", drip(OK + b"Content-Length: 1\r\n\r\nx", 0.1))
+    assert await code(fetcher, server.url()) == "time.first_byte"
+
+
+async def test_ours_stalled_body_is_idle(fetcher: Fetcher, server: HostileServer) -> None:
+    server.route("/", send(OK + b"Content-Length: 100\r\n\r\n" + b"x" * 99), sleep(3))
+    got = await failed(fetcher, server.url())
+    assert (got.code, got.transient) == ("time.idle", True)
+    assert 0.3 < got.elapsed < 0.8
+    await all_closed(server)
+
+
+async def test_ours_dripping_body_is_too_slow(fetcher: Fetcher, server: HostileServer) -> None:
+    server.route("/", send(OK + b"\r\n"), drip(b"x" * 100, 0.05))
+    got = await failed(fetcher, server.url())
+    assert got.code == "time.too_slow"
+    assert got.elapsed < 1
+
+
+async def test_ours_endless_body_within_the_rate_ends_at_the_total_deadline(
+    fetcher: Fetcher, server: HostileServer
+) -> None:
+    server.route(
+        "/", send(OK + b"\r\n"), *[step for _ in range(100) for step in (send(b"x" * 500), sleep(0.05))]
+    )
+    got = await failed(fetcher, server.url())
+    assert got.code == "time.total_deadline"
+    assert 0.85 < got.elapsed < 1.3
+
+
+async def test_ours_slow_host_does_not_hold_up_another(case: tuple[type, str], server: HostileServer) -> None:
+    server.route("*", sleep(3))
+    with HostileServer() as healthy:
+        healthy.route("/", answer(PAGE))
+        async with (
+            Fetcher(case[0](limits=LIMITS), IDENTITY, policy(server, healthy), LIMITS) as fetcher,
+            anyio.create_task_group() as group,
+        ):
+            for _ in range(8):
+                group.start_soon(fetcher.fetch, Url(server.url("/slow")))
+            for _ in range(50):
+                assert (await reply(fetcher, healthy.url())).elapsed < 0.5
+            group.cancel_scope.cancel()
+
+
+# --- truncation: nine kinds
+
+
+TRUNCATED: dict[str, tuple[Step, ...]] = {
+    "content-length short": (send(OK + b"Content-Length: 50\r\n\r\nhello"), fin()),
+    "content-length short, reset": (send(OK + b"Content-Length: 50\r\n\r\nhello"), sleep(0.1), rst()),
+    "chunks without end": (chunked(b"hello", last=False), fin()),
+    "chunk cut": (send(OK + b"Transfer-Encoding: chunked\r\n\r\nff\r\nhello"), fin()),
+    "chunk size cut": (send(OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1"), fin()),
+}
+CODED = {
+    "gzip half": ("gzip", gzip.compress(os.urandom(5000))[:2500]),
+    "gzip without trailer": ("gzip", gzip.compress(PAGE)[:-8]),
+    "gzip second member cut": ("gzip", gzip.compress(PAGE) + gzip.compress(PAGE)[:-9]),
+    "br cut": ("br", brotli.compress(os.urandom(5000))[:-10]),
+    "zstd cut": ("zstd", zstandard.compress(os.urandom(5000))[:-10]),
+    "deflate cut": ("deflate", zlib.compress(PAGE)[:-4]),
+}
+
+
+@pytest.mark.parametrize("kind", TRUNCATED)
+async def test_rfc9112_incomplete_answers_are_failures(
+    fetcher: Fetcher, server: HostileServer, kind: str
+) -> None:
+    server.route("/", *TRUNCATED[kind])
+    got = await failed(fetcher, server.url())
+    assert got.transient
+    # h11 calls half a chunk size an error of framing, which it is as well
+    assert got.code in {"body.incomplete", *(["http.bad_response"] if kind == "chunk size cut" else [])}
+
+
+@pytest.mark.parametrize("kind", CODED)
+async def test_ours_incomplete_codings_are_failures(
+    fetcher: Fetcher, server: HostileServer, kind: str
+) -> None:
+    coding, data = CODED[kind]
+    server.route("/", answer(data, f"Content-Encoding: {coding}"))
+    got = await failed(fetcher, server.url())
+    assert (got.code, got.transient) == ("body.decode_truncated", True)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("coding", ["gzip", "x-gzip", "br", "zstd", "GZIP"])
+@pytest.mark.parametrize("framing", ["length", "chunks", "close"])
+async def test_rfc9110_coded_bodies_are_decoded(
+    fetcher: Fetcher, server: HostileServer, coding: str, framing: str
+) -> None:
+    compress = {"br": brotli.compress, "zstd": zstandard.compress}.get(coding, gzip.compress)
+    data, field = compress(PAGE), f"Content-Encoding: {coding}"
+    steps: dict[str, tuple[Step, ...]] = {
+        "length": (answer(data, field),),
+        "chunks": (chunked(data[:7], data[7:9], data[9:], headers=(field,)),),
+        "close": (send(OK + field.encode() + b"\r\n\r\n" + data), fin()),
+    }
+    server.route("/", *steps[framing])
+    got = await reply(fetcher, server.url())
+    assert (got.body, got.wire_bytes) == (PAGE, len(data))
+
+
+# --- labels and limits of bodies
+
+
+async def test_ours_plain_page_labelled_gzip_is_asked_for_again_plainly(
+    fetcher: Fetcher, server: HostileServer
+) -> None:
+    server.route("/", answer(PAGE, "Content-Encoding: gzip"))
+    server.route("/", answer(PAGE))
+    assert (await reply(fetcher, server.url())).body == PAGE
+    assert [request.header("accept-encoding") for request in server.requests] == [
+        "gzip, deflate, br, zstd",
+        "identity",
+    ]
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "zstd", "deflate"])
+async def test_ours_plain_page_always_labelled_as_coded_is_believed_the_second_time(
+    fetcher: Fetcher, server: HostileServer, coding: str
+) -> None:
+    server.route("/", answer(PAGE, f"Content-Encoding: {coding}"))
+    assert (await reply(fetcher, server.url())).body == PAGE
+    assert len(server.requests) == 2
+
+
+async def test_rfc1952_wrong_checksum_is_a_failure(fetcher: Fetcher, server: HostileServer) -> None:
+    data = gzip.compress(PAGE)
+    server.route("/", answer(data[:-8] + b"\0\0\0\0" + data[-4:], "Content-Encoding: gzip"))
+    assert await code(fetcher, server.url()) == "body.decode_error"
+
+
+async def test_ours_codings(fetcher: Fetcher, server: HostileServer) -> None:
+    server.route("/text", answer(PAGE, "Content-Encoding: utf-8"))
+    server.route("/binary", answer(b"\0\1\2", "Content-Encoding: sdch"))
+    server.route("/nested", answer(b"x", "Content-Encoding: gzip, gzip", "Content-Encoding: gzip"))
+    server.route("/bomb", answer(gzip.compress(b"\0" * (16 << 20)), "Content-Encoding: gzip"))
+    assert (await reply(fetcher, server.url("/text"))).body == PAGE
+    assert await code(fetcher, server.url("/binary")) == "body.unknown_coding"
+    assert await code(fetcher, server.url("/nested")) == "body.too_many_codings"
+    got = await failed(fetcher, server.url("/bomb"))
+    assert (got.code, got.transient) == ("body.bomb", False)
+
+
+async def test_ours_endless_body_is_cut_and_the_connection_closed(
+    fetcher: Fetcher, server: HostileServer
+) -> None:
+    server.route("/", send(OK + b"\r\n"), repeat(b"x" * 65536, 100_000), fin())
+    result = await fetcher.fetch(Url(server.url()), body=BodyLimits(decoded=1_000_000))
+    assert isinstance(result, Reply)
+    assert (len(result.body), result.cut) == (1_000_000, "cut after 1,000,000 bytes")
+    await all_closed(server)
+
+
+async def test_ours_huge_content_length_is_refused_unread(fetcher: Fetcher, server: HostileServer) -> None:
+    server.route("/", send(OK + b"Content-Length: 10737418240\r\n\r\n"), sleep(2))
+    got = await failed(fetcher, server.url())
+    assert (got.code, got.transient) == ("body.too_large", False)
+    assert got.elapsed < 0.4
+
+
+# --- cancellation
+
+
+async def test_ours_cancelling_leaks_nothing(fetcher: Fetcher, server: HostileServer) -> None:
+    server.route("/head", sleep(9))
+    server.route("/body", send(OK + b"Content-Length: 90\r\n\r\nx"), sleep(9))
+    server.route("/chunk", chunked(b"x" * 5000, last=False), sleep(9))
+    server.route("/", answer(PAGE))
+    await reply(fetcher, server.url())
+    for turn in range(60):
+        with anyio.move_on_after(0.001 * (turn % 12)):
+            async with anyio.create_task_group() as group:
+                for path in ("/head", "/body", "/chunk", "/"):
+                    group.start_soon(fetcher.fetch, Url(server.url(path)))
+    await all_closed(server, most=4)
+    ours = [
+        entry
+        for entry in psutil.Process().net_connections()
+        if entry.raddr and entry.raddr.port == server.port
+    ]
+    assert len(ours) <= 4
+    assert (await reply(fetcher, server.url())).body == PAGE
