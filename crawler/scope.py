@@ -29,7 +29,7 @@ LONGEST_LISTED: Final = 2_047
 SHORTEST_LISTED: Final = 12  # the schema's tLoc, minLength
 
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
-_DISCOVERED: Final = ~int(Found.NOFOLLOW)
+_DISCOVERED: Final = ~Found.NOFOLLOW
 
 
 class Bounds(Struct, frozen=True):
@@ -76,7 +76,7 @@ class Scope:
         self._named = tuple(_named_host(text) for text in hosts)
         self._origins: dict[str, str] = {self.origin: "own"}
 
-    def admit(self, url: Url, depth: int, found: Found, kind: Kind = Kind.PAGE) -> Verdict | None:
+    def admit(self, url: Url, depth: int, found: int, kind: Kind = Kind.PAGE) -> Verdict | None:
         """None when the URL is crawled, else how it ends, with the rule that says so.
 
         A seed is crawled wherever it lies on a host of ours: patterns, directory and depth choose among what it leads
@@ -159,14 +159,14 @@ class Scope:
             return Verdict(State.EXCLUDED, f"matches no include pattern ({shown}{_more(self._include)})")
         return None
 
-    def _refused_by_bound(self, url: Url, depth: int, found: Found) -> Verdict | None:
+    def _refused_by_bound(self, url: Url, depth: int, found: int) -> Verdict | None:
         if trap := trap_in(path(url), self.bounds):
             return Verdict(State.TRAP, trap)
         if self.bounds.max_depth is not None and depth > self.bounds.max_depth:
             return Verdict(
                 State.TOO_DEEP, f"{depth} clicks from the start; the limit is {self.bounds.max_depth}"
             )
-        if found & Found.NOFOLLOW and not int(found) & _DISCOVERED:
+        if found & Found.NOFOLLOW and not found & _DISCOVERED:
             return Verdict(State.NOFOLLOW, "only links that say nofollow lead here")
         return None
 

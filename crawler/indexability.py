@@ -1,0 +1,252 @@
+"""The judge: how a URL ends, from its answer and its page. An ordered table; the first rule that speaks wins.
+
+Fetches nothing and knows no frontier. :func:`table` prints the rules in their order.
+"""
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+
+from crawler.media_type import FEEDS, is_html_type, media_type
+from crawler.model import Failure, Page, Reply, State, Url, Verdict
+from crawler.scope import Scope
+from crawler.url import DEFAULT, InvalidUrl, Params, join
+
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+TRANSIENT: Final = frozenset(
+    {408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 527, 529, 530}
+)
+"""Statuses that may be gone at the next try."""
+_NAMES: Final = {
+    401: "it asks for a login", 403: "forbidden", 404: "not found", 410: "gone", 429: "too many requests",
+    451: "unavailable for legal reasons", 500: "internal error", 502: "bad gateway", 503: "unavailable",
+    504: "gateway time-out",
+}  # fmt: skip
+_control = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]").search
+
+
+class Case(Struct, frozen=True):
+    """What a rule may look at."""
+
+    reply: Reply
+    page: Page | None
+    judge: "Judge"
+
+
+class Rule(NamedTuple):
+    """A rule of the table: its name, how a URL ends by it, and what finds out."""
+
+    name: str
+    state: State
+    decide: Callable[[Case], Verdict | None]
+
+
+class Judge:
+    """Judges the answers of one crawl. ``params`` are those that every URL of the crawl was made with."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        params: Params = DEFAULT,
+        respect_noindex: bool = True,
+        respect_canonical: bool = True,
+    ) -> None:
+        self.scope = scope
+        self.params = params
+        self.respect_noindex = respect_noindex
+        self.respect_canonical = respect_canonical
+
+    def verdict(self, reply: Reply, page: Page | None) -> Verdict:
+        """How the URL of a reply ends. ``page`` is what its body says, None when it was not read."""
+        case = Case(reply, page, self)
+        for rule in RULES:
+            verdict = rule.decide(case)
+            if verdict is not None:
+                return verdict
+        raise AssertionError("the last rule takes everything")
+
+    def failure(self, failure: Failure) -> Verdict:
+        """How a URL ends that gave no usable answer, when no further try is made."""
+        is_bad = failure.code.startswith(("http.", "body.", "redirect."))
+        state = State.BAD_ANSWER if is_bad else State.UNREACHABLE
+        if failure.code.startswith("internal."):
+            state = State.INTERNAL_ERROR
+        return Verdict(state, f"{failure.code}: {failure.message}")
+
+
+def is_transient(status: int) -> bool:
+    """Whether another try may bring another answer."""
+    return status in TRANSIENT
+
+
+def is_readable(reply: Reply) -> bool:
+    """Whether the body is to be parsed: a page by its status, and HTML, a feed or unknown by its Content-Type."""
+    label = media_type(reply.header("content-type") or "")
+    return _is_page(reply) and (label in FEEDS or is_html_type(label) is not False)
+
+
+def redirect_target(reply: Reply, params: Params = DEFAULT) -> Url | InvalidUrl:
+    """Where a redirect leads: its Location, resolved against the URL that was asked for.
+
+    Bytes beyond ASCII are UTF-8 when they can be, else Latin-1. Codes of the refusal: ``redirect.bad_location``
+    (missing, empty, a fragment only, control characters, no URL), ``redirect.scheme`` (not http or https),
+    ``redirect.loop`` (the URL itself).
+    """
+    location = (reply.header("location") or "").strip(" \t\r\n")
+    if not location or location.startswith("#"):
+        said = "a redirect without a Location" if not location else "a Location that is a fragment only"
+        return InvalidUrl("redirect.bad_location", said)
+    if _control(location):
+        return InvalidUrl("redirect.bad_location", f"a Location with control characters: {location[:100]!a}")
+    with suppress(UnicodeError):  # else it is Latin-1, or was decoded before
+        location = location.encode("latin-1").decode("utf-8")
+    try:
+        target = join(reply.url, location, params)
+    except InvalidUrl as error:
+        code = "redirect.scheme" if error.code == "url.scheme" else "redirect.bad_location"
+        return InvalidUrl(code, error.message)
+    if target == reply.url:
+        return InvalidUrl("redirect.loop", "it redirects to itself")
+    return target
+
+
+def table() -> str:
+    """The rules in their order, one a line: number, name, and the state that a URL gets by it."""
+    return "\n".join(
+        f"{number:2}. {rule.name:<42} {rule.state.value}" for number, rule in enumerate(RULES, 1)
+    )
+
+
+def _is_page(reply: Reply) -> bool:
+    # 300 without a Location is a page that offers choices (RFC 9110 15.4.1).
+    return reply.status == 200 or (reply.status == 300 and not reply.header("location"))
+
+
+def _redirect(case: Case) -> Verdict | None:
+    reply = case.reply
+    if reply.status not in REDIRECTS and not (reply.status == 300 and not _is_page(reply)):
+        return None
+    target = redirect_target(reply, case.judge.params)
+    if isinstance(target, InvalidUrl):
+        return Verdict(State.BAD_ANSWER, f"{target.code}: answered {reply.status}; {target.message}")
+    return Verdict(State.REDIRECT, f"{reply.status} to {target}", target)
+
+
+def _client_error(case: Case) -> Verdict | None:
+    return _by_status(case, 400, State.CLIENT_ERROR)
+
+
+def _server_error(case: Case) -> Verdict | None:
+    return _by_status(case, 500, State.SERVER_ERROR)
+
+
+def _by_status(case: Case, first: int, state: State) -> Verdict | None:
+    status = case.reply.status
+    if not first <= status < first + 100:
+        return None
+    name = _NAMES.get(status)
+    return Verdict(state, f"answered {status}, {name}" if name else f"answered {status}")
+
+
+def _other_status(case: Case) -> Verdict | None:
+    if _is_page(case.reply):
+        return None
+    return Verdict(
+        State.BAD_ANSWER, f"http.status: answered {case.reply.status}, which is no answer to a plain GET"
+    )
+
+
+def _wrong_type(case: Case) -> Verdict | None:
+    label = media_type(case.reply.header("content-type") or "")
+    if is_html_type(label) is False:
+        return Verdict(State.WRONG_TYPE, f"{label} is no HTML")
+    page = case.page
+    if page is not None and not page.is_html and not page.fallback:
+        return Verdict(
+            State.WRONG_TYPE, f"the body is no HTML, though labelled {label}" if label else "no HTML"
+        )
+    return None
+
+
+def _parse_failed(case: Case) -> Verdict | None:
+    page = case.page
+    if page is None:
+        return Verdict(State.PARSE_FAILED, "the page was not read")
+    if not page.is_html:
+        return Verdict(State.PARSE_FAILED, "; ".join(page.faults[:3]) or page.fallback)
+    return None
+
+
+def _refresh(case: Case) -> Verdict | None:
+    target = case.page.refresh if case.page else None
+    if target is None or target == case.reply.url:
+        return None
+    return Verdict(State.REDIRECT, f"refreshes to {target}", target)
+
+
+def _noindex(case: Case) -> Verdict | None:
+    if not case.judge.respect_noindex or case.page is None or not case.page.noindex:
+        return None
+    return Verdict(State.NOINDEX, case.page.noindex)
+
+
+def _canonical(case: Case) -> Verdict | None:
+    if not case.judge.respect_canonical or case.page is None or len(case.page.canonicals) != 1:
+        return None
+    target = case.page.canonicals[0]
+    return (
+        None
+        if target == case.reply.url
+        else Verdict(State.CANONICAL_ELSEWHERE, f"canonical is {target}", target)
+    )
+
+
+def _unlisted(state: State) -> Callable[[Case], Verdict | None]:
+    def decide(case: Case) -> Verdict | None:
+        verdict = case.judge.scope.may_list(case.reply.url)
+        return verdict if verdict is not None and verdict.state is state else None
+
+    return decide
+
+
+def _indexable(case: Case) -> Verdict:
+    return Verdict(State.INDEXABLE, "; ".join(_notes(case)))
+
+
+def _notes(case: Case) -> list[str]:
+    notes = []
+    if case.reply.cut:
+        notes.append(f"only the beginning was read: {case.reply.cut}")
+    page = case.page
+    if page is None:
+        return notes
+    if len(page.canonicals) > 1:
+        shown = " and ".join(page.canonicals[:2])
+        notes.append(f"{len(page.canonicals)} canonicals that disagree count as none: {shown}")
+    notes += page.canonical_faults[:2]
+    if page.refresh == case.reply.url:
+        notes.append("it refreshes itself")
+    if page.fallback:
+        notes.append(f"read by the simple scanner: {page.fallback}")
+    return notes
+
+
+RULES: Final = (
+    Rule("3xx with a Location (a bad one: bad answer)", State.REDIRECT, _redirect),
+    Rule("4xx", State.CLIENT_ERROR, _client_error),
+    Rule("5xx", State.SERVER_ERROR, _server_error),
+    Rule("any other status than 200", State.BAD_ANSWER, _other_status),
+    Rule("no HTML, by its label or its bytes", State.WRONG_TYPE, _wrong_type),
+    Rule("neither parser nor scanner could read it", State.PARSE_FAILED, _parse_failed),
+    Rule("an immediate refresh to another URL", State.REDIRECT, _refresh),
+    Rule("noindex, in the page or in its headers", State.NOINDEX, _noindex),
+    Rule("one canonical, and it is another URL", State.CANONICAL_ELSEWHERE, _canonical),
+    Rule("too long for a sitemap", State.TOO_LONG, _unlisted(State.TOO_LONG)),
+    Rule("outside the sitemap's directory", State.OUT_OF_SCOPE, _unlisted(State.OUT_OF_SCOPE)),
+    Rule("left out by a pattern", State.EXCLUDED, _unlisted(State.EXCLUDED)),
+    Rule("everything else", State.INDEXABLE, _indexable),
+)
+"""The table. Sources: DESIGN stage 8; https://developers.google.com/search/docs/crawling-indexing/http-network-errors."""

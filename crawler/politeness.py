@@ -1,0 +1,194 @@
+"""The pace at one origin: when the next request may start. A state machine without a clock; every time is an argument.
+
+What slows a lane, from the mildest to the strongest:
+
+- ``rate`` and ``delay``: two starts are never closer than that, and no more than ``concurrency`` requests are out.
+- Latency, unless ``rate`` is 0: when answers take much longer than this origin's usual time, fewer requests are out at
+  once, and at one, a pause follows. When answers are quick again, both recover (additive increase, multiplicative
+  decrease). Errors of the server count as slow answers.
+- 429 and 503: nothing starts until Retry-After has passed, or else 1, 2, 4 … 300 seconds; and fewer are out at once.
+- Failures to connect: after five in a row nothing starts for 2, 4, 8 … seconds, then one request tries. When that has
+  been in vain several times the lane is ``down``.
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.model import Failure, Reply
+from crawler.retry_after import backoff, retry_after, retry_delay
+
+__all__ = ["Lane", "Pace", "retry_after", "retry_delay"]
+
+FULL: Final = 0.01
+"""Seconds that a full lane asks to wait. What it waits for is the end of a request, which nobody can foretell."""
+FAILURES_TO_OPEN: Final = 5
+OPENINGS_TO_BE_DOWN: Final = 5
+FIRST_OPENING: Final = 2.0
+SLOW: Final = 3.0  # times the usual latency
+SLOW_AT_LEAST: Final = 0.1  # seconds above the usual latency; less is noise
+_ASKS_TO_WAIT: Final = frozenset({429, 503})
+_NO_CONNECTION: Final = ("net.", "tls.", "time.connect", "time.tls", "time.first_byte")
+_CONNECTED: Final = ("http.", "body.", "time.")
+
+
+class Pace(Struct, frozen=True):
+    """How hard one origin is worked.
+
+    ``concurrency`` requests out at once at most, ``rate`` starts a second at most (0: full speed, which does not adapt
+    to latency either), ``delay`` seconds between two starts at least, ``max_pause`` seconds that latency alone may
+    add between two requests.
+    """
+
+    concurrency: int = 4
+    rate: float = 10.0
+    delay: float = 0.0
+    adaptive: bool = True
+    max_pause: float = 10.0
+
+
+class Lane:
+    """The pace at one origin. Times are Unix time in seconds.
+
+    Public state: ``parked_until`` (nothing starts before), ``in_flight``, ``allowed`` (requests out at once for now)
+    and ``down`` (the origin has stopped answering).
+    """
+
+    def __init__(self, pace: Pace) -> None:
+        self.pace = pace
+        self.parked_until = 0.0
+        self.in_flight = 0
+        self.down = False
+        self._most = float(pace.concurrency)
+        self._window = self._most
+        self._gap = max(1.0 / pace.rate if pace.rate > 0 else 0.0, pace.delay)
+        self._next = 0.0
+        self._adapts = pace.adaptive and pace.rate > 0
+        self._latency = _Latency(pace.max_pause)
+        self._asked_in_a_row = 0
+        self._asked_at = 0.0
+        self._failed_in_a_row = 0
+        self._openings = 0
+        self._opened_at = 0.0
+
+    @property
+    def allowed(self) -> int:
+        """Requests that may be out at once for now; 1 while it is not known whether the origin answers again."""
+        return 1 if self._openings else max(1, int(self._window))
+
+    def crawl_delay(self, seconds: float) -> None:
+        """robots.txt asks for this pause between two requests: one at a time, and so far apart."""
+        self._gap = max(self._gap, seconds)
+        if seconds > 0:
+            self._most = self._window = 1.0
+
+    def may_start(self, now: float) -> float:
+        """Seconds until a request may start; 0 for now."""
+        if self.in_flight >= self.allowed:
+            return max(FULL, self.parked_until - now)
+        return max(0.0, self.parked_until - now, self._next - now)
+
+    def start(self, now: float) -> None:
+        """A request starts."""
+        self.in_flight += 1
+        self._next = now + self._gap
+
+    def finish(self, now: float, answer: Reply | Failure | None) -> None:
+        """A request ended. None: it was given back without having been sent."""
+        self.in_flight -= 1
+        if answer is None:
+            return
+        started = now - answer.elapsed
+        if isinstance(answer, Failure):
+            if answer.code.startswith(_NO_CONNECTION):
+                self._not_connected(now, started)
+            elif answer.code.startswith(_CONNECTED):
+                self._connected(started)
+            return
+        self._connected(started)
+        if answer.status in _ASKS_TO_WAIT:
+            self._told_to_wait(now, started, retry_after(answer.header("retry-after"), now))
+            return
+        if started >= self._asked_at:
+            self._asked_in_a_row = 0
+        self._adapt(now, answer)
+
+    def _told_to_wait(self, now: float, started: float, asked: float | None) -> None:
+        # Answers to requests that were out already are the same "stop", said once more.
+        is_news = started >= self._asked_at
+        if is_news:
+            self._window = max(1.0, self._window / 2)
+            self._asked_at = now
+        if asked is not None and asked >= 1.0:
+            self.parked_until = max(self.parked_until, now + asked)
+        elif is_news:
+            self.parked_until = max(self.parked_until, now + backoff(self._asked_in_a_row))
+            self._asked_in_a_row += 1
+
+    def _connected(self, started: float) -> None:
+        if started >= self._opened_at:
+            self._failed_in_a_row = self._openings = 0
+            self.down = False
+
+    def _not_connected(self, now: float, started: float) -> None:
+        if started < self._opened_at:
+            return  # it was out already when the others failed
+        self._failed_in_a_row += 1
+        if self._failed_in_a_row >= FAILURES_TO_OPEN or self._openings:
+            self._openings += 1
+            self._opened_at = now
+            self._failed_in_a_row = 0
+            self.down = self._openings >= OPENINGS_TO_BE_DOWN
+            self.parked_until = max(self.parked_until, now + FIRST_OPENING * backoff(self._openings - 1))
+
+    def _adapt(self, now: float, answer: Reply) -> None:
+        if not self._adapts:
+            self._window = min(self._most, self._window + 1.0 / max(1.0, self._window))
+            return
+        change = self._latency.observe(now, answer.elapsed, answer.status >= 500)
+        if change < 0:
+            self._window = max(1.0, self._window * 0.7)
+            if self._window == 1.0:
+                self._latency.lengthen()
+        elif change > 0:
+            self._latency.shorten()
+            if not self._latency.pause:
+                self._window = min(self._most, self._window + 1.0 / self._window)
+        if self._latency.pause:
+            self._next = max(self._next, now + self._latency.pause)
+
+
+class _Latency:
+    """Compares the latency of an origin with its own usual one."""
+
+    def __init__(self, max_pause: float) -> None:
+        self.pause = 0.0
+        self._max_pause = max_pause
+        self._usual = 0.0
+        self._recent = 0.0
+        self._slowed_at = 0.0
+
+    def observe(self, now: float, seconds: float, is_error: bool) -> int:
+        """-1: slow down, 1: recover, 0: leave it, because the last change has not shown yet."""
+        if not self._usual:
+            self._usual = self._recent = seconds
+        self._recent += 0.3 * (seconds - self._recent)
+        # The usual time is near the quicker answers: it falls fast, and rises so slowly that an overload shows.
+        step = 0.1 * (seconds - self._usual) if seconds < self._usual else 0.01 * (self._recent - self._usual)
+        self._usual += 0.0 if is_error else step
+        is_slow = is_error or self._recent > max(SLOW * self._usual, self._usual + SLOW_AT_LEAST)
+        if not is_slow:
+            return 1
+        if now - seconds < self._slowed_at:
+            return 0
+        self._slowed_at = now
+        return -1
+
+    def lengthen(self) -> None:
+        """Twice the pause, from half the time an answer takes to twice that time, or a second."""
+        longest = min(self._max_pause, max(1.0, 2 * self._recent))
+        self.pause = min(longest, max(2 * self.pause, self._recent / 2))
+
+    def shorten(self) -> None:
+        """Half the pause, down to none."""
+        self.pause = self.pause / 2 if self.pause > 0.05 else 0.0

@@ -1,0 +1,222 @@
+import pytest
+
+from crawler.indexability import RULES, Judge, is_readable, is_transient, redirect_target, table
+from crawler.media_type import is_html_type, media_type
+from crawler.model import Failure, Page, Reply, State, Url, Verdict
+from crawler.scope import Scope
+from crawler.url import InvalidUrl, Params
+
+HERE = Url("https://h.test/docs/a?b=c")
+OTHER = Url("https://h.test/docs/other")
+SCOPE = Scope(Url("https://h.test/docs/sitemap.xml"), exclude=("*secret*",))
+JUDGE = Judge(SCOPE)
+
+
+def reply(status: int = 200, url: Url = HERE, **headers: str) -> Reply:
+    pairs = [("content-type", "text/html; charset=utf-8")] if "content_type" not in headers else []
+    pairs += [(name.replace("_", "-"), value) for name, value in headers.items()]
+    return Reply(url, status, tuple(pairs), b"", 0.0, 0.1)
+
+
+def judge(answer: Reply, page: Page | None = None, judge: Judge = JUDGE) -> Verdict:
+    return judge.verdict(answer, page)
+
+
+def test_ours_a_page_that_is_200_html_and_its_own_canonical_is_indexable() -> None:
+    assert judge(reply(), Page()) == Verdict(State.INDEXABLE)
+    assert judge(reply(), Page(canonicals=[HERE])) == Verdict(State.INDEXABLE)
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
+def test_rfc9110_redirects(status: int) -> None:
+    verdict = judge(reply(status, location="/docs/other#x"))
+    assert verdict == Verdict(State.REDIRECT, f"{status} to {OTHER}", OTHER)
+
+
+@pytest.mark.parametrize(
+    ("location", "code"),
+    [
+        ("", "redirect.bad_location"),
+        ("  ", "redirect.bad_location"),
+        ("#top", "redirect.bad_location"),
+        ("http://h.test:99999/", "redirect.bad_location"),
+        ("https://h.test/\x00", "redirect.bad_location"),
+        ("https://h.test/\x7f", "redirect.bad_location"),
+        ("/" + "x" * 70_000, "redirect.bad_location"),
+        ("javascript:alert(1)", "redirect.scheme"),
+        ("file:///etc/passwd", "redirect.scheme"),
+        ("ftp://h.test/", "redirect.scheme"),
+        ("mailto:a@b.c", "redirect.scheme"),
+        ("data:text/html,x", "redirect.scheme"),
+        ("?b=c", "redirect.loop"),
+        ("https://H.test:443/docs/a?b=c&utm_source=x#y", "redirect.loop"),
+    ],
+)
+def test_ours_a_redirect_that_leads_nowhere_is_a_bad_answer(location: str, code: str) -> None:
+    verdict = judge(reply(302, location=location))
+    assert verdict.state is State.BAD_ANSWER
+    assert verdict.reason.startswith(f"{code}: answered 302; ")
+    assert len(verdict.reason) < 300
+    target = redirect_target(reply(302, location=location))
+    assert isinstance(target, InvalidUrl)
+    assert target.code == code
+
+
+def test_ours_a_redirect_without_a_location_is_a_bad_answer() -> None:
+    assert judge(reply(301)).reason == "redirect.bad_location: answered 301; a redirect without a Location"
+
+
+@pytest.mark.parametrize(
+    ("location", "target"),
+    [
+        ("../x", "https://h.test/x"),
+        ("?q", "https://h.test/docs/a?q"),
+        (";p", "https://h.test/docs/;p"),
+        ("//g.test/x", "https://g.test/x"),
+        ("\\\\evil.test\\x", "https://evil.test/x"),
+        ("http:\\\\evil.test", "http://evil.test/"),
+        ("/a\tb", "https://h.test/ab"),
+        ("/caf\xc3\xa9", "https://h.test/caf%C3%A9"),  # UTF-8 bytes, read as Latin-1 like every header
+        ("/caf\xe9", "https://h.test/caf%C3%A9"),  # a Latin-1 byte
+        ("/caf\u0142", "https://h.test/caf%C5%82"),  # decoded already
+        ("http://user:pw@g.test/", "http://g.test/"),
+    ],
+)
+def test_rfc9110_10_2_2_location_is_resolved_against_the_request(location: str, target: str) -> None:
+    assert redirect_target(reply(302, location=location)) == target
+
+
+def test_ours_redirect_targets_use_the_parameters_of_the_crawl() -> None:
+    answer = reply(302, location="/x?id=1&v=2")
+    assert redirect_target(answer, Params(drop=("v",))) == "https://h.test/x?id=1"
+    verdict = Judge(SCOPE, Params(drop=("v",))).verdict(answer, None)
+    assert verdict.target == "https://h.test/x?id=1"
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        *[(status, State.CLIENT_ERROR) for status in (400, 401, 403, 404, 410, 418, 429, 451, 499)],
+        *[(status, State.SERVER_ERROR) for status in (500, 502, 503, 504, 520, 599)],
+        *[(status, State.BAD_ANSWER) for status in (100, 201, 202, 204, 206, 304, 305, 306, 399, 600, 999)],
+    ],
+)
+def test_rfc9110_statuses(status: int, state: State) -> None:
+    verdict = judge(reply(status), None)
+    assert verdict.state is state
+    assert str(status) in verdict.reason
+
+
+def test_rfc9110_300_without_a_location_is_a_page() -> None:
+    assert is_readable(reply(300))
+    assert judge(reply(300), Page()).state is State.INDEXABLE
+    assert not is_readable(reply(300, location="/x"))
+
+
+def test_ours_what_may_pass_is_tried_again() -> None:
+    assert [status for status in range(100, 1_000) if is_transient(status)] == [
+        *(408, 425, 429, 500, 502, 503, 504, 507, 509),
+        *(520, 521, 522, 523, 524, 527, 529, 530),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("label", "name", "readable"),
+    [
+        ("text/html", "text/html", True),
+        ("TEXT/HTML;charset=UTF-8", "text/html", True),
+        (" text/html;;charset=;x", "text/html", True),
+        ("text/html, text/html; charset=utf-8", "text/html", True),
+        ("application/xhtml+xml", "application/xhtml+xml", True),
+        ("", "", True),
+        ("html", "", True),
+        ("*/*", "*/*", True),
+        ("text/xml", "text/xml", True),
+        ("text/plain", "text/plain", False),
+        ("application/pdf", "application/pdf", False),
+        ("application/octet-stream", "application/octet-stream", False),
+        ("text/html2", "text/html2", False),
+    ],
+)
+def test_ours_content_types_are_read_with_tolerance(label: str, name: str, readable: bool) -> None:
+    assert media_type(label) == name
+    assert (is_html_type(name) is not False) is readable
+    assert is_readable(reply(content_type=label)) is readable
+    verdict = judge(reply(content_type=label), Page() if readable else None)
+    assert verdict.state is (State.INDEXABLE if readable else State.WRONG_TYPE)
+    assert readable or verdict.reason == f"{name} is no HTML"
+
+
+def test_ours_wrong_types_and_parse_failures_are_told_apart() -> None:
+    assert judge(reply(), Page(is_html=False)).state is State.WRONG_TYPE
+    assert "labelled text/html" in judge(reply(), Page(is_html=False)).reason
+    failed = judge(
+        reply(), Page(is_html=False, faults=["could not be read (parse.crash)"], fallback="parse.crash")
+    )
+    assert failed == Verdict(State.PARSE_FAILED, "could not be read (parse.crash)")
+    assert judge(reply(), None).state is State.PARSE_FAILED
+    scanned = judge(reply(), Page(fallback="parse.timeout"))
+    assert scanned.state is State.INDEXABLE
+    assert "parse.timeout" in scanned.reason
+
+
+def test_google_noindex_is_quoted() -> None:
+    page = Page(noindex='meta robots "noindex"', canonicals=[OTHER])
+    assert judge(reply(), page) == Verdict(State.NOINDEX, 'meta robots "noindex"')
+    assert judge(reply(), page, Judge(SCOPE, respect_noindex=False)).state is State.CANONICAL_ELSEWHERE
+
+
+def test_google_one_canonical_elsewhere_keeps_the_page_out() -> None:
+    verdict = judge(reply(), Page(canonicals=[OTHER]))
+    assert verdict == Verdict(State.CANONICAL_ELSEWHERE, f"canonical is {OTHER}", OTHER)
+    assert (
+        judge(reply(), Page(canonicals=[OTHER]), Judge(SCOPE, respect_canonical=False)).state
+        is State.INDEXABLE
+    )
+
+
+def test_google_canonicals_that_disagree_or_are_invalid_count_as_none() -> None:
+    verdict = judge(reply(), Page(canonicals=[OTHER, HERE]))
+    assert verdict.state is State.INDEXABLE
+    assert verdict.reason == f"2 canonicals that disagree count as none: {OTHER} and {HERE}"
+    verdict = judge(reply(), Page(canonical_faults=["the canonical does not count: file:"]))
+    assert verdict == Verdict(State.INDEXABLE, "the canonical does not count: file:")
+
+
+def test_ours_a_refresh_is_a_redirect_unless_it_is_to_itself() -> None:
+    assert judge(reply(), Page(refresh=OTHER)) == Verdict(State.REDIRECT, f"refreshes to {OTHER}", OTHER)
+    assert judge(reply(), Page(refresh=HERE)).state is State.INDEXABLE
+
+
+def test_sitemaps_org_what_the_sitemap_cannot_list() -> None:
+    long = Url("https://h.test/docs/".ljust(2_048, "a"))
+    assert judge(reply(url=long), Page()).state is State.TOO_LONG
+    assert judge(reply(url=Url("https://h.test/")), Page()).state is State.OUT_OF_SCOPE
+    assert judge(reply(url=Url("https://h.test/docs/secret")), Page()).state is State.EXCLUDED
+    assert judge(reply(404, url=long)).state is State.CLIENT_ERROR
+
+
+def test_ours_rules_are_tried_in_order_and_can_be_printed() -> None:
+    everything = Page(noindex="x", canonicals=[OTHER], refresh=OTHER)
+    assert judge(reply(404, location="/x"), everything).state is State.CLIENT_ERROR
+    assert judge(reply(), everything).state is State.REDIRECT
+    lines = table().splitlines()
+    assert len(lines) == len(RULES)
+    assert lines[0].split()[:2] == ["1.", "3xx"]
+    assert lines[-1].endswith("indexable")
+
+
+def test_ours_failures_have_states() -> None:
+    assert JUDGE.failure(Failure("net.refused", "refused", True)) == Verdict(
+        State.UNREACHABLE, "net.refused: refused"
+    )
+    assert JUDGE.failure(Failure("body.bomb", "x", False)).state is State.BAD_ANSWER
+    assert JUDGE.failure(Failure("http.bad_response", "x", True)).state is State.BAD_ANSWER
+    assert JUDGE.failure(Failure("time.total_deadline", "x", True)).state is State.UNREACHABLE
+    assert JUDGE.failure(Failure("policy.private_address", "x", False)).state is State.UNREACHABLE
+    assert JUDGE.failure(Failure("internal.error", "x", False)).state is State.INTERNAL_ERROR
+
+
+def test_ours_a_cut_body_is_said() -> None:
+    cut = Reply(HERE, 200, (), b"", 0.0, 0.1, cut="larger than 10 MiB")
+    assert judge(cut, Page()) == Verdict(State.INDEXABLE, "only the beginning was read: larger than 10 MiB")

@@ -1,0 +1,150 @@
+from email.utils import formatdate
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler import http_date
+from crawler.lastmod import Policy, first_sight, schema_form
+
+NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
+
+
+def http(moment: float) -> str:
+    return formatdate(moment, usegmt=True)
+
+
+def see(
+    header: str | None, in_page: str = "", policy: Policy = "observed", date: str | None = None
+) -> tuple[str, str]:
+    return first_sight(
+        header, http(NOW) if date is None else date, in_page, "JSON-LD dateModified", NOW, 1.0, policy
+    )
+
+
+def test_ours_a_header_that_can_be_believed_is_the_date() -> None:
+    assert see("Tue, 15 Nov 1994 12:45:26 GMT")[0] == ""
+    assert see("Wed, 21 Oct 2015 07:28:00 GMT") == ("2015-10-21T07:28:00+00:00", "Last-Modified")
+    assert see("Wednesday, 21-Oct-15 07:28:00 GMT")[0] == "2015-10-21T07:28:00+00:00"
+    assert see("Wed Oct 21 07:28:00 2015")[0] == "2015-10-21T07:28:00+00:00"
+    assert see(http(NOW - 10))[0] == "2027-01-15T07:59:50+00:00"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        None,
+        "",
+        "0",
+        "-1",
+        "yesterday",
+        "2015-10-21",
+        "Wed, 21 Oct 2015 07:28:00 +0000",
+        "Thu, 01 Jan 1970 00:00:00 GMT",
+        http(NOW),
+        http(NOW + 1),
+        http(NOW - 5),
+        http(NOW + 86400),
+        "Wed, 32 Oct 2015 07:28:00 GMT",
+    ],
+)
+def test_ours_a_header_that_cannot_be_believed_gives_way_to_the_page(header: str | None) -> None:
+    assert see(header) == ("", "")
+    assert see(header, "2020-05-06") == ("2020-05-06", "JSON-LD dateModified")
+
+
+def test_ours_the_time_of_the_answer_is_known_by_the_servers_clock_too() -> None:
+    an_hour_ago = http(NOW - 3_600)
+    assert see(an_hour_ago)[0] != ""
+    assert see(an_hour_ago, date=an_hour_ago) == ("", "")
+    assert see(http(NOW - 3_600), date=http(NOW - 3_597)) == ("", "")
+    assert see(http(NOW - 7_200), date=an_hour_ago)[0] != ""
+    slow = first_sight(http(NOW - 20), http(NOW), "", "", NOW, 30.0, "observed")
+    assert slow == ("", "")
+
+
+def test_ours_policies() -> None:
+    header, in_page = "Wed, 21 Oct 2015 07:28:00 GMT", "2020-05-06"
+    assert see(header, in_page)[0] == "2015-10-21T07:28:00+00:00"
+    assert see(header, in_page, "header")[0] == "2015-10-21T07:28:00+00:00"
+    assert see(None, in_page, "header") == ("", "")
+    assert see(header, in_page, "page")[0] == "2020-05-06"
+    assert see(header, "", "page") == ("", "")
+    assert see(header, in_page, "none") == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("stated", "written"),
+    [
+        ("2020-05-06", "2020-05-06"),
+        (" 2020-05-06T07:08:09Z ", "2020-05-06T07:08:09+00:00"),
+        ("2020-05-06T07:08:09.123456789+02:00", "2020-05-06T07:08:09+02:00"),
+        ("2020-05-06 07:08:09 -0330", "2020-05-06T07:08:09-03:30"),
+        ("2020-05-06T07:08Z", "2020-05-06"),
+        ("2020-05-06T07:08:09", "2020-05-06"),
+        ("2020", ""),
+        ("2020-05", ""),
+        ("2020-13-01", ""),
+        ("2021-02-29", ""),
+        ("2020-05-06T25:00:00Z", ""),
+        ("2020-05-06T25:00", ""),
+        ("2020-05-06T07:08:09+99:00", ""),
+        ("2020-05-06T07:08:09+15:00", ""),
+        ("-001-11-30", ""),
+        ("0001-01-01T00:00:00+05:00", ""),
+        ("1970-01-01T00:00:00Z", ""),
+        ("2027-01-15T08:00:01Z", ""),
+        ("2027-01-15", "2027-01-15"),
+        ("2027-01-17", ""),
+        ("May 6, 2020", ""),
+        ("", ""),
+    ],
+)
+def test_sitemaps_org_dates_in_pages_in_the_form_of_the_schema(stated: str, written: str) -> None:
+    assert schema_form(stated, NOW) == written
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.text(max_size=40) | st.from_regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.Zz+-]{0,14}", fullmatch=True)
+)
+def test_ours_any_text_is_a_date_or_nothing_and_stays_what_it_is(text: str) -> None:
+    once = schema_form(text, NOW)
+    assert once == "" or schema_form(once, NOW) == once
+    http_date.read(text, NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 784111777),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", 784111777),
+        ("Sun Nov  6 08:49:37 1994", 784111777),
+        ("Sun, 06 Nov 1994 08:49:60 GMT", 784111800),
+        ("Thursday, 01-Jan-76 00:00:00 GMT", 3345062400),  # 49 years ahead: the future
+        ("Saturday, 01-Jan-78 00:00:00 GMT", 252460800),  # 51 years ahead: the past
+    ],
+)
+def test_rfc9110_5_6_7_the_three_forms(text: str, moment: int) -> None:
+    assert http_date.read(text, NOW) == moment
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Sun, 6 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 1994 08:49:37",
+        "Sun, 06 Nov 1994 08:49:37 UTC",
+        "Sun, 06 Nov 99999 08:49:37 GMT",
+        "Sun, 06 Nov 1994 24:00:00 GMT",
+        "Sun, 06 Nov 1994 08:49:61 GMT",
+        "sun, 06 nov 1994 08:49:37 gmt",
+        "Sun, 06 Nov 1994 08:49:37 +9999",
+        "Sun, 00 Nov 1994 08:49:37 GMT",
+        "Sun, 0\uff16 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 0000 08:49:37 GMT",
+    ],
+)
+def test_rfc9110_5_6_7_anything_else_is_no_date(text: str) -> None:
+    assert http_date.read(text, NOW) is None
