@@ -29,7 +29,9 @@ LONGEST_LISTED: Final = 2_047
 SHORTEST_LISTED: Final = 12  # the schema's tLoc, minLength
 
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
-_DISCOVERED: Final = ~Found.NOFOLLOW
+# Plain integers: flags are asked about once for every link, and operations of an enum are slow.
+_SEED: Final = int(Found.SEED)
+_NOFOLLOW: Final = int(Found.NOFOLLOW)
 
 
 class Bounds(Struct, frozen=True):
@@ -91,7 +93,7 @@ class Scope:
         standing = self._standing(url)
         if not standing:
             return self._foreign(url)
-        if found & Found.SEED:
+        if found & _SEED:
             return None
         if standing == "own" and not url.startswith(self.directory):
             return Verdict(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
@@ -166,7 +168,7 @@ class Scope:
             return Verdict(
                 State.TOO_DEEP, f"{depth} clicks from the start; the limit is {self.bounds.max_depth}"
             )
-        if found & Found.NOFOLLOW and not found & _DISCOVERED:
+        if found == _NOFOLLOW:
             return Verdict(State.NOFOLLOW, "only links that say nofollow lead here")
         return None
 

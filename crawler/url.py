@@ -16,8 +16,7 @@ and then written in this form:
 8. Tracking parameters and session ids are dropped from the query, and from path parameters
    (``;jsessionid=…``), by name: see :class:`crawler.params.Params`.
 
-The form is stable: the canonical form of a canonical URL is itself. A lone surrogate counts as U+FFFD, as in
-browsers.
+The form is stable: the canonical form of a canonical URL is itself. A lone surrogate counts as U+FFFD.
 """
 
 import re
@@ -25,11 +24,11 @@ from collections import Counter
 from typing import Final
 
 import ada_url
-import webencodings
 
 from crawler import params as without
 from crawler.model import Url
 from crawler.params import Params
+from crawler.query_encoding import encode_query
 
 __all__ = [
     "InvalidUrl",
@@ -73,7 +72,6 @@ _parts = re.compile(
 ).match
 _scheme = re.compile(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.\-\t\r\n]*):").match
 _to_fix = re.compile(r"%(?:[0-9A-Fa-f]{2})?|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
-_beyond_ascii = re.compile(r"[^\x00-\x7f]+")
 _userinfo = re.compile(r"//[^/@]*@")
 _outside_host = re.compile(r"[\"`{}]").search  # WHATWG lets these stand in a host, RFC 3986 does not
 _LEADING: Final = "".join(map(chr, range(33)))  # C0 controls and space, which a parser strips
@@ -92,7 +90,7 @@ def join(base: str, href: str, params: Params = DEFAULT, encoding: str = "") -> 
     beyond ASCII in the query, which browsers send in it (https://url.spec.whatwg.org/#query-state).
     """
     if encoding and not href.isascii():
-        href = _encode_query(href, encoding)
+        href = encode_query(href, encoding)
     return _canonical(_parse(href, base), href, params)
 
 
@@ -275,25 +273,6 @@ def _fix(found: re.Match[str]) -> str:
         character = chr(int(text[1:], 16))
         return character if character in _UNRESERVED else text.upper()
     return f"%{ord(text):02X}"
-
-
-def _encode_query(href: str, encoding: str) -> str:
-    known = webencodings.lookup(encoding)
-    before, mark, query = href.partition("#")[0].partition("?")
-    if not query or known is None or known.name.startswith(("utf-", "x-user", "replacement")):
-        return href
-    encode = known.codec_info.encode
-
-    def escaped(found: re.Match[str]) -> str:
-        out = []
-        for character in found[0]:
-            try:
-                out.append("".join(f"%{byte:02X}" for byte in encode(character)[0]))
-            except UnicodeError:
-                out.append(f"%26%23{ord(character)}%3B")
-        return "".join(out)
-
-    return f"{before}{mark}{_beyond_ascii.sub(escaped, query)}"
 
 
 def _wrong_scheme(scheme: str) -> InvalidUrl:

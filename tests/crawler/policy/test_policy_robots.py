@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from crawler import robots
 from crawler.model import Failure, Reply, Url
@@ -253,3 +255,22 @@ def test_ours_very_long_lines_and_many_rules_are_read_in_time() -> None:
     rules = parse(text.encode(), US, NOW)
     assert isinstance(rules.can_fetch(Url("https://h.test/" + "a" * 2_000)), Allowed)
     assert isinstance(rules.can_fetch(Url("https://h.test/p/yx")), Blocked)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.binary(max_size=200)
+    | st.lists(
+        st.sampled_from(
+            ["User-agent: *", "Disallow: /a*b$", "Allow:/", "Crawl-delay: nan", "\x85", "Sitemap: //["]
+        )
+    )
+    .map("\r".join)
+    .map(str.encode)
+)
+def test_ours_any_bytes_are_a_robots_txt(body: bytes) -> None:
+    rules = parse(body, US, NOW)
+    answer = rules.can_fetch(Url("https://h.test/ab?c=%FF"))
+    assert isinstance(answer, Allowed) or answer.line > 0
+    delay = rules.crawl_delay(60)
+    assert delay is None or 0 <= delay <= 60

@@ -221,3 +221,11 @@ def test_ours_the_suffix_list_is_offline_and_loaded_only_when_asked_for() -> Non
     code = "import crawler.scope, sys; crawler.scope.Scope('https://h.test/s.xml'); print('tldextract' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
     assert run.stdout.strip() == "False"
+
+
+def test_sitemaps_org_a_url_shorter_than_the_schema_takes_is_not_listed() -> None:
+    scope = Scope(Url("http://h/"))
+    verdict = scope.may_list(Url("http://h/a"))
+    assert verdict is not None
+    assert verdict.state is State.OUT_OF_SCOPE
+    assert scope.may_list(Url("http://h/abc")) is None
