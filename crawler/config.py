@@ -6,13 +6,14 @@ The sections are the tables of the TOML file. The command line decides precedenc
 import difflib
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from crawler.errors import UsageError
-from crawler.url import TRACKING
+from crawler.params import TRACKING
 from crawler.version import __version__
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -249,12 +250,12 @@ def read(path: Path) -> dict[str, Any]:
         raise UsageError(f"the configuration {path} is not TOML: {error}") from None
 
 
-def build(tables: dict[str, Any], source: str = "") -> Config:
-    """Check the tables and freeze them. Raises UsageError that names the key, and the nearest known one."""
+def build(tables: dict[str, Any], source: str = "", flag_of: Callable[[str], str] = str) -> Config:
+    """Check the tables and freeze them. Raises UsageError that names the key and its flag, or the nearest known key."""
     try:
         return Config.model_validate(tables)
     except ValidationError as error:
-        lines = [_sentence(dict(fault), source) for fault in error.errors(include_url=False)]
+        lines = [_sentence(dict(fault), source, flag_of) for fault in error.errors(include_url=False)]
         raise UsageError("; ".join(lines)) from None
 
 
@@ -269,7 +270,7 @@ def _section(name: str) -> type[Section]:
     return annotation
 
 
-def _sentence(fault: dict[str, Any], source: str) -> str:
+def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str]) -> str:
     where = ".".join(str(part) for part in fault["loc"])
     inside = f" in {source}" if source else ""
     if fault["type"] == "extra_forbidden":
@@ -280,6 +281,8 @@ def _sentence(fault: dict[str, Any], source: str) -> str:
         elsewhere = [f"{name}.{loc[-1]}" for name, keys in sections.items() if loc[-1] in keys]
         hint = f'did you mean "{near[0]}"?' if near else f"known are: {', '.join(elsewhere or known)}"
         return f'unknown key "{where}"{inside}: {hint}'
+    if len(fault["loc"]) >= 2 and (flag := flag_of(".".join(map(str, fault["loc"][:2])))) != where:
+        where = f"{flag} ({where})"
     said = str(fault["msg"]).removeprefix("Value error, ")
     given = fault.get("input")
     return f"{where}{inside}: {said[:1].lower()}{said[1:]}" + (

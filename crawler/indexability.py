@@ -121,8 +121,7 @@ def table() -> str:
 
 
 def _is_page(reply: Reply) -> bool:
-    # 300 without a Location is a page that offers choices (RFC 9110 15.4.1).
-    return reply.status == 200 or (reply.status == 300 and not reply.header("location"))
+    return reply.status == 200
 
 
 def _redirect(case: Case) -> Verdict | None:

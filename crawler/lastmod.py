@@ -25,7 +25,7 @@ _stated = re.compile(
 ).fullmatch
 
 
-def first_sight(  # noqa: PLR0913, PLR0917 - seven plain facts of one answer
+def first_sight(  # noqa: PLR0913 - seven plain facts of one answer
     header: str | None,
     date_header: str | None,
     in_page: str,

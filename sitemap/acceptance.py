@@ -21,14 +21,17 @@ _PLATFORMS = re.compile(r"(?:(?:web|mobile|tv)(?: +(?:web|mobile|tv))*)?")
 
 
 def entry_fault(entry: Entry, directory: str) -> str:
-    """Why an entry cannot be listed in a sitemap whose :func:`sitemap.location.directory` is given, or ""."""
+    """Why an entry cannot be listed in a sitemap whose :func:`sitemap.location.directory` is given, or "".
+
+    The directory "" is that of a sitemap which may list anything.
+    """
     loc = uri(entry.loc)  # its length counts as it will be written
     if not limits.MIN_LOC <= len(loc) <= limits.MAX_LOC:
         return _loc_length(len(loc))
     # Two fast tests spare most URLs the expression: printable ASCII holds no white space but the blank.
     if not (loc.isascii() and loc.isprintable() and " " not in loc) and _NO_URL.search(loc):
         return "it holds white space or a control character: percent-encode it"
-    if not location.within(directory, loc):
+    if directory and not location.within(directory, loc):
         return f"it is not below {directory}, where the sitemap is"
     if entry.lastmod and not w3c.is_valid(entry.lastmod):
         return f"lastmod {entry.lastmod[:64]!r} is no date as YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00"

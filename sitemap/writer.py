@@ -1,6 +1,7 @@
 """Owns the writing of a set of sitemaps: streams entries into shards, and publishes them as a whole or not at all."""
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import BinaryIO, NoReturn, Self
@@ -54,7 +55,10 @@ class SitemapWriter:
     """Writes entries, in the caller's order, as one sitemap or as an index with its children.
 
     ``location`` is the public URL of the set: it decides what may be listed (:mod:`sitemap.location`) and how files are
-    called (:class:`sitemap.naming.Names`). Memory is flat: entries go to the stage as they come.
+    called (:class:`sitemap.naming.Names`). ``vouched`` is asked for URLs of other hosts that may be listed all the
+    same, because the robots.txt there names this sitemap
+    (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
+    Memory is flat: entries go to the stage as they come.
     As a context manager it calls :meth:`abort` unless :meth:`finish` was reached.
 
         >>> from sitemap import Directory, Entry, SitemapWriter
@@ -71,7 +75,9 @@ class SitemapWriter:
         gzip: bool = False,
         max_urls: int = limits.MAX_URLS,
         max_bytes: int = limits.MAX_BYTES,
+        vouched: Callable[[str], bool] | None = None,
     ) -> None:
+        self._vouched = vouched
         self.names = Names(location, gzip=gzip)
         self._limits = (max_urls, max_bytes)
         self._shard = Shard(max_urls, max_bytes)
@@ -100,7 +106,8 @@ class SitemapWriter:
         """
         if self._over:
             raise SitemapError("this writer is over: make a new one for another set")
-        fault = entry_fault(entry, self._directory)
+        elsewhere = self._vouched is not None and self._vouched(entry.loc)
+        fault = entry_fault(entry, "" if elsewhere else self._directory)
         if fault or entry.loc == self._last:
             raise InvalidEntry(entry.loc, fault or "it was just added")
         data = encode.encode_entry(entry)

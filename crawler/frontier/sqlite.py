@@ -4,15 +4,15 @@ import sqlite3
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
 
 import msgspec
 
 from crawler.errors import StorageError
 from crawler.frontier import Admit, Ready
+from crawler.frontier.census import Census
+from crawler.frontier.known import Known
 from crawler.frontier.links import pack, unpack
 from crawler.model import (
-    CLICKS,
     Done,
     Find,
     Found,
@@ -29,16 +29,11 @@ from crawler.model import (
 from crawler.url import origin
 from sitemap import Alternate, Video
 
-T = TypeVar("T")
-
 BATCH = 50  # settled outcomes to one commit; with synchronous=FULL a commit waits for the disk
 READ_AHEAD = 256  # pending URLs of an origin read at once
-CACHE = 100_000  # URLs whose id and evidence are answered from memory: about 250 bytes each
+IDLE = 60.0  # seconds to wait when only the end of what is out can bring more
 
 _REVISABLE = {State.NOFOLLOW, State.TOO_DEEP}
-_FLAGS = 12  # bits of Found
-_DEPTH = 20  # bits of depth behind them; the id is the rest
-_ALL_FLAGS, _ALL_DEPTH = (1 << _FLAGS) - 1, (1 << _DEPTH) - 1
 _MEDIA = msgspec.msgpack.Decoder(tuple[list[str], list[Video], list[Alternate]])
 
 _KNOW = """INSERT INTO url (url, origin, kind, state, found, depth, source, reason)
@@ -58,20 +53,12 @@ class SqliteFrontier:
         self._db = db
         self._admission = admission
         self._by_level = by_level
-        self._cache: dict[Url, int] = {}
+        self._known = Known()
         self._ahead: dict[str, deque[Lease]] = {}
         self._out: dict[int, Lease] = {}
         self._unsaved = 0
         with self._storage():
-            self._counts = {
-                State(state): count
-                for state, count in db.execute("SELECT state, count(*) FROM url GROUP BY state")
-            }
-            self._waiting: dict[str, int] = dict(
-                db.execute("SELECT origin, count(*) FROM url WHERE state = 'pending' GROUP BY origin")
-            )
-
-    # ---------------------------------------------------------------- knowing
+            self._census = Census(db)
 
     def admit(self, finds: Iterable[Find]) -> None:
         with self._change():
@@ -80,33 +67,17 @@ class SqliteFrontier:
 
     def _know(self, find: Find) -> int:
         """The id of a URL, which is known afterwards; evidence of it is merged."""
-        known = self._cache.get(find.url)
+        known = self._known.get(find.url)
         if known is None:
             row = self._db.execute("SELECT id, found, depth FROM url WHERE url = ?", (find.url,)).fetchone()
             if row is None:
                 return self._insert(find)
-            known = self._remember(find.url, *row)
-        found, depth = known & _ALL_FLAGS, known >> _FLAGS & _ALL_DEPTH
+            known = row
+            self._known.put(find.url, *known)
+        number, found, depth = known
         if found | find.found != found or find.depth < depth:
-            return self._merge(find, known >> _FLAGS + _DEPTH, found | find.found, min(depth, find.depth))
-        return known >> _FLAGS + _DEPTH
-
-    def _know_links(self, lease: Lease, links: list[tuple[Url, int]]) -> list[int]:
-        """The ids of a page's links. Most are known with all this evidence, and answered from the cache."""
-        ids = []
-        cached = self._cache.get
-        for url, found in links:
-            depth = lease.depth + 1 if found & CLICKS else lease.depth
-            known = cached(url)
-            if (
-                known is not None
-                and not found & ~known & _ALL_FLAGS
-                and known >> _FLAGS & _ALL_DEPTH <= depth
-            ):
-                ids.append(known >> _FLAGS + _DEPTH)
-            else:
-                ids.append(self._know(Find(url, Found(found), depth, lease.id)))
-        return ids
+            return self._merge(find, number, found | find.found, min(depth, find.depth))
+        return number
 
     def _insert(self, find: Find) -> int:
         verdict = self._admission(find)
@@ -116,37 +87,29 @@ class SqliteFrontier:
         row = (find.url, home, find.kind, state, find.found, find.depth, find.source, reason)
         number = self._db.execute(_KNOW, row).lastrowid
         assert number is not None  # noqa: S101 - SQLite answers an INSERT with its row
-        self._count(state, home, 1)
+        self._census.move(home, None, state)
         if state is State.PENDING:
             self._nearer(home, find.depth)
-        self._remember(find.url, number, find.found, find.depth)
+        self._known.put(find.url, number, find.found, find.depth)
         return number
 
     def _merge(self, find: Find, number: int, found: int, depth: int) -> int:
         self._db.execute("UPDATE url SET found = ?, depth = ? WHERE id = ?", (found, depth, number))
-        self._remember(find.url, number, found, depth)
+        self._known.put(find.url, number, found, depth)
         state, kind, home = self._db.execute(
             "SELECT state, kind, origin FROM url WHERE id = ?", (number,)
         ).fetchone()
         if State(state) in _REVISABLE:
-            verdict = self._admission(Find(find.url, Found(found), depth, find.source, Kind(kind)))
+            verdict = self._admission(Find(find.url, found, depth, find.source, Kind(kind)))
             after = verdict.state if verdict else State.PENDING
             self._db.execute(
                 "UPDATE url SET state = ?, reason = ? WHERE id = ?",
                 (after, verdict.reason if verdict else "", number),
             )
-            self._count(State(state), home, -1)
-            self._count(after, home, 1)
+            self._census.move(home, State(state), after)
             if after is State.PENDING:
                 self._nearer(home, depth)
         return number
-
-    def _remember(self, url: Url, number: int, found: int, depth: int) -> int:
-        if len(self._cache) >= CACHE:
-            self._cache.clear()
-        known = (number << _DEPTH | depth) << _FLAGS | found
-        self._cache[url] = known
-        return known
 
     def _nearer(self, home: str, depth: int) -> None:
         """Forget what was read ahead when something nearer to the start turns up."""
@@ -158,7 +121,7 @@ class SqliteFrontier:
 
     def next(self, now: float, ready: Ready) -> Lease | Wait | Done:
         wait = None
-        for home in self._waiting:
+        for home in self._census.waiting:
             pause = ready(home, now)
             if pause <= 0:
                 lease = self._first_due(home, now)
@@ -169,7 +132,7 @@ class SqliteFrontier:
             wait = pause if wait is None else min(wait, pause)
         if wait is None and not self._out:
             return Done()
-        return Wait(min(60.0, wait if wait is not None else 60.0))
+        return Wait(IDLE if wait is None else wait)
 
     def _first_due(self, home: str, now: float) -> Lease | None:
         ahead = self._ahead.setdefault(home, deque())
@@ -193,16 +156,14 @@ class SqliteFrontier:
             (due,) = self._db.execute(
                 "SELECT min(due) FROM url WHERE state = 'pending' AND origin = ? AND due > ?", (home, now)
             ).fetchone()
-        return 60.0 if due is None else max(0.001, due - now)
-
-    # ---------------------------------------------------------------- ending
+        return IDLE if due is None else max(0.001, due - now)
 
     def settle(self, outcome: Outcome) -> None:
         lease, verdict = outcome.lease, outcome.verdict
         if self._out.get(lease.id) is not lease:
             return
         with self._change():
-            targets = self._know_links(lease, outcome.links)
+            targets = self._known.links(lease, outcome.links, self._know)
             targets += [self._know(find) for find in outcome.finds]
             self._db.execute(
                 "UPDATE url SET state = ?, reason = ?, status = ?, target = ?, lastmod = ?, lastmod_source = ?,"
@@ -224,8 +185,7 @@ class SqliteFrontier:
                     (lease.id, pack(targets), _media(outcome.page)),
                 )
             home = origin(lease.url)
-            self._count(State.PENDING, home, -1)
-            self._count(verdict.state, home, 1)
+            self._census.move(home, State.PENDING, verdict.state)
         del self._out[lease.id]
 
     def retry(self, retry: Retry) -> None:
@@ -249,10 +209,8 @@ class SqliteFrontier:
                 self._db.execute("COMMIT")
         self._unsaved = 0
 
-    # ---------------------------------------------------------------- answering
-
     def counts(self) -> Mapping[State, int]:
-        return {state: count for state, count in self._counts.items() if count}
+        return self._census.counts
 
     def state_of(self, url: Url) -> State | None:
         with self._storage():
@@ -272,7 +230,7 @@ class SqliteFrontier:
                     url,
                     state,
                     reason,
-                    Found(found),
+                    found,
                     depth,
                     status,
                     lastmod,
@@ -305,15 +263,6 @@ class SqliteFrontier:
                 self._db.execute("SELECT url FROM url WHERE id = ?", (n,)).fetchone()[0] for n in ids
             )
 
-    # ---------------------------------------------------------------- storing
-
-    def _count(self, state: State, home: str, step: int) -> None:
-        self._counts[state] = self._counts.get(state, 0) + step
-        if state is State.PENDING:
-            self._waiting[home] = self._waiting.get(home, 0) + step
-            if not self._waiting[home]:
-                del self._waiting[home]
-
     @contextmanager
     def _change(self) -> Iterator[None]:
         """One outcome: all of it in the running transaction, or none of it."""
@@ -325,7 +274,7 @@ class SqliteFrontier:
                 yield
             except BaseException:
                 self._db.execute("ROLLBACK TO outcome")
-                self._cache.clear()
+                self._known.forget()
                 raise
             finally:
                 self._db.execute("RELEASE outcome")

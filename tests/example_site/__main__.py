@@ -18,7 +18,7 @@ WWW = Path(__file__).parent / "www"
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
+    def log_message(self, format: str, *args: object) -> None:
         """Say nothing: the command has the terminal."""
 
 

@@ -250,7 +250,7 @@ class FrontierMachine(RuleBasedStateMachine):
         state, flags, nearest = self.oracle.get(address, (None, 0, depth))
         flags, nearest = flags | found, min(nearest, depth)
         if state in (None, State.NOFOLLOW, State.TOO_DEEP):
-            verdict = admission(Find(address, Found(flags), nearest))
+            verdict = admission(Find(address, flags, nearest))
             state = verdict.state if verdict else State.PENDING
         self.oracle[address] = (state, flags, nearest)
 

@@ -1,0 +1,187 @@
+"""The flags of the command line: which configuration key each one sets. Help and defaults are the configuration's."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+from pydantic import TypeAdapter
+from pydantic_core import PydanticUndefined
+
+from crawler.config import Config, Section
+from crawler.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag: ``names`` as Typer wants them, the ``key`` it sets, and what a person writes after it.
+
+    ``metavar`` "" makes it a switch; ``many`` lets it be given more than once; ``pairs`` splits each value in two.
+    """
+
+    names: str
+    key: str
+    metavar: str = ""
+    many: bool = False
+    pairs: str = ""
+
+    @property
+    def field(self) -> str:
+        """The name of the parameter that carries it."""
+        return self.key.replace(".", "__")
+
+    @property
+    def long(self) -> str:
+        """The name that messages use."""
+        return next(name for name in self.names.split("/")[0].split() if name.startswith("--"))
+
+
+FLAGS = (
+    Flag("-o --output", "output.directory", "DIR"),
+    Flag("--sitemap-url", "site.sitemap_url", "URL"),
+    Flag("--include", "scope.include", "PATTERN", many=True),
+    Flag("--exclude", "scope.exclude", "PATTERN", many=True),
+    Flag("--max-depth", "scope.max_depth", "N"),
+    Flag("--max-pages", "scope.max_pages", "N"),
+    Flag("--max-time", "scope.max_time", "SECONDS"),
+    Flag("--max-segments", "scope.max_segments", "N"),
+    Flag("--max-repeats", "scope.max_repeats", "N"),
+    Flag("--subdomains/--no-subdomains", "scope.subdomains"),
+    Flag("--host", "scope.hosts", "HOST", many=True),
+    Flag("--sitemap-seeds/--no-sitemap-seeds", "scope.sitemap_seeds"),
+    Flag("--drop-param", "urls.drop_params", "NAME", many=True),
+    Flag("--keep-param", "urls.keep_params", "NAME", many=True),
+    Flag("--respect-robots/--ignore-robots", "obey.robots"),
+    Flag("--max-crawl-delay", "obey.max_crawl_delay", "SECONDS"),
+    Flag("--respect-noindex/--no-respect-noindex", "obey.noindex"),
+    Flag("--respect-canonical/--no-respect-canonical", "obey.canonical"),
+    Flag("--respect-nofollow/--no-respect-nofollow", "obey.nofollow"),
+    Flag("-c --concurrency", "pace.concurrency", "N"),
+    Flag("--rate", "pace.rate", "N"),
+    Flag("--delay", "pace.delay", "SECONDS"),
+    Flag("-u --user-agent", "fetch.user_agent", "TEXT"),
+    Flag("-H --header", "fetch.headers", "NAME: VALUE", many=True, pairs=":"),
+    Flag("--basic-auth", "fetch.basic_auth", "USER:PASSWORD"),
+    Flag("--cookie", "fetch.cookies", "NAME=VALUE", many=True, pairs="="),
+    Flag("--proxy", "fetch.proxy", "URL"),
+    Flag("--transport", "fetch.transport", "fast|httpx"),
+    Flag("--http2/--no-http2", "fetch.http2"),
+    Flag("--ca-file", "fetch.ca_file", "FILE"),
+    Flag("--timeout", "fetch.timeout", "SECONDS"),
+    Flag("--connect-timeout", "fetch.connect_timeout", "SECONDS"),
+    Flag("--read-timeout", "fetch.read_timeout", "SECONDS"),
+    Flag("--max-wire", "fetch.max_wire", "SIZE"),
+    Flag("--max-body", "fetch.max_body", "SIZE"),
+    Flag("--max-sitemap", "fetch.max_sitemap", "SIZE"),
+    Flag("--retries", "fetch.retries", "N"),
+    Flag("--processes", "parse.processes", "N"),
+    Flag("--parse-timeout", "parse.deadline", "SECONDS"),
+    Flag("--parse-memory", "parse.memory", "SIZE"),
+    Flag("--max-links", "parse.max_links", "N"),
+    Flag("--lastmod", "content.lastmod", "observed|header|page|none"),
+    Flag("--images/--no-images", "content.images"),
+    Flag("--videos/--no-videos", "content.videos"),
+    Flag("--alternates/--no-alternates", "content.alternates"),
+    Flag("--gzip/--no-gzip", "output.gzip"),
+    Flag("--max-urls-per-file", "output.max_urls", "N"),
+    Flag("--max-bytes-per-file", "output.max_bytes", "SIZE"),
+    Flag("--changefreq", "output.changefreq", "WORD"),
+    Flag("--priority", "output.priority", "0.0-1.0"),
+    Flag("--partial/--no-partial", "output.partial"),
+    Flag("--max-failed", "output.max_failed", "SHARE"),
+    Flag("--state", "state.directory", "DIR"),
+)
+
+_PANELS = {
+    "scope": "Scope",
+    "urls": "URLs",
+    "obey": "Obedience",
+    "pace": "Pace",
+    "fetch": "Fetch",
+    "parse": "Reading",
+    "content": "Content",
+    "output": "Output",
+    "site": "Output",
+    "state": "Output",
+}
+
+
+def with_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a Typer command that ends in ``**flags`` every flag of the table as a parameter."""
+    own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    flags = [
+        inspect.Parameter(
+            flag.field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(flag)
+        )
+        for flag in FLAGS
+    ]
+    command.__signature__ = inspect.Signature([*own, *flags])  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in [*own, *flags]}
+    return command
+
+
+def overlay(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of the file with what the command line (or the environment) sets in their place.
+
+    Raises UsageError for a pair without its separator.
+    """
+    merged = {name: dict(table) if isinstance(table, dict) else table for name, table in tables.items()}
+    for flag in FLAGS:
+        given = flags.get(flag.field)
+        if given is None or given == []:
+            continue
+        section, key = flag.key.split(".")
+        table = merged.setdefault(section, {})
+        table[key] = _table(flag, given) if flag.pairs else given
+        if (
+            flag.key == "urls.drop_params"
+        ):  # on the command line, more names to drop; in the file, the whole list
+            table[key] = [*Config.model_fields["urls"].default.drop_params, *given]
+    return merged
+
+
+def flag_of(key: str) -> str:
+    """The flag that sets a key, for messages; the key itself when there is none."""
+    return next((flag.long for flag in FLAGS if flag.key == key), key)
+
+
+def _table(flag: Flag, given: list[str]) -> dict[str, str]:
+    table = {}
+    for text in given:
+        name, separator, value = text.partition(flag.pairs)
+        if not separator or not name.strip():
+            raise UsageError(f'{flag.long} wants {flag.metavar}, not "{text}"')
+        table[name.strip()] = value.strip()
+    return table
+
+
+def _annotation(flag: Flag) -> Any:
+    section, key = flag.key.split(".")
+    annotation = Config.model_fields[section].annotation
+    assert isinstance(annotation, type)  # noqa: S101 - sections are classes
+    assert issubclass(annotation, Section)  # noqa: S101
+    field = annotation.model_fields[key]
+    names = flag.names.split() if "/" not in flag.names else [flag.names]
+    option = typer.Option(
+        *names,
+        help=field.description,
+        metavar=flag.metavar or None,
+        envvar=f"SITEATLAS_{flag.long.removeprefix('--').replace('-', '_').upper()}",
+        show_default=_shown(field.default),
+        show_envvar=False,
+        rich_help_panel=_PANELS[section],
+    )
+    if flag.many:
+        return Annotated[list[str] | None, option]
+    return Annotated[str | None if flag.metavar else bool | None, option]
+
+
+def _shown(default: object) -> str | bool:
+    if default is PydanticUndefined or default in (None, "", (), {}):
+        return False
+    if isinstance(default, tuple):
+        return f"{len(default)} names"
+    if isinstance(default, bool):
+        return "on" if default else "off"
+    return str(TypeAdapter(type(default)).dump_python(default))

@@ -1,0 +1,89 @@
+"""The live display of a crawl on a terminal: found, done, rate, errors, and the time left when it can be known."""
+
+import time
+from collections import deque
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, Task, TextColumn
+from rich.text import Text
+
+from crawler.engine import Tally
+
+_MEMORY = 10.0  # seconds over which rate and growth are taken
+
+
+class _Plain(TextColumn):
+    """A column that shows a field as it is, without reading markup into it."""
+
+    def render(self, task: Task) -> Text:
+        return Text(str(task.fields.get("line", "")), overflow="ellipsis", no_wrap=True)
+
+
+class Display:
+    """Draws on ``console`` while entered; a console that is no terminal is left alone."""
+
+    def __init__(self, console: Console, *, enabled: bool = True) -> None:
+        self._enabled = enabled and console.is_terminal
+        self._progress = Progress(
+            SpinnerColumn(),
+            BarColumn(bar_width=24),
+            _Plain(""),
+            console=console,
+            transient=True,
+            auto_refresh=False,
+            disable=not self._enabled,
+        )
+        self._task = self._progress.add_task("", total=None, line="starting")
+        self._past: deque[tuple[float, int, int]] = deque()
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def watch(self, tally: Tally) -> None:
+        """Show how far the crawl is."""
+        if not self._enabled:
+            return
+        now = time.monotonic()
+        self._past.append((now, tally.done, tally.known))
+        while len(self._past) > 2 and self._past[0][0] < now - _MEMORY:
+            self._past.popleft()
+        then, done, known = self._past[0]
+        seconds = max(now - then, 0.001)
+        line = describe(tally, (tally.done - done) / seconds, (tally.known - known) / seconds)
+        self._progress.update(self._task, total=tally.known or None, completed=tally.done, line=line)
+        self._progress.refresh()
+
+
+def describe(tally: Tally, rate: float, growth: float) -> str:
+    """One line. ``rate`` is URLs done a second, ``growth`` URLs found a second.
+
+    The time left is told only once finding has all but ended: before that, it would be a guess.
+    """
+    parts = [f"{tally.done:,} of {tally.known:,} found", f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"]
+    if tally.failed:
+        parts.append(f"{tally.failed:,} errors")
+    if tally.paused:
+        parts.append(tally.paused)
+    elif rate > 0 and growth < rate * 0.1 and tally.done < tally.known:
+        parts.append(f"{clock((tally.known - tally.done) / rate)} left")
+    return " · ".join(parts)
+
+
+def clock(seconds: float) -> str:
+    """``4.2 s``, ``42 s``, ``3:07`` or ``2:03:07``."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

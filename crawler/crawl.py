@@ -1,0 +1,113 @@
+"""One crawl from its plan to its report: the composition root. Each part gets its own section and nothing else.
+
+::
+
+    plan | store | engine(frontier, journey) | gate | writer | report
+"""
+
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import anyio
+
+from crawler import plan as planning
+from crawler.engine import Ending, Engine, Limits, Watch
+from crawler.errors import NothingCrawlable, StorageError
+from crawler.frontier import Admit
+from crawler.frontier.sqlite import SqliteFrontier
+from crawler.journey import Journey, Parts
+from crawler.lanes import Lanes
+from crawler.model import Find, Verdict
+from crawler.parsing.pool import ParsePool
+from crawler.plan import Plan
+from crawler.politeness import Pace
+from crawler.publish import publish
+from crawler.report import Report, Run, report
+from crawler.robots import Access
+from crawler.rulebook import Rulebook
+from crawler.scope import Scope
+from crawler.store import Store
+from crawler.url import origin
+from sitemap import DestinationError, Directory
+
+log = logging.getLogger(__name__)
+
+SPARE = 4  # documents on their way to each parser process beyond the fetches under way: keeps it fed
+EXAMPLES = 3  # URLs named for each way of being left out
+
+
+async def crawl(
+    plan: Plan, watch: Watch, *, fresh: bool = False, dry_run: bool = False, all_left_out: bool = False
+) -> Report:
+    """Crawl, publish and report. ``all_left_out`` names every URL that was left out, not a few of each kind.
+
+    Raises a SiteatlasError when nothing could be done; an ending that leaves something to tell is in the report.
+    """
+    destination = Directory(plan.output)
+    try:
+        if not dry_run:
+            destination.check()
+        with Store(plan.state, planning.deciding(plan.config), fresh=fresh) as store:
+            by_level = plan.config.scope.max_depth is not None
+            frontier = store.frontier(_admission(plan.scope), by_level=by_level)
+            run = await _visit(plan, frontier, watch)
+            publication = publish(plan, frontier, run.ending, None if dry_run else destination)
+            if run.ending is Ending.COMPLETE and not publication.exit_code:
+                store.finish()
+            return report(plan, store, frontier, run, publication, None if all_left_out else EXAMPLES)
+    except DestinationError as error:
+        raise StorageError(str(error)) from error
+
+
+async def _visit(plan: Plan, frontier: SqliteFrontier, watch: Watch) -> Run:
+    """Crawl until nothing is left or something stops it."""
+    config = plan.config
+    async with AsyncExitStack() as stack:
+        fetcher = await stack.enter_async_context(planning.fetcher(plan))
+        rulebook = Rulebook(fetcher, config.fetch.user_agent, obey=config.obey.robots)
+        robots = await rulebook.rules(origin(plan.seed))
+        if robots.access is Access.NOTHING:
+            raise NothingCrawlable(f"nothing can be crawled on {origin(plan.seed)}: {robots.reason}")
+        pool = await stack.enter_async_context(ParsePool(plan.processes, planning.hello(plan)))
+        lanes = Lanes(
+            Pace(config.pace.concurrency, config.pace.rate, config.pace.delay), plan.processes * SPARE
+        )
+        parts = Parts(rulebook, fetcher, pool, planning.judge(plan), lanes, frontier)
+        journey = Journey(parts, planning.manners(config))
+        limits = Limits(config.scope.max_pages, config.scope.max_time)
+        engine = Engine(frontier, journey, lanes, limits, watch)
+        frontier.admit(planning.seeds(plan, robots))
+        async with _stoppable(engine):
+            ending = await engine.run()
+        return Run(ending, engine.tally, robots.notes)
+
+
+@asynccontextmanager
+async def _stoppable(engine: Engine) -> AsyncIterator[None]:
+    """SIGINT and SIGTERM stop the engine, which saves what it has; a second one ends the process where it stands."""
+
+    async def listen() -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            ready.set()
+            async for number in signals:
+                if engine.stopping:
+                    os._exit(128 + number)  # what is committed is consistent; that is what state is for
+                log.warning("stopping: what is known is saved; once more to stop at once")
+                engine.stop(Ending.INTERRUPTED)
+
+    ready = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listen)
+        await ready.wait()
+        yield
+        tasks.cancel_scope.cancel()
+
+
+def _admission(scope: Scope) -> Admit:
+    def admit(find: Find) -> Verdict | None:
+        return scope.admit(find.url, find.depth, find.found, find.kind)
+
+    return admit

@@ -1,0 +1,235 @@
+"""The engine: the one task group of a crawl. It hands leases to journeys, in the order frontier and lanes allow.
+
+::
+
+    frontier.next | blocked? settle | lane.start | journey.travel | lane.finish | frontier.settle
+    └──────────── one dispatcher ─────────────┘  └──── one task for each lease ──────────┘
+
+It decides nothing about URLs; it decides when to stop.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import anyio
+from anyio.abc import TaskGroup
+
+from crawler.errors import StorageError
+from crawler.frontier import Frontier
+from crawler.journey import Journey
+from crawler.lanes import Lanes
+from crawler.model import Done, Lease, Outcome, Retry, State, Verdict, Wait
+
+log = logging.getLogger(__name__)
+
+TICK = 0.1  # seconds between looks at the clock: display, commits, limits
+COMMIT_EVERY = 0.2  # seconds an outcome may wait to be durable
+LOOK_AGAIN = 60.0  # seconds after which the frontier is asked again, whatever it said
+GRACE = 3.0  # seconds that fetches under way get to end when the crawl is stopped
+
+_FAILED = {State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER, State.PARSE_FAILED, State.INTERNAL_ERROR}
+
+
+class Ending(StrEnum):
+    """Why a crawl ended, as the end of a sentence."""
+
+    COMPLETE = "everything was visited"
+    MAX_PAGES = "the limit of pages (--max-pages) was reached"
+    MAX_TIME = "the limit of time (--max-time) was reached"
+    INTERRUPTED = "it was interrupted"
+    SITE_DOWN = "the site stopped answering"
+    PARKED = "the site asked for a long pause"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a run ends although there is more: pages fetched, seconds passed, seconds a pause may last."""
+
+    max_pages: int | None = None
+    max_time: float | None = None
+    longest_pause: float = 3600.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """How far a crawl is. ``known`` counts the URLs that are in scope, ``done`` those of them that have ended."""
+
+    known: int = 0
+    done: int = 0
+    listed: int = 0
+    failed: int = 0
+    fetched: int = 0
+    bytes: int = 0
+    internal_errors: int = 0
+    paused: str = ""
+    seconds: float = 0.0
+
+
+Watch = Callable[[Tally], None]
+
+
+class Engine:
+    """Runs one crawl to its end. ``watch`` is told the tally every tick.
+
+    :meth:`run` raises StorageError when the state cannot be kept; everything else that can happen is an Ending.
+    """
+
+    def __init__(
+        self, frontier: Frontier, journey: Journey, lanes: Lanes, limits: Limits, watch: Watch
+    ) -> None:
+        self._frontier = frontier
+        self._journey = journey
+        self._lanes = lanes
+        self._limits = limits
+        self._watch = watch
+        self._slots = lanes.capacity
+        self._out = 0
+        self._leased = 0
+        self._changed = anyio.Event()
+        self._ending: Ending | None = None
+        self._fatal: StorageError | None = None
+        self._started = time.monotonic()
+        self.tally = Tally()
+
+    def stop(self, ending: Ending) -> None:
+        """Hand out nothing more, and end for this reason."""
+        if self._ending is None:
+            self._ending = ending
+        self._wake()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether an end was asked for."""
+        return self._ending is not None
+
+    async def run(self) -> Ending:
+        """Crawl until nothing is left, a limit is reached or somebody calls :meth:`stop`."""
+        self._started = time.monotonic()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._tick)
+            await self._dispatch(tasks)
+            with anyio.move_on_after(GRACE):
+                while self._out:
+                    await self._changed.wait()
+            tasks.cancel_scope.cancel()
+        if self._fatal:
+            raise self._fatal
+        self._frontier.commit()
+        self._count()
+        self._watch(self.tally)
+        return self._ending or Ending.COMPLETE
+
+    async def _dispatch(self, tasks: TaskGroup) -> None:
+        while self._ending is None:
+            if self._out >= self._slots:
+                await self._changed.wait()
+                continue
+            now = time.time()
+            try:
+                answer = self._frontier.next(now, self._lanes.ready)
+            except StorageError as error:
+                self._fail(error)
+                return
+            match answer:
+                case Done():
+                    return
+                case Wait(seconds):
+                    await self._pause(seconds)
+                case Lease() as lease:
+                    await self._start(lease, now, tasks)
+
+    async def _start(self, lease: Lease, now: float, tasks: TaskGroup) -> None:
+        if refused := self._journey.refused(lease, now):
+            self._settle(refused)
+            await anyio.lowlevel.checkpoint()
+            return
+        self._lanes.start(lease.url, now)
+        self._out += 1
+        self._leased += 1
+        tasks.start_soon(self._travel, lease)
+        if self._limits.max_pages and self._leased >= self._limits.max_pages:
+            # the limit ends the crawl only when there is more to do: let the last one say so
+            await self._drain()
+            if not isinstance(self._frontier.next(time.time(), self._lanes.ready), Done):
+                self.stop(Ending.MAX_PAGES)
+
+    async def _drain(self) -> None:
+        while self._out and self._ending is None:
+            await self._changed.wait()
+
+    async def _pause(self, seconds: float) -> None:
+        if self._out == 0:
+            if self._lanes.all_down():
+                return self.stop(Ending.SITE_DOWN)
+            if seconds > self._limits.longest_pause:
+                return self.stop(Ending.PARKED)
+        self.tally.paused = f"waiting {seconds:.0f} s as asked" if self._out == 0 and seconds > 2 else ""
+        with anyio.move_on_after(min(seconds, LOOK_AGAIN)):
+            await self._changed.wait()
+        self.tally.paused = ""
+        return None
+
+    async def _travel(self, lease: Lease) -> None:
+        try:
+            ended = await self._journey.travel(lease)
+        except Exception as error:
+            log.exception("internal error on %s", lease.url)
+            self.tally.internal_errors += 1
+            ended = Outcome(lease, Verdict(State.INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
+        finally:
+            self._out -= 1
+            self._wake()
+        self._settle(ended)
+
+    def _settle(self, ended: Outcome | Retry) -> None:
+        try:
+            if isinstance(ended, Retry):
+                self._frontier.retry(ended)
+            else:
+                self._frontier.settle(ended)
+        except StorageError as error:
+            self._fail(error)
+
+    def _fail(self, error: StorageError) -> None:
+        self._fatal = self._fatal or error
+        self.stop(Ending.INTERRUPTED)
+
+    def _wake(self) -> None:
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+    async def _tick(self) -> None:
+        committed = time.monotonic()
+        while True:
+            await anyio.sleep(TICK)
+            now = time.monotonic()
+            if self._limits.max_time and now - self._started >= self._limits.max_time:
+                self.stop(Ending.MAX_TIME)
+            if now - committed >= COMMIT_EVERY:
+                committed = now
+                try:
+                    self._frontier.commit()
+                except StorageError as error:
+                    self._fail(error)
+            self._count()
+            self._watch(self.tally)
+
+    def _count(self) -> None:
+        counts = self._frontier.counts()
+        outside = counts.get(State.OUT_OF_SCOPE, 0)
+        tally = self.tally
+        tally.known = sum(counts.values()) - outside
+        tally.done = tally.known - counts.get(State.PENDING, 0)
+        tally.listed = counts.get(State.INDEXABLE, 0)
+        tally.failed = sum(counts.get(state, 0) for state in _FAILED)
+        tally.fetched = self._journey.fetched
+        tally.bytes = self._journey.bytes
+        tally.seconds = now_since(self._started)
+
+
+def now_since(started: float) -> float:
+    """Seconds since a moment of the monotonic clock."""
+    return time.monotonic() - started

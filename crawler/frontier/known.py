@@ -1,0 +1,52 @@
+"""What the frontier answers from memory: the id, the depth and the evidence of URLs it saw lately. Bounded."""
+
+from collections.abc import Callable
+
+from crawler.model import CLICKS, Find, Lease, Url
+
+LIMIT = 100_000  # URLs, about 250 bytes each
+
+_FLAGS = 12  # bits of Found
+_DEPTH = 20  # bits of depth behind them; the id is the rest
+_ALL_FLAGS, _ALL_DEPTH = (1 << _FLAGS) - 1, (1 << _DEPTH) - 1
+
+
+class Known:
+    """A cache of packed integers. What it does not know, the database does."""
+
+    def __init__(self) -> None:
+        self._packed: dict[Url, int] = {}
+
+    def get(self, url: Url) -> tuple[int, int, int] | None:
+        """Id, flags and depth of a URL."""
+        packed = self._packed.get(url)
+        if packed is None:
+            return None
+        return packed >> _FLAGS + _DEPTH, packed & _ALL_FLAGS, packed >> _FLAGS & _ALL_DEPTH
+
+    def put(self, url: Url, number: int, found: int, depth: int) -> None:
+        """Remember a URL."""
+        if len(self._packed) >= LIMIT:
+            self._packed.clear()
+        self._packed[url] = (number << _DEPTH | min(depth, _ALL_DEPTH)) << _FLAGS | found
+
+    def forget(self) -> None:
+        """Forget everything."""
+        self._packed.clear()
+
+    def links(self, lease: Lease, links: list[tuple[Url, int]], know: Callable[[Find], int]) -> list[int]:
+        """The ids of a page's links. Most are known with all this evidence already; ``know`` is asked for the rest."""
+        ids = []
+        packed_of = self._packed.get
+        for url, found in links:
+            depth = lease.depth + 1 if found & CLICKS else lease.depth
+            packed = packed_of(url)
+            if (
+                packed is not None
+                and not found & ~packed & _ALL_FLAGS
+                and packed >> _FLAGS & _ALL_DEPTH <= depth
+            ):
+                ids.append(packed >> _FLAGS + _DEPTH)
+            else:
+                ids.append(know(Find(url, found, depth, lease.id)))
+        return ids

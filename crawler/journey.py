@@ -1,0 +1,205 @@
+"""The journey of one lease: robots, fetch, read, judge. It calls its parts in order; every rule is somebody else's.
+
+::
+
+    rulebook.rules | fetcher.fetch | pool.read | indexability.judge | lastmod.first_sight | Outcome or Retry
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from crawler.fetch import Fetcher
+from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
+from crawler.frontier import Frontier
+from crawler.indexability import Judge, is_readable, is_transient
+from crawler.lanes import Lanes
+from crawler.lastmod import first_sight
+from crawler.model import (
+    Document,
+    Failure,
+    Find,
+    Found,
+    Kind,
+    Lease,
+    Outcome,
+    Page,
+    Reply,
+    Retry,
+    State,
+    Url,
+    Verdict,
+)
+from crawler.parsing.pool import ParsePool
+from crawler.politeness import retry_after, retry_delay
+from crawler.robots import Blocked, Robots
+from crawler.rulebook import Rulebook
+from crawler.url import origin
+
+MAX_HOPS = 10  # redirects in a row; browsers give up at 20, Googlebot after 10
+MAX_NESTING = 3  # sitemap indexes in sitemap indexes; the protocol allows none
+
+LastmodPolicy = Literal["observed", "header", "page", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """What a journey needs to know of the configuration."""
+
+    retries: int = 3
+    lastmod: LastmodPolicy = "observed"
+    obey_nofollow: bool = True
+    page_body: BodyLimits = PAGE_BODY
+    sitemap_body: BodyLimits = SITEMAP_BODY
+    longest_pause: float = 3600.0
+    max_crawl_delay: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Who is called on the way."""
+
+    rulebook: Rulebook
+    fetcher: Fetcher
+    pool: ParsePool
+    judge: Judge
+    lanes: Lanes
+    frontier: Frontier
+
+
+class Journey:
+    """Travels leases. ``fetched`` and ``bytes`` count requests and bytes received so far."""
+
+    def __init__(self, parts: Parts, manners: Manners) -> None:
+        self._parts = parts
+        self._manners = manners
+        self.fetched = 0
+        self.bytes = 0
+
+    def refused(self, lease: Lease, now: float) -> Outcome | None:
+        """The end of a lease that known rules forbid to fetch; it costs no request and no time."""
+        robots = self._parts.rulebook.cached(origin(lease.url), now)
+        return _blocked(lease, robots) if robots else None
+
+    async def travel(self, lease: Lease) -> Outcome | Retry:
+        """Fetch, read and judge. The lane of the lease's origin was told that a request starts."""
+        answer: Reply | Failure | None = None
+        try:
+            robots = await self._parts.rulebook.rules(origin(lease.url))
+            if blocked := _blocked(lease, robots):
+                return blocked
+            if delay := robots.crawl_delay(self._manners.max_crawl_delay):
+                self._parts.lanes.set_crawl_delay(origin(lease.url), delay)
+            body = self._manners.sitemap_body if lease.kind is Kind.SITEMAP else self._manners.page_body
+            answer = await self._parts.fetcher.fetch(lease.url, body=body)
+            self.fetched += 1
+        finally:
+            self._parts.lanes.finish(lease.url, time.time(), answer)
+        if isinstance(answer, Reply):
+            self.bytes += answer.wire_bytes
+        return self._again(lease, answer) or await self._arrive(lease, answer)
+
+    def _again(self, lease: Lease, answer: Reply | Failure) -> Retry | None:
+        """A later turn, when what went wrong may pass."""
+        transient = answer.transient if isinstance(answer, Failure) else is_transient(answer.status)
+        if not transient or lease.attempts >= self._manners.retries:
+            return None
+        now = time.time()
+        asked = retry_after(answer.header("retry-after"), now) if isinstance(answer, Reply) else None
+        pause = (
+            min(asked, self._manners.longest_pause)
+            if asked is not None
+            else retry_delay(lease.attempts, lease.url)
+        )
+        reason = answer.message if isinstance(answer, Failure) else f"answered {answer.status}"
+        return Retry(lease, now + pause, reason)
+
+    async def _arrive(self, lease: Lease, answer: Reply | Failure) -> Outcome:
+        if isinstance(answer, Failure):
+            return Outcome(lease, self._parts.judge.failure(answer))
+        page = await self._read(lease, answer)
+        if lease.kind is Kind.SITEMAP:
+            return self._sitemap(lease, answer, page)
+        verdict = self._parts.judge.verdict(answer, page)
+        if verdict.state is State.REDIRECT and self._parts.frontier.hops(lease) >= MAX_HOPS:
+            verdict = Verdict(State.BAD_ANSWER, f"redirect.too_many: more than {MAX_HOPS} redirects in a row")
+        lastmod, source = self._lastmod(answer, page) if verdict.state is State.INDEXABLE else ("", "")
+        return Outcome(
+            lease,
+            verdict,
+            status=answer.status,
+            links=self._links(page) if page else [],
+            finds=_further(lease, verdict),
+            lastmod=lastmod,
+            lastmod_source=source,
+            page=page if verdict.state is State.INDEXABLE else None,
+        )
+
+    async def _read(self, lease: Lease, reply: Reply) -> Page | None:
+        if not (is_readable(reply) or (lease.kind is Kind.SITEMAP and reply.status == 200)):
+            return None
+        return await self._parts.pool.read(
+            Document(
+                reply.url,
+                reply.header("content-type") or "",
+                reply.header_all("link"),
+                reply.header_all("x-robots-tag"),
+                reply.header("refresh") or "",
+                reply.body,
+                lease.kind,
+            )
+        )
+
+    def _sitemap(self, lease: Lease, reply: Reply, page: Page | None) -> Outcome:
+        """A sitemap of the site's own: its entries are finds, one step from the start."""
+        redirect = self._parts.judge.verdict(reply, None)
+        if redirect.target:
+            hop = Find(redirect.target, Found.REDIRECT, lease.depth + 1, lease.id, Kind.SITEMAP)
+            further = (hop,) if lease.depth < MAX_HOPS else ()
+            return Outcome(lease, Verdict(State.SITEMAP_FILE, redirect.reason), reply.status, finds=further)
+        if page is None:
+            return Outcome(lease, Verdict(State.SITEMAP_FILE, f"answered {reply.status}"), reply.status)
+        finds = [Find(url, found, 1, lease.id) for url, found in page.links]
+        if lease.depth < MAX_NESTING:
+            below = lease.depth + 1
+            finds += [Find(url, Found.SITEMAP, below, lease.id, Kind.SITEMAP) for url in page.sitemaps]
+        return Outcome(
+            lease, Verdict(State.SITEMAP_FILE, "; ".join(page.faults)), reply.status, finds=tuple(finds)
+        )
+
+    def _links(self, page: Page) -> list[tuple[Url, int]]:
+        links = page.links
+        if not self._manners.obey_nofollow:
+            links = [(url, found & ~Found.NOFOLLOW or Found.LINK) for url, found in links]
+        elif page.nofollow:
+            walked = Found.LINK | Found.FRAME
+            links = [
+                (url, found & ~walked | Found.NOFOLLOW if found & walked else found) for url, found in links
+            ]
+        return links
+
+    def _lastmod(self, reply: Reply, page: Page | None) -> tuple[str, str]:
+        return first_sight(
+            reply.header("last-modified"),
+            reply.header("date"),
+            page.modified if page else "",
+            page.modified_source if page else "",
+            reply.fetched_at,
+            reply.elapsed,
+            self._manners.lastmod,
+        )
+
+
+def _blocked(lease: Lease, robots: Robots) -> Outcome | None:
+    answer = robots.can_fetch(lease.url)
+    if not isinstance(answer, Blocked):
+        return None
+    state = State.SITEMAP_FILE if lease.kind is Kind.SITEMAP else State.ROBOTS
+    return Outcome(lease, Verdict(state, answer.reason))
+
+
+def _further(lease: Lease, verdict: Verdict) -> tuple[Find, ...]:
+    """Where a redirect leads is a discovery like any other."""
+    if verdict.state is not State.REDIRECT or verdict.target is None:
+        return ()
+    return (Find(verdict.target, Found.REDIRECT, lease.depth, lease.id),)

@@ -1,0 +1,53 @@
+"""Reading the site's own sitemaps and feeds into the same :class:`Page` that a page of HTML gives. Pure."""
+
+from collections.abc import Iterable
+
+from crawler.model import Document, Found, Kind, Page, Url
+from crawler.url import InvalidUrl, Params, normalise
+from sitemap import Child, Entry, Format, SitemapError, SitemapParser
+
+FEEDS = {Format.RSS, Format.RSS1, Format.ATOM}
+
+
+def read_listing(document: Document, params: Params) -> Page:
+    """The entries of a sitemap or a feed as links, the children of an index as sitemaps.
+
+    Of a page (``Kind.PAGE``) that turned out to be XML, only a feed is read: a sitemap is asked for as one.
+    """
+    parser = SitemapParser(document.url)
+    items: list[Entry | Child] = []
+    try:
+        items += parser.feed(document.body)
+        items += parser.close()
+    except SitemapError as error:
+        return Page(is_html=False, faults=[str(error)])
+    is_feed = parser.format in FEEDS
+    if document.kind is Kind.PAGE and not is_feed:
+        return Page(is_html=False)
+    found = Found.FEED if is_feed else Found.SITEMAP
+    faults = [finding.sentence for finding in parser.findings[:3]]
+    return Page(
+        is_html=False,
+        links=[
+            (url, found)
+            for url in _urls((item.loc for item in items if isinstance(item, Entry)), params, faults)
+        ],
+        sitemaps=_urls((item.loc for item in items if isinstance(item, Child)), params, faults),
+        faults=faults,
+    )
+
+
+def _urls(locs: Iterable[str], params: Params, faults: list[str]) -> list[Url]:
+    """The distinct URLs, in order; what is none becomes a fault, the first of them by name."""
+    urls: dict[Url, None] = {}
+    refused = 0
+    for loc in locs:
+        try:
+            urls[normalise(loc, params)] = None
+        except InvalidUrl as error:
+            refused += 1
+            if refused == 1:
+                faults.append(str(error))
+    if refused > 1:
+        faults.append(f"{refused:,} entries are no URLs that can be visited")
+    return list(urls)

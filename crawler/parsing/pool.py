@@ -1,0 +1,170 @@
+"""The pool of parser processes: documents in, pages out. A document that kills its process costs itself only."""
+
+import sys
+import time
+from collections import deque
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process, TaskGroup
+
+from crawler.model import Document, Kind, Page
+from crawler.parsing.frames import LENGTH, Hello, Job, decode_page, encode
+
+TIMEOUT = "parse.timeout"
+CRASH = "parse.crash"
+_READ = 1 << 18
+
+
+class _Ticket:
+    """One document on its way through a worker."""
+
+    __slots__ = ("done", "job", "page")
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.page: Page | None = None
+        self.done = anyio.Event()
+
+
+class _Worker:
+    """One process after another, and the documents given to it in order. The first is the one being read."""
+
+    def __init__(self, hello: Hello) -> None:
+        self._hello = encode(hello)
+        self._tickets: deque[_Ticket] = deque()
+        self._sent = 0  # how many of the tickets, from the first, the living process has got
+        self._more = anyio.Event()
+        self._buffer = bytearray()
+
+    def __len__(self) -> int:
+        return len(self._tickets)
+
+    def take(self, ticket: _Ticket) -> None:
+        """Queue a document."""
+        self._tickets.append(ticket)
+        more, self._more = self._more, anyio.Event()
+        more.set()
+
+    async def serve(self, deadline: float) -> None:
+        """Answer documents for ever; a process that hangs on one or dies of one is replaced."""
+        while True:
+            await self._until_more()
+            # -P: a folder named crawler in the working directory must not be taken for ours
+            process = await anyio.open_process(
+                [sys.executable, "-P", "-m", "crawler.parsing.worker"], stderr=None
+            )
+            try:
+                async with anyio.create_task_group() as life:
+                    life.start_soon(self._feed, process)
+                    self._blame(await self._collect(process, deadline))
+                    life.cancel_scope.cancel()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await _end(process)
+
+    async def _until_more(self) -> None:
+        while not self._tickets:
+            await self._more.wait()
+
+    async def _feed(self, process: Process) -> None:
+        """Write documents as they come; apart from collecting, for a pipe full both ways would stop both ends."""
+        assert process.stdin is not None  # noqa: S101 - started with pipes
+        self._sent = 0
+        try:
+            await process.stdin.send(self._hello)
+            while True:
+                while self._sent < len(self._tickets):
+                    self._sent += 1
+                    await process.stdin.send(encode(self._tickets[self._sent - 1].job))
+                await self._more.wait()
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, BrokenPipeError, ConnectionResetError):
+            return  # the process is gone; collecting finds out
+
+    async def _collect(self, process: Process, deadline: float) -> str:
+        """Take pages until a document kills the process or outlasts the deadline; says which."""
+        assert process.stdout is not None  # noqa: S101 - started with pipes
+        self._buffer.clear()
+        while True:
+            await self._until_more()
+            with anyio.move_on_after(deadline):
+                frame = await self._frame(process.stdout)
+                if frame is None:
+                    return CRASH
+                self._answer(decode_page(frame))
+                continue
+            return TIMEOUT
+
+    def _answer(self, page: Page) -> None:
+        ticket = self._tickets.popleft()
+        self._sent -= 1
+        ticket.page = page
+        ticket.done.set()
+
+    def _blame(self, why: str) -> None:
+        """The first document did it: next time by the linear scanner, and when that fails too, it is given up."""
+        if not self._tickets:
+            return
+        job = self._tickets[0].job
+        if job.why_scan or job.document.kind is not Kind.PAGE:
+            self._answer(Page(is_html=False, faults=[f"could not be read ({why})"], fallback=why))
+        else:
+            self._tickets[0].job = Job(job.document, job.now, why)
+
+    async def _frame(self, stream: ByteReceiveStream) -> bytes | None:
+        """The next frame, or None when the process ended."""
+        buffer = self._buffer
+        wanted = LENGTH.size
+        while True:
+            if len(buffer) >= LENGTH.size:
+                wanted = LENGTH.size + LENGTH.unpack_from(buffer)[0]
+                if len(buffer) >= wanted:
+                    frame = bytes(buffer[LENGTH.size : wanted])
+                    del buffer[:wanted]
+                    return frame
+            try:
+                buffer += await stream.receive(_READ)
+            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                return None
+
+
+class ParsePool:
+    """``processes`` workers. Use as an async context manager; :meth:`read` never raises for a document."""
+
+    def __init__(self, processes: int, hello: Hello) -> None:
+        self._deadline = hello.deadline
+        # a worker ends itself only when nobody is there to do it: well after the pool would have
+        hello = Hello(hello.options, hello.params, hello.deadline * 2 + 1, hello.memory)
+        self._workers = [_Worker(hello) for _ in range(processes)]
+        self._tasks: TaskGroup | None = None
+
+    async def __aenter__(self) -> Self:
+        self._tasks = await anyio.create_task_group().__aenter__()
+        for worker in self._workers:
+            self._tasks.start_soon(worker.serve, self._deadline)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        assert self._tasks is not None  # noqa: S101 - entered before it is left
+        self._tasks.cancel_scope.cancel()
+        return await self._tasks.__aexit__(kind, error, trace)
+
+    async def read(self, document: Document) -> Page:
+        """What a document says. ``Page.fallback`` tells when it could not be read by the real parser."""
+        ticket = _Ticket(Job(document, time.time()))
+        worker = min(self._workers, key=len)
+        worker.take(ticket)
+        await ticket.done.wait()
+        assert ticket.page is not None  # noqa: S101 - set before done
+        return ticket.page
+
+
+async def _end(process: Process) -> None:
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            process.kill()
+    await process.aclose()

@@ -1,0 +1,60 @@
+"""The parser process: documents in on standard input, pages out on standard output. Dies with its parent."""
+
+import gc
+import resource
+import signal
+import sys
+from typing import BinaryIO
+
+from crawler.html import read_page, scan_page
+from crawler.model import Kind, Page
+from crawler.parsing.frames import LENGTH, Hello, Job, decode_hello, decode_job, encode
+from crawler.parsing.listing import read_listing
+from crawler.url import Resolver
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches the whole group; stopping is the parent's decision
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    hello_frame = _frame(source)
+    if hello_frame is None:
+        return
+    hello = decode_hello(hello_frame)
+    resource.setrlimit(resource.RLIMIT_AS, (hello.memory, hello.memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resolver = Resolver(hello.params)
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)  # pages make much garbage and no cycles worth looking for
+    while (frame := _frame(source)) is not None:
+        # The default action of the alarm ends the process even inside a native parser that never comes back, also
+        # when the parent that would kill us is gone.
+        signal.setitimer(signal.ITIMER_REAL, hello.deadline)
+        page = _read(decode_job(frame), hello, resolver)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        sink.write(encode(page))
+        sink.flush()
+
+
+def _read(job: Job, hello: Hello, resolver: Resolver) -> Page:
+    document = job.document
+    if document.kind is Kind.SITEMAP:
+        return read_listing(document, hello.params)
+    if job.why_scan:
+        return scan_page(document, hello.options, resolver, job.now, job.why_scan)
+    page = read_page(document, hello.options, resolver, job.now)
+    return page if page.is_html else read_listing(document, hello.params)
+
+
+def _frame(source: BinaryIO) -> bytes | None:
+    head = source.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        return None
+    (length,) = LENGTH.unpack(head)
+    return source.read(length)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""The plan of a crawl: a configuration whose words have become values, and what each part is told of it."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from crawler.config import Config
+from crawler.errors import UsageError
+from crawler.fetch import (
+    AddressPolicy,
+    BodyLimits,
+    Credentials,
+    Fetcher,
+    FetchLimits,
+    HttpxTransports,
+    Identity,
+    ReqwestTransports,
+    TransportOptions,
+)
+from crawler.html import ReadOptions
+from crawler.indexability import Judge
+from crawler.journey import Manners
+from crawler.model import Find, Found, Kind, Url
+from crawler.params import Params
+from crawler.parsing.frames import Hello
+from crawler.robots import Robots, product_token
+from crawler.scope import Bounds, Scope, ScopeError
+from crawler.secret import reveal
+from crawler.store import directory_for
+from crawler.url import InvalidUrl, normalise, origin
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is crawled from where, what its sitemap will cover, and where things go."""
+
+    config: Config
+    seed: Url
+    sitemap_url: Url
+    scope: Scope
+    output: Path
+    state: Path
+
+    @property
+    def params(self) -> Params:
+        """Which parameters are dropped from URLs."""
+        return Params(self.config.urls.drop_params, self.config.urls.keep_params)
+
+    @property
+    def processes(self) -> int:
+        """How many parser processes there are."""
+        return self.config.parse.processes or min(4, os.cpu_count() or 1)
+
+
+def plan(config: Config) -> Plan:
+    """Check everything that can be checked before a request is sent. Raises UsageError."""
+    params = Params(config.urls.drop_params, config.urls.keep_params)
+    seed = _url(config.site.url, "the start URL", params)
+    given = config.site.sitemap_url
+    sitemap_url = _url(given, "--sitemap-url", params) if given else _beside(seed)
+    section = config.scope
+    bounds = Bounds(section.max_depth, section.max_segments, section.max_repeats)
+    try:
+        scope = Scope(
+            sitemap_url, section.include, section.exclude, bounds, section.subdomains, section.hosts
+        )
+    except ScopeError as error:
+        raise UsageError(str(error)) from None
+    if refused := scope.admit(seed, 0, Found.SEED):
+        raise UsageError(f"the start URL {seed} cannot be crawled: {refused.reason}")
+    if not config.output.directory:
+        raise UsageError("say where the sitemap goes: -o DIR")
+    output, root = Path(config.output.directory), Path(config.state.directory)
+    if root.absolute().resolve().is_relative_to(output.absolute().resolve()):
+        raise UsageError(
+            f"the state ({root}) must not lie in the published directory ({output}): use --state DIR"
+        )
+    return Plan(config, seed, sitemap_url, scope, output, directory_for(root, sitemap_url))
+
+
+def deciding(config: Config) -> dict[str, object]:
+    """The settings that decide what a crawl finds. Pace, limits of a run and output may change while it is resumed."""
+    scope = config.scope.model_dump(mode="json", exclude={"max_pages", "max_time"})
+    sections = {"site": config.site, "urls": config.urls, "obey": config.obey, "content": config.content}
+    dumped = {name: section.model_dump(mode="json") for name, section in sections.items()} | {"scope": scope}
+    return {f"{name}.{key}": value for name, section in dumped.items() for key, value in section.items()}
+
+
+def seeds(ready: Plan, robots: Robots) -> list[Find]:
+    """Where the crawl begins: the start URL, and the site's own sitemaps if they are wanted."""
+    found = [Find(ready.seed, Found.SEED, 0)]
+    if ready.config.scope.sitemap_seeds:
+        named = (*robots.sitemaps, normalise(f"{origin(ready.seed)}/sitemap.xml"))
+        found += [Find(url, Found.SITEMAP, 0, kind=Kind.SITEMAP) for url in named if url != ready.seed]
+    return found
+
+
+def judge(ready: Plan) -> Judge:
+    """Who judges the pages."""
+    obey = ready.config.obey
+    return Judge(ready.scope, ready.params, obey.noindex, obey.canonical)
+
+
+def manners(config: Config) -> Manners:
+    """What a journey is told."""
+    fetch = config.fetch
+    return Manners(
+        retries=fetch.retries,
+        lastmod=config.content.lastmod,
+        obey_nofollow=config.obey.nofollow,
+        page_body=BodyLimits(wire=fetch.max_wire, decoded=fetch.max_body),
+        sitemap_body=BodyLimits(wire=fetch.max_sitemap, decoded=fetch.max_sitemap),
+        max_crawl_delay=config.obey.max_crawl_delay,
+    )
+
+
+def hello(ready: Plan) -> Hello:
+    """What the parser processes are told."""
+    content, parse = ready.config.content, ready.config.parse
+    options = ReadOptions(
+        images=content.images,
+        videos=content.videos,
+        alternates=content.alternates,
+        dates=content.lastmod in ("observed", "page"),
+        max_links=parse.max_links,
+        token=product_token(ready.config.fetch.user_agent),
+    )
+    return Hello(options, ready.params, parse.deadline, parse.memory)
+
+
+def fetcher(ready: Plan) -> Fetcher:
+    """Who fetches, as whom, and with which secrets for the start URL's origin. Raises UsageError."""
+    fetch, home = ready.config.fetch, origin(ready.seed)
+    limits = FetchLimits(
+        connect=fetch.connect_timeout,
+        tls=fetch.connect_timeout,
+        first_byte=fetch.read_timeout,
+        idle=fetch.read_timeout,
+        total=fetch.timeout,
+    )
+    if fetch.ca_file and not Path(fetch.ca_file).is_file():
+        raise UsageError(f"--ca-file {fetch.ca_file} is no file")
+    options = TransportOptions(
+        proxy=reveal(fetch.proxy),
+        ca_file=Path(fetch.ca_file) if fetch.ca_file else None,
+        http2=fetch.http2,
+        idle=ready.config.pace.concurrency,
+    )
+    kind = ReqwestTransports if fetch.transport == "fast" else HttpxTransports
+    identity = Identity(fetch.user_agent, credentials=(_credentials(ready.config, home),))
+    return Fetcher(kind(options, limits), identity, AddressPolicy.for_seeds([home]), limits)
+
+
+def _credentials(config: Config, home: str) -> Credentials:
+    fetch = config.fetch
+    user, separator, password = reveal(fetch.basic_auth).partition(":")
+    if fetch.basic_auth and not separator:
+        raise UsageError("--basic-auth wants user:password (or env:NAME, file:PATH)")
+    headers = tuple((name, reveal(value)) for name, value in fetch.headers.items())
+    cookies = tuple((name, reveal(value)) for name, value in fetch.cookies.items())
+    try:
+        return Credentials(home, headers, (user, password) if separator else None, cookies)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _url(text: str, what: str, params: Params) -> Url:
+    if not text:
+        raise UsageError(f"{what} is missing: siteatlas crawl https://example.com/ -o DIR")
+    try:
+        url = normalise(text, params)
+    except InvalidUrl as error:
+        hint = "" if "://" in text else f"; did you mean https://{text}?"
+        raise UsageError(f'{what} "{text}" cannot be used: {error}{hint}') from None
+    if "@" in text.partition("://")[2].partition("/")[0]:
+        raise UsageError(
+            f"{what} carries a user name or password, which is not used: give them with --basic-auth"
+        )
+    return url
+
+
+def _beside(seed: Url) -> Url:
+    """The sitemap's URL when none is given: in the directory of the start URL."""
+    return Url(seed.partition("?")[0].rpartition("/")[0] + "/sitemap.xml")

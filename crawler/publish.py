@@ -1,0 +1,165 @@
+"""Publishing what a crawl found: the gate that may refuse, and the stream of entries into the sitemap's writer."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from crawler.config import Content, Output
+from crawler.engine import Ending
+from crawler.errors import Incomplete, NothingCrawlable, PublishRefused
+from crawler.frontier import Frontier
+from crawler.model import Record, State, Url
+from crawler.plan import Plan
+from sitemap import (
+    Alternate,
+    Directory,
+    Entry,
+    FileFacts,
+    Image,
+    InvalidEntry,
+    SitemapWriter,
+    alternate_fault,
+    image_fault,
+    video_fault,
+)
+
+_FAILED = (State.SERVER_ERROR, State.UNREACHABLE, State.PARSE_FAILED, State.INTERNAL_ERROR)
+_FEW = 5  # failures that say nothing about the site as a whole, however small it is
+MAX_NOTES = 20
+
+
+@dataclass(slots=True)
+class Listed:
+    """What the entries hold, counted as they go by, and what had to be left out of them."""
+
+    pages: int = 0
+    with_lastmod: int = 0
+    images: int = 0
+    videos: int = 0
+    alternates: int = 0
+    notes: tuple[str, ...] = ()
+
+    def count(self, entry: Entry) -> None:
+        """Count one entry."""
+        self.pages += 1
+        self.with_lastmod += bool(entry.lastmod)
+        self.images += len(entry.images)
+        self.videos += len(entry.videos)
+        self.alternates += len(entry.alternates)
+
+    def note(self, text: str) -> None:
+        """Keep the first few of what is odd."""
+        if len(self.notes) < MAX_NOTES:
+            self.notes = (*self.notes, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What became of the sitemap: its files, the first of them the one to announce; or why there are none."""
+
+    listed: Listed
+    files: tuple[FileFacts, ...] = ()
+    refusal: str = ""
+    exit_code: int = 0
+
+
+def publish(plan: Plan, frontier: Frontier, ending: Ending, destination: Directory | None) -> Publication:
+    """Publish the indexable pages, or say why not. Without a destination they are only counted.
+
+    Raises sitemap.DestinationError when the files cannot be written; what was published before then stays.
+    """
+    listed = Listed()
+    complete = ending is Ending.COMPLETE
+    if not complete and not plan.config.output.partial:
+        return Publication(
+            listed, refusal=f"{ending}, and --partial was not given", exit_code=Incomplete.exit_code
+        )
+    if not frontier.counts().get(State.INDEXABLE):
+        code = NothingCrawlable.exit_code if complete else Incomplete.exit_code
+        return Publication(listed, refusal=f"no page from {plan.seed} on is indexable", exit_code=code)
+    if reason := refusal(frontier, plan.seed, plan.config.output.max_failed):
+        kept = f"{reason}; what was published before stays"
+        return Publication(listed, refusal=kept, exit_code=PublishRefused.exit_code)
+    code = 0 if complete else Incomplete.exit_code
+    entries = Entries(frontier, plan.config.content, plan.config.output, listed)
+    if destination is None:
+        for entry in entries:
+            listed.count(entry)
+        return Publication(listed, refusal="this was a dry run", exit_code=code)
+    return Publication(listed, _write(plan, entries, destination, listed), exit_code=code)
+
+
+def refusal(frontier: Frontier, seed: Url, max_failed: float) -> str:
+    """Why this crawl must not replace what is published, or "".
+
+    The start URL failed, or so many pages did that the site was plainly not itself.
+    """
+    counts = frontier.counts()
+    failed = sum(counts.get(state, 0) for state in _FAILED)
+    visited = failed + counts.get(State.INDEXABLE, 0)
+    seed_state = frontier.state_of(seed)
+    if seed_state in (*_FAILED, State.BAD_ANSWER):
+        return f"the start URL {seed} failed ({seed_state.value})"
+    if failed >= _FEW and failed / visited > max_failed:
+        return f"{failed:,} of {visited:,} pages failed, over the {max_failed:.0%} that --max-failed allows"
+    return ""
+
+
+def _write(plan: Plan, entries: "Entries", destination: Directory, listed: Listed) -> tuple[FileFacts, ...]:
+    output = plan.config.output
+    with SitemapWriter(
+        destination,
+        plan.sitemap_url,
+        output.gzip,
+        output.max_urls,
+        output.max_bytes,
+        vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
+    ) as writer:
+        for entry in entries:
+            try:
+                writer.add(entry)
+            except InvalidEntry as error:
+                listed.note(f"not listed: {error}")
+            else:
+                listed.count(entry)
+        return tuple(reversed(writer.finish().files))
+
+
+class Entries:
+    """The entries of a crawl in byte order of URL, each valid as it stands."""
+
+    def __init__(self, frontier: Frontier, content: Content, output: Output, listed: Listed) -> None:
+        self._frontier = frontier
+        self._content = content
+        self._output = output
+        self._listed = listed
+
+    def __iter__(self) -> Iterator[Entry]:
+        for record in self._frontier.records(State.INDEXABLE):
+            yield self._entry(record)
+
+    def _entry(self, record: Record) -> Entry:
+        content, output, url = self._content, self._output, record.url
+        images = [Image(loc) for loc in record.images] if content.images else []
+        videos = record.videos if content.videos else []
+        alternates = record.alternates if content.alternates else []
+        return Entry(
+            loc=url,
+            lastmod=record.lastmod,
+            changefreq=output.changefreq,
+            priority=output.priority,
+            images=tuple(each for each in images if self._stands(url, image_fault(each))),
+            videos=tuple(each for each in videos if self._stands(url, video_fault(each, url))),
+            alternates=tuple(each for each in alternates if self._alternate_stands(url, each)),
+        )
+
+    def _stands(self, url: Url, fault: str) -> bool:
+        if fault:
+            self._listed.note(f"{url}: left out of its entry: {fault}")
+        return not fault
+
+    def _alternate_stands(self, url: Url, alternate: Alternate) -> bool:
+        """Not when this crawl knows better: a page that is gone or noindexed is no alternate."""
+        known = (None, State.INDEXABLE, State.OUT_OF_SCOPE, State.PENDING)
+        if self._frontier.state_of(Url(alternate.href)) not in known:
+            return False
+        return self._stands(url, alternate_fault(alternate))

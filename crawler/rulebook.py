@@ -1,0 +1,76 @@
+"""The robots.txt of every origin, fetched once and again when it expires. What an answer means is decided in robots."""
+
+import time
+
+import anyio
+
+from crawler.fetch import Fetcher
+from crawler.fetch.limits import ROBOTS_BODY
+from crawler.indexability import redirect_target
+from crawler.model import Failure, Reply, Url
+from crawler.politeness import retry_delay
+from crawler.robots import Access, Robots, everything, fallback, from_answer
+from crawler.url import InvalidUrl, normalise
+
+MAX_REDIRECTS = 5  # RFC 9309 2.3.1.2
+RETRIES = 2
+
+
+class Rulebook:
+    """``obey=False`` reads the files for the sitemaps they name, and allows everything."""
+
+    def __init__(self, fetcher: Fetcher, user_agent: str, *, obey: bool = True) -> None:
+        self._fetcher = fetcher
+        self._user_agent = user_agent
+        self._obey = obey
+        self._known: dict[str, Robots] = {}
+        self._asking: dict[str, anyio.Lock] = {}
+
+    def cached(self, home: str, now: float) -> Robots | None:
+        """The rules of an origin, if they are known and have not expired."""
+        robots = self._known.get(home)
+        return robots if robots and robots.expires > now else None
+
+    async def rules(self, home: str) -> Robots:
+        """The rules of an origin; asks for them when they are not known. Never raises for what a server does."""
+        async with self._asking.setdefault(home, anyio.Lock()):
+            now = time.time()
+            known = self.cached(home, now)
+            if known is None:
+                fresh = await self._ask(home)
+                known = self._known[home] = fallback(fresh, self._known.get(home), now)
+            return known
+
+    async def _ask(self, home: str) -> Robots:
+        for attempt in range(RETRIES + 1):
+            answer = await self._follow(normalise(f"{home}/robots.txt"))
+            robots = from_answer(answer, self._user_agent, time.time())
+            permanent = isinstance(answer, Failure) and not answer.transient
+            if not self._obey:
+                return _permissive(robots)
+            if robots.access is not Access.NOTHING or permanent or attempt == RETRIES:
+                return robots
+            await anyio.sleep(retry_delay(attempt, home) / 2)
+        raise AssertionError("the last attempt returns")
+
+    async def _follow(self, url: Url) -> Reply | Failure:
+        """The answer at the end of at most five redirects, across hosts too; the last one when they lead nowhere."""
+        for _ in range(MAX_REDIRECTS + 1):
+            answer = await self._fetcher.fetch(url, body=ROBOTS_BODY)
+            if (
+                isinstance(answer, Failure)
+                or not 301 <= answer.status <= 308
+                or answer.status in (304, 305, 306)
+            ):
+                return answer
+            target = redirect_target(answer)
+            if isinstance(target, InvalidUrl):
+                return answer
+            url = target
+        return answer
+
+
+def _permissive(robots: Robots) -> Robots:
+    allowed = everything("robots.txt is ignored, as asked", robots.expires)
+    allowed.sitemaps = robots.sitemaps
+    return allowed

@@ -1,0 +1,24 @@
+"""Secrets that are named rather than written: ``env:NAME`` and ``file:PATH``. Never shows one."""
+
+import os
+from pathlib import Path
+
+from crawler.errors import UsageError
+
+
+def reveal(text: str) -> str:
+    """The secret that a setting names, or the setting itself. Raises UsageError when there is none."""
+    kind, _, name = text.partition(":")
+    if kind == "env" and name:
+        value = os.environ.get(name)
+        if value is None:
+            raise UsageError(
+                f"the environment variable {name} is not set, which the setting env:{name} asks for"
+            )
+        return value
+    if kind == "file" and name:
+        try:
+            return Path(name).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"cannot read the secret file:{name}: {error}") from None
+    return text

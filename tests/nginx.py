@@ -1,0 +1,81 @@
+"""A private nginx on the loopback address, for tests and benchmarks that want a real server."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+_CONF = """
+worker_processes 1;
+daemon off;
+pid {run}/nginx.pid;
+error_log {run}/error.log;
+{user}
+events {{ worker_connections 1024; }}
+http {{
+  include {types};
+  default_type application/octet-stream;
+  sendfile on; tcp_nopush on; keepalive_requests 1000000;
+  client_body_temp_path {run}/t1; proxy_temp_path {run}/t2; fastcgi_temp_path {run}/t3;
+  uwsgi_temp_path {run}/t4; scgi_temp_path {run}/t5;
+  log_format plain '$request_uri $status';
+  access_log {run}/access.log plain;
+  server {{ listen 127.0.0.1:{port}; root {root}; index index.html; {extra} }}
+}}
+"""
+
+
+class Server:
+    """A running nginx: its URL, and what it was asked for."""
+
+    def __init__(self, url: str, run: Path) -> None:
+        self.url = url
+        self._run = run
+
+    def requests(self) -> list[str]:
+        """The paths asked for so far, in order."""
+        return [line.split(" ")[0] for line in (self._run / "access.log").read_text().splitlines()]
+
+
+@contextmanager
+def nginx(root: Path, extra: str = "") -> Iterator[Server]:
+    """Serve a folder. ``extra`` goes into the server block. Skips the test when nginx is missing."""
+    binary = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if binary is None:
+        if os.environ.get("SITEATLAS_REQUIRE_ALL"):
+            pytest.fail("nginx is not installed, and SITEATLAS_REQUIRE_ALL demands it")
+        pytest.skip("nginx is not installed")
+    with tempfile.TemporaryDirectory(prefix="siteatlas-nginx-") as folder, socket.socket() as probe:
+        run = Path(folder)
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+        probe.close()
+        user = "user root;" if os.geteuid() == 0 else ""
+        types = "/etc/nginx/mime.types"
+        conf = _CONF.format(run=run, user=user, types=types, port=port, root=root, extra=extra)
+        (run / "nginx.conf").write_text(conf)
+        process = subprocess.Popen([binary, "-c", str(run / "nginx.conf"), "-e", str(run / "error.log")])
+        try:
+            _wait_for(port, process)
+            yield Server(f"http://127.0.0.1:{port}/", run)
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(200):
+        if process.poll() is not None:
+            raise RuntimeError("nginx ended at once")
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+    raise RuntimeError("nginx does not answer")

@@ -1,0 +1,278 @@
+"""The crawl command end to end: what is listed, what is left out and why, on scripted sites."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from run import Ran, crawl, listed, published, siteatlas
+from scripted import Answer, Site, links, scripted
+
+
+def states(ran: Ran) -> dict[str, dict[str, str]]:
+    """What a crawl with -v --json left out: by state, URL path and reason."""
+    report = json.loads(ran.out)
+    strip = re.compile(r"^http://127\.0\.0\.1:\d+").sub
+    return {
+        group["state"]: {strip("", one["url"]): one["reason"] for one in group["examples"]}
+        for group in report["left_out"]
+    }
+
+
+def paths(folder: Path, site: Site) -> list[str]:
+    return [loc.removeprefix(site.url.rstrip("/")) for loc in listed(folder)]
+
+
+def test_ours_every_way_of_naming_a_page_is_a_discovery(tmp_path: Path) -> None:
+    home = """<html><head>
+      <link rel="alternate" hreflang="de" href="/alternate"><link rel="next" href="/next">
+      <link rel="amphtml" href="/amp"><meta http-equiv="refresh" content="5; url=/refresh">
+      </head><body><a href="/a">a</a><map><area href="/area"></map><iframe src="/frame"></iframe>
+      <a href="/redirect">r</a><a href="/based/">b</a></body></html>"""
+    routes = {
+        "/": Answer(home, headers={"Link": '</header>; rel="next"'}),
+        "/redirect": Answer("", 301, {"Location": "/target"}),
+        "/based/": '<html><head><base href="/elsewhere/"><base href="/wrong/"></head><a href="page">p</a></html>',
+        "/robots.txt": Answer("Sitemap: {url}named.xml", headers={"Content-Type": "text/plain"}),
+        "/named.xml": Answer(
+            '<?xml version="1.0"?><sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+            "<sitemap><loc>{url}child.xml</loc></sitemap></sitemapindex>",
+            headers={"Content-Type": "application/xml"},
+        ),
+        "/child.xml": Answer(
+            '<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+            "<url><loc>{url}unlinked</loc></url></urlset>",
+            headers={"Content-Type": "application/xml"},
+        ),
+        "/sitemap.xml": Answer("{url}texted\n", headers={"Content-Type": "text/plain"}),
+    }
+    pages = ["a", "alternate", "amp", "area", "elsewhere/page", "frame", "header", "next", "refresh"]
+    pages += ["target", "texted", "unlinked"]
+    routes |= {f"/{page}": "<html><body>page</body></html>" for page in pages}
+    with scripted(routes) as site:
+        ran = crawl(tmp_path, site.url)
+        assert ran.code == 0, ran.err
+        assert paths(tmp_path, site) == sorted(["/", "/based/", *(f"/{page}" for page in pages)])
+
+
+def test_ours_no_sitemap_seeds_turns_the_sites_own_sitemaps_off(tmp_path: Path) -> None:
+    with scripted({"/": links(), "/sitemap.xml": Answer("{url}texted\n"), "/texted": "x"}) as site:
+        crawl(tmp_path, site.url, "--no-sitemap-seeds")
+        assert paths(tmp_path, site) == ["/"]
+        assert "/sitemap.xml" not in site.paths
+
+
+def test_ours_every_url_ends_in_one_state_with_a_reason(tmp_path: Path) -> None:
+    canonical = '<link rel="canonical" href="{}">'.format
+    routes = {
+        "/": links(
+            "/moved", "/dup", "/dup-header", "/noindex", "/noindex-header", "/missing", "/broken", "/file.bin",
+            "/secret/x", "https://elsewhere.example/", "/out/x", "/orphan-canonical", "/conflict", "/bad-canonical",
+            "/self", "/loop", "/fragment#part", "/?utm_source=x", "/none", "mailto:a@b.example",
+        ),
+        "/moved": Answer("", 302, {"Location": "/self"}),
+        "/loop": Answer("", 302, {"Location": "/loop"}),
+        "/dup": links(head=canonical("/self")),
+        "/dup-header": Answer(links(), headers={"Link": '</self>; rel="canonical"'}),
+        "/orphan-canonical": links(head=canonical("/only-as-canonical")),
+        "/only-as-canonical": links(),
+        "/conflict": links(head=canonical("/self") + canonical("/moved")),
+        "/bad-canonical": links(head=canonical("file:///C:/page.html")),
+        "/self": links(head=canonical("/self#here")),
+        "/noindex": links("/via-noindex", head='<meta name="ROBOTS" content="NOINDEX">'),
+        "/none": links("/via-none", head='<meta name="robots" content="none">'),
+        "/via-none": links(),
+        "/via-noindex": links(),
+        "/noindex-header": Answer(links(), headers={"X-Robots-Tag": "noindex"}),
+        "/broken": Answer("oops", 500),
+        "/file.bin": Answer(b"\x00\x01\x02"),
+        "/fragment": links(),
+        "/out/x": links(),
+        "/secret/x": links(),
+        "/robots.txt": Answer("User-agent: *\nDisallow: /secret/\n", headers={"Content-Type": "text/plain"}),
+    }  # fmt: skip
+    with scripted(routes) as site:
+        ran = crawl(tmp_path, site.url, "--exclude", "*/out/*", "--retries", "0", "-v", "--json")
+        assert ran.code == 0, ran.err
+        expected = [
+            "/",
+            "/bad-canonical",
+            "/conflict",
+            "/fragment",
+            "/only-as-canonical",
+            "/self",
+            "/via-noindex",
+        ]
+        assert paths(tmp_path, site) == expected
+        left = states(ran)
+        assert "/secret/x" not in site.paths
+        assert "/out/x" not in site.paths
+        assert "/via-none" not in site.paths
+    assert left["redirect"].keys() == {"/moved"}
+    assert left["bad answer"].keys() == {"/loop"}
+    assert left["canonical elsewhere"].keys() == {"/dup", "/dup-header", "/orphan-canonical"}
+    assert left["noindex"].keys() == {"/noindex", "/noindex-header", "/none"}
+    assert left["client error"].keys() == {"/missing"}
+    assert left["server error"].keys() == {"/broken"}
+    assert left["wrong type"].keys() == {"/file.bin"}
+    assert left["blocked by robots.txt"] == {"/secret/x": "robots.txt line 2: Disallow: /secret/"}
+    assert left["excluded"].keys() == {"/out/x"}
+    assert left["linked by nofollow only"].keys() == {"/via-none"}
+    assert left["out of scope"].keys() == {"https://elsewhere.example/"}
+
+
+def test_sitemaps_org_location_rule_is_the_scope(tmp_path: Path) -> None:
+    routes = {"/docs/": links("/docs/a", "/other", "/docs/sub/b", "../up"), "/other": links("/docs/hidden")}
+    routes |= {path: links() for path in ("/docs/a", "/docs/sub/b", "/docs/hidden", "/up")}
+    with scripted(routes) as site:
+        crawl(tmp_path, f"{site.url}docs/")
+        assert paths(tmp_path, site) == ["/docs/", "/docs/a", "/docs/sub/b"]
+        assert "/other" not in site.paths
+
+
+def test_ours_sitemap_url_moves_the_scope(tmp_path: Path) -> None:
+    with scripted({"/docs/": links("/blog/x"), "/blog/x": links()}) as site:
+        crawl(tmp_path, f"{site.url}docs/", "--sitemap-url", f"{site.url}sitemap.xml")
+        assert paths(tmp_path, site) == ["/blog/x", "/docs/"]
+
+
+def test_ours_depth_is_exact_whatever_the_order_of_answers(tmp_path: Path) -> None:
+    routes = {
+        "/": links("/slow", "/quick"),
+        "/slow": Answer(links("/deep"), delay=0.4),
+        "/quick": links("/quick2"),
+        "/quick2": links("/deep"),
+        "/deep": links("/too-deep"),
+        "/too-deep": links(),
+    }
+    with scripted(routes) as site:
+        ran = crawl(tmp_path, site.url, "--max-depth", "2", "-v", "--json")
+        assert paths(tmp_path, site) == ["/", "/deep", "/quick", "/quick2", "/slow"]
+        assert states(ran)["too deep"].keys() == {"/too-deep"}
+
+
+def test_ours_a_nofollow_link_is_known_and_not_followed_until_another_link_vouches(tmp_path: Path) -> None:
+    routes = {
+        "/": '<a rel="nofollow" href="/never">n</a><a rel="nofollow" href="/later">l</a><a href="/page">p</a>',
+        "/page": links("/later"),
+        "/never": links(),
+        "/later": links(),
+    }
+    with scripted(routes) as site:
+        ran = crawl(tmp_path, site.url, "-v", "--json")
+        assert paths(tmp_path, site) == ["/", "/later", "/page"]
+        assert states(ran)["linked by nofollow only"].keys() == {"/never"}
+        crawl(tmp_path, site.url, "--no-respect-nofollow")
+        assert "/never" in paths(tmp_path, site)
+
+
+def test_ours_overlong_urls_are_reported_and_never_listed(tmp_path: Path) -> None:
+    long, longest = "/" + "a" * 2100, "/" + "b" * 9000
+    with scripted({"/": links(long, longest), long: links("/found"), "/found": links()}) as site:
+        ran = crawl(tmp_path, site.url, "-v", "--json")
+        assert paths(tmp_path, site) == ["/", "/found"]
+        assert states(ran)["too long"].keys() == {long, longest}
+        assert longest not in site.paths
+
+
+@pytest.mark.parametrize("transport", ["fast", "httpx"])
+def test_ours_both_transports_give_the_same_sitemap(tmp_path: Path, transport: str) -> None:
+    routes = {"/": links(*(f"/p{n}" for n in range(30)))} | {f"/p{n}": links("/") for n in range(30)}
+    with scripted(routes) as site:
+        ran = crawl(tmp_path, site.url, "--transport", transport)
+        assert ran.code == 0, ran.err
+        assert len(listed(tmp_path)) == 31
+
+
+def test_ours_lastmod_is_what_the_server_says_and_never_now(tmp_path: Path) -> None:
+    from email.utils import formatdate
+
+    routes = {
+        "/": Answer(links("/now", "/page"), headers={"Last-Modified": "Tue, 03 Mar 2020 04:05:06 GMT"}),
+        "/now": lambda _: Answer(links(), headers={"Last-Modified": formatdate(usegmt=True)}),
+        "/page": links(head='<meta property="article:modified_time" content="2021-02-03">'),
+    }
+    with scripted(routes) as site:
+        crawl(tmp_path, site.url)
+        body = published(tmp_path)["sitemap.xml"].decode()
+        found = re.findall(r"<loc>[^<]*?(/[^/<]*)</loc>(?:\s*<lastmod>([^<]*)</lastmod>)?", body)
+        assert found == [("/", "2020-03-03T04:05:06+00:00"), ("/now", ""), ("/page", "2021-02-03")]
+        for policy, count in (("none", 0), ("header", 1), ("page", 1)):
+            crawl(tmp_path, site.url, "--lastmod", policy)
+            assert published(tmp_path)["sitemap.xml"].count(b"<lastmod>") == count, policy
+
+
+def test_ours_images_videos_and_alternates_are_listed_and_can_be_turned_off(tmp_path: Path) -> None:
+    home = """<html><head><link rel="alternate" hreflang="en" href="/"><link rel="alternate" hreflang="de" href="/de">
+      <link rel="alternate" hreflang="fr" href="/gone"><script type="application/ld+json">{"@type": "VideoObject",
+      "name": "n", "description": "d", "thumbnailUrl": "/t.jpg", "contentUrl": "/v.mp4", "uploadDate": "2020-01-01"}
+      </script></head><body><img src="/i.png"><img src="data:image/gif;base64,xx"></body></html>"""
+    with scripted({"/": home, "/de": links()}) as site:
+        crawl(tmp_path, site.url)
+        body = published(tmp_path)["sitemap.xml"].decode()
+        assert f"<image:loc>{site.url}i.png</image:loc>" in body
+        assert body.count("<image:image>") == 1
+        assert f"<video:content_loc>{site.url}v.mp4</video:content_loc>" in body
+        assert 'hreflang="de"' in body
+        assert 'hreflang="fr"' not in body  # that page is gone, which this crawl has seen
+        crawl(tmp_path, site.url, "--no-images", "--no-videos", "--no-alternates")
+        body = published(tmp_path)["sitemap.xml"].decode()
+        assert "image:" not in body
+        assert "video:" not in body
+        assert "xhtml:" not in body
+
+
+def test_ours_more_urls_than_a_file_takes_give_an_index_and_shards(tmp_path: Path) -> None:
+    routes = {"/": links(*(f"/p{n:03}" for n in range(50)))} | {f"/p{n:03}": links() for n in range(50)}
+    with scripted(routes) as site:
+        ran = crawl(tmp_path, site.url, "--max-urls-per-file", "20", "--gzip")
+        assert ran.code == 0, ran.err
+        files = published(tmp_path)
+        assert list(files) == ["sitemap-1.xml.gz", "sitemap-2.xml.gz", "sitemap-3.xml.gz", "sitemap.xml"]
+        assert re.findall(r"<loc>(.*?)</loc>", files["sitemap.xml"].decode()) == [
+            f"{site.url}sitemap-{n}.xml.gz" for n in (1, 2, 3)
+        ]
+        assert len(listed(tmp_path)) == 51
+        crawl(tmp_path, site.url)  # fewer files than before: the old children go
+        assert list(published(tmp_path)) == ["sitemap.xml"]
+
+
+def test_ours_two_crawls_give_the_same_bytes(tmp_path: Path) -> None:
+    routes = {"/": links(*(f"/p{n}" for n in range(60)))} | {
+        f"/p{n}": Answer(links(f"/p{(n * 7) % 60}"), delay=(n % 5) / 200) for n in range(60)
+    }
+    with scripted(routes) as site:
+        seen = set()
+        for concurrency in ("1", "8", "32"):
+            assert crawl(tmp_path, site.url, "-c", concurrency).code == 0
+            seen.add(published(tmp_path)["sitemap.xml"])
+        assert len(seen) == 1
+
+
+def test_ours_the_summary_says_what_was_left_out_and_why(tmp_path: Path) -> None:
+    routes = {"/": links("/missing", "/evil"), "/evil": links(head='<link rel="canonical" href="/x%1b[31m">')}
+    with scripted(routes) as site:
+        ran = crawl(tmp_path, site.url)
+        assert "1 page listed in out/sitemap.xml" in ran.out
+        assert "client error" in ran.out
+        assert f"{site.url}missing" in ran.out
+        assert "answered 404" in ran.out
+        assert "\x1b" not in ran.out + ran.err
+        assert crawl(tmp_path, site.url, "-q").out == ""
+
+
+def test_ours_dry_run_publishes_nothing(tmp_path: Path) -> None:
+    with scripted({"/": links()}) as site:
+        ran = crawl(tmp_path, site.url, "--dry-run")
+        assert ran.code == 0
+        assert published(tmp_path) == {}
+
+
+def test_ours_state_lives_apart_from_what_is_published(tmp_path: Path) -> None:
+    with scripted({"/": links()}) as site:
+        crawl(tmp_path, site.url)
+        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["sitemap.xml"]
+        assert (tmp_path / ".siteatlas").is_dir()
+        inside = siteatlas(tmp_path, "crawl", site.url, "-o", "out", "--state", "out/state")
+        assert inside.code == 2
+        assert "--state" in inside.err
