@@ -16,7 +16,6 @@ from typing_extensions import override
 
 from crawler.fetch.limits import FetchLimits
 from crawler.fetch.options import TransportOptions
-from crawler.fetch.pinned import PinnedTransport
 from crawler.fetch.target import Target
 
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
@@ -56,7 +55,7 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
         self._origin = target.origin
         self._setup = (target, options, limits)
         self._client = _client(target, options, limits)
-        self._fallback: PinnedTransport | None = None
+        self._fallback: httpx.AsyncBaseTransport | None = None
 
     @override
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -94,6 +93,8 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
 
     async def _again(self, request: httpx.Request) -> httpx.Response:
         if self._fallback is None:
+            from crawler.fetch.pinned import PinnedTransport  # noqa: PLC0415 - hardly ever needed
+
             self._fallback = PinnedTransport(*self._setup)
         return await self._fallback.handle_async_request(request)
 

@@ -7,7 +7,6 @@ from typing_extensions import override
 
 from crawler.fetch.limits import FetchLimits
 from crawler.fetch.options import TransportOptions
-from crawler.fetch.pinned import PinnedTransport
 from crawler.fetch.reqwest import ReqwestTransport
 from crawler.fetch.target import Target
 
@@ -58,6 +57,8 @@ class HttpxTransports:
 
     def open(self, target: Target) -> httpx.AsyncBaseTransport:
         """See :class:`Transports`."""
+        from crawler.fetch.pinned import PinnedTransport  # noqa: PLC0415 - a tenth of a second not everybody needs
+
         return PinnedTransport(target, self._options, self._limits)
 
 

@@ -51,7 +51,6 @@ class _Worker:
     async def serve(self, deadline: float) -> None:
         """Answer documents for ever; a process that hangs on one or dies of one is replaced."""
         while True:
-            await self._until_more()
             # -P: a folder named crawler in the working directory must not be taken for ours
             process = await anyio.open_process(
                 [sys.executable, "-P", "-m", "crawler.parsing.worker"], stderr=None

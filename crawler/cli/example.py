@@ -1,0 +1,52 @@
+"""The commented configuration file: every key at its default, written from the configuration itself."""
+
+import json
+import textwrap
+from typing import Any
+
+from crawler.cli.options import FLAGS
+from crawler.config import Config
+
+_HEAD = """\
+# Every setting of siteatlas, at its default. Use it with: siteatlas crawl --config site.toml
+# A flag on the command line wins over the environment (SITEATLAS_ and the flag's name), which wins over this file.
+# Lengths of time are seconds, or 90s, 15m, 2h, 1d; sizes are bytes, or 512K, 20M, 1G.
+"""
+
+
+def example() -> str:
+    """The text of ``config.example.toml``."""
+    flags = {flag.key: flag.long for flag in FLAGS}
+    out = [_HEAD]
+    for name, field in Config.model_fields.items():
+        section = field.default
+        out.append(f"[{name}]")
+        out.append(f"# {section.__doc__}")
+        for key, each in type(section).model_fields.items():
+            flag = flags.get(f"{name}.{key}")
+            told = f"{each.description} ({flag})" if flag else str(each.description)
+            out += textwrap.wrap(told, 112, initial_indent="# ", subsequent_indent="# ")
+            value = getattr(section, key)
+            out.append(f"# {key} =" if value is None else f"{key} = {_toml(value)}")
+        out.append("")
+    return "\n".join(out)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, tuple):
+        listed = f"[{', '.join(map(_toml, value))}]"
+        if len(listed) < 100:
+            return listed
+        filled = textwrap.fill(f"{listed[1:-1]},", 112, initial_indent="    ", subsequent_indent="    ")
+        return f"[\n{filled}\n]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{json.dumps(key)} = {_toml(each)}' for key, each in value.items())}}}"
+    return repr(value)
+
+
+if __name__ == "__main__":
+    print(example(), end="")  # noqa: T201 - python -m crawler.cli.example > config.example.toml

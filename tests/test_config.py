@@ -1,0 +1,67 @@
+"""The configuration: the example file, what wrong words are told, and that every key has a flag."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from crawler.cli.example import example
+from crawler.cli.options import FLAGS, flag_of
+from crawler.config import Config, build, duration, known_keys, size
+from crawler.errors import UsageError
+
+EXAMPLE = Path(__file__).parent.parent / "config.example.toml"
+
+
+def test_ours_the_example_has_every_key_at_its_default() -> None:
+    assert EXAMPLE.read_text(encoding="utf-8") == example(), (
+        "run: python -m crawler.cli.example > config.example.toml"
+    )
+    tables = tomllib.loads(example())
+    assert build(tables) == Config()
+    for name, keys in known_keys().items():
+        for key in keys:
+            written = key in tables[name]
+            assert written or f"\n# {key} =\n" in example(), f"{name}.{key} is missing"
+
+
+def test_ours_every_key_has_a_flag() -> None:
+    keys = {f"{name}.{key}" for name, keys in known_keys().items() for key in keys}
+    assert keys - {flag.key for flag in FLAGS} == {"site.url"}  # which is the argument
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ({"paces": {}}, 'did you mean "pace"'),
+        ({"pace": {"concurency": 1}}, 'did you mean "concurrency"'),
+        ({"pace": {"max_pages": 1}}, "scope.max_pages"),
+        ({"pace": {"concurrency": 0}}, "--concurrency"),
+        ({"pace": {"concurrency": "many"}}, "--concurrency"),
+        ({"pace": {"rate": -1}}, "--rate"),
+        ({"pace": 3}, "pace"),
+        ({"fetch": {"transport": "slow"}}, "'fast' or 'httpx'"),
+        ({"scope": {"max_time": "soon"}}, "15m"),
+        ({"output": {"max_urls": 50_001}}, "--max-urls-per-file"),
+        ({"output": {"max_bytes": "60M"}}, "--max-bytes-per-file"),
+        ({"output": {"changefreq": "sometimes"}}, "--changefreq"),
+        ({"output": {"priority": 2}}, "--priority"),
+    ],
+)
+def test_ours_a_wrong_key_or_value_is_named_with_its_remedy(tables: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError) as told:
+        build(tables, "site.toml", flag_of)
+    assert said in str(told.value)
+    assert "site.toml" in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_ours_lengths_of_time_and_sizes() -> None:
+    assert [duration(text) for text in ("90", "90s", "1.5m", "2h", "1d")] == [90, 90, 90, 7200, 86400]
+    assert [size(text) for text in ("500", "512K", "20M", "1.5 GiB")] == [500, 2**19, 20 * 2**20, 3 * 2**29]
+    assert build({"scope": {"max_time": "2h"}}).scope.max_time == 7200
+    for text in ("", "h", "-1", "1 week", "1_000"):
+        with pytest.raises(ValueError, match="is not a"):
+            duration(text)
+        with pytest.raises(ValueError, match="is not a"):
+            size(text)
