@@ -51,7 +51,6 @@ class Manners:
     obey_nofollow: bool = True
     page_body: BodyLimits = PAGE_BODY
     sitemap_body: BodyLimits = SITEMAP_BODY
-    longest_pause: float = 3600.0
     max_crawl_delay: float = 60.0
 
 
@@ -106,11 +105,7 @@ class Journey:
             return None
         now = time.time()
         asked = retry_after(answer.header("retry-after"), now) if isinstance(answer, Reply) else None
-        pause = (
-            min(asked, self._manners.longest_pause)
-            if asked is not None
-            else retry_delay(lease.attempts, lease.url)
-        )
+        pause = retry_delay(lease.attempts, lease.url) if asked is None else asked
         reason = answer.message if isinstance(answer, Failure) else f"answered {answer.status}"
         return Retry(lease, now + pause, reason)
 

@@ -1,0 +1,73 @@
+"""The pace of a crawl, as the server sees it."""
+
+from pathlib import Path
+
+from run import crawl, listed, siteatlas
+from scripted import Answer, Route, Site, links, scripted
+
+
+def gaps(site: Site) -> list[float]:
+    """Seconds between one page request and the next, the site's own files left out."""
+    times = [when for when, path, _ in site.log if path not in ("/robots.txt", "/sitemap.xml")]
+    return [after - before for before, after in zip(times, times[1:], strict=False)]
+
+
+def flat(pages: int, delay: float = 0.0) -> dict[str, Route]:
+    return {"/": links(*(f"/p{n}" for n in range(pages)))} | {
+        f"/p{n}": Answer("x", delay=delay) for n in range(pages)
+    }
+
+
+def test_ours_the_default_is_at_most_ten_requests_a_second_and_four_at_a_time(tmp_path: Path) -> None:
+    with scripted(flat(16, delay=0.5)) as site:
+        assert siteatlas(tmp_path, "crawl", site.url, "-o", "out").code == 0
+        assert len(listed(tmp_path)) == 17
+        times = sorted(when for when, path, _ in site.log if path.startswith("/p"))
+        assert all(
+            later - first >= 0.45 for first, later in zip(times, times[4:], strict=False)
+        )  # five are never out
+        assert min(gaps(site)) > 0.08
+
+
+def test_ours_crawl_delay_means_one_at_a_time_and_so_far_apart(tmp_path: Path) -> None:
+    routes = flat(5) | {
+        "/robots.txt": Answer("User-agent: *\nCrawl-delay: 0.4\n", headers={"Content-Type": "text/plain"})
+    }
+    with scripted(routes) as site:
+        assert crawl(tmp_path, site.url).code == 0
+        assert min(gaps(site)[1:]) >= 0.38
+    with scripted(routes) as site:
+        assert crawl(tmp_path, site.url, "--max-crawl-delay", "0.1").code == 0
+        assert min(gaps(site)[1:]) < 0.3
+
+
+def test_ours_delay_is_kept_between_two_requests(tmp_path: Path) -> None:
+    with scripted(flat(5)) as site:
+        assert crawl(tmp_path, site.url, "--delay", "0.3").code == 0
+        assert min(gaps(site)) >= 0.28
+
+
+def test_rfc9110_10_2_3_a_pause_of_days_ends_the_run_and_keeps_the_rest(tmp_path: Path) -> None:
+    routes = flat(8) | {"/p3": Answer("", 503, {"Retry-After": "999999"})}
+    with scripted(routes) as site:
+        ran = crawl(tmp_path, site.url, "-c", "1")
+        assert ran.code == 4
+        assert "long pause" in ran.out
+        asked = len(site.log)
+        assert asked < 8
+        routes["/p3"] = Answer("x")
+        assert crawl(tmp_path, site.url).code == 4  # the pause outlives the process
+        assert [path for path in site.paths if path.startswith("/p")].count("/p3") == 1
+        assert len(site.log) > asked
+        assert crawl(tmp_path, site.url, "--fresh").code == 0
+        assert len(listed(tmp_path)) == 9
+
+
+def test_ours_429_without_a_date_backs_off_more_and_more(tmp_path: Path) -> None:
+    routes = flat(3) | {"/p1": lambda before: Answer("", 429) if before < 2 else Answer("x")}
+    with scripted(routes) as site:
+        assert crawl(tmp_path, site.url, "-c", "1").code == 0
+        assert len(listed(tmp_path)) == 4
+        when = [at for at, path, _ in site.log if path == "/p1"]
+        assert when[1] - when[0] >= 0.9
+        assert when[2] - when[1] >= 1.8
