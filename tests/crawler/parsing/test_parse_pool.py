@@ -69,13 +69,12 @@ async def test_ours_a_document_that_hangs_is_read_by_the_scanner_and_costs_no_ot
     async def read(number: int) -> None:
         others.extend(targets(await pool.read(document(f"/{number}", b'<a href="/%d">x</a>' % number))))
 
-    async with ParsePool(1, hello(0.7)) as pool:
-        async with anyio.create_task_group() as tasks:
-            for number in range(3):
-                tasks.start_soon(read, number)
-            hung = await pool.read(document("/hang", HANG))
-            for number in range(3, 6):
-                tasks.start_soon(read, number)
+    async with ParsePool(1, hello(0.7)) as pool, anyio.create_task_group() as tasks:
+        for number in range(3):
+            tasks.start_soon(read, number)
+        hung = await pool.read(document("/hang", HANG))
+        for number in range(3, 6):
+            tasks.start_soon(read, number)
     assert hung.fallback == TIMEOUT
     assert targets(hung) == ["/found"]
     assert sorted(others) == [f"/{number}" for number in range(6)]
