@@ -1,0 +1,205 @@
+"""What each stage of our crawl costs alone: the parts of the product, one after the other, over the same pages.
+
+Everything in one process: processor time of all its threads (``time.process_time``), the best of some rounds.
+"""
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+
+from crawler import config as settings
+from crawler import plan as planning
+from crawler.engine import Ending
+from crawler.frontier.sqlite import SqliteFrontier
+from crawler.html import read_page
+from crawler.indexability import is_readable
+from crawler.lastmod import first_sight
+from crawler.model import Document, Find, Found, Lease, Outcome, Page, Reply, State, Url, Verdict
+from crawler.parsing.frames import LENGTH, Job, decode_job, decode_page, encode
+from crawler.publish import publish
+from crawler.store import Store
+from crawler.url import Resolver
+from sitemap import Directory
+
+Result = TypeVar("Result")
+Judged = tuple[Verdict, str, str]  # how a page ends, its date, and where the date is from
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage and its processor time in milliseconds a page."""
+
+    name: str
+    about: str
+    ms: float
+
+
+@dataclass(frozen=True)
+class Item:
+    """A page on its way: what was answered, what of it is read, and what it says."""
+
+    reply: Reply
+    document: Document
+    page: Page
+
+
+class Bench:
+    """Takes pages of a served site through each stage. ``folder`` is for files, ``known`` are all pages there are."""
+
+    def __init__(self, url: str, folder: Path, concurrency: int, known: list[str]) -> None:
+        self._plan = planning.plan(
+            settings.Config(
+                site=settings.Site(url=url),
+                pace=settings.Pace(concurrency=concurrency, rate=0),
+                output=settings.Output(directory=str(folder / "out")),
+                state=settings.State(directory=str(folder / "state")),
+            )
+        )
+        self._folder = folder
+        self._known = [Url(each) for each in known]
+
+    def run(self, sample: int, rounds: int) -> list[Stage]:
+        """Measure all stages with about so many pages, evenly taken from all; 0 takes all."""
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 50)  # as the product does
+        urls = self._known[:: max(1, len(self._known) // sample) if sample else 1]
+        fetching, replies = best(rounds, lambda: self._fetch(urls))
+        reading, items = self._read(replies, rounds)
+        framing, _ = best(rounds, timed(lambda: _frames(items)))
+        judging, judged = best(rounds, timed(lambda: self._judge(items)))
+        settling, writing = self._keep(items, judged, rounds)
+        timings = {
+            "fetch": (fetching, "from the server, by our fetcher over the fast transport"),
+            "frames": (framing, "document and page, each encoded and decoded for the pipe"),
+            "read": (reading, "all that a page says, its links resolved from memory"),
+            "judge": (judging, "verdict and lastmod"),
+            "settle": (settling, "into the SQLite frontier, links and all, and committed"),
+            "write": (writing, "from the frontier into the published sitemap"),
+        }
+        return [Stage(name, about, 1000 * cpu / len(urls)) for name, (cpu, about) in timings.items()]
+
+    def _fetch(self, urls: list[Url]) -> tuple[float, list[Reply]]:
+        body, tasks_at_a_time = (
+            planning.manners(self._plan.config).page_body,
+            self._plan.config.pace.concurrency,
+        )
+        replies: dict[Url, Reply] = {}
+        todo = iter(urls)
+
+        async def run() -> float:
+            async with planning.fetcher(self._plan) as fetcher:
+
+                async def work() -> None:
+                    for url in todo:
+                        answer = await fetcher.fetch(url, body=body)
+                        if not isinstance(answer, Reply):
+                            raise TypeError(f"{url}: {answer.message}")
+                        replies[url] = answer
+
+                started = time.process_time()  # starting an event loop is no part of it
+                async with anyio.create_task_group() as tasks:
+                    for _ in range(tasks_at_a_time):
+                        tasks.start_soon(work)
+                return time.process_time() - started
+
+        cpu = anyio.run(run, backend_options={"use_uvloop": True})
+        return cpu, [replies[url] for url in urls]
+
+    def _read(self, replies: list[Reply], rounds: int) -> tuple[float, list[Item]]:
+        options, resolver = planning.hello(self._plan).options, Resolver(self._plan.params)
+        documents = [_document(reply) for reply in replies]
+        now = time.time()
+
+        def read() -> list[Page]:
+            return [read_page(document, options, resolver, now) for document in documents]
+
+        read()  # fills the memory of the resolver
+        cpu, pages = best(rounds, timed(read))
+        return cpu, [Item(*each) for each in zip(replies, documents, pages, strict=True)]
+
+    def _judge(self, items: list[Item]) -> list[Judged]:
+        judge, policy = planning.judge(self._plan), self._plan.config.content.lastmod
+        judged = []
+        for item in items:
+            reply, page = item.reply, item.page
+            said = (reply.header("last-modified"), reply.header("date"), page.modified, page.modified_source)
+            verdict = judge.verdict(reply, page if is_readable(reply) else None)
+            judged.append((verdict, *first_sight(*said, reply.fetched_at, reply.elapsed, policy)))
+        return judged
+
+    def _keep(self, items: list[Item], judged: list[Judged], rounds: int) -> tuple[float, float]:
+        """Settle into a new frontier each time, and write from it."""
+        outcomes = {item.reply.url: (item, *each) for item, each in zip(items, judged, strict=True)}
+        settling, writing = [], []
+        for number in range(rounds):
+            with Store(self._folder / f"state-{number}", {}, fresh=True) as store:
+                frontier = store.frontier(self._admit, by_level=False)
+                # The other pages of the site are known before, or each of these would seem to bring several new ones.
+                others = [url for url in self._known if url not in outcomes]
+                frontier.admit([Find(url, Found.LINK, 1) for url in others])
+                frontier.commit()
+                settling.append(timed(lambda: _settle(frontier, outcomes))()[0])  # noqa: B023 - called at once
+                target = Directory(self._folder / f"out-{number}")
+                writing.append(timed(lambda: publish(self._plan, frontier, Ending.COMPLETE, target))()[0])  # noqa: B023
+        return min(settling), min(writing)
+
+    def _admit(self, find: Find) -> Verdict | None:
+        return self._plan.scope.admit(find.url, find.depth, find.found, find.kind)
+
+
+def timed(work: Callable[[], Result]) -> Callable[[], tuple[float, Result]]:
+    """The work, telling the processor time that it took too."""
+
+    def run() -> tuple[float, Result]:
+        started = time.process_time()
+        result = work()
+        return time.process_time() - started, result
+
+    return run
+
+
+def best(rounds: int, run: Callable[[], tuple[float, Result]]) -> tuple[float, Result]:
+    """The least time of some rounds, and the last result."""
+    cpu, result = run()
+    for _ in range(rounds - 1):
+        again, result = run()
+        cpu = min(cpu, again)
+    return cpu, result
+
+
+def _document(reply: Reply) -> Document:
+    kind, links, robots = (
+        reply.header("content-type") or "",
+        reply.header_all("link"),
+        reply.header_all("x-robots-tag"),
+    )
+    return Document(reply.url, kind, links, robots, reply.header("refresh") or "", reply.body)
+
+
+def _frames(items: list[Item]) -> None:
+    for item in items:
+        decode_job(encode(Job(item.document, 0.0))[LENGTH.size :])
+        decode_page(encode(item.page)[LENGTH.size :])
+
+
+def _settle(frontier: SqliteFrontier, outcomes: dict[Url, tuple[Item, Verdict, str, str]]) -> None:
+    frontier.admit([Find(url, Found.LINK, 0) for url in outcomes])
+    for lease in _leases(frontier, len(outcomes)):
+        item, verdict, date, source = outcomes[lease.url]
+        page = item.page if verdict.state is State.INDEXABLE else None
+        frontier.settle(Outcome(lease, verdict, item.reply.status, item.page.links, (), date, source, page))
+    frontier.commit()
+
+
+def _leases(frontier: SqliteFrontier, count: int) -> Iterator[Lease]:
+    """The nearest first, which are those that were admitted at depth 0."""
+    for _ in range(count):
+        lease = frontier.next(0.0, lambda home, now: 0.0)
+        if not isinstance(lease, Lease):
+            raise TypeError(f"the frontier answers {lease}")
+        yield lease

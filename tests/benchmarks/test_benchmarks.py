@@ -1,0 +1,60 @@
+"""The benchmark runs from end to end on a small tree, so that it cannot rot. What it measures is not judged."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from nginx import nginx
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.mark.needs_nginx
+def test_ours_the_benchmark_counts_the_same_pages_for_all_and_measures_every_stage(tmp_path: Path) -> None:
+    tree, result = tmp_path / "tree", tmp_path / "result.json"
+    tree.mkdir()
+    for number in range(1, 10):
+        links = f'<a href="page{number % 9 + 1}.html#part">on</a> <a href="missing.html">off</a>'
+        (tree / f"page{number}.html").write_text(f"<!doctype html><title>{number}</title><p>{links}")
+    (tree / "index.html").write_text('<!doctype html><title>0</title><p><a href="page1.html">on</a>')
+    with nginx(tree):
+        pass  # skips here, or says what is wrong, when there is no nginx
+    command = [
+        sys.executable,
+        "-m",
+        "tests.benchmarks.crawl",
+        "--tree",
+        str(tree),
+        "--rounds",
+        "1",
+        "-c",
+        "4",
+    ]
+    run = subprocess.run(
+        [*command, "--processes", "1", "--peers", "floor", "--json", str(result)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    found = json.loads(result.read_text())
+    assert {one["command"]: one["pages"] for one in found["runs"]} == {"siteatlas": 10, "floor": 10}
+    assert all(one["requests"] >= 11 and one["wall"] > one["cpu"] / 8 > 0 for one in found["runs"])
+    ours = found["runs"][0]
+    assert ours["peak"] > ours["largest"] > 10_000_000  # the crawl and its parser process
+    names = ["fetch", "frames", "read", "judge", "settle", "write", "start"]
+    assert [stage["name"] for stage in found["stages"] if stage["ms"] > 0] == names
+    assert [line.split()[1] for line in run.stdout.splitlines() if " the same " in line] == [
+        "siteatlas",
+        "floor",
+    ]
+
+
+def test_ours_the_benchmark_refuses_a_folder_without_an_index(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.benchmarks.crawl", "--tree", str(tmp_path)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (run.returncode, run.stderr.strip()) == (2, f"{tmp_path} has no index.html")
