@@ -75,7 +75,7 @@ def publish(plan: Plan, frontier: Frontier, ending: Ending, destination: Directo
         )
     if not frontier.counts().get(State.INDEXABLE):
         code = NothingCrawlable.exit_code if complete else Incomplete.exit_code
-        return Publication(listed, refusal=f"no page from {plan.seed} on is indexable", exit_code=code)
+        return Publication(listed, refusal=_nothing(frontier, plan.seed), exit_code=code)
     if reason := refusal(frontier, plan.seed, plan.config.output.max_failed):
         kept = f"{reason}; what was published before stays"
         return Publication(listed, refusal=kept, exit_code=PublishRefused.exit_code)
@@ -96,12 +96,21 @@ def refusal(frontier: Frontier, seed: Url, max_failed: float) -> str:
     counts = frontier.counts()
     failed = sum(counts.get(state, 0) for state in _FAILED)
     visited = failed + counts.get(State.INDEXABLE, 0)
-    seed_state = frontier.state_of(seed)
-    if seed_state in (*_FAILED, State.BAD_ANSWER):
-        return f"the start URL {seed} failed ({seed_state.value})"
+    ended = frontier.verdict_of(seed)
+    if ended and ended.state in (*_FAILED, State.BAD_ANSWER):
+        return f"the start URL {seed} failed ({ended.reason})"
     if failed >= _FEW and failed / visited > max_failed:
         return f"{failed:,} of {visited:,} pages failed, over the {max_failed:.0%} that --max-failed allows"
     return ""
+
+
+def _nothing(frontier: Frontier, seed: Url) -> str:
+    """Why there is nothing to list, as far as the start URL can tell."""
+    ended = frontier.verdict_of(seed)
+    if ended is None or ended.state is State.INDEXABLE:
+        return f"no page from {seed} on is indexable"
+    told = f"no page from {seed} on is indexable: it is {ended.state.value} ({ended.reason})"
+    return f"{told}; to crawl there: siteatlas crawl {ended.target}" if ended.target else told
 
 
 def _write(plan: Plan, entries: "Entries", destination: Directory, listed: Listed) -> tuple[FileFacts, ...]:
@@ -159,7 +168,8 @@ class Entries:
 
     def _alternate_stands(self, url: Url, alternate: Alternate) -> bool:
         """Not when this crawl knows better: a page that is gone or noindexed is no alternate."""
-        known = (None, State.INDEXABLE, State.OUT_OF_SCOPE, State.PENDING)
-        if self._frontier.state_of(Url(alternate.href)) not in known:
+        known = (State.INDEXABLE, State.OUT_OF_SCOPE, State.PENDING)
+        other = self._frontier.verdict_of(Url(alternate.href))
+        if other and other.state not in known:
             return False
         return self._stands(url, alternate_fault(alternate))

@@ -270,6 +270,14 @@ def test_ours_nothing_indexable_publishes_nothing(tmp_path: Path) -> None:
         assert published(tmp_path) == {}
 
 
+def test_ours_a_start_url_that_moved_is_told_with_where_to_go(tmp_path: Path) -> None:
+    with scripted({"/": Answer("", 301, {"Location": "https://www.elsewhere.example/"})}) as site:
+        ran = crawl(tmp_path, site.url)
+        assert ran.code == 5
+        assert "siteatlas crawl https://www.elsewhere.example/" in ran.out
+        assert "https://www.elsewhere.example/" in crawl(tmp_path, site.url, "-q").err
+
+
 def test_ours_a_site_that_dies_leaves_the_rest_pending(tmp_path: Path) -> None:
     with scripted(web(40, delay=0.05)) as site:
         process = start(tmp_path, site.url, "--retries", "1")

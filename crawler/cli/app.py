@@ -1,5 +1,6 @@
 """The commands: they turn what was typed into a configuration, run, and tell how it went."""
 
+import io
 import json
 import logging
 import os
@@ -14,7 +15,7 @@ from rich.logging import RichHandler
 
 from crawler.cli.options import flag_of, overlay, with_flags
 from crawler.config import Config, build, read
-from crawler.errors import SiteatlasError
+from crawler.errors import Incomplete, SiteatlasError
 from crawler.version import __version__
 
 EPILOG = (
@@ -35,6 +36,8 @@ app = typer.Typer(
 
 def run() -> int:
     """Run the command line; answers the exit code. No traceback reaches a person unless -v asks for it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that knows no ellipsis must not end a crawl
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     except SystemExit as end:
@@ -93,6 +96,8 @@ def crawl(  # noqa: PLR0913 - the command line is wide
             from crawler.cli.summary import lines  # noqa: PLC0415
 
             sys.stdout.write("\n".join(lines(report)) + "\n")
+        elif report.refusal and report.exit_code:
+            told.say(report.refusal)
         sys.stdout.flush()
 
 
@@ -130,16 +135,20 @@ class _Told:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(self.exit_code) from error
         if isinstance(error, SiteatlasError):
-            self._say(str(error))
+            self.say(str(error))
             raise typer.Exit(error.exit_code) from error
+        if isinstance(error, KeyboardInterrupt):
+            self.say("interrupted; what is known is saved, the same command goes on")
+            raise typer.Exit(Incomplete.exit_code) from error
         if isinstance(error, Exception) and not isinstance(error, typer.Exit):
             if self._verbose:
                 self.console.print_exception()
             version = metadata.version("siteatlas")
-            self._say(
+            self.say(
                 f"internal error in siteatlas {version}: {type(error).__name__}: {error} (-v shows where)"
             )
             raise typer.Exit(1) from error
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """One line on standard error."""
         self.console.print(f"siteatlas: {text}", markup=False, soft_wrap=True)

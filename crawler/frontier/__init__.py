@@ -53,5 +53,5 @@ class Frontier(Protocol):
     def hops(self, lease: Lease) -> int:
         """How many redirects in a row led to this URL, when nothing else did."""
 
-    def state_of(self, url: Url) -> State | None:
-        """Where a URL stands, or None when it was never seen."""
+    def verdict_of(self, url: Url) -> Verdict | None:
+        """Where a URL stands and why, or None when it was never seen."""

@@ -24,6 +24,7 @@ from crawler.model import (
     Retry,
     State,
     Url,
+    Verdict,
     Wait,
 )
 from crawler.url import origin
@@ -212,10 +213,10 @@ class SqliteFrontier:
     def counts(self) -> Mapping[State, int]:
         return self._census.counts
 
-    def state_of(self, url: Url) -> State | None:
+    def verdict_of(self, url: Url) -> Verdict | None:
         with self._storage():
-            row = self._db.execute("SELECT state FROM url WHERE url = ?", (url,)).fetchone()
-        return State(row[0]) if row else None
+            row = self._db.execute("SELECT state, reason, target FROM url WHERE url = ?", (url,)).fetchone()
+        return Verdict(State(row[0]), row[1], row[2]) if row else None
 
     def records(self, state: State) -> Iterator[Record]:
         rows = self._db.execute(
