@@ -120,7 +120,9 @@ def _benchmark(options: argparse.Namespace, folder: Path) -> None:
             for number in range(1, options.rounds + 1)
             for place, command in enumerate(everyone)
         ]
-        bench = Bench(server.url, _new(folder / "stages"), options.concurrency, list(runs[0].pages))
+        bench = Bench(
+            server.url, _new(folder / "stages"), list(runs[0].pages), options.concurrency, options.processes
+        )
         stages = bench.run(options.sample, rounds=3)
     stages.append(_start(everyone[0], folder, len(runs[0].pages), options.timeout))
     print(_report(tree, options, runs, stages))

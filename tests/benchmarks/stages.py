@@ -7,10 +7,12 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
 import anyio
+import psutil
 
 from crawler import config as settings
 from crawler import plan as planning
@@ -21,6 +23,7 @@ from crawler.indexability import is_readable
 from crawler.lastmod import first_sight
 from crawler.model import Document, Find, Found, Lease, Outcome, Page, Reply, State, Url, Verdict
 from crawler.parsing.frames import LENGTH, Job, decode_job, decode_page, encode
+from crawler.parsing.pool import ParsePool
 from crawler.publish import publish
 from crawler.store import Store
 from crawler.url import Resolver
@@ -51,10 +54,11 @@ class Item:
 class Bench:
     """Takes pages of a served site through each stage. ``folder`` is for files, ``known`` are all pages there are."""
 
-    def __init__(self, url: str, folder: Path, concurrency: int, known: list[str]) -> None:
+    def __init__(self, url: str, folder: Path, known: list[str], concurrency: int, processes: int) -> None:
         self._plan = planning.plan(
             settings.Config(
                 site=settings.Site(url=url),
+                parse=settings.Parse(processes=processes),
                 pace=settings.Pace(concurrency=concurrency, rate=0),
                 output=settings.Output(directory=str(folder / "out")),
                 state=settings.State(directory=str(folder / "state")),
@@ -71,12 +75,17 @@ class Bench:
         fetching, replies = best(rounds, lambda: self._fetch(urls))
         reading, items = self._read(replies, rounds)
         framing, _ = best(rounds, timed(lambda: _frames(items)))
+        piping = self._pipe([item.document for item in items], rounds)
         judging, judged = best(rounds, timed(lambda: self._judge(items)))
         settling, writing = self._keep(items, judged, rounds)
         timings = {
             "fetch": (fetching, "from the server, by our fetcher over the fast transport"),
             "frames": (framing, "document and page, each encoded and decoded for the pipe"),
             "read": (reading, "all that a page says, its links resolved from memory"),
+            "pipes": (
+                max(0.0, piping - reading - framing),
+                "what reading in processes takes beyond read and frames: pipes and turns of the event loop",
+            ),
             "judge": (judging, "verdict and lastmod"),
             "settle": (settling, "into the SQLite frontier, links and all, and committed"),
             "write": (writing, "from the frontier into the published sitemap"),
@@ -121,6 +130,28 @@ class Bench:
         read()  # fills the memory of the resolver
         cpu, pages = best(rounds, timed(read))
         return cpu, [Item(*each) for each in zip(replies, documents, pages, strict=True)]
+
+    def _pipe(self, documents: list[Document], rounds: int) -> float:
+        """The processor time of this process and the parser processes for all documents, once these are warm."""
+        pace, processes = self._plan.config.pace, self._plan.processes
+        times = []
+
+        async def run() -> None:
+            async with ParsePool(processes, planning.hello(self._plan)) as pool:
+
+                async def work() -> None:
+                    for document in todo:
+                        await pool.read(document)
+
+                for _ in range(rounds + 1):
+                    todo = iter(documents)
+                    async with anyio.create_task_group() as tasks:
+                        for _ in range(pace.concurrency):
+                            tasks.start_soon(work)
+                    times.append(_family_time())
+
+        anyio.run(run, backend_options={"use_uvloop": True})
+        return min(after - before for before, after in pairwise(times))
 
     def _judge(self, items: list[Item]) -> list[Judged]:
         judge, policy = planning.judge(self._plan), self._plan.config.content.lastmod
@@ -170,6 +201,12 @@ def best(rounds: int, run: Callable[[], tuple[float, Result]]) -> tuple[float, R
         again, result = run()
         cpu = min(cpu, again)
     return cpu, result
+
+
+def _family_time() -> float:
+    """Seconds that this process and its children have worked; of the children in steps of 10 ms."""
+    children = [child.cpu_times() for child in psutil.Process().children()]
+    return time.process_time() + sum(float(each.user + each.system) for each in children)
 
 
 def _document(reply: Reply) -> Document:

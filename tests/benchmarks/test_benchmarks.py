@@ -46,8 +46,9 @@ def test_ours_the_benchmark_counts_the_same_pages_for_all_and_measures_every_sta
     assert all(one["requests"] >= 11 and one["wall"] > one["cpu"] / 8 > 0 for one in found["runs"])
     ours = found["runs"][0]
     assert ours["peak"] > ours["largest"] > 10_000_000  # the crawl and its parser process
-    names = ["fetch", "frames", "read", "judge", "settle", "write", "start"]
-    assert [stage["name"] for stage in found["stages"] if stage["ms"] > 0] == names
+    costs = {stage["name"]: stage["ms"] for stage in found["stages"]}
+    assert list(costs) == ["fetch", "frames", "read", "pipes", "judge", "settle", "write", "start"]
+    assert all(ms > 0 for name, ms in costs.items() if name != "pipes")  # too little to be seen here
     assert [line.split()[1] for line in run.stdout.splitlines() if " the same " in line] == [
         "siteatlas",
         "floor",
