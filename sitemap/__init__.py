@@ -1,25 +1,32 @@
-"""Read, write and check sitemaps. Knows nothing of crawling, and imports nothing that crawls."""
+"""Read, write and check sitemaps. Knows nothing of crawling, and imports nothing that crawls.
 
-from sitemap.acceptance import alternate_fault, entry_fault, image_fault, video_fault
-from sitemap.destination import Destination, Directory, Stage
-from sitemap.errors import (
-    DestinationError,
-    EmptySitemap,
-    InvalidEntry,
-    InvalidLocation,
-    LimitExceeded,
-    NotASitemap,
-    SitemapError,
-    SourceError,
-)
-from sitemap.finding import Finding
-from sitemap.location import covers, directory
-from sitemap.model import Alternate, Child, Entry, Image, Video
-from sitemap.parse import ReadLimits, SitemapParser
-from sitemap.reader import SitemapReader, read
-from sitemap.target import FileFacts
-from sitemap.vocabulary import Format
-from sitemap.writer import Published, SitemapWriter
+A name is loaded when it is first asked for: whoever wants the values only does not pay for the readers and writers.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from sitemap.acceptance import alternate_fault, entry_fault, image_fault, video_fault
+    from sitemap.destination import Destination, Directory, Stage
+    from sitemap.errors import (
+        DestinationError,
+        EmptySitemap,
+        InvalidEntry,
+        InvalidLocation,
+        LimitExceeded,
+        NotASitemap,
+        SitemapError,
+        SourceError,
+    )
+    from sitemap.finding import Finding
+    from sitemap.location import covers, directory
+    from sitemap.model import Alternate, Child, Entry, Image, Video
+    from sitemap.parse import ReadLimits, SitemapParser
+    from sitemap.reader import SitemapReader, read
+    from sitemap.target import FileFacts
+    from sitemap.vocabulary import Format
+    from sitemap.writer import Published, SitemapWriter
 
 __all__ = [
     "Alternate",
@@ -54,3 +61,33 @@ __all__ = [
     "read",
     "video_fault",
 ]
+
+_ROOMS: Final = {
+    "acceptance": "alternate_fault entry_fault image_fault video_fault",
+    "destination": "Destination Directory Stage",
+    "errors": (
+        "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap SitemapError"
+        " SourceError"
+    ),
+    "finding": "Finding",
+    "location": "covers directory",
+    "model": "Alternate Child Entry Image Video",
+    "parse": "ReadLimits SitemapParser",
+    "reader": "SitemapReader read",
+    "target": "FileFacts",
+    "vocabulary": "Format",
+    "writer": "Published SitemapWriter",
+}
+_HOME: Final = {name: room for room, names in _ROOMS.items() for name in names.split()}
+
+if not TYPE_CHECKING:  # a type checker that saw this would believe every name
+
+    def __getattr__(name: str) -> Any:
+        room = _HOME.get(name)
+        if room is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{room}"), name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -7,9 +7,8 @@ import sys
 from typing import BinaryIO
 
 from crawler.html import read_page, scan_page
-from crawler.model import Kind, Page
+from crawler.model import Document, Kind, Page
 from crawler.parsing.frames import LENGTH, Hello, Job, decode_hello, decode_job, encode
-from crawler.parsing.listing import read_listing
 from crawler.url import Resolver
 
 
@@ -41,11 +40,17 @@ def main() -> None:
 def _read(job: Job, hello: Hello, resolver: Resolver) -> Page:
     document = job.document
     if document.kind is Kind.SITEMAP:
-        return read_listing(document, hello.params)
+        return _listing(document, hello)
     if job.why_scan:
         return scan_page(document, hello.options, resolver, job.now, job.why_scan)
     page = read_page(document, hello.options, resolver, job.now)
-    return page if page.is_html else read_listing(document, hello.params)
+    return page if page.is_html else _listing(document, hello)
+
+
+def _listing(document: Document, hello: Hello) -> Page:
+    from crawler.parsing.listing import read_listing  # noqa: PLC0415 - most workers never see a sitemap
+
+    return read_listing(document, hello.params)
 
 
 def _frame(source: BinaryIO) -> bytes | None:
