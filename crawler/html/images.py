@@ -38,7 +38,7 @@ _hidden = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|(?:width|height)\s*:\s*[0
 @cache
 def media_resolver() -> Resolver:
     """Resolves what is shown rather than visited: no parameter is dropped."""
-    return Resolver(Params(drop=()), 20_000)
+    return Resolver(Params(drop=()), 2 * 2**20)
 
 
 def images(outline: Outline, nodes: list[jsonld.Node], base: str, encoding: str) -> list[str]:

@@ -265,14 +265,17 @@ def test_ours_resolver_depends_on_the_directory_only_where_it_must() -> None:
 
 
 def test_ours_resolver_memory_is_bounded_and_its_answers_do_not_change() -> None:
-    resolver = Resolver(limit=50)
+    resolver = Resolver(memory=50 * 300)
     for turn in range(400):
         base = f"https://h.test/{turn % 7}/x"
         assert resolver.resolve(base, f"{turn}") == f"https://h.test/{turn % 7}/{turn}"
         assert resolver.resolve(base, f"/{turn}") == f"https://h.test/{turn}"
-    assert sum(map(len, resolver._tables.values())) <= 50
+    assert sum(len(table.answers) for table in resolver._tables.values()) <= 50
+    for turn in range(400):  # a directory for each page, and nothing to remember of it
+        resolver.resolve(f"https://h.test/{turn}/", "")
+    assert len(resolver._tables) <= 60
     resolver.resolve("https://h.test/", "x" * 5_000)
-    assert not any(len(href) > 2_048 for table in resolver._tables.values() for href in table)
+    assert not any(len(href) > 2_048 for table in resolver._tables.values() for href in table.answers)
 
 
 NAUGHTY = st.one_of(
@@ -300,13 +303,46 @@ def test_ours_the_canonical_form_is_stable(text: str, frame: str) -> None:
     assert url.origin(once) + url.path_and_query(once) == once
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(NAUGHTY, max_size=6), st.sampled_from(["https://h.test/a/b?c", "http://h.test/"]))
+PLAIN = st.one_of(
+    NAUGHTY,
+    st.text("./abA~", max_size=12),
+    st.from_regex(r"(\.\./){0,4}[a-z.]{0,3}/?[a-z.]{0,3}", fullmatch=True),
+)
+BASES = [
+    *(
+        "https://h.test/a/b?c",
+        "http://h.test/",
+        "http://h.test/a//b/",
+        "http://h.test/a/b/c/d",
+        "http://h.test:81/a/",
+    ),
+    *(
+        "http://h.test/;v=1/x",
+        "http://h.test/../a/x",
+        "http://H.test/a/x",
+        "http://0x7f.1/a/",
+        "http://h.test:80/a/",
+    ),
+    *(
+        "http://h.test/a;jsessionid=1/x",
+        "http://h.test/%7e/x",
+        "http://[::1]/a/b",
+        "http://h.test",
+        "ftp://h.test/a/b",
+    ),
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PLAIN, max_size=6), st.sampled_from(BASES))
 def test_ours_the_resolver_answers_as_join_does(hrefs: list[str], base: str) -> None:
-    resolver = Resolver(limit=4)
-    for href in hrefs + hrefs:
+    resolver = Resolver(memory=1_200)
+    hrefs += [f"{base[:14]}{href}" for href in hrefs]
+    expected: list[str | None] = []
+    for href in hrefs:
         try:
-            expected: str | None = join(base, href)
+            expected.append(join(base, href))
         except InvalidUrl:
-            expected = None
-        assert resolver.resolve(base, href) == expected
+            expected.append(None)
+    assert resolver.resolve_all(base, hrefs) == expected
+    assert [resolver.resolve(base, href) for href in hrefs] == expected

@@ -20,7 +20,6 @@ The form is stable: the canonical form of a canonical URL is itself. A lone surr
 """
 
 import re
-from collections import Counter
 from typing import Final
 
 import ada_url
@@ -29,18 +28,6 @@ from crawler import params as without
 from crawler.model import Url
 from crawler.params import Params
 from crawler.query_encoding import encode_query
-
-__all__ = [
-    "InvalidUrl",
-    "Params",
-    "Resolver",
-    "host",
-    "join",
-    "normalise",
-    "origin",
-    "path",
-    "path_and_query",
-]
 
 MAX_INPUT: Final = 65_536
 """Characters of a text that is still parsed. No server takes what is longer, and it would fill memory."""
@@ -61,7 +48,6 @@ class InvalidUrl(ValueError):
 
 
 DEFAULT: Final = Params()
-_REFUSED: Final = Url("")  # in a table; a plain lookup tells it from what was never seen
 
 # A URL as WHATWG writes it that is canonical already. Most are, and this is what makes them cheap.
 _clean = re.compile(
@@ -74,7 +60,6 @@ _scheme = re.compile(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.\-\t\r\n]*):").match
 _to_fix = re.compile(r"%(?:[0-9A-Fa-f]{2})?|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
 _userinfo = re.compile(r"//[^/@]*@")
 _outside_host = re.compile(r"[\"`{}]").search  # WHATWG lets these stand in a host, RFC 3986 does not
-_LEADING: Final = "".join(map(chr, range(33)))  # C0 controls and space, which a parser strips
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -117,104 +102,6 @@ def path(url: Url) -> str:
 def path_and_query(url: Url) -> str:
     """Everything after the origin: what robots.txt rules are matched with and what a request line carries."""
     return url[url.index("/", 8) :]
-
-
-class Resolver:
-    """Resolves references, remembering the answers: the links of a site repeat from page to page.
-
-    An answer is kept per directory of the base, or per origin when the reference does not depend on the
-    directory, so that a menu costs one resolution for a whole site. ``limit`` bounds the answers kept; the
-    oldest directories go first. ``refused`` counts the distinct refusals by their code.
-    """
-
-    def __init__(self, params: Params = DEFAULT, limit: int = 100_000) -> None:
-        self.params = params
-        self.limit = limit
-        self.refused: Counter[str] = Counter()
-        self._tables: dict[str, dict[str, Url]] = {}
-        self._size = 0
-        self._base = ""
-        self._encoding = ""
-        self._self: Url | None = None
-        self._near: dict[str, Url] = {}
-        self._far: dict[str, Url] = {}
-
-    def resolve(self, base: str, href: str, encoding: str = "") -> Url | None:
-        """The canonical form of ``href`` in a document with this base and encoding, or None if refused."""
-        if base is not self._base or encoding != self._encoding:
-            self._enter(base, encoding)
-        answer = self._near.get(href)
-        if answer is None:
-            answer = self._far.get(href)
-            if answer is None:
-                answer = self._first_time(href)
-        return answer or None
-
-    def refusal(self, base: str, href: str, encoding: str = "") -> InvalidUrl | None:
-        """Why ``href`` is refused, worked out anew, or None when it is not."""
-        try:
-            join(base, href, self.params, encoding)
-        except InvalidUrl as error:
-            return error
-        return None
-
-    def _enter(self, base: str, encoding: str) -> None:
-        self._base, self._encoding, self._self = base, encoding, None
-        end = base.find("?")
-        directory = base[: base.rfind("/", 0, end if end >= 0 else None) + 1]
-        third_slash = base.find("/", base.find("//") + 2)
-        self._far = self._tables.setdefault(f"{encoding} {base[:third_slash]}", {})
-        self._near = self._tables.setdefault(f"{encoding} {directory}", {})
-
-    def _first_time(self, href: str) -> Url:
-        if href.startswith("#"):
-            if self._self is None:
-                self._self = self._join("")
-            return self._self
-        answer = self._join(href)
-        table = self._table_for(href)
-        if table is not None:
-            table[href] = answer
-            self._size += 1
-            if self._size > self.limit:
-                self._forget()
-        return answer
-
-    def _table_for(self, href: str) -> dict[str, Url] | None:
-        if len(href) > 2_048:
-            return None
-        seen = href.lstrip(_LEADING)
-        if not seen or seen[0] in "?#":
-            return None  # depends on the whole base
-        if seen[0] in "/\\":
-            return self._far
-        scheme = _scheme(seen)
-        if scheme is None:
-            return self._near
-        if any(character in seen for character in "\t\n\r"):
-            return None  # they vanish in parsing, so what stands there is not what is seen
-        # "https:x" against an https base is a relative reference (https://url.spec.whatwg.org/#scheme-state).
-        is_web = scheme[1].lower() in ("http", "https")
-        return None if is_web and seen[scheme.end() : scheme.end() + 1] not in ("/", "\\") else self._far
-
-    def _join(self, href: str) -> Url:
-        try:
-            return join(self._base, href, self.params, self._encoding)
-        except InvalidUrl as error:
-            self.refused[error.code] += 1
-            return _REFUSED
-
-    def _forget(self) -> None:
-        current = (self._near, self._far)
-        for name in list(self._tables):
-            table = self._tables[name]
-            if self._size <= self.limit // 2:
-                return
-            self._size -= len(table)
-            if any(table is kept for kept in current):
-                table.clear()
-            else:
-                del self._tables[name]
 
 
 def _parse(text: str, base: str | None) -> str:

@@ -1,0 +1,18 @@
+"""URLs: their canonical form, their parts, and the references of documents. Knows nothing of scope or robots."""
+
+from crawler.params import Params
+from crawler.url.form import DEFAULT, InvalidUrl, host, join, normalise, origin, path, path_and_query
+from crawler.url.resolver import Resolver
+
+__all__ = [
+    "DEFAULT",
+    "InvalidUrl",
+    "Params",
+    "Resolver",
+    "host",
+    "join",
+    "normalise",
+    "origin",
+    "path",
+    "path_and_query",
+]

@@ -1,0 +1,183 @@
+"""The references of a document resolved in bulk. Remembers answers, because the links of a site repeat."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from crawler.model import Url
+from crawler.params import Params
+from crawler.url.form import DEFAULT, InvalidUrl, join
+
+ENTRY: Final = 256
+"""Bytes that one answer takes besides its texts, roughly."""
+_LONG: Final = 2_048  # characters of a reference that is still remembered
+_DEEP: Final = 64  # slashes of a directory whose steps are kept
+_REFUSED: Final = Url("")  # in a table; a plain lookup tells it from what was never seen
+
+# What may follow a canonical directory as it is: steps up or the root, then segments that begin with no dot.
+_plain = re.compile(
+    r"(/|(?:\.\./)*+)((?:[A-Za-z0-9_~!$&'()*+,=@-][A-Za-z0-9._~!$&'()*+,=@-]*+/)*+"
+    r"(?:[A-Za-z0-9_~!$&'()*+,=@-][A-Za-z0-9._~!$&'()*+,=@-]*+)?)"
+).fullmatch
+_scheme = re.compile(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.\-\t\r\n]*):").match
+_LEADING: Final = "".join(map(chr, range(33)))  # C0 controls and space, which a parser strips
+
+
+class _Directory:
+    """The answers kept for one directory or one origin in one encoding; ``size`` is roughly their bytes.
+
+    ``steps`` are the directory and all above it, the origin last: None until they are needed, and empty when no
+    reference may be put behind them as it is.
+    """
+
+    __slots__ = ("answers", "size", "steps")
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Url] = {}
+        self.size = ENTRY
+        self.steps: tuple[str, ...] | None = None
+
+
+class Resolver:
+    """Resolves references, remembering the answers: the links of a site repeat from page to page.
+
+    An answer is kept per directory of the base, or per origin when the reference does not depend on the
+    directory, so that a menu costs one resolution for a whole site. ``memory`` bounds the bytes of what is kept,
+    roughly; the oldest directories go first. ``refused`` counts the distinct refusals by their code.
+    """
+
+    def __init__(self, params: Params = DEFAULT, memory: int = 8 * 2**20) -> None:
+        self.params = params
+        self.refused: Counter[str] = Counter()
+        self._memory = memory
+        self._size = 0
+        self._tables: dict[str, _Directory] = {}
+        self._base = self._encoding = self._directory = ""
+        self._self: Url | None = None
+        self._near = self._far = _Directory()
+
+    def resolve(self, base: str, href: str, encoding: str = "") -> Url | None:
+        """The canonical form of ``href`` in a document with this base and encoding, or None if refused."""
+        return self.resolve_all(base, (href,), encoding)[0]
+
+    def resolve_all(self, base: str, hrefs: Iterable[str], encoding: str = "") -> list[Url | None]:
+        """The same for the references of one document, in their order."""
+        if base is not self._base or encoding != self._encoding:
+            self._enter(base, encoding)
+        near, far, ask = self._near.answers.get, self._far.answers.get, self._first_time
+        return [near(href) or far(href) or ask(href) for href in hrefs]
+
+    def refusal(self, base: str, href: str, encoding: str = "") -> InvalidUrl | None:
+        """Why ``href`` is refused, worked out anew, or None when it is not."""
+        try:
+            join(base, href, self.params, encoding)
+        except InvalidUrl as error:
+            return error
+        return None
+
+    def _enter(self, base: str, encoding: str) -> None:
+        self._base, self._encoding, self._self = base, encoding, None
+        end = base.find("?")
+        self._directory = base[: base.rfind("/", 0, end if end >= 0 else None) + 1]
+        third_slash = base.find("/", base.find("//") + 2)
+        self._far = self._table(f"{encoding} {base[:third_slash]}")
+        self._near = self._table(f"{encoding} {self._directory}")
+        if self._size > self._memory:
+            self._forget()
+
+    def _table(self, name: str) -> _Directory:
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = _Directory()
+            self._size += table.size
+        return table
+
+    def _first_time(self, href: str) -> Url | None:
+        """The answer for what has none yet, or was refused."""
+        if not href or href[0] == "#":
+            if self._self is None:
+                self._self = self._join("")
+            return self._self or None
+        if href in self._near.answers or href in self._far.answers:
+            return None
+        table, answer = self._plainly(href) or (self._table_for(href), self._join(href))
+        if table is not None:
+            table.answers[href] = answer
+            size = ENTRY + len(href) + len(answer)
+            table.size += size
+            self._size += size
+            if self._size > self._memory:
+                self._forget()
+        return answer or None
+
+    def _plainly(self, href: str) -> tuple[_Directory, Url] | None:
+        """The answer for most references, which is the start of the base and then the reference as it stands."""
+        if len(href) > _LONG:
+            return None
+        steps = self._near.steps
+        if steps is None:
+            steps = self._near.steps = self._steps()
+        if not steps:
+            return None
+        origin = steps[-1]
+        if href.startswith(origin):
+            found = _plain(href, len(origin))
+            return (self._far, Url(href)) if found and not found[1] else None
+        found = _plain(href)
+        if found is None:
+            return None
+        up, rest = found.groups()
+        if up == "/":
+            return self._far, Url(origin + rest)
+        return self._near, Url(steps[min(len(up) // 3, len(steps) - 1)] + rest)
+
+    def _steps(self) -> tuple[str, ...]:
+        directory = self._directory
+        if (
+            directory.count("/") > _DEEP
+            or self.refusal(directory, "")
+            or join(directory, "", self.params) != directory
+        ):
+            return ()
+        steps = [directory]
+        end = len(directory) - 1
+        while (end := directory.rfind("/", 8, end)) >= 0:
+            steps.append(directory[: end + 1])
+        return tuple(steps)
+
+    def _table_for(self, href: str) -> _Directory | None:
+        if len(href) > _LONG:
+            return None
+        seen = href.lstrip(_LEADING)
+        if not seen or seen[0] in "?#":
+            return None  # depends on the whole base
+        if seen[0] in "/\\":
+            return self._far
+        scheme = _scheme(seen)
+        if scheme is None:
+            return self._near
+        if any(character in seen for character in "\t\n\r"):
+            return None  # they vanish in parsing, so what stands there is not what is seen
+        # "https:x" against an https base is a relative reference (https://url.spec.whatwg.org/#scheme-state).
+        is_web = scheme[1].lower() in ("http", "https")
+        return None if is_web and seen[scheme.end() : scheme.end() + 1] not in ("/", "\\") else self._far
+
+    def _join(self, href: str) -> Url:
+        try:
+            return join(self._base, href, self.params, self._encoding)
+        except InvalidUrl as error:
+            self.refused[error.code] += 1
+            return _REFUSED
+
+    def _forget(self) -> None:
+        for name, table in list(self._tables.items()):
+            if self._size <= self._memory // 2:
+                return
+            self._size -= table.size
+            if table is self._near or table is self._far:
+                table.answers.clear()
+                table.size = ENTRY
+                self._size += ENTRY
+            else:
+                del self._tables[name]
