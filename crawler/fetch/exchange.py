@@ -7,7 +7,7 @@ from typing import NamedTuple
 import anyio
 import httpx
 
-from crawler.fetch.body import ACCEPTED, BodyDecoder, looks_like_text, split_codings
+from crawler.fetch.body import BodyDecoder, looks_like_text, split_codings
 from crawler.fetch.deadline import Deadline
 from crawler.fetch.diagnosis import diagnose
 from crawler.fetch.failures import Code, FetchError
@@ -36,13 +36,13 @@ class Answer(NamedTuple):
 
 
 class Exchange:
-    """One GET of one URL; ``fields`` are its header fields but for Accept-Encoding.
+    """One GET of one URL; ``fields`` are its header fields.
 
     A second request is sent in two cases only, each at most once: a kept-alive connection turns out to be closed (RFC
     9112, section 9.3.1, allows to repeat a GET), and a body is labelled as compressed but is plain text.
     """
 
-    def __init__(self, url: Url, fields: list[Header], limits: FetchLimits, deadline: Deadline) -> None:
+    def __init__(self, url: Url, fields: httpx.Headers, limits: FetchLimits, deadline: Deadline) -> None:
         self._url = url
         self._fields = fields
         self._limits = limits
@@ -67,7 +67,10 @@ class Exchange:
 
     async def _request(self, place: Place) -> Answer:
         tls = place.target.scheme == "https"
-        fields = [*self._fields, ("Accept-Encoding", "identity" if self._plain else ACCEPTED)]
+        fields = self._fields
+        if self._plain:
+            fields = httpx.Headers(fields)
+            fields["Accept-Encoding"] = "identity"
         start = self._url.index("/", 8)
         try:
             request = httpx.Request(

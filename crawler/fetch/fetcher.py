@@ -10,6 +10,7 @@ import httpx
 from msgspec.structs import replace
 
 from crawler.fetch.address import AddressPolicy
+from crawler.fetch.body import ACCEPTED
 from crawler.fetch.deadline import Deadline
 from crawler.fetch.diagnosis import diagnose
 from crawler.fetch.exchange import Answer, Exchange
@@ -57,7 +58,7 @@ class Fetcher:
         self._limits = limits or FetchLimits()
         self._origins = Origins(transports, policy or AddressPolicy(), resolver, self._limits.connect)
         self._clock = clock
-        self._fields: dict[str, tuple[Header, ...]] = {}
+        self._fields: dict[str, httpx.Headers] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -118,10 +119,11 @@ class Fetcher:
         finally:
             await self._origins.give_back(place)
 
-    def _fields_for(self, origin: str, headers: Iterable[Header]) -> list[Header]:
+    def _fields_for(self, origin: str, headers: Iterable[Header]) -> httpx.Headers:
+        # Made once for each origin: httpx takes longer to make these than the network layer takes for a request.
         fields = self._fields.get(origin)
         if fields is None:
-            host = origin.partition("://")[2]
-            fields = (("Host", host), *self._identity.headers_for(origin))
-            self._fields[origin] = fields
-        return [*fields, *headers]
+            own = [("Host", origin.partition("://")[2]), *self._identity.headers_for(origin)]
+            fields = self._fields[origin] = httpx.Headers([*own, ("Accept-Encoding", ACCEPTED)])
+        more = list(headers)
+        return httpx.Headers([*fields.multi_items(), *more]) if more else fields

@@ -55,21 +55,23 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
         self._origin = target.origin
         self._setup = (target, options, limits)
         self._client = _client(target, options, limits)
+        self._raw: list[
+            tuple[bytes, bytes]
+        ] = []  # the fields of the last request, which are those of the next
+        self._fields: list[tuple[str, str]] = []
         self._fallback: httpx.AsyncBaseTransport | None = None
 
     @override
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request without a body. Raises httpx.TransportError."""
         target: bytes = request.extensions.get("target") or request.url.raw_path
-        fields = [
-            (name.decode("latin-1"), value.decode("latin-1"))
-            for name, value in request.headers.raw
-            if name.lower() != b"host"
-        ]
+        raw = request.headers.raw
+        if raw != self._raw:
+            self._raw, self._fields = raw, _decoded(raw)
         try:
             sending = (
                 self._client.request(request.method, self._origin + target.decode("ascii"))
-                .headers(fields)
+                .headers(self._fields)
                 .streamed_read_buffer_limit(0)
                 .build_streamed()
             )
@@ -104,6 +106,12 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
         await self._client.close()
         if self._fallback is not None:
             await self._fallback.aclose()
+
+
+def _decoded(raw: list[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
+    return [
+        (name.decode("latin-1"), value.decode("latin-1")) for name, value in raw if name.lower() != b"host"
+    ]
 
 
 class _Stream(httpx.AsyncByteStream):

@@ -37,7 +37,9 @@ decode_job = msgspec.msgpack.Decoder(Job).decode
 decode_page = msgspec.msgpack.Decoder(Page).decode
 
 
-def encode(message: Hello | Job | Page) -> bytes:
-    """A message with its length before it."""
-    body = _encoder.encode(message)
-    return LENGTH.pack(len(body)) + body
+def encode(message: Hello | Job | Page) -> bytearray:
+    """A message with its length before it, made without a second copy: pages may have megabytes."""
+    frame = bytearray(LENGTH.size)
+    _encoder.encode_into(message, frame, LENGTH.size)
+    LENGTH.pack_into(frame, 0, len(frame) - LENGTH.size)
+    return frame

@@ -16,16 +16,18 @@ from crawler.parsing.frames import LENGTH, Hello, Job, decode_page, encode
 TIMEOUT = "parse.timeout"
 CRASH = "parse.crash"
 _READ = 1 << 18
+_WRITE = 1 << 18  # bytes handed to the pipe at once: what it cannot take at once is copied
 
 
 class _Ticket:
     """One document on its way through a worker."""
 
-    __slots__ = ("done", "job", "page")
+    __slots__ = ("crashes", "done", "job", "page")
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.page: Page | None = None
+        self.crashes = 0
         self.done = anyio.Event()
 
 
@@ -33,7 +35,7 @@ class _Worker:
     """One process after another, and the documents given to it in order. The first is the one being read."""
 
     def __init__(self, hello: Hello) -> None:
-        self._hello = encode(hello)
+        self._hello = bytes(encode(hello))
         self._tickets: deque[_Ticket] = deque()
         self._sent = 0  # how many of the tickets, from the first, the living process has got
         self._more = anyio.Event()
@@ -77,7 +79,9 @@ class _Worker:
             while True:
                 while self._sent < len(self._tickets):
                     self._sent += 1
-                    await process.stdin.send(encode(self._tickets[self._sent - 1].job))
+                    frame = memoryview(encode(self._tickets[self._sent - 1].job))
+                    for start in range(0, len(frame), _WRITE):
+                        await process.stdin.send(frame[start : start + _WRITE].tobytes())
                 await self._more.wait()
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, BrokenPipeError, ConnectionResetError):
             return  # the process is gone; collecting finds out
@@ -103,14 +107,21 @@ class _Worker:
         ticket.done.set()
 
     def _blame(self, why: str) -> None:
-        """The first document did it: next time by the linear scanner, and when that fails too, it is given up."""
+        """The first document did it: next time by the linear scanner, and when that fails too, it is given up.
+
+        Of a single crash it may be innocent, for a process can also be ended from outside: it is read once more.
+        """
         if not self._tickets:
             return
-        job = self._tickets[0].job
+        ticket = self._tickets[0]
+        ticket.crashes += why == CRASH
+        if why == CRASH and ticket.crashes == 1:
+            return
+        job = ticket.job
         if job.why_scan or job.document.kind is not Kind.PAGE:
             self._answer(Page(is_html=False, faults=[f"could not be read ({why})"], fallback=why))
         else:
-            self._tickets[0].job = Job(job.document, job.now, why)
+            ticket.job = Job(job.document, job.now, why)
 
     async def _frame(self, stream: ByteReceiveStream) -> bytes | None:
         """The next frame, or None when the process ended."""

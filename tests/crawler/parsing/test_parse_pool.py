@@ -80,13 +80,14 @@ async def test_ours_a_document_that_hangs_is_read_by_the_scanner_and_costs_no_ot
     assert sorted(others) == [f"/{number}" for number in range(6)]
 
 
-async def test_ours_a_document_that_kills_its_process_is_read_by_the_scanner() -> None:
+async def test_ours_a_document_that_kills_its_process_twice_is_read_by_the_scanner() -> None:
     before = set(psutil.Process().children())
 
     async def kill() -> None:
-        await anyio.sleep(1.0)  # by now it is deep in the parser
-        for child in set(psutil.Process().children()) - before:
-            os.kill(child.pid, signal.SIGSEGV)
+        for _ in range(2):
+            await anyio.sleep(1.0)  # by now it is deep in the parser
+            for child in set(psutil.Process().children()) - before:
+                os.kill(child.pid, signal.SIGSEGV)
 
     async with ParsePool(1, hello(30)) as pool:
         await pool.read(document("/first", b"warm"))
@@ -94,6 +95,17 @@ async def test_ours_a_document_that_kills_its_process_is_read_by_the_scanner() -
             tasks.start_soon(kill)
             page = await pool.read(document("/crash", HANG))
     assert page.fallback == CRASH
+    assert targets(page) == ["/found"]
+
+
+async def test_ours_a_process_that_was_ended_from_outside_costs_no_document() -> None:
+    before = set(psutil.Process().children())
+    async with ParsePool(1, hello()) as pool:
+        await pool.read(document("/first", b"warm"))
+        for child in set(psutil.Process().children()) - before:
+            os.kill(child.pid, signal.SIGKILL)
+        page = await pool.read(document("/next", b'<a href="/found">x</a>'))
+    assert page.fallback == ""
     assert targets(page) == ["/found"]
 
 
