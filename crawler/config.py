@@ -125,6 +125,8 @@ class Fetch(Section):
     """Bytes of one page once decoded; the rest is cut, and said."""
     max_sitemap: Count = 64 * 2**20
     """Bytes of one of the site's own sitemaps once decoded."""
+    max_redirects: Count = 10
+    """Redirects in a row that are followed; browsers give up after 20, search engines after about 10."""
     retries: int = Field(default=3, ge=0)
     """How often a fetch that failed for now (5xx, time-out, connection) is tried again."""
 
@@ -143,6 +145,8 @@ class Pace(Section):
     """Requests a second to one origin at most; 0 is full speed: no ceiling, and no adapting to latency."""
     delay: float = Field(default=0.0, ge=0)
     """Seconds between two requests to one origin at least."""
+    longest_pause: float = Field(default=3600.0, ge=0)
+    """Seconds that a server may ask to wait (Retry-After) before the run ends instead; run again to go on."""
 
 
 class Parse(Section):

@@ -77,7 +77,7 @@ async def _visit(plan: Plan, frontier: SqliteFrontier, watch: Watch) -> Run:
         )
         parts = Parts(rulebook, fetcher, pool, planning.judge(plan), lanes, frontier)
         journey = Journey(parts, planning.manners(config))
-        limits = Limits(config.scope.max_pages, config.scope.max_time)
+        limits = Limits(config.scope.max_pages, config.scope.max_time, config.pace.longest_pause)
         engine = Engine(frontier, journey, lanes, limits, watch)
         frontier.admit(planning.seeds(plan, robots))
         async with _stoppable(engine):

@@ -36,7 +36,6 @@ from crawler.robots import Blocked, Robots
 from crawler.rulebook import Rulebook
 from crawler.url import origin
 
-MAX_HOPS = 10  # redirects in a row; browsers give up at 20, Googlebot after 10
 MAX_NESTING = 3  # sitemap indexes in sitemap indexes; the protocol allows none
 
 LastmodPolicy = Literal["observed", "header", "page", "none"]
@@ -47,6 +46,7 @@ class Manners:
     """What a journey needs to know of the configuration."""
 
     retries: int = 3
+    max_redirects: int = 10
     lastmod: LastmodPolicy = "observed"
     obey_nofollow: bool = True
     page_body: BodyLimits = PAGE_BODY
@@ -116,8 +116,9 @@ class Journey:
         if lease.kind is Kind.SITEMAP:
             return self._sitemap(lease, answer, page)
         verdict = self._parts.judge.verdict(answer, page)
-        if verdict.state is State.REDIRECT and self._parts.frontier.hops(lease) >= MAX_HOPS:
-            verdict = Verdict(State.BAD_ANSWER, f"redirect.too_many: more than {MAX_HOPS} redirects in a row")
+        most = self._manners.max_redirects
+        if verdict.state is State.REDIRECT and self._parts.frontier.hops(lease) >= most:
+            verdict = Verdict(State.BAD_ANSWER, f"redirect.too_many: more than {most} redirects in a row")
         lastmod, source = self._lastmod(answer, page) if verdict.state is State.INDEXABLE else ("", "")
         return Outcome(
             lease,
@@ -150,7 +151,7 @@ class Journey:
         redirect = self._parts.judge.verdict(reply, None)
         if redirect.target:
             hop = Find(redirect.target, Found.REDIRECT, lease.depth + 1, lease.id, Kind.SITEMAP)
-            further = (hop,) if lease.depth < MAX_HOPS else ()
+            further = (hop,) if lease.depth < self._manners.max_redirects else ()
             return Outcome(lease, Verdict(State.SITEMAP_FILE, redirect.reason), reply.status, finds=further)
         if page is None:
             return Outcome(lease, Verdict(State.SITEMAP_FILE, f"answered {reply.status}"), reply.status)

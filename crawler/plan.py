@@ -106,6 +106,7 @@ def manners(config: Config) -> Manners:
     fetch = config.fetch
     return Manners(
         retries=fetch.retries,
+        max_redirects=fetch.max_redirects,
         lastmod=config.content.lastmod,
         obey_nofollow=config.obey.nofollow,
         page_body=BodyLimits(wire=fetch.max_wire, decoded=fetch.max_body),

@@ -1,5 +1,7 @@
 """The targets of a page: each once, in canonical form, with all the evidence for it. Reads no markup."""
 
+from itertools import islice
+
 from crawler.html.outline import LINK
 from crawler.model import Url
 from crawler.url import Resolver
@@ -21,31 +23,27 @@ class Targets:
 
     def add_all(self, links: dict[str, int], base: str, encoding: str) -> None:
         """Resolve links as written; what is no http(s) URL is no target. A fragment makes no other target."""
-        resolve = self._resolver.resolve
-        found = self.flags
-        for href, flags in links.items():
-            url = resolve(base, href.partition("#")[0] or "#", encoding)
-            if url in found:
-                found[url] |= flags
-            elif url is not None:
+        urls = self._resolver.resolve_all(base, [href.partition("#")[0] for href in links], encoding)
+        for url, flags in zip(urls, links.values(), strict=True):
+            if url is not None:
                 self.add(url, flags)
 
     def add_anchors(self, hrefs: list[str], base: str, encoding: str) -> None:
         """The same for plain links, of which a page repeats many."""
-        resolve = self._resolver.resolve
         texts = dict.fromkeys([href.partition("#")[0] for href in dict.fromkeys(hrefs)])
+        new: dict[Url | None, int] = dict.fromkeys(self._resolver.resolve_all(base, texts, encoding), LINK)
+        new.pop(None, None)
         found = self.flags
-        limit = self._limit
-        for text in texts:
-            url = resolve(base, text or "#", encoding)
-            if url is None:
-                continue
-            if url in found:
-                found[url] |= LINK
-            elif len(found) < limit:
-                found[url] = LINK
-            else:
-                self.left_out = True
+        if found:
+            for url, flags in found.items():
+                if url in new:
+                    new[url] = flags | LINK
+            found.update(new)  # type: ignore[arg-type]  # None is gone
+        else:
+            self.flags = found = new  # type: ignore[assignment]
+        if len(found) > self._limit:
+            self.flags = dict(islice(found.items(), self._limit))
+            self.left_out = True
 
     def add(self, url: Url, flags: int) -> None:
         """Add evidence for a target."""

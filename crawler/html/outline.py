@@ -3,7 +3,7 @@
 The tree reader and the linear scanner both fill an :class:`Outline`, so every rule exists once.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from crawler.model import Found
@@ -65,13 +65,14 @@ class Outline:
     is that of the newest element which has one.
     """
 
-    __slots__ = ("_named", "anchors", "language", "last_owner", "links", "metas", "title")
+    __slots__ = ("_is_dated", "_named", "anchors", "language", "last_owner", "links", "metas", "title")
 
     def __init__(self) -> None:
         self.anchors: list[str] = []
         self.links: dict[str, int] = {}
         self.metas: dict[str, list[str]] = {}
         self._named: dict[str, list[Element]] = {}
+        self._is_dated = False
         self.last_owner = 0
         self.title = ""
         self.language = ""
@@ -85,6 +86,7 @@ class Outline:
         self._named.setdefault(element.tag, []).append(element)
         self.last_owner = element.owner or self.last_owner
         attributes = element.attributes
+        self._is_dated = self._is_dated or "itemprop" in attributes
         if element.tag == "link":
             rels = attributes.get("rel", "").lower().split()
             flags = link_flags(rels, attributes.get("type", ""))
@@ -105,8 +107,14 @@ class Outline:
         """The elements of this name, in document order."""
         return self._named.get(tag, [])
 
+    def has_any(self, tags: Iterable[str]) -> bool:
+        """Whether there is an element of one of these names."""
+        return any(tag in self._named for tag in tags)
+
     def dated(self) -> list[Element]:
         """The elements that state ``itemprop=dateModified``."""
+        if not self._is_dated:
+            return []
         return [
             element
             for elements in self._named.values()

@@ -3,7 +3,7 @@
 from typing import Final
 
 from crawler import directives
-from crawler.html import charset, clean, dates, hreflang, images, jsonld, linkheader, refresh, scanner, tree
+from crawler.html import charset, clean, dates, hreflang, images, jsonld, linkheader, refresh, tree
 from crawler.html.links import Targets
 from crawler.html.options import ReadOptions
 from crawler.html.outline import CANONICAL, Outline, link_flags
@@ -31,6 +31,8 @@ def scan_page(document: Document, options: ReadOptions, resolver: Resolver, now:
 
     It finds what :func:`read_page` finds or less, never more, and always ends in time linear in the body.
     """
+    from crawler.html import scanner  # noqa: PLC0415 - only needed for what the parser could not stand
+
     if not is_html(document.content_type, document.body):
         return Page(is_html=False, fallback=why)
     text = charset.to_utf8(document.body, document.content_type)

@@ -13,7 +13,11 @@ from crawler.html.outline import ELEMENTS, LINK, MEDIA_OWNERS, NOFOLLOW, Element
 
 _OPTIONS: Final = LexborDocumentOptions.WO_EVENTS.value
 # What these miss is found from its neighbours: a source from the img beside it, a video from its source.
-_QUERY: Final = "[href],[src],[content],[type],img,iframe,time"
+_QUERY: Final = "[href],[src],[content],[type],img,iframe"
+_DATE: Final = b"dateModified"
+_DATED: Final = (
+    f"{_QUERY},[itemprop~=dateModified]"  # another two attributes of every element: only where it can pay
+)
 _DEPTH: Final = 32  # elements between a statement and its head or body that are looked at
 # Elements that no rule asks for, by the attribute that tells: most of a head is made of them.
 _TELLING: Final = {"meta": "name", "link": "rel", "script": "type"}
@@ -41,14 +45,17 @@ def read(body: bytes) -> Outline:
     root = parser.root
     if root is None:
         return outline
-    anchors: list[dict[str, str | None]] = []
     others: list[LexborNode] = []
-    for node in _selector.find(_QUERY, root):
+    hrefs = outline.anchors
+    for node in _selector.find(_DATED if _DATE in body else _QUERY, root):
         if node.tag_id == _ANCHOR:
-            anchors.append(node.attributes)
+            attributes = node.attributes
+            if "rel" in attributes or "href" not in attributes:
+                _add_anchor(outline, attributes)
+            else:
+                hrefs.append(attributes["href"] or "")
         else:
             others.append(node)
-    outline.anchors = _anchors(outline, anchors)
     for node in others:
         tag = node.tag or ""
         attributes = node.attributes
@@ -60,24 +67,15 @@ def read(body: bytes) -> Outline:
     return outline
 
 
-def _anchors(outline: Outline, anchors: list[dict[str, str | None]]) -> list[str]:
-    """The hrefs of plain links; the others go to the outline. Most pages have plain ones only."""
-    try:
-        hrefs = [attributes["href"] or "" for attributes in anchors]
-        if not [None for attributes in anchors if "rel" in attributes]:
-            return hrefs
-    except KeyError:
-        pass  # an anchor without href, or with one in the namespace of XLink
-    hrefs = []
-    for attributes in anchors:
-        name = "href" if "href" in attributes else "xlink:href"
-        if name not in attributes:
-            continue
-        if anchor_flags(attributes.get("rel")) == LINK:
-            hrefs.append(attributes[name] or "")
-        else:
-            outline.add_link(attributes[name] or "", NOFOLLOW)
-    return hrefs
+def _add_anchor(outline: Outline, attributes: dict[str, str | None]) -> None:
+    """An anchor with a relation, without href, or with an href in the namespace of XLink."""
+    name = "href" if "href" in attributes else "xlink:href"
+    if name not in attributes:
+        return
+    if anchor_flags(attributes.get("rel")) == LINK:
+        outline.anchors.append(attributes[name] or "")
+    else:
+        outline.add_link(attributes[name] or "", NOFOLLOW)
 
 
 def _add(outline: Outline, node: LexborNode, tag: str, attributes: dict[str, str | None]) -> None:
@@ -85,7 +83,8 @@ def _add(outline: Outline, node: LexborNode, tag: str, attributes: dict[str, str
         if "href" in attributes:
             outline.add_link(attributes["href"] or "", anchor_flags(attributes.get("rel")))
         return
-    if tag not in ELEMENTS and "itemprop" not in attributes:
+    is_dated = "dateModified" in (attributes.get("itemprop") or "")
+    if tag not in ELEMENTS and not is_dated:
         return
     if tag == "script":
         kind = (attributes.get("type") or "").partition(";")[0].strip().lower()
@@ -98,7 +97,7 @@ def _add(outline: Outline, node: LexborNode, tag: str, attributes: dict[str, str
         _group(outline, element, node)
     elif tag == "video":
         element.owner, element.owner_tag = node.mem_id, tag
-    if tag == "script" or "itemprop" in attributes:
+    if tag == "script" or is_dated:
         element.text = node.text()
     outline.add(element)
 

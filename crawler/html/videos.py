@@ -13,6 +13,8 @@ from crawler.html.w3c import seconds, w3c
 from sitemap import Video
 
 MAX_VIDEOS: Final = 100
+_PLAYERS: Final = ("video", "iframe")
+_METAS: Final = frozenset({"og:video", "og:video:url", "og:video:secure_url", "twitter:player"})
 _is_file = re.compile(
     r"[^?#]+\.(?:mp4|m4v|webm|ogv|mov|mpe?g|avi|wmv|flv|mkv|3gp|m3u8|mpd)(?:$|\?)", re.IGNORECASE
 ).match
@@ -33,6 +35,8 @@ class Videos:
 
     def read(self) -> tuple[list[Video], list[str]]:
         """The videos that can be listed, and a sentence for each that cannot."""
+        if not (self._nodes or self._outline.has_any(_PLAYERS) or not _METAS.isdisjoint(self._metas)):
+            return [], []  # most pages: nothing states a video
         drafts = [
             *videoobject.drafts(self._nodes, self._resolve),
             *self._open_graph(),

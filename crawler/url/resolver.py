@@ -97,7 +97,8 @@ class Resolver:
         """The answer for what has none yet, or was refused."""
         if not href or href[0] == "#":
             if self._self is None:
-                self._self = self._join("")
+                found = self._plainly(self._base)
+                self._self = found[1] if found else self._join("")
             return self._self or None
         if href in self._near.answers or href in self._far.answers:
             return None
@@ -134,11 +135,10 @@ class Resolver:
 
     def _steps(self) -> tuple[str, ...]:
         directory = self._directory
-        if (
-            directory.count("/") > _DEEP
-            or self.refusal(directory, "")
-            or join(directory, "", self.params) != directory
-        ):
+        try:
+            if directory.count("/") > _DEEP or join(directory, "", self.params) != directory:
+                return ()
+        except InvalidUrl:
             return ()
         steps = [directory]
         end = len(directory) - 1
