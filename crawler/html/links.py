@@ -1,5 +1,6 @@
 """The targets of a page: each once, in canonical form, with all the evidence for it. Reads no markup."""
 
+from collections.abc import Iterable
 from itertools import islice
 
 from crawler.html.outline import LINK
@@ -28,9 +29,9 @@ class Targets:
             if url is not None:
                 self.add(url, flags)
 
-    def add_anchors(self, hrefs: list[str], base: str, encoding: str) -> None:
-        """The same for plain links, of which a page repeats many."""
-        texts = dict.fromkeys([href.partition("#")[0] for href in dict.fromkeys(hrefs)])
+    def add_anchors(self, hrefs: Iterable[str], base: str, encoding: str) -> None:
+        """The same for plain links, each given once as written."""
+        texts = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in hrefs])
         new: dict[Url | None, int] = dict.fromkeys(self._resolver.resolve_all(base, texts, encoding), LINK)
         new.pop(None, None)
         found = self.flags

@@ -60,15 +60,15 @@ class Element:
 class Outline:
     """A document's links and elements in document order.
 
-    ``anchors`` are the hrefs of plain links; ``links`` maps every other href or src as written to its flags (``Found``
-    as int). ``metas`` are the contents of meta elements by their property or name in lower case. ``last_owner``
-    is that of the newest element which has one.
+    ``anchors`` are the distinct hrefs of plain links; ``links`` maps every other href or src as written to its
+    flags (``Found`` as int). ``metas`` are the contents of meta elements by their property or name in lower case.
+    ``last_owner`` is that of the newest element which has one.
     """
 
     __slots__ = ("_is_dated", "_named", "anchors", "language", "last_owner", "links", "metas", "title")
 
     def __init__(self) -> None:
-        self.anchors: list[str] = []
+        self.anchors: dict[str, None] = {}
         self.links: dict[str, int] = {}
         self.metas: dict[str, list[str]] = {}
         self._named: dict[str, list[Element]] = {}

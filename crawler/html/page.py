@@ -29,7 +29,9 @@ def read_page(document: Document, options: ReadOptions, resolver: Resolver, now:
 def scan_page(document: Document, options: ReadOptions, resolver: Resolver, now: float, why: str) -> Page:
     """The same by a linear scan, for a document that timed out or crashed the parser (``why``: ``parse.timeout``).
 
-    It finds what :func:`read_page` finds or less, never more, and always ends in time linear in the body.
+    It finds what :func:`read_page` finds, or less where only a tree could tell. It may find more in markup that
+    browsers take apart while they build the tree, such as SVG or MathML mixed with ``select`` or ``frameset``. It
+    always ends in time linear in the body.
     """
     from crawler.html import scanner  # noqa: PLC0415 - only needed for what the parser could not stand
 

@@ -1,9 +1,10 @@
 """Fills an outline without building a tree: the linear reading of a document that the parser could not stand.
 
 It follows the tokenization of https://html.spec.whatwg.org/#tokenization, and what little of tree construction decides
-whether a tag counts: raw text, comments, templates, framesets, the end of the head. Where a short cut is needed it
-finds less, never more, than a browser. Each character is looked at a bounded number of times: every search either moves
-on to what it found, or ends the scan because nothing is left.
+whether a tag counts: raw text, comments, templates, framesets, the end of the head. Where a short cut is needed it is
+the one that finds less than a browser; only where the tree drops what was tokenized, as in SVG or MathML mixed with
+``select`` or ``frameset``, may it find more. Each character is looked at a bounded number of times: every search either
+moves on to what it found, or ends the scan because nothing is left.
 """
 
 import re

@@ -46,14 +46,14 @@ def read(body: bytes) -> Outline:
     if root is None:
         return outline
     others: list[LexborNode] = []
-    hrefs = outline.anchors
+    hrefs, anchor = outline.anchors, _ANCHOR
     for node in _selector.find(_DATED if _DATE in body else _QUERY, root):
-        if node.tag_id == _ANCHOR:
+        if node.tag_id == anchor:
             attributes = node.attributes
             if "rel" in attributes or "href" not in attributes:
                 _add_anchor(outline, attributes)
             else:
-                hrefs.append(attributes["href"] or "")
+                hrefs[attributes["href"] or ""] = None
         else:
             others.append(node)
     for node in others:
@@ -73,7 +73,7 @@ def _add_anchor(outline: Outline, attributes: dict[str, str | None]) -> None:
     if name not in attributes:
         return
     if anchor_flags(attributes.get("rel")) == LINK:
-        outline.anchors.append(attributes[name] or "")
+        outline.anchors[attributes[name] or ""] = None
     else:
         outline.add_link(attributes[name] or "", NOFOLLOW)
 

@@ -47,7 +47,7 @@ class Resolver:
     roughly; the oldest directories go first. ``refused`` counts the distinct refusals by their code.
     """
 
-    def __init__(self, params: Params = DEFAULT, memory: int = 8 * 2**20) -> None:
+    def __init__(self, params: Params = DEFAULT, memory: int = 16 * 2**20) -> None:
         self.params = params
         self.refused: Counter[str] = Counter()
         self._memory = memory

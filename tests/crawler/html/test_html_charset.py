@@ -143,6 +143,7 @@ def test_whatwg_mimesniff_a_binary_body_is_no_html_whatever_its_label(body: byte
         ("text/html", b"", True),
         ("text/html", b"plain words", True),
         ("TEXT/HTML; charset=x", b"<p>", True),
+        ("text/html, text/html", b"plain words", True),
         ("application/xhtml+xml", b"<?xml?><html>", True),
         ("text/plain", b"<html>", False),
         ("application/json", b"<html>", False),

@@ -311,6 +311,8 @@ def test_ours_number_of_json_ld_nodes_is_bounded() -> None:
         ("<time itemprop=dateModified datetime=2023-01-02>January</time>", "2023-01-02", "microdata dateModified"),
         ("<meta itemprop='datePublished dateModified' content=2023-01-02>", "2023-01-02", "microdata dateModified"),
         ("<time itemprop=dateModified>2023-01-02</time>", "2023-01-02", "microdata dateModified"),
+        ("<p>On <span itemprop=dateModified>2023-01-02</span></p>", "2023-01-02", "microdata dateModified"),
+        ("<span itemprop=dateModifiedBy>2023-01-02</span>", "", ""),
         ("<time itemprop=datePublished datetime=2023-01-02>x</time>", "", ""),
         ("<meta property=article:published_time content=2023-01-02>", "", ""),
         (script({"@type": "Article", "datePublished": "2023-01-02"}), "", ""),
