@@ -513,9 +513,9 @@ KIND = "a URL first seen as a sitemap is never a page, and the other way round"
 @pytest.mark.parametrize("by", ["robots", "index"])
 def test_ours_a_page_that_is_called_a_sitemap_is_still_listed(tmp_path: Path, by: str) -> None:
     with HostileServer() as server:
+        server.route(CANARIES[0], page(anchors(["/named"])))
         furnish(server, [])
         named = server.url("/named")
-        server.route(CANARIES[0], page(anchors(["/named"])))
         server.route("/named", page())
         server.route("/robots.txt", answer(f"Sitemap: {named}\n".encode() if by == "robots" else b"", TEXT))
         server.route("/sitemap.xml", answer(index(named), XML))
