@@ -251,11 +251,11 @@ class HostileServer:
         ready.set()
         await self._stop.wait()
         server.close()
+        await asyncio.sleep(0.01)  # who was accepted this moment begins, and can be ended
         for task in list(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
-        for _ in range(4):  # aborted transports close their sockets in the next turns of the loop
-            await asyncio.sleep(0)
+        await asyncio.sleep(0.01)  # aborted transports close their sockets in the next turns of the loop
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -271,7 +271,8 @@ class HostileServer:
         finally:
             self._open.discard(task)
             self._wires.discard(wire)
-            writer.transport.abort() if not wire.open else writer.close()
+            stopping = self._stop is not None and self._stop.is_set()
+            writer.transport.abort() if stopping or not wire.open else writer.close()
 
     async def _converse(self, wire: Wire, connection: int) -> None:
         if connection <= len(self._greeting):
