@@ -4,17 +4,12 @@ import gc
 import resource
 import signal
 import sys
-from collections.abc import Callable
-from functools import cache
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 from crawler.html import read_page, scan_page
 from crawler.model import Document, Kind, Page
 from crawler.parsing.frames import LENGTH, Hello, Job, decode_hello, decode_job, encode
 from crawler.url import Resolver
-
-LARGE: Final = 2**20
-"""Bytes of a document after which memory is given back."""
 
 
 def main() -> None:
@@ -36,31 +31,13 @@ def main() -> None:
         # The default action of the alarm ends the process even inside a native parser that never comes back, also
         # when the parent that would kill us is gone.
         signal.setitimer(signal.ITIMER_REAL, hello.deadline)
-        is_large = len(frame) > LARGE
         job = decode_job(frame)
-        del frame
+        del frame  # the body is a copy, and the tree will be ten times as large
         page = _read(job, hello, resolver)
         del job
         signal.setitimer(signal.ITIMER_REAL, 0)
         sink.write(encode(page))
         sink.flush()
-        if is_large:
-            del page
-            _trimmer()(
-                0
-            )  # the tree is ten times the document, and what is freed in pieces stays with us otherwise
-
-
-@cache
-def _trimmer() -> Callable[[int], object]:
-    """``malloc_trim`` of the GNU C library, which returns free memory to the system; elsewhere what does nothing."""
-    import ctypes  # noqa: PLC0415 - most workers never see a large document
-
-    try:
-        trim: Callable[[int], object] = ctypes.CDLL(None).malloc_trim
-    except (OSError, AttributeError, TypeError):
-        return int
-    return trim
 
 
 def _read(job: Job, hello: Hello, resolver: Resolver) -> Page:
