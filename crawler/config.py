@@ -17,6 +17,7 @@ from crawler.params import TRACKING
 from crawler.version import __version__
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_SECRETS = {"headers", "basic_auth", "cookies", "proxy"}  # keys whose values no message repeats
 _SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 Count = Annotated[int, Field(ge=1)]
@@ -27,7 +28,7 @@ class Section(BaseModel):
     """A table of the configuration: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=True
+        frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=True, allow_inf_nan=False
     )
 
 
@@ -97,7 +98,7 @@ class Obedience(Section):
 class Fetch(Section):
     """How pages are fetched."""
 
-    user_agent: str = f"Siteatlas/{__version__}"
+    user_agent: str = Field(default=f"Siteatlas/{__version__}", min_length=1)
     """How we introduce ourselves; the part before the slash is the name robots.txt is asked about."""
     headers: dict[str, str] = {}
     """Extra request headers; sent to the start URL's origin only."""
@@ -209,7 +210,7 @@ class Output(Section):
 class State(Section):
     """Where the crawl is remembered."""
 
-    directory: str = ".siteatlas"
+    directory: str = Field(default=".siteatlas", min_length=1)
     """The directory of the state, never inside the published one."""
 
 
@@ -281,14 +282,14 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str])
         loc = fault["loc"]
         sections = known_keys()
         known = list(sections) if len(loc) == 1 else sections.get(str(loc[0]), [])
-        near = difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
-        elsewhere = [f"{name}.{loc[-1]}" for name, keys in sections.items() if loc[-1] in keys]
-        hint = f'did you mean "{near[0]}"?' if near else f"known are: {', '.join(elsewhere or known)}"
+        near = [f"{name}.{loc[-1]}" for name, keys in sections.items() if loc[-1] in keys]
+        near = near or difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
+        hint = f'did you mean "{near[0]}"?' if near else f"known are: {', '.join(known)}"
         return f'unknown key "{where}"{inside}: {hint}'
     if len(fault["loc"]) >= 2 and (flag := flag_of(".".join(map(str, fault["loc"][:2])))) != where:
         where = f"{flag} ({where})"
     said = str(fault["msg"]).removeprefix("Value error, ")
+    told = f"{where}{inside}: {said[:1].lower()}{said[1:]}"
     given = fault.get("input")
-    return f"{where}{inside}: {said[:1].lower()}{said[1:]}" + (
-        f" (given: {given!r})" if given is not None else ""
-    )
+    is_secret = _SECRETS & set(map(str, fault["loc"]))
+    return told if given is None or is_secret else f"{told} (given: {given!r})"

@@ -8,6 +8,7 @@
 import logging
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -55,11 +56,20 @@ async def crawl(
             frontier = store.frontier(_admission(plan.scope), by_level=by_level)
             run = await _visit(plan, frontier, watch)
             publication = publish(plan, frontier, run.ending, None if dry_run else destination)
-            if run.ending is Ending.COMPLETE and not publication.exit_code:
+            if run.ending is Ending.COMPLETE:
                 store.finish()
             return report(plan, store, frontier, run, publication, None if all_left_out else EXAMPLES)
     except DestinationError as error:
         raise StorageError(str(error)) from error
+    except BaseExceptionGroup as group:
+        raise _alone(group) from None
+
+
+def _alone(group: BaseException) -> BaseException:
+    """The exception that task groups have wrapped, when it is one."""
+    while isinstance(group, BaseExceptionGroup) and len(group.exceptions) == 1:
+        group = group.exceptions[0]
+    return group
 
 
 async def _visit(plan: Plan, frontier: SqliteFrontier, watch: Watch) -> Run:
@@ -94,6 +104,8 @@ async def _stoppable(engine: Engine) -> AsyncIterator[None]:
             ready.set()
             async for number in signals:
                 if engine.stopping:
+                    if sys.stderr.isatty():
+                        os.write(2, b"\x1b[?25h\r\n")  # the live display hid the cursor
                     os._exit(128 + number)  # what is committed is consistent; that is what state is for
                 log.warning("stopping: what is known is saved; once more to stop at once")
                 engine.stop(Ending.INTERRUPTED)

@@ -185,6 +185,8 @@ class Engine:
         self._settle(ended)
 
     def _settle(self, ended: Outcome | Retry) -> None:
+        if self._fatal:
+            return  # what was rolled back may be half of what this builds on; the next run asks again
         try:
             if isinstance(ended, Retry):
                 self._frontier.retry(ended)

@@ -85,7 +85,7 @@ def is_transient(status: int) -> bool:
 def is_readable(reply: Reply) -> bool:
     """Whether the body is to be parsed: a page by its status, and HTML, a feed or unknown by its Content-Type."""
     label = media_type(reply.header("content-type") or "")
-    return _is_page(reply) and (label in FEEDS or is_html_type(label) is not False)
+    return reply.status == 200 and (label in FEEDS or is_html_type(label) is not False)
 
 
 def redirect_target(reply: Reply, params: Params = DEFAULT) -> Url | InvalidUrl:
@@ -120,13 +120,10 @@ def table() -> str:
     )
 
 
-def _is_page(reply: Reply) -> bool:
-    return reply.status == 200
-
-
 def _redirect(case: Case) -> Verdict | None:
     reply = case.reply
-    if reply.status not in REDIRECTS and not (reply.status == 300 and not _is_page(reply)):
+    # A 300 may name one choice of several (RFC 9110 15.4.1); without one it is no answer to go by.
+    if reply.status not in REDIRECTS and not (reply.status == 300 and reply.header("location")):
         return None
     target = redirect_target(reply, case.judge.params)
     if isinstance(target, InvalidUrl):
@@ -151,7 +148,7 @@ def _by_status(case: Case, first: int, state: State) -> Verdict | None:
 
 
 def _other_status(case: Case) -> Verdict | None:
-    if _is_page(case.reply):
+    if case.reply.status == 200:
         return None
     return Verdict(
         State.BAD_ANSWER, f"http.status: answered {case.reply.status}, which is no answer to a plain GET"
@@ -226,6 +223,7 @@ def _notes(case: Case) -> list[str]:
         shown = " and ".join(page.canonicals[:2])
         notes.append(f"{len(page.canonicals)} canonicals that disagree count as none: {shown}")
     notes += page.canonical_faults[:2]
+    notes += page.faults[:2]
     if page.refresh == case.reply.url:
         notes.append("it refreshes itself")
     if page.fallback:

@@ -52,6 +52,8 @@ class Manners:
     page_body: BodyLimits = PAGE_BODY
     sitemap_body: BodyLimits = SITEMAP_BODY
     max_crawl_delay: float = 60.0
+    longest_pause: float = 3600.0
+    follow_sitemaps: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,13 @@ class Journey:
             return None
         now = time.time()
         asked = retry_after(answer.header("retry-after"), now) if isinstance(answer, Reply) else None
+        if (
+            asked
+            and asked > self._manners.longest_pause
+            and isinstance(answer, Reply)
+            and not _is_told_to_wait(answer)
+        ):
+            return None  # one broken page may not hold up the whole site
         pause = retry_delay(lease.attempts, lease.url) if asked is None else asked
         reason = answer.message if isinstance(answer, Failure) else f"answered {answer.status}"
         return Retry(lease, now + pause, reason)
@@ -125,7 +134,7 @@ class Journey:
             verdict,
             status=answer.status,
             links=self._links(page) if page else [],
-            finds=_further(lease, verdict),
+            finds=(*_further(lease, verdict), *self._children(lease, page)),
             lastmod=lastmod,
             lastmod_source=source,
             page=page if verdict.state is State.INDEXABLE else None,
@@ -163,8 +172,15 @@ class Journey:
             lease, Verdict(State.SITEMAP_FILE, "; ".join(page.faults)), reply.status, finds=tuple(finds)
         )
 
+    def _children(self, lease: Lease, page: Page | None) -> list[Find]:
+        """The sitemaps that an index names which was linked as a page."""
+        urls = page.sitemaps if page and self._manners.follow_sitemaps else []
+        return [Find(url, Found.SITEMAP, 1, lease.id, Kind.SITEMAP) for url in urls]
+
     def _links(self, page: Page) -> list[tuple[Url, int]]:
         links = page.links
+        if not page.is_html and not self._manners.follow_sitemaps:
+            links = [(url, found) for url, found in links if found != Found.SITEMAP]
         if not self._manners.obey_nofollow:
             links = [(url, found & ~Found.NOFOLLOW or Found.LINK) for url, found in links]
         elif page.nofollow:
@@ -192,6 +208,10 @@ def _blocked(lease: Lease, robots: Robots) -> Outcome | None:
         return None
     state = State.SITEMAP_FILE if lease.kind is Kind.SITEMAP else State.ROBOTS
     return Outcome(lease, Verdict(state, answer.reason))
+
+
+def _is_told_to_wait(reply: Reply) -> bool:
+    return reply.status in (429, 503)
 
 
 def _further(lease: Lease, verdict: Verdict) -> tuple[Find, ...]:

@@ -68,6 +68,10 @@ def plan(config: Config) -> Plan:
         raise UsageError(str(error)) from None
     if refused := scope.admit(seed, 0, Found.SEED):
         raise UsageError(f"the start URL {seed} cannot be crawled: {refused.reason}")
+    if not sitemap_url.partition("?")[0].rpartition("/")[2]:
+        raise UsageError(
+            f"--sitemap-url {sitemap_url} names a directory; it wants the file: {sitemap_url}sitemap.xml"
+        )
     if not config.output.directory:
         raise UsageError("say where the sitemap goes: -o DIR")
     output, root = Path(config.output.directory), Path(config.state.directory)
@@ -112,6 +116,8 @@ def manners(config: Config) -> Manners:
         page_body=BodyLimits(wire=fetch.max_wire, decoded=fetch.max_body),
         sitemap_body=BodyLimits(wire=fetch.max_sitemap, decoded=fetch.max_sitemap),
         max_crawl_delay=config.obey.max_crawl_delay,
+        longest_pause=config.pace.longest_pause,
+        follow_sitemaps=config.scope.sitemap_seeds,
     )
 
 
@@ -141,15 +147,21 @@ def fetcher(ready: Plan) -> Fetcher:
     )
     if fetch.ca_file and not Path(fetch.ca_file).is_file():
         raise UsageError(f"--ca-file {fetch.ca_file} is no file")
+    proxy = reveal(fetch.proxy)
+    if proxy and not proxy.startswith(("http://", "https://", "socks5://", "socks5h://")):
+        raise UsageError("--proxy wants a URL: http://host:port, https://… or socks5://…")
     options = TransportOptions(
-        proxy=reveal(fetch.proxy),
+        proxy=proxy,
         ca_file=Path(fetch.ca_file) if fetch.ca_file else None,
         http2=fetch.http2,
         idle=ready.config.pace.concurrency,
     )
     kind = ReqwestTransports if fetch.transport == "fast" else HttpxTransports
-    identity = Identity(fetch.user_agent, credentials=(_credentials(ready.config, home),))
-    return Fetcher(kind(options, limits), identity, AddressPolicy.for_seeds([home]), limits)
+    try:
+        identity = Identity(fetch.user_agent, credentials=(_credentials(ready.config, home),))
+        return Fetcher(kind(options, limits), identity, AddressPolicy.for_seeds([home]), limits)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _credentials(config: Config, home: str) -> Credentials:

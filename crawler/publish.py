@@ -144,6 +144,8 @@ class Entries:
 
     def __iter__(self) -> Iterator[Entry]:
         for record in self._frontier.records(State.INDEXABLE):
+            if record.reason:  # listed, and yet there is something to say
+                self._listed.note(f"{record.url}: {record.reason}")
             yield self._entry(record)
 
     def _entry(self, record: Record) -> Entry:

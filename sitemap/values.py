@@ -8,6 +8,7 @@ from sitemap import limits, w3c
 _INNER_SPACE = re.compile(r"[\t\n\r]+")
 _NUMBER = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _UNUSABLE = re.compile("[\x00-\x20\x7f\ud800-\udfff\ufffe\uffff]")
+_USERINFO = re.compile(r"//[^/?#]*@")
 MAX_URL = 8_192  # characters of a URL that is still handed on
 
 
@@ -20,7 +21,7 @@ def url(text: str, base: str) -> tuple[str, str, str]:
         return "", "sitemap.loc_too_long", f"a URL has {len(stated):,} characters and was dropped"
     rule = sentence = ""
     if not stated[:8].lower().startswith(("http://", "https://")):
-        rule, sentence = "sitemap.loc_relative", f"{stated[:120]!r} is not absolute"
+        rule, sentence = "sitemap.loc_relative", f"{_shown(stated)} is not absolute"
         try:
             stated = urljoin(base, stated) if base else ""
         except ValueError:
@@ -30,7 +31,7 @@ def url(text: str, base: str) -> tuple[str, str, str]:
         return (
             "",
             "sitemap.loc_invalid",
-            f"{text.strip()[:120]!r} is no absolute http or https URL and was dropped",
+            f"{_shown(text.strip())} is no absolute http or https URL and was dropped",
         )
     if not rule and len(found) > limits.MAX_LOC:
         rule, sentence = (
@@ -91,3 +92,8 @@ def whole(text: str) -> int | None:
 def yes_no(text: str) -> bool | None:
     """``yes`` or ``no`` in any case, or None."""
     return {"yes": True, "no": False}.get(text.strip().lower())
+
+
+def _shown(stated: str) -> str:
+    """A URL as a message may quote it: cut to size, harmless, and without a user name or password."""
+    return repr(_USERINFO.sub("//", stated)[:120])

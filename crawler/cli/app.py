@@ -103,8 +103,9 @@ def crawl(  # noqa: PLR0913 - the command line is wide
 
 def _settings(file: Path | None, url: str | None, flags: dict[str, Any]) -> Config:
     tables = read(file) if file else {}
-    if url is not None:
-        tables = {**tables, "site": {**tables.get("site", {}), "url": url}}
+    site = tables.get("site", {})
+    if url is not None and isinstance(site, dict):
+        tables = {**tables, "site": {**site, "url": url}}
     return build(overlay(tables, flags), str(file) if file else "", flag_of)
 
 

@@ -1,6 +1,7 @@
 """The flags of the command line: which configuration key each one sets. Help and defaults are the configuration's."""
 
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -30,6 +31,11 @@ class Flag:
     def field(self) -> str:
         """The name of the parameter that carries it."""
         return self.key.replace(".", "__")
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it too. One that may be given more than once takes a value a line."""
+        return f"SITEATLAS_{self.long.removeprefix('--').replace('-', '_').upper()}"
 
     @property
     def long(self) -> str:
@@ -131,10 +137,14 @@ def overlay(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
     merged = {name: dict(table) if isinstance(table, dict) else table for name, table in tables.items()}
     for flag in FLAGS:
         given = flags.get(flag.field)
+        if flag.many and not given:
+            given = [line for line in os.environ.get(flag.variable, "").splitlines() if line.strip()]
         if given is None or given == []:
             continue
         section, key = flag.key.split(".")
         table = merged.setdefault(section, {})
+        if not isinstance(table, dict):
+            return merged  # no table at all: the configuration says so
         table[key] = _table(flag, given) if flag.pairs else given
         if (
             flag.key == "urls.drop_params"
@@ -153,7 +163,9 @@ def _table(flag: Flag, given: list[str]) -> dict[str, str]:
     for text in given:
         name, separator, value = text.partition(flag.pairs)
         if not separator or not name.strip():
-            raise UsageError(f'{flag.long} wants {flag.metavar}, not "{text}"')
+            raise UsageError(
+                f"{flag.long} wants {flag.metavar}, with {flag.pairs} between (what was given is not shown)"
+            )
         table[name.strip()] = value.strip()
     return table
 
@@ -169,7 +181,7 @@ def _annotation(flag: Flag) -> Any:
         *names,
         help=field.description,
         metavar=flag.metavar or None,
-        envvar=f"SITEATLAS_{flag.long.removeprefix('--').replace('-', '_').upper()}",
+        envvar=None if flag.many else flag.variable,
         show_default=_shown(field.default),
         show_envvar=False,
         rich_help_panel=_PANELS[section],

@@ -27,7 +27,8 @@ def lines(report: Report) -> list[str]:
 
 def _published(report: Report) -> list[str]:
     if not report.published:
-        return [f"nothing was published: {safe(report.refusal)}"]
+        found = f" ({_count(report.listed, 'page')} would be listed)" if report.listed else ""
+        return [f"nothing was published: {safe(report.refusal)}{found}"]
     total = sum(file.bytes for file in report.published)
     first, *rest = report.published
     names = first.name if not rest else f"{first.name} and {len(rest):,} more files"

@@ -38,9 +38,6 @@ class Frontier(Protocol):
     def retry(self, retry: Retry) -> None:
         """Give a lease back, to be handed out again when it is due."""
 
-    def release(self, lease: Lease) -> None:
-        """Give a lease back as if it had never been out."""
-
     def commit(self) -> None:
         """Make everything settled so far durable."""
 

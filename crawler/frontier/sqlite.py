@@ -3,12 +3,11 @@
 import sqlite3
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 
 import msgspec
 
-from crawler.errors import StorageError
 from crawler.frontier import Admit, Ready
+from crawler.frontier.batch import Batch, storage
 from crawler.frontier.census import Census
 from crawler.frontier.known import Known
 from crawler.frontier.links import pack, unpack
@@ -30,7 +29,6 @@ from crawler.model import (
 from crawler.url import origin
 from sitemap import Alternate, Video
 
-BATCH = 50  # settled outcomes to one commit; with synchronous=FULL a commit waits for the disk
 READ_AHEAD = 256  # pending URLs of an origin read at once
 IDLE = 60.0  # seconds to wait when only the end of what is out can bring more
 
@@ -55,14 +53,14 @@ class SqliteFrontier:
         self._admission = admission
         self._by_level = by_level
         self._known = Known()
+        self._batch = Batch(db, self._known.forget)
         self._ahead: dict[str, deque[Lease]] = {}
         self._out: dict[int, Lease] = {}
-        self._unsaved = 0
-        with self._storage():
+        with storage():
             self._census = Census(db)
 
     def admit(self, finds: Iterable[Find]) -> None:
-        with self._change():
+        with self._batch.change():
             for find in finds:
                 self._know(find)
 
@@ -100,6 +98,13 @@ class SqliteFrontier:
         state, kind, home = self._db.execute(
             "SELECT state, kind, origin FROM url WHERE id = ?", (number,)
         ).fetchone()
+        if kind == Kind.SITEMAP and find.kind is Kind.PAGE:
+            # robots.txt or an index called a page a sitemap: it is read again, as what links to it takes it for
+            kind, state = Kind.PAGE, State.NOFOLLOW if state == State.SITEMAP_FILE else state
+            self._db.execute("UPDATE url SET kind = ?, attempts = 0, due = 0 WHERE id = ?", (kind, number))
+            self._ahead.pop(home, None)
+            if state == State.NOFOLLOW:
+                self._census.move(home, State.SITEMAP_FILE, State.NOFOLLOW)
         if State(state) in _REVISABLE:
             verdict = self._admission(Find(find.url, found, depth, find.source, Kind(kind)))
             after = verdict.state if verdict else State.PENDING
@@ -138,7 +143,7 @@ class SqliteFrontier:
     def _first_due(self, home: str, now: float) -> Lease | None:
         ahead = self._ahead.setdefault(home, deque())
         if not ahead:
-            with self._storage():
+            with storage():
                 rows = self._db.execute(_PENDING, (home, now, READ_AHEAD + len(self._out))).fetchall()
             ahead.extend(
                 Lease(number, url, depth, attempts, Kind(kind))
@@ -153,7 +158,7 @@ class SqliteFrontier:
 
     def _until_due(self, home: str, now: float) -> float:
         """Seconds until a URL of this origin is due, when none is: they are out, or put off."""
-        with self._storage():
+        with storage():
             (due,) = self._db.execute(
                 "SELECT min(due) FROM url WHERE state = 'pending' AND origin = ? AND due > ?", (home, now)
             ).fetchone()
@@ -163,7 +168,7 @@ class SqliteFrontier:
         lease, verdict = outcome.lease, outcome.verdict
         if self._out.get(lease.id) is not lease:
             return
-        with self._change():
+        with self._batch.change():
             targets = self._known.links(lease, outcome.links, self._know)
             targets += [self._know(find) for find in outcome.finds]
             self._db.execute(
@@ -186,35 +191,39 @@ class SqliteFrontier:
                     (lease.id, pack(targets), _media(outcome.page)),
                 )
             home = origin(lease.url)
-            self._census.move(home, State.PENDING, verdict.state)
+            after = self._recast(lease) or verdict.state
+            self._census.move(home, State.PENDING, after)
         del self._out[lease.id]
+
+    def _recast(self, lease: Lease) -> State | None:
+        """A sitemap that turned out to be linked as a page while it was out waits once more."""
+        if lease.kind is not Kind.SITEMAP:
+            return None
+        (kind,) = self._db.execute("SELECT kind FROM url WHERE id = ?", (lease.id,)).fetchone()
+        if kind == Kind.SITEMAP:
+            return None
+        self._db.execute("UPDATE url SET state = 'pending', attempts = 0 WHERE id = ?", (lease.id,))
+        return State.PENDING
 
     def retry(self, retry: Retry) -> None:
         lease = retry.lease
         if self._out.get(lease.id) is not lease:
             return
-        with self._change():
+        with self._batch.change():
             self._db.execute(
                 "UPDATE url SET attempts = ?, due = ?, reason = ? WHERE id = ?",
                 (lease.attempts + 1, retry.due, retry.reason, lease.id),
             )
         del self._out[lease.id]
 
-    def release(self, lease: Lease) -> None:
-        if self._out.pop(lease.id, None):
-            self._ahead.get(origin(lease.url), deque[Lease]()).appendleft(lease)
-
     def commit(self) -> None:
-        if self._db.in_transaction:
-            with self._storage():
-                self._db.execute("COMMIT")
-        self._unsaved = 0
+        self._batch.commit()
 
     def counts(self) -> Mapping[State, int]:
         return self._census.counts
 
     def verdict_of(self, url: Url) -> Verdict | None:
-        with self._storage():
+        with storage():
             row = self._db.execute("SELECT state, reason, target FROM url WHERE url = ?", (url,)).fetchone()
         return Verdict(State(row[0]), row[1], row[2]) if row else None
 
@@ -224,7 +233,7 @@ class SqliteFrontier:
             " FROM url u LEFT JOIN page p ON p.id = u.id WHERE u.state = ? ORDER BY u.url",
             (state,),
         )
-        with self._storage():
+        with storage():
             for url, reason, found, depth, status, lastmod, source, media in rows:
                 images, videos, alternates = _MEDIA.decode(media) if media else ([], [], [])
                 yield Record(
@@ -244,7 +253,7 @@ class SqliteFrontier:
     def hops(self, lease: Lease) -> int:
         """How many redirects in a row led to this URL and nothing else did."""
         hops, number = 0, lease.id
-        with self._storage():
+        with storage():
             while True:
                 found, source = self._db.execute(
                     "SELECT found, source FROM url WHERE id = ?", (number,)
@@ -255,7 +264,7 @@ class SqliteFrontier:
 
     def outlinks(self, url: Url) -> list[Url]:
         """The targets of a page's links, in byte order."""
-        with self._storage():
+        with storage():
             row = self._db.execute(
                 "SELECT links FROM page JOIN url USING (id) WHERE url = ?", (url,)
             ).fetchone()
@@ -263,34 +272,6 @@ class SqliteFrontier:
             return sorted(
                 self._db.execute("SELECT url FROM url WHERE id = ?", (n,)).fetchone()[0] for n in ids
             )
-
-    @contextmanager
-    def _change(self) -> Iterator[None]:
-        """One outcome: all of it in the running transaction, or none of it."""
-        with self._storage():
-            if not self._db.in_transaction:
-                self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute("SAVEPOINT outcome")
-            try:
-                yield
-            except BaseException:
-                self._db.execute("ROLLBACK TO outcome")
-                self._known.forget()
-                raise
-            finally:
-                self._db.execute("RELEASE outcome")
-        self._unsaved += 1
-        if self._unsaved >= BATCH:
-            self.commit()
-
-    @contextmanager
-    def _storage(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise StorageError(
-                f"the state cannot be written or read: {error}; free space, then run again"
-            ) from error
 
 
 def _media(page: Page | None) -> bytes | None:

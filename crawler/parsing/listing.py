@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from crawler.model import Document, Found, Kind, Page, Url
+from crawler.model import Document, Found, Page, Url
 from crawler.url import InvalidUrl, Params, normalise
 from sitemap import Child, Entry, Format, SitemapError, SitemapParser
 
@@ -22,8 +22,6 @@ def read_listing(document: Document, params: Params) -> Page:
     except SitemapError as error:
         return Page(is_html=False, faults=[str(error)])
     is_feed = parser.format in FEEDS
-    if document.kind is Kind.PAGE and not is_feed:
-        return Page(is_html=False)
     found = Found.FEED if is_feed else Found.SITEMAP
     faults = [finding.sentence for finding in parser.findings[:3]]
     return Page(

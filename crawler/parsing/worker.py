@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import os
 import resource
 import signal
 import sys
@@ -28,7 +29,11 @@ def main() -> None:
     if hello_frame is None:
         return
     hello = decode_hello(hello_frame)
-    resource.setrlimit(resource.RLIMIT_AS, (hello.memory, hello.memory))
+    _, hard = resource.getrlimit(
+        resource.RLIMIT_AS
+    )  # nobody may raise it, and a lower one is somebody's wish
+    memory = hello.memory if hard == resource.RLIM_INFINITY else min(hello.memory, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _keep_heap()
     resolver = Resolver(hello.params)
@@ -43,8 +48,11 @@ def main() -> None:
         page = _read(job, hello, resolver)
         del job
         signal.setitimer(signal.ITIMER_REAL, 0)
-        sink.write(encode(page))
-        sink.flush()
+        try:
+            sink.write(encode(page))
+            sink.flush()
+        except BrokenPipeError:  # the parent is gone, and nobody wants to hear about it
+            os._exit(0)
 
 
 def _keep_heap() -> None:

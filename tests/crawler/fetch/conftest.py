@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # the hostile server is shar
 from fetching import CASES, IDENTITY, LIMITS, policy
 from hostile import HostileServer
 
+import crawler.fetch.pinned  # noqa: F401 - it loads late, which the short deadlines here must not pay for
 from crawler.fetch import Fetcher
 
 

@@ -296,13 +296,6 @@ class FrontierMachine(RuleBasedStateMachine):
             _, flags, depth = self.oracle[lease.url]
             self.oracle[lease.url] = (State(state), flags, depth)
 
-    @rule(lease=leases)
-    def release(self, lease: Lease | None) -> None:
-        if lease is not None:
-            self.frontier.release(lease)
-            if self.out.get(lease.id) is lease:
-                del self.out[lease.id]
-
     @rule()
     def restart(self) -> None:
         self.frontier.commit()

@@ -137,4 +137,4 @@ async def test_ours_sitemaps_and_feeds_are_read_too() -> None:
         assert page.links == [("https://a.example/news", Found.FEED)]
         assert not page.is_html
         page = await pool.read(document("/linked.xml", urlset, "application/xml"))
-        assert page.links == []  # a sitemap that a page links to is no feed
+        assert page.links == [("https://a.example/x", Found.SITEMAP)]  # and a sitemap that a page links to

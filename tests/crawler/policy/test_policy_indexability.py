@@ -107,9 +107,9 @@ def test_rfc9110_statuses(status: int, state: State) -> None:
     assert str(status) in verdict.reason
 
 
-def test_rfc9110_300_without_a_location_is_a_page() -> None:
-    assert is_readable(reply(300))
-    assert judge(reply(300), Page()).state is State.INDEXABLE
+def test_ours_300_without_a_location_is_no_page_for_only_200_is() -> None:
+    assert not is_readable(reply(300))
+    assert judge(reply(300), Page()).state is State.BAD_ANSWER
     assert not is_readable(reply(300, location="/x"))
 
 
