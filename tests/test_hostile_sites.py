@@ -213,7 +213,6 @@ def test_ours_a_page_of_100_000_links_is_cut_at_the_limit_and_said(tmp_path: Pat
         assert "/many" in ran.listed
 
 
-@pytest.mark.xfail(strict=True, reason="links over --max-links are dropped in silence")
 def test_ours_links_that_were_dropped_are_told(tmp_path: Path) -> None:
     with HostileServer() as server:
         furnish(server, ["/many"])
