@@ -255,6 +255,9 @@ class HostileServer:
         for task in list(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
+        # also those that wait for a client to read what is left, and those in the middle of a handshake
+        for transport in list(getattr(self._loop, "_transports", {}).values()):
+            transport.abort()
         await asyncio.sleep(0.01)  # aborted transports close their sockets in the next turns of the loop
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,5 +1,6 @@
 """Fixtures for the fetcher: each test runs over every transport, on every event loop that the transport knows."""
 
+import gc
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -23,6 +24,13 @@ def case(request: pytest.FixtureRequest) -> tuple[type, str]:
 @pytest.fixture
 def anyio_backend(case: tuple[type, str]) -> str:
     return case[1]
+
+
+@pytest.fixture(autouse=True)
+def tidy() -> Iterator[None]:
+    """Let no test pay for the connections that another left to the garbage collector."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture

@@ -120,7 +120,7 @@ def test_whatwg_first_valid_base_href_counts(bases: str, target: str) -> None:
 def test_ours_too_many_links_are_cut_and_said() -> None:
     page = read("".join(f"<a href={n}>" for n in range(30)), options=ReadOptions(max_links=20))
     assert len(page.links) == 20
-    assert page.faults == ["links cut at 20"]
+    assert page.faults == ["links cut at 20 (--max-links)"]
     exact = read("".join(f"<a href={n}>" for n in range(20)), options=ReadOptions(max_links=20))
     assert exact.faults == []
 
