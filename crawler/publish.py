@@ -1,7 +1,7 @@
 """Publishing what a crawl found: the gate that may refuse, and the stream of entries into the sitemap's writer."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from crawler.config import Content, Output
 from crawler.engine import Ending
@@ -24,7 +24,7 @@ from sitemap import (
 
 _FAILED = (State.SERVER_ERROR, State.UNREACHABLE, State.PARSE_FAILED, State.INTERNAL_ERROR)
 _FEW = 5  # failures that say nothing about the site as a whole, however small it is
-MAX_NOTES = 20
+MAX_NOTES = 20  # different things that are odd
 
 
 @dataclass(slots=True)
@@ -36,7 +36,9 @@ class Listed:
     images: int = 0
     videos: int = 0
     alternates: int = 0
-    notes: tuple[str, ...] = ()
+    odd: dict[str, tuple[int, Url]] = field(
+        default_factory=dict
+    )  # what is odd: on how many pages, and the first
 
     def count(self, entry: Entry) -> None:
         """Count one entry."""
@@ -46,10 +48,19 @@ class Listed:
         self.videos += len(entry.videos)
         self.alternates += len(entry.alternates)
 
-    def note(self, text: str) -> None:
-        """Keep the first few of what is odd."""
-        if len(self.notes) < MAX_NOTES:
-            self.notes = (*self.notes, text)
+    def note(self, url: Url, text: str) -> None:
+        """Count what is odd about a page."""
+        count, first = self.odd.get(text, (0, url))
+        if count or len(self.odd) < MAX_NOTES:
+            self.odd[text] = (count + 1, first)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is odd, each thing once."""
+        return [
+            f"{text} ({count:,} pages, the first {first})" if count > 1 else f"{text} ({first})"
+            for text, (count, first) in self.odd.items()
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +138,7 @@ def _write(plan: Plan, entries: "Entries", destination: Directory, listed: Liste
             try:
                 writer.add(entry)
             except InvalidEntry as error:
-                listed.note(f"not listed: {error}")
+                listed.note(Url(entry.loc), f"not listed: {error.reason}")
             else:
                 listed.count(entry)
         return tuple(reversed(writer.finish().files))
@@ -145,7 +156,7 @@ class Entries:
     def __iter__(self) -> Iterator[Entry]:
         for record in self._frontier.records(State.INDEXABLE):
             if record.reason:  # listed, and yet there is something to say
-                self._listed.note(f"{record.url}: {record.reason}")
+                self._listed.note(record.url, record.reason)
             yield self._entry(record)
 
     def _entry(self, record: Record) -> Entry:
@@ -165,7 +176,7 @@ class Entries:
 
     def _stands(self, url: Url, fault: str) -> bool:
         if fault:
-            self._listed.note(f"{url}: left out of its entry: {fault}")
+            self._listed.note(url, f"left out of the entry: {fault}")
         return not fault
 
     def _alternate_stands(self, url: Url, alternate: Alternate) -> bool:

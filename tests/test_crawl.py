@@ -261,6 +261,16 @@ def test_ours_the_summary_says_what_was_left_out_and_why(tmp_path: Path) -> None
         assert crawl(tmp_path, site.url, "-q").out == ""
 
 
+def test_ours_what_is_odd_on_many_pages_is_said_once(tmp_path: Path) -> None:
+    odd = '<link rel="canonical" href="file:///C:/page.html">'
+    with scripted({"/": links("/a", "/b"), "/a": links(head=odd), "/b": links(head=odd)}) as site:
+        ran = crawl(tmp_path, site.url)
+        notes = [line for line in ran.out.splitlines() if line.startswith("note:")]
+        assert len(notes) == 1
+        assert f"(2 pages, the first {site.url}a)" in notes[0]
+        assert len(listed(tmp_path)) == 3
+
+
 def test_ours_dry_run_publishes_nothing(tmp_path: Path) -> None:
     with scripted({"/": links()}) as site:
         ran = crawl(tmp_path, site.url, "--dry-run")
