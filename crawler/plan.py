@@ -159,7 +159,10 @@ def fetcher(ready: Plan) -> Fetcher:
     kind = ReqwestTransports if fetch.transport == "fast" else HttpxTransports
     try:
         identity = Identity(fetch.user_agent, credentials=(_credentials(ready.config, home),))
-        return Fetcher(kind(options, limits), identity, AddressPolicy.for_seeds([home]), limits)
+        # what the operator names may be at a private address; where pages lead to may not
+        named = [f"{scheme}://{host}" for host in ready.config.scope.hosts for scheme in ("http", "https")]
+        policy = AddressPolicy.for_seeds([home], [each for each in named if "*" not in each])
+        return Fetcher(kind(options, limits), identity, policy, limits)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -130,6 +130,16 @@ def test_sitemaps_org_location_rule_is_the_scope(tmp_path: Path) -> None:
         assert "/other" not in site.paths
 
 
+def test_sitemaps_org_cross_submits_list_a_host_that_the_operator_names(tmp_path: Path) -> None:
+    with scripted({"/x": links("/y"), "/y": links()}) as other, scripted({}) as site:
+        site.routes["/"] = links(f"{other.url}x")
+        crawl(tmp_path, site.url)
+        assert listed(tmp_path) == [site.url]
+        assert not other.paths
+        crawl(tmp_path, site.url, "--host", other.url.split("/")[2])
+        assert listed(tmp_path) == sorted([site.url, f"{other.url}x", f"{other.url}y"])
+
+
 def test_ours_sitemap_url_moves_the_scope(tmp_path: Path) -> None:
     with scripted({"/docs/": links("/blog/x"), "/blog/x": links()}) as site:
         crawl(tmp_path, f"{site.url}docs/", "--sitemap-url", f"{site.url}sitemap.xml")
