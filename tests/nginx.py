@@ -25,7 +25,7 @@ http {{
   sendfile on; tcp_nopush on; keepalive_requests 1000000;
   client_body_temp_path {run}/t1; proxy_temp_path {run}/t2; fastcgi_temp_path {run}/t3;
   uwsgi_temp_path {run}/t4; scgi_temp_path {run}/t5;
-  log_format plain '$request_uri $status';
+  log_format plain '$request_uri $status $server_protocol';
   access_log {run}/access.log plain;
   server {{ listen 127.0.0.1:{port}; root {root}; index index.html; {extra} }}
 }}
@@ -38,6 +38,10 @@ class Server:
     def __init__(self, url: str, run: Path) -> None:
         self.url = url
         self._run = run
+
+    def protocols(self) -> set[str]:
+        """The versions of HTTP spoken so far."""
+        return {line.split(" ")[2] for line in (self._run / "access.log").read_text().splitlines()}
 
     def requests(self) -> list[str]:
         """The paths asked for so far, in order."""
