@@ -246,4 +246,4 @@ RULES: Final = (
     Rule("left out by a pattern", State.EXCLUDED, _unlisted(State.EXCLUDED)),
     Rule("everything else", State.INDEXABLE, _indexable),
 )
-"""The table. Sources: DESIGN stage 8; https://developers.google.com/search/docs/crawling-indexing/http-network-errors."""
+"""The table. Source of what search engines drop: https://developers.google.com/search/docs/crawling-indexing/http-network-errors."""
