@@ -11,7 +11,7 @@ from rich.text import Text
 
 from crawler.engine import Tally
 
-_MEMORY = 10.0  # seconds over which rate and growth are taken
+_MEMORY = 4.0  # seconds over which rate and growth are taken
 
 
 class _Plain(TextColumn):
@@ -67,7 +67,9 @@ def describe(tally: Tally, rate: float, growth: float) -> str:
 
     The time left is told only once finding has all but ended: before that, it would be a guess.
     """
-    parts = [f"{tally.done:,} of {tally.known:,} found", f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"]
+    parts = [f"{tally.done:,} of {tally.known:,} found"]
+    if rate > 0:
+        parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
     if tally.failed:
         parts.append(f"{tally.failed:,} errors")
     if tally.paused:
