@@ -223,7 +223,7 @@ def _notes(case: Case) -> list[str]:
         shown = " and ".join(page.canonicals[:2])
         notes.append(f"{len(page.canonicals)} canonicals that disagree count as none: {shown}")
     notes += page.canonical_faults[:2]
-    notes += page.faults[:2]
+    notes += [*page.faults[:2], *page.video_faults[:2]]
     if page.refresh == case.reply.url:
         notes.append("it refreshes itself")
     if page.fallback:

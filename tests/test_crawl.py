@@ -232,6 +232,15 @@ def test_ours_images_videos_and_alternates_are_listed_and_can_be_turned_off(tmp_
         assert "xhtml:" not in body
 
 
+def test_ours_a_video_that_cannot_be_listed_is_told_with_the_reason(tmp_path: Path) -> None:
+    bare = '{"@type": "VideoObject", "name": "n", "description": "d", "contentUrl": "/v.mp4"}'
+    page = f'<script type="application/ld+json">{bare}</script>'
+    with scripted({"/": page}) as site:
+        ran = crawl(tmp_path, site.url)
+        assert b"video:" not in published(tmp_path)["sitemap.xml"]
+        assert "thumbnail" in ran.out
+
+
 def test_ours_more_urls_than_a_file_takes_give_an_index_and_shards(tmp_path: Path) -> None:
     routes = {"/": links(*(f"/p{n:03}" for n in range(50)))} | {f"/p{n:03}": links() for n in range(50)}
     with scripted(routes) as site:
