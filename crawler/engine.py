@@ -229,9 +229,4 @@ class Engine:
         tally.failed = sum(counts.get(state, 0) for state in _FAILED)
         tally.fetched = self._journey.fetched
         tally.bytes = self._journey.bytes
-        tally.seconds = now_since(self._started)
-
-
-def now_since(started: float) -> float:
-    """Seconds since a moment of the monotonic clock."""
-    return time.monotonic() - started
+        tally.seconds = time.monotonic() - self._started

@@ -122,7 +122,6 @@ class Zstd:
     def __init__(self, window: int) -> None:
         self._context = zstandard.ZstdDecompressor(max_window_size=window)
         self._stream = self._context.decompressobj()
-        self._touched = False  # the current frame has got input
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Decode; see :class:`Coding`."""

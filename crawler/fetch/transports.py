@@ -30,8 +30,8 @@ class Transports(Protocol):
         ...
 
 
-class ReqwestTransports:
-    """Connections by the Rust client ``reqwest``; needs asyncio."""
+class _ByTarget:
+    """What both kinds of our own share: one transport for each target, and a proxy that resolves names itself."""
 
     by_target = True
 
@@ -39,21 +39,18 @@ class ReqwestTransports:
         self._options = options or TransportOptions()
         self._limits = limits or FetchLimits()
         self.needs_address = not self._options.proxy
+
+
+class ReqwestTransports(_ByTarget):
+    """Connections by the Rust client ``reqwest``; needs asyncio."""
 
     def open(self, target: Target) -> httpx.AsyncBaseTransport:
         """See :class:`Transports`."""
         return ReqwestTransport(target, self._options, self._limits)
 
 
-class HttpxTransports:
+class HttpxTransports(_ByTarget):
     """Connections by httpx itself; works with asyncio and trio."""
-
-    by_target = True
-
-    def __init__(self, options: TransportOptions | None = None, limits: FetchLimits | None = None) -> None:
-        self._options = options or TransportOptions()
-        self._limits = limits or FetchLimits()
-        self.needs_address = not self._options.proxy
 
     def open(self, target: Target) -> httpx.AsyncBaseTransport:
         """See :class:`Transports`."""
