@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from sitemap.acceptance import alternate_fault, entry_fault, image_fault, video_fault
-    from sitemap.destination import Destination, Directory, Stage
     from sitemap.errors import (
         DestinationError,
         EmptySitemap,
@@ -20,15 +19,18 @@ if TYPE_CHECKING:
         SourceError,
     )
     from sitemap.finding import Finding
+    from sitemap.format import Format
     from sitemap.location import covers, directory
-    from sitemap.model import Alternate, Child, Entry, Image, Video
-    from sitemap.parse import ReadLimits, SitemapParser
-    from sitemap.reader import SitemapReader, read
-    from sitemap.target import FileFacts
-    from sitemap.vocabulary import Format
-    from sitemap.writer import Published, SitemapWriter
+    from sitemap.model import Alternate, Child, Entry, Image, News, Price, TvShow, Video
+    from sitemap.reading.parse import ReadLimits, SitemapParser
+    from sitemap.reading.reader import SitemapReader, read
+    from sitemap.rules import RULES, Rule, Severity
+    from sitemap.writing.destination import Destination, Directory, Stage
+    from sitemap.writing.target import FileFacts
+    from sitemap.writing.writer import Published, SitemapWriter
 
 __all__ = [
+    "RULES",
     "Alternate",
     "Child",
     "Destination",
@@ -43,15 +45,20 @@ __all__ = [
     "InvalidEntry",
     "InvalidLocation",
     "LimitExceeded",
+    "News",
     "NotASitemap",
+    "Price",
     "Published",
     "ReadLimits",
+    "Rule",
+    "Severity",
     "SitemapError",
     "SitemapParser",
     "SitemapReader",
     "SitemapWriter",
     "SourceError",
     "Stage",
+    "TvShow",
     "Video",
     "alternate_fault",
     "covers",
@@ -64,19 +71,20 @@ __all__ = [
 
 _ROOMS: Final = {
     "acceptance": "alternate_fault entry_fault image_fault video_fault",
-    "destination": "Destination Directory Stage",
+    "writing.destination": "Destination Directory Stage",
     "errors": (
         "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap SitemapError"
         " SourceError"
     ),
     "finding": "Finding",
     "location": "covers directory",
-    "model": "Alternate Child Entry Image Video",
-    "parse": "ReadLimits SitemapParser",
-    "reader": "SitemapReader read",
-    "target": "FileFacts",
-    "vocabulary": "Format",
-    "writer": "Published SitemapWriter",
+    "rules": "RULES Rule Severity",
+    "model": "Alternate Child Entry Image News Price TvShow Video",
+    "reading.parse": "ReadLimits SitemapParser",
+    "reading.reader": "SitemapReader read",
+    "writing.target": "FileFacts",
+    "format": "Format",
+    "writing.writer": "Published SitemapWriter",
 }
 _HOME: Final = {name: room for room, names in _ROOMS.items() for name in names.split()}
 

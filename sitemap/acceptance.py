@@ -7,8 +7,8 @@ import re
 from urllib.parse import urlsplit
 
 from sitemap import limits, location, w3c
-from sitemap.encode import FORBIDDEN, uri
 from sitemap.model import Alternate, Entry, Image, Video
+from sitemap.xml_text import FORBIDDEN, uri
 
 # xsd:anyURI is wide, but white space is never part of a URL, and a URL loses its meaning with a character.
 _NO_URL = re.compile(

@@ -3,36 +3,49 @@
 from dataclasses import dataclass
 from typing import Final
 
+from sitemap.rules import RULES, Severity
+
 PER_RULE: Final = 20  # findings of one rule that are kept word for word
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One defect: a stable rule id (``sitemap.truncated``), the line (from 1; 0 when it has none), and a sentence."""
+    """One defect: a rule id of :data:`sitemap.RULES`, the line (from 1; 0 when it has none), a sentence, and the file.
+
+    ``file`` is the path or URL of the document, or "" where only one is spoken of.
+    """
 
     rule: str
     line: int
     sentence: str
+    file: str = ""
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is, as the rule says."""
+        return RULES[self.rule].severity
 
 
 class Findings:
     """Collects the findings of one document. After the first 20 of a rule only their number is kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: str = "", per_rule: int = PER_RULE) -> None:
+        self.counts: dict[str, int] = {}  # of each rule, also of what was not kept
+        self._file = file
+        self._per_rule = per_rule
         self._kept: list[Finding] = []
-        self._counts: dict[str, int] = {}
 
     def add(self, rule: str, line: int, sentence: str) -> None:
         """Take down one finding; quoted pieces of the document must be cut to size and ``repr``-ed by the caller."""
-        count = self._counts[rule] = self._counts.get(rule, 0) + 1
-        if count <= PER_RULE:
-            self._kept.append(Finding(rule, line, sentence))
+        count = self.counts[rule] = self.counts.get(rule, 0) + 1
+        if count <= self._per_rule:
+            self._kept.append(Finding(rule, line, sentence, self._file))
 
     def all(self) -> tuple[Finding, ...]:
         """The findings in order, and for each rule with more of them one that says how many."""
         more = tuple(
-            Finding(rule, 0, f"and {count - PER_RULE:,} more like these")
-            for rule, count in self._counts.items()
-            if count > PER_RULE
+            Finding(rule, 0, f"and {count - self._per_rule:,} more like these", self._file)
+            for rule, count in self.counts.items()
+            if count > self._per_rule
         )
         return (*self._kept, *more)

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from sitemap import DestinationError, Directory, Entry, SitemapWriter
-from sitemap.destination import STAGE_PREFIX
+from sitemap.writing.destination import STAGE_PREFIX
 
 LOCATION = "https://example.com/sitemap.xml"
 

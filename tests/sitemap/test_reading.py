@@ -399,16 +399,16 @@ def test_ours_many_defects_make_few_findings() -> None:
 @pytest.mark.parametrize(
     ("inner", "expected", "rule"),
     [
-        ("<priority>1.5</priority>", A, "sitemap.priority"),
-        ("<priority>NaN</priority>", A, "sitemap.priority"),
-        ("<priority>\uff11</priority>", A, "sitemap.priority"),
-        ("<changefreq>sometimes</changefreq>", A, "sitemap.changefreq"),
-        ("<lastmod>yesterday</lastmod>", A, "sitemap.lastmod"),
-        ("<lastmod>2024</lastmod>", A, "sitemap.lastmod"),
+        ("<priority>1.5</priority>", A, "priority.invalid"),
+        ("<priority>NaN</priority>", A, "priority.invalid"),
+        ("<priority>\uff11</priority>", A, "priority.invalid"),
+        ("<changefreq>sometimes</changefreq>", A, "changefreq.invalid"),
+        ("<lastmod>yesterday</lastmod>", A, "lastmod.invalid"),
+        ("<lastmod>2024</lastmod>", A, "lastmod.invalid"),
         (
             "<lastmod>2024-05-08 08:53:11 AM</lastmod>",
             Entry(A.loc, "2024-05-08T08:53:11+00:00"),
-            "sitemap.lastmod",
+            "lastmod.invalid",
         ),
     ],
 )

@@ -22,7 +22,7 @@ from sitemap import (
     SitemapWriter,
     Video,
 )
-from sitemap.shard import Shard
+from sitemap.writing.shard import Shard
 
 LOCATION = "https://example.com/sitemap.xml"
 S = "{http://www.sitemaps.org/schemas/sitemap/0.9}"

@@ -3,9 +3,9 @@
 import codecs
 from typing import Final
 
-from sitemap import values
 from sitemap.finding import Findings
 from sitemap.model import Child, Entry
+from sitemap.reading import values
 
 _MAX_LINE: Final = 64 * 1024  # characters; longer lines are dropped as they come
 

@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from sitemap import limits, w3c
-from sitemap.encode import PLAIN, URLSET_FOOT, urlset_head
 from sitemap.errors import LimitExceeded
+from sitemap.writing.encode import PLAIN, URLSET_FOOT, urlset_head
 
 _HEADS = tuple(len(urlset_head(extensions)) + len(URLSET_FOOT) for extensions in range(8))
 
@@ -12,8 +12,9 @@ _HEADS = tuple(len(urlset_head(extensions)) + len(URLSET_FOOT) for extensions in
 class Shard:
     """Counts the entries and the uncompressed bytes of one urlset, its head and foot included, at every moment.
 
-    ``extensions`` are the bits of :mod:`sitemap.encode`: a namespace is declared, and counted, from the first entry on
-    that needs it. ``max_urls`` and ``max_bytes`` may be lower than the protocol's limits, never higher (LimitExceeded).
+    ``extensions`` are the bits of :mod:`sitemap.writing.encode`: a namespace is declared, and counted, from the first
+    entry on that needs it. ``max_urls`` and ``max_bytes`` may be lower than the protocol's limits, never higher
+    (LimitExceeded).
     """
 
     __slots__ = ("_body", "_newest", "entries", "extensions", "lastmod", "max_bytes", "max_urls")

@@ -1,40 +1,30 @@
 """Owns the names of elements in sitemaps and feeds, and finds them again under wrong or missing namespaces."""
 
-from enum import StrEnum
 from typing import Final
+
+from sitemap import namespaces
+from sitemap.format import Format
 
 # Families of elements: the sitemap's own and RSS's share the empty one.
 CORE, IMAGE, VIDEO, XHTML, ATOM, DC, RDF, OTHER = "", "image", "video", "xhtml", "atom", "dc", "rdf", "other"
 
-SITEMAP_NAMESPACE: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _FAMILIES = {
-    SITEMAP_NAMESPACE: CORE,
-    "http://purl.org/rss/1.0/": CORE,
-    "http://www.google.com/schemas/sitemap-image/1.1": IMAGE,
-    "http://www.google.com/schemas/sitemap-video/1.1": VIDEO,
-    "http://www.google.com/schemas/sitemap-news/0.9": OTHER,
-    "http://www.w3.org/1999/xhtml": XHTML,
-    "http://www.w3.org/2005/atom": ATOM,
-    "http://purl.org/atom/ns#": ATOM,
-    "http://purl.org/dc/elements/1.1/": DC,
-    "http://purl.org/dc/terms/": DC,
-    "http://www.w3.org/1999/02/22-rdf-syntax-ns#": RDF,
+    namespaces.SITEMAP: CORE,
+    namespaces.RSS_1: CORE,
+    namespaces.IMAGE: IMAGE,
+    namespaces.VIDEO: VIDEO,
+    namespaces.NEWS: OTHER,
+    namespaces.XHTML: XHTML,
+    namespaces.ATOM.lower(): ATOM,
+    namespaces.ATOM_03: ATOM,
+    namespaces.DC: DC,
+    namespaces.DCTERMS: DC,
+    namespaces.RDF: RDF,
 }
 _PREFIXES = {
     "image": IMAGE, "video": VIDEO, "xhtml": XHTML, "atom": ATOM, "dc": DC, "dcterms": DC, "rdf": RDF,
     "news": OTHER, "media": OTHER, "content": OTHER, "itunes": OTHER, "mobile": OTHER, "xsi": OTHER, "pagemap": OTHER,
 }  # fmt: skip
-
-
-class Format(StrEnum):
-    """What kind of document it is."""
-
-    URLSET = "urlset"
-    INDEX = "sitemapindex"
-    RSS = "RSS"
-    RSS1 = "RSS 1.0"
-    ATOM = "Atom"
-    TEXT = "text"
 
 
 ROOTS: Final = {

@@ -4,21 +4,21 @@ import contextlib
 from typing import Any, Final
 from urllib.parse import urljoin
 
-from sitemap import values, w3c
+from sitemap import namespaces, w3c
 from sitemap.finding import Findings
-from sitemap.item_parts import atom_link, rss_link, video
+from sitemap.format import Format
 from sitemap.model import Alternate, Child, Entry, Image
-from sitemap.vocabulary import (
+from sitemap.reading import values
+from sitemap.reading.item_parts import atom_link, rss_link, video
+from sitemap.reading.vocabulary import (
     ATOM,
     IMAGE,
     ITEMS,
     RDF,
     ROOTS,
-    SITEMAP_NAMESPACE,
     TEXTS,
     VIDEO,
     XHTML,
-    Format,
     Names,
 )
 
@@ -169,11 +169,13 @@ class Elements:
             self._findings.add(
                 "sitemap.root", self.line, f"the document begins with {local!r}, its root is missing"
             )
-        elif found in {Format.URLSET, Format.INDEX} and uri != SITEMAP_NAMESPACE and not self._namespace_said:
+        elif (
+            found in {Format.URLSET, Format.INDEX} and uri != namespaces.SITEMAP and not self._namespace_said
+        ):
             self._namespace_said = True  # once, also when the document is begun again after a defect
             said = f"is {uri[:120]!r}" if uri else "is missing"
             self._findings.add(
-                "sitemap.namespace", self.line, f"the namespace {said}, it must be {SITEMAP_NAMESPACE}"
+                "sitemap.namespace", self.line, f"the namespace {said}, it must be {namespaces.SITEMAP}"
             )
         return found
 
@@ -213,7 +215,7 @@ class Elements:
             return
         lastmod = fields.get("lastmod", "")
         if lastmod and not w3c.is_valid(lastmod):
-            lastmod = self._said("sitemap.lastmod", *values.lastmod(lastmod))
+            lastmod = self._said("lastmod.invalid", *values.lastmod(lastmod))
         if name.rpartition(":")[2].lower() == "sitemap":
             self.items.append(Child(loc, lastmod))
             if self.format is Format.URLSET:
@@ -232,20 +234,20 @@ class Elements:
             stated = next((self._fields[name] for name in dates if self._fields.get(name, "").strip()), "")
             lastmod = values.lastmod(stated)[0]
             if stated and not lastmod:
-                self._findings.add("sitemap.lastmod", self.line, f"{stated.strip()[:64]!r} is no date")
+                self._findings.add("lastmod.invalid", self.line, f"{stated.strip()[:64]!r} is no date")
             self.items.append(Entry(loc, lastmod))
 
     def _full_entry(self, loc: str, lastmod: str) -> Entry:
         fields = self._fields
         changefreq = (
-            self._said("sitemap.changefreq", *values.changefreq(fields["changefreq"]))
+            self._said("changefreq.invalid", *values.changefreq(fields["changefreq"]))
             if "changefreq" in fields
             else ""
         )
         priority = None
         if "priority" in fields:
             priority, sentence = values.priority(fields["priority"])
-            self._said("sitemap.priority", "", sentence)
+            self._said("priority.invalid", "", sentence)
         return Entry(
             loc,
             lastmod,

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from sitemap.errors import DestinationError
-from sitemap.explain import explained, failure
-from sitemap.stage_lock import StageLock
+from sitemap.writing.explain import explained, failure
+from sitemap.writing.stage_lock import StageLock
 
 STAGE_PREFIX: Final = ".siteatlas-stage-"
 _ORDER: Final = "order"  # names the files to swap; its presence says that the set was complete

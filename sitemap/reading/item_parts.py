@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from sitemap import values
 from sitemap.model import Video
+from sitemap.reading import values
 
 _VIDEO_WHOLE = ("duration", "view_count")
 _VIDEO_FLAGS = ("family_friendly", "requires_subscription", "live")

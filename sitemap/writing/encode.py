@@ -1,18 +1,13 @@
 """Owns the bytes of a sitemap: one entry, one child, heads and feet. Checks no limits and knows no files.
 
-Elements come in the sequence of the XSDs; text is escaped, and characters that XML 1.0 forbids are left out.
-https://www.sitemaps.org/protocol.html#escaping and https://www.w3.org/TR/xml/#charsets
+Elements come in the sequence of the XSDs.
 """
 
-import re
 from typing import Final
 
+from sitemap import namespaces
 from sitemap.model import Alternate, Child, Entry, Video
-
-NAMESPACE: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
-IMAGE_NAMESPACE: Final = "http://www.google.com/schemas/sitemap-image/1.1"
-VIDEO_NAMESPACE: Final = "http://www.google.com/schemas/sitemap-video/1.1"
-XHTML_NAMESPACE: Final = "http://www.w3.org/1999/xhtml"
+from sitemap.xml_text import escape, uri
 
 # The extensions that an entry uses, as bits: plain integers, because they are computed for each entry.
 PLAIN: Final = 0
@@ -20,25 +15,21 @@ IMAGES: Final = 1
 VIDEOS: Final = 2
 ALTERNATES: Final = 4
 _PREFIXES = (
-    (IMAGES, "image", IMAGE_NAMESPACE),
-    (VIDEOS, "video", VIDEO_NAMESPACE),
-    (ALTERNATES, "xhtml", XHTML_NAMESPACE),
+    (IMAGES, "image", namespaces.IMAGE),
+    (VIDEOS, "video", namespaces.VIDEO),
+    (ALTERNATES, "xhtml", namespaces.XHTML),
 )
 
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 URLSET_FOOT: Final = b"</urlset>\n"
-INDEX_HEAD: Final = f'{_DECLARATION}<sitemapindex xmlns="{NAMESPACE}">\n'.encode()
+INDEX_HEAD: Final = f'{_DECLARATION}<sitemapindex xmlns="{namespaces.SITEMAP}">\n'.encode()
 INDEX_FOOT: Final = b"</sitemapindex>\n"
-
-FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_AUTHORITY = re.compile("[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
-_STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 def urlset_head(extensions: int = PLAIN) -> bytes:
     """The start of a urlset up to its first entry; declares the namespaces of the given extension bits only."""
     declared = "".join(f' xmlns:{prefix}="{uri}"' for bit, prefix, uri in _PREFIXES if extensions & bit)
-    return f'{_DECLARATION}<urlset xmlns="{NAMESPACE}"{declared}>\n'.encode()
+    return f'{_DECLARATION}<urlset xmlns="{namespaces.SITEMAP}"{declared}>\n'.encode()
 
 
 def extensions_of(entry: Entry) -> int:
@@ -48,33 +39,6 @@ def extensions_of(entry: Entry) -> int:
         | (VIDEOS if entry.videos else 0)
         | (ALTERNATES if entry.alternates else 0)
     )
-
-
-def uri(url: str) -> str:
-    """The URL as ``xsd:anyURI`` and RFC 3986 section 3 want it: ``[``, ``]``, stray ``%`` and a second ``#`` escaped.
-
-    URLs as browsers write them (``?filter[color]=red``, ``?off=50%``) hold these as they are. Everything else, also
-    what is not ASCII (RFC 3987), is left alone.
-    """
-    if "[" not in url and "]" not in url and "%" not in url and "#" not in url:
-        return url
-    authority = _AUTHORITY.match(url)  # an IPv6 host keeps its brackets
-    head, tail = (authority[0], url[authority.end() :]) if authority else ("", url)
-    tail = _STRAY_PERCENT.sub("%25", tail).replace("[", "%5B").replace("]", "%5D")
-    before, mark, fragment = tail.partition("#")
-    return head + before + mark + fragment.replace("#", "%23")
-
-
-def escape(text: str) -> str:
-    """Text for an element's content or a quoted attribute, without the characters that XML forbids."""
-    if "&" in text:
-        text = text.replace("&", "&amp;")
-    if "<" in text or ">" in text or '"' in text or "'" in text:
-        text = text.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;").replace("'", "&apos;")
-    if not text.isprintable():
-        # A parser would turn these into others (https://www.w3.org/TR/xml/#sec-line-ends and #AVNormalize).
-        text = FORBIDDEN.sub("", text).replace("\r", "&#13;").replace("\n", "&#10;").replace("\t", "&#9;")
-    return text
 
 
 def encode_entry(entry: Entry) -> bytes:

@@ -6,17 +6,18 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import BinaryIO, NoReturn, Self
 
-from sitemap import encode, limits, w3c
+from sitemap import limits, w3c
 from sitemap.acceptance import entry_fault
-from sitemap.destination import Destination, Stage
-from sitemap.encode import INDEX_FOOT, INDEX_HEAD, URLSET_FOOT, urlset_head
 from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitExceeded, SitemapError
-from sitemap.explain import failure
 from sitemap.model import Child, Entry
-from sitemap.naming import Names
-from sitemap.shard import Shard
-from sitemap.target import FileFacts, Target
-from sitemap.verify import verify
+from sitemap.writing import encode
+from sitemap.writing.destination import Destination, Stage
+from sitemap.writing.encode import INDEX_FOOT, INDEX_HEAD, URLSET_FOOT, urlset_head
+from sitemap.writing.explain import failure
+from sitemap.writing.naming import Names
+from sitemap.writing.shard import Shard
+from sitemap.writing.target import FileFacts, Target
+from sitemap.writing.verify import verify
 
 _BUFFER = 1024 * 1024  # bytes of encoded entries that wait in memory
 
@@ -55,8 +56,8 @@ class SitemapWriter:
     """Writes entries, in the caller's order, as one sitemap or as an index with its children.
 
     ``location`` is the public URL of the set: it decides what may be listed (:mod:`sitemap.location`) and how files are
-    called (:class:`sitemap.naming.Names`). ``vouched`` is asked for URLs of other hosts that may be listed all the
-    same, because the robots.txt there names this sitemap
+    called (:class:`sitemap.writing.naming.Names`). ``vouched`` is asked for URLs of other hosts that may be listed all
+    the same, because the robots.txt there names this sitemap
     (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
     Memory is flat: entries go to the stage as they come.
     As a context manager it calls :meth:`abort` unless :meth:`finish` was reached.

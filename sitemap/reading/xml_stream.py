@@ -4,9 +4,9 @@ import re
 from typing import Final
 from xml.parsers import expat
 
-from sitemap.elements import Elements, Stop
 from sitemap.finding import Findings
-from sitemap.repair import Repairer
+from sitemap.reading.elements import Elements, Stop
+from sitemap.reading.repair import Repairer
 
 # expat before 2.6 reads a long token again with every piece, so pieces are large and tokens are bounded.
 PIECE: Final = 64 * 1024

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from sitemap import limits
-from sitemap.elements import Elements
 from sitemap.errors import SitemapError
 from sitemap.finding import Finding, Findings
+from sitemap.format import Format
 from sitemap.gz import MAGIC, Unpacker
 from sitemap.model import Child, Entry
-from sitemap.sniff import ENOUGH, Look, Syntax, look
-from sitemap.text_list import TextList
-from sitemap.vocabulary import Format
-from sitemap.xml_stream import XmlStream
+from sitemap.reading.elements import Elements
+from sitemap.reading.sniff import ENOUGH, Look, Syntax, look
+from sitemap.reading.text_list import TextList
+from sitemap.reading.xml_stream import XmlStream
 
 _MAX_LAYERS: Final = 2  # of gzip: a packed file that a server packed again
 _MAX_BLANK: Final = 64 * 1024  # bytes of blank space before anything else

@@ -7,9 +7,9 @@ from typing import BinaryIO, Final
 
 from sitemap.errors import NotASitemap, SourceError
 from sitemap.finding import Finding
+from sitemap.format import Format
 from sitemap.model import Child, Entry
-from sitemap.parse import ReadLimits, SitemapParser
-from sitemap.vocabulary import Format
+from sitemap.reading.parse import ReadLimits, SitemapParser
 
 _PIECE: Final = 256 * 1024
 

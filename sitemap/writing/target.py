@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from sitemap import gz
-from sitemap.destination import Stage
+from sitemap.writing.destination import Stage
 
 
 @dataclass(frozen=True, slots=True)

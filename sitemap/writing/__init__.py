@@ -1,0 +1,1 @@
+"""Writing: from entries to files that every reader takes, published as a whole."""
