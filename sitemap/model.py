@@ -34,9 +34,10 @@ class Image(Struct, frozen=True, gc=False):
 
 
 class Price(Struct, frozen=True, gc=False):
-    """What a video costs (retired): a decimal amount, an ISO 4217 currency, and what is bought.
+    """What a video costs (retired): a decimal amount, an ISO 4217 currency, and what is paid for.
 
-    ``type`` is "rent" or "own", ``resolution`` "hd" or "sd"; "" leaves the attribute out.
+    ``type`` is "purchase" or "rent", ``resolution`` "hd" or "sd"; "" leaves the attribute out. A price has an amount
+    and a currency, or a type.
     """
 
     amount: str
@@ -46,7 +47,7 @@ class Price(Struct, frozen=True, gc=False):
 
 
 class TvShow(Struct, frozen=True, gc=False):
-    """The series that a video belongs to (retired). ``video_type`` is "full", "preview", "clip", "interview", …"""
+    """The series that a video belongs to (retired). ``video_type`` is full, preview, clip, interview, news or other."""
 
     show_title: str
     video_type: str
@@ -61,7 +62,9 @@ class Video(Struct, frozen=True, gc=False):
 
     ``duration`` is in seconds, ``rating`` 0.0 to 5.0; dates are W3C datetimes. A ``restriction`` or ``platform`` is
     a pair of relationship ("allow" or "deny") and the space-separated list; ``uploader`` a pair of name and info URL
-    ("" for none). The last five are retired: ``gallery_loc`` is a pair of URL and title ("" for none).
+    ("" for none). The tags from ``category`` on are retired: ``gallery_loc`` is a pair of URL and title ("" for none),
+    a segment a pair of URL and duration, an id a pair of type ("tms:series", "tms:program", "rovi:series",
+    "rovi:program", "freebase", "url") and identifier.
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps
     """
 
@@ -88,6 +91,8 @@ class Video(Struct, frozen=True, gc=False):
     tvshow: TvShow | None = None
     allow_embed: bool | None = None  # attribute of player_loc
     autoplay: str = ""  # attribute of player_loc
+    segments: tuple[tuple[str, int | None], ...] = ()  # content_segment_loc
+    ids: tuple[tuple[str, str], ...] = ()
 
 
 class News(Struct, frozen=True, gc=False):
