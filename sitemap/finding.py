@@ -12,13 +12,15 @@ PER_RULE: Final = 20  # findings of one rule that are kept word for word
 class Finding:
     """One defect: a rule id of :data:`sitemap.RULES`, the line (from 1; 0 when it has none), a sentence, and the file.
 
-    ``file`` is the path or URL of the document, or "" where only one is spoken of.
+    ``file`` is the path or URL of the document, or "" where only one is spoken of. ``times`` is how many defects of
+    its rule it stands for: 1, or all those that were not kept.
     """
 
     rule: str
     line: int
     sentence: str
     file: str = ""
+    times: int = 1
 
     @property
     def severity(self) -> Severity:
@@ -44,7 +46,13 @@ class Findings:
     def all(self) -> tuple[Finding, ...]:
         """The findings in order, and for each rule with more of them one that says how many."""
         more = tuple(
-            Finding(rule, 0, f"and {count - self._per_rule:,} more like these", self._file)
+            Finding(
+                rule,
+                0,
+                f"and {count - self._per_rule:,} more like these",
+                self._file,
+                count - self._per_rule,
+            )
             for rule, count in self.counts.items()
             if count > self._per_rule
         )
