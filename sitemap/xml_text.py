@@ -6,6 +6,7 @@ https://www.sitemaps.org/protocol.html#escaping and https://www.w3.org/TR/xml/#c
 import re
 from typing import Final
 
+DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _AUTHORITY = re.compile("[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")

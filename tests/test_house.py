@@ -57,6 +57,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "sitemap.gz",
             "sitemap.xml_text",
             "sitemap.finding",
+            "sitemap.retired",
             "sitemap.languages",
         ),
         "model": (

@@ -6,7 +6,7 @@ from sitemap import limits, w3c
 from sitemap.errors import LimitExceeded
 from sitemap.writing.encode import PLAIN, URLSET_FOOT, urlset_head
 
-_HEADS = tuple(len(urlset_head(extensions)) + len(URLSET_FOOT) for extensions in range(8))
+_HEADS = tuple(len(urlset_head(extensions)) + len(URLSET_FOOT) for extensions in range(32))
 
 
 class Shard:

@@ -1,0 +1,81 @@
+"""Owns the contract of a format that can be written, and the choice among them.
+
+What each format carries of an entry; everything else of it is left out:
+
+============================  ======  ====  ===  ====
+field                         urlset  text  RSS  Atom
+============================  ======  ====  ===  ====
+loc                           yes     yes   yes  yes
+lastmod                       yes           yes  needed
+changefreq, priority          yes
+images, videos                yes           yes  yes
+alternates                    yes                yes
+news                          yes
+title, summary                              yes  yes
+mobile                        asked
+retired tags                  asked
+============================  ======  ====  ===  ====
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from sitemap import retired as tags
+from sitemap.errors import SitemapError
+from sitemap.format import Format
+from sitemap.model import Entry
+from sitemap.writing.channel import Channel
+from sitemap.writing.plain_text import TextEncoder
+from sitemap.writing.stylesheet import Stylesheet, instructions
+from sitemap.writing.urlset import UrlsetEncoder
+
+
+class Encoder(Protocol):
+    """Makes the bytes of one format. A document is its head, its entries and its foot. Checks no limits."""
+
+    @property
+    def format(self) -> Format:
+        """The format of its documents."""
+
+    @property
+    def suffix(self) -> str:
+        """How the names of its files end when they are not packed: ".xml" or ".txt"."""
+
+    def fault(self, entry: Entry) -> str:
+        """Why this format cannot hold an entry, or "". What every format demands is :mod:`sitemap.acceptance`'s."""
+
+    def extensions(self, entry: Entry) -> int:
+        """Bits of what the head of a document with this entry must declare; those of several are or-ed."""
+
+    def entry(self, entry: Entry) -> bytes:
+        """One entry with its line end, UTF-8."""
+
+    def head(self, extensions: int, updated: str) -> bytes:
+        """What comes before the first entry. ``updated`` is the newest lastmod of the document's entries or ""."""
+
+    def foot(self) -> bytes:
+        """What comes behind the last entry."""
+
+    def room(self, extensions: int) -> int:
+        """The most bytes that head and foot can take together, whatever ``updated`` is."""
+
+
+def encoder(
+    format: Format = Format.URLSET,  # noqa: A002  # its name everywhere
+    *,
+    channel: Channel | None = None,  # noqa: ARG001
+    retired: Collection[str] = (),
+    stylesheets: Sequence[Stylesheet | str] = (),
+) -> Encoder:
+    """The encoder of a format that lists pages: URLSET, TEXT, RSS or ATOM.
+
+    ``channel`` is what a feed says about itself; ``retired`` names tags of :data:`sitemap.RETIRED` that a urlset shall
+    have all the same; ``stylesheets`` are linked in the head (text has none). SitemapError for a format that is not
+    written, a feed without a channel, or a name that is no retired tag.
+    """
+    asked, look = tags.wanted(retired), instructions(stylesheets)
+    if format is Format.URLSET:
+        return UrlsetEncoder(asked, look)
+    if format is Format.TEXT:
+        return TextEncoder()
+    raise SitemapError(f"pages are not listed in the format {format}: choose urlset, text, RSS or Atom")

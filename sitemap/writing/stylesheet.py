@@ -1,0 +1,42 @@
+"""Owns how a sitemap looks to a person who opens it: the instructions in its head, and the files they name.
+
+https://www.w3.org/TR/xml-stylesheet/
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files as package_files
+from typing import Final
+
+from sitemap.xml_text import escape
+
+_TYPES: Final = {"css": "text/css"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stylesheet:
+    """A stylesheet: its URL, absolute or relative to the document, and its media type ("" to tell it by the name)."""
+
+    href: str
+    type: str = ""
+
+    def instruction(self) -> str:
+        """The processing instruction and a line end."""
+        kind = self.type or _TYPES.get(self.href.partition("?")[0].rpartition(".")[2].lower(), "text/xsl")
+        return f'<?xml-stylesheet type="{escape(kind)}" href="{escape(self.href)}"?>\n'
+
+
+def instructions(stylesheets: Sequence[Stylesheet | str]) -> str:
+    """The processing instructions of a document, each with a line end. A string is the href of a stylesheet."""
+    return "".join(
+        (Stylesheet(sheet) if isinstance(sheet, str) else sheet).instruction() for sheet in stylesheets
+    )
+
+
+def files() -> dict[str, bytes]:
+    """The stylesheets that this package brings: the names they must have beside the sitemap, and their bytes.
+
+    The first is XSLT; the second is CSS, for the browsers that drop XSLT.
+    """
+    folder = package_files("sitemap.writing")
+    return {name: folder.joinpath(name).read_bytes() for name in ("sitemap.xsl", "sitemap.css")}

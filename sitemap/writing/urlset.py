@@ -1,0 +1,98 @@
+"""Owns the bytes of a urlset: its head, its entries, its foot. Elements come in the sequence of the XSDs."""
+
+from typing import Final
+
+from sitemap import namespaces
+from sitemap.format import Format
+from sitemap.model import Entry
+from sitemap.writing.elements import decimal, tag
+from sitemap.writing.extensions import alternate, image, news
+from sitemap.writing.video import video
+from sitemap.xml_text import DECLARATION, escape, uri
+
+# The extensions that an entry uses, as bits: plain integers, because they are computed for each entry.
+PLAIN: Final = 0
+IMAGES: Final = 1
+VIDEOS: Final = 2
+NEWS: Final = 4
+ALTERNATES: Final = 8
+MOBILE: Final = 16
+_PREFIXES: Final = (
+    (IMAGES, "image", namespaces.IMAGE),
+    (VIDEOS, "video", namespaces.VIDEO),
+    (NEWS, "news", namespaces.NEWS),
+    (ALTERNATES, "xhtml", namespaces.XHTML),
+    (MOBILE, "mobile", namespaces.MOBILE),
+)
+_FOOT: Final = b"</urlset>\n"
+
+
+class UrlsetEncoder:
+    """Implements :class:`sitemap.writing.encoder.Encoder` for urlsets.
+
+    ``retired`` are the names of retired tags that shall be written, ``look`` the stylesheet instructions.
+    """
+
+    format: Final = Format.URLSET
+    suffix: Final = ".xml"
+
+    def __init__(self, retired: frozenset[str] = frozenset(), look: str = "") -> None:
+        self._retired = retired
+        self._mobile = "mobile:mobile" in retired
+        self._start = f'{DECLARATION}{look}<urlset xmlns="{namespaces.SITEMAP}"'
+
+    def fault(self, entry: Entry) -> str:
+        """Nothing: what a urlset cannot hold is refused already."""
+        return ""
+
+    def extensions(self, entry: Entry) -> int:
+        """The namespaces that the entry needs."""
+        return (
+            (IMAGES if entry.images else 0)
+            | (VIDEOS if entry.videos else 0)
+            | (NEWS if entry.news else 0)
+            | (ALTERNATES if entry.alternates else 0)
+            | (MOBILE if entry.mobile and self._mobile else 0)
+        )
+
+    def entry(self, entry: Entry) -> bytes:
+        """One ``url`` element."""
+        loc = uri(entry.loc)
+        # The tests of escape() are written out here because this runs for each of millions of entries.
+        if "&" in loc or "<" in loc or ">" in loc or '"' in loc or "'" in loc or not loc.isprintable():
+            loc = escape(loc)
+        lastmod = f"<lastmod>{escape(entry.lastmod)}</lastmod>" if entry.lastmod else ""
+        return f"<url><loc>{loc}</loc>{lastmod}{self._rest(entry)}</url>\n".encode()
+
+    def head(self, extensions: int, updated: str) -> bytes:
+        """The start of the document; declares the namespaces of the given bits only."""
+        declared = "".join(f' xmlns:{prefix}="{name}"' for bit, prefix, name in _PREFIXES if extensions & bit)
+        return f"{self._start}{declared}>\n".encode()
+
+    def foot(self) -> bytes:
+        """The end tag."""
+        return _FOOT
+
+    def room(self, extensions: int) -> int:
+        """The bytes of head and foot."""
+        return len(self.head(extensions, "")) + len(_FOOT)
+
+    def _rest(self, entry: Entry) -> str:
+        """Everything of an entry that comes after ``lastmod``."""
+        if (
+            entry.priority is None
+            and not (entry.changefreq or entry.images or entry.videos or entry.alternates or entry.mobile)
+            and entry.news is None
+        ):
+            return ""
+        parts = [tag("changefreq", entry.changefreq)]
+        if entry.priority is not None:
+            parts.append(f"<priority>{decimal(entry.priority)}</priority>")
+        parts += [image(one, self._retired) for one in entry.images]
+        parts += [video(one, self._retired) for one in entry.videos]
+        if entry.news is not None:
+            parts.append(news(entry.news, self._retired))
+        parts += [alternate(one) for one in entry.alternates]
+        if entry.mobile and self._mobile:
+            parts.append("<mobile:mobile/>")
+        return "".join(parts)
