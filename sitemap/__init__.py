@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from sitemap.acceptance import alternate_fault, entry_fault, image_fault, video_fault
+    from sitemap.cross_submit import CrossSubmits, vouches
     from sitemap.errors import (
         DestinationError,
         EmptySitemap,
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
     )
     from sitemap.finding import Finding
     from sitemap.format import Format
-    from sitemap.location import covers, directory
+    from sitemap.location import Location, covers, directory
     from sitemap.model import Alternate, Child, Entry, Image, News, Price, TvShow, Video
+    from sitemap.planning import PlannedSitemap, SitemapPlan, plan
     from sitemap.reading.parse import ReadLimits, SitemapParser
     from sitemap.reading.reader import SitemapReader, read
+    from sitemap.robots_lines import missing_lines, sitemaps_in
     from sitemap.rules import RULES, Rule, Severity
     from sitemap.writing.destination import Destination, Directory, Stage
     from sitemap.writing.target import FileFacts
@@ -33,6 +36,7 @@ __all__ = [
     "RULES",
     "Alternate",
     "Child",
+    "CrossSubmits",
     "Destination",
     "DestinationError",
     "Directory",
@@ -45,8 +49,10 @@ __all__ = [
     "InvalidEntry",
     "InvalidLocation",
     "LimitExceeded",
+    "Location",
     "News",
     "NotASitemap",
+    "PlannedSitemap",
     "Price",
     "Published",
     "ReadLimits",
@@ -54,6 +60,7 @@ __all__ = [
     "Severity",
     "SitemapError",
     "SitemapParser",
+    "SitemapPlan",
     "SitemapReader",
     "SitemapWriter",
     "SourceError",
@@ -65,8 +72,12 @@ __all__ = [
     "directory",
     "entry_fault",
     "image_fault",
+    "missing_lines",
+    "plan",
     "read",
+    "sitemaps_in",
     "video_fault",
+    "vouches",
 ]
 
 _ROOMS: Final = {
@@ -77,7 +88,10 @@ _ROOMS: Final = {
         " SourceError"
     ),
     "finding": "Finding",
-    "location": "covers directory",
+    "cross_submit": "CrossSubmits vouches",
+    "location": "Location covers directory",
+    "planning": "PlannedSitemap SitemapPlan plan",
+    "robots_lines": "missing_lines sitemaps_in",
     "rules": "RULES Rule Severity",
     "model": "Alternate Child Entry Image News Price TvShow Video",
     "reading.parse": "ReadLimits SitemapParser",

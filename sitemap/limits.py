@@ -26,3 +26,8 @@ MAX_VIDEO_TAGS: Final = 32
 MAX_VIDEO_UPLOADER: Final = 255  # characters
 # https://www.google.com/schemas/sitemap-video/1.1/sitemap-video.xsd (title, maxLength)
 MAX_VIDEO_TITLE: Final = 100  # characters
+
+# https://www.rfc-editor.org/rfc/rfc9309#section-2.5
+MAX_ROBOTS_BYTES: Final = 500 * 1024
+# https://developers.google.com/search/docs/crawling-indexing/sitemaps/large-sitemaps (indexes that a site may submit)
+MAX_ROBOTS_SITEMAPS: Final = 500

@@ -23,6 +23,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.rulebook",
             "crawler.lanes",
             "crawler.plan",
+            "crawler.remote",
             "crawler.report",
             "crawler.store",
         ),
@@ -52,7 +53,10 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
         "adapters": ("sitemap.reading", "sitemap.writing"),
         "policy": (
             "sitemap.acceptance",
+            "sitemap.cross_submit",
             "sitemap.location",
+            "sitemap.planning",
+            "sitemap.robots_lines",
             "sitemap.w3c",
             "sitemap.gz",
             "sitemap.xml_text",
