@@ -46,7 +46,7 @@ _ISO = re.compile(
     r"(?:(?:[Tt]|[ ]+)(?P<clock>.+))?"
 )
 _SLASHED = re.compile(
-    r"(?P<year>[0-9]{4})[/.](?P<month>[0-9]{1,2})[/.](?P<day>[0-9]{1,2})(?:[Tt ]+(?P<clock>.+))?"
+    r"(?P<year>[0-9]{4})[/.-](?P<month>[0-9]{1,2})[/.-](?P<day>[0-9]{1,2})(?:[Tt ]+(?P<clock>.+))?"
 )
 _RFC822 = re.compile(
     r"(?:[A-Za-z]{3,9}\.?,?\s+)?(?P<day>[0-9]{1,2})[\s-](?P<name>[A-Za-z]{3,9})\.?[\s-](?P<year>[0-9]{4}|[0-9]{2})"
@@ -61,7 +61,7 @@ _CLOCK = re.compile(
     r"\s*(?P<half>[AaPp]\.?[Mm]\.?)?\s*(?P<zone>.*)"
 )
 _OFFSET = re.compile(
-    r"(?:(?:GMT|UTC|UT)\s*)?(?P<sign>[+\u2212-])(?P<hours>[0-9]{1,2}):?(?P<minutes>[0-9]{2})?(?:\s*\(.*\))?"
+    r"(?:(?:GMT|UTC|UT)\s*)?(?P<sign>[+\u2212-])(?P<hours>[0-9]{1,2}):?(?P<minutes>[0-9]{2})?(?:\s*(?:\(.*\)|UTC|GMT))?"
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # RFC 822 section 5.1; its military letters were defined wrongly and count as UTC (RFC 2822 section 4.3).
@@ -89,23 +89,24 @@ def read(text: str) -> Moment | None:
     return None
 
 
-def write(value: date | datetime) -> str:
+def write(value: date | datetime, *, fraction: bool = False) -> str:
     """``YYYY-MM-DD`` for a date, ``YYYY-MM-DDThh:mm:ss+00:00`` for a datetime. ValueError for a naive datetime.
 
-    A fraction of a second is cut off: a file must not seem newer than it is.
+    A fraction of a second is cut off unless it is asked for, as clocks have one and pages do not.
     """
     if not isinstance(value, datetime):
         return value.isoformat()
     if value.tzinfo is None:
         raise ValueError("a datetime without a zone cannot be written: attach one, such as datetime.UTC")
-    return value.astimezone(UTC).replace(microsecond=0).isoformat()
+    value = value.astimezone(UTC)
+    return (value if fraction else value.replace(microsecond=0)).isoformat()
 
 
 def normalise(text: str) -> str:
     """The text in a form that the XSD allows, or "" when it states no day.
 
-    What is valid already stays as it is, so that no precision is lost. ``2024`` and ``2024-05`` give "": they are W3C
-    datetimes, but the XSD wants a day and none is known.
+    What is valid already stays as it is, and a fraction of a second is kept: no precision is lost. ``2024`` and
+    ``2024-05`` give "": they are W3C datetimes, but the XSD wants a day and none is known.
     """
     text = text.strip()
     if is_valid(text):
@@ -114,7 +115,7 @@ def normalise(text: str) -> str:
     if moment is None or moment.precision in {Precision.YEAR, Precision.MONTH}:
         return ""
     try:
-        return write(moment.value)
+        return write(moment.value, fraction=True)
     except OverflowError:
         return ""
 
@@ -178,7 +179,7 @@ def _with_clock(day: date, clock: str) -> Moment:
 
 
 def _zone(text: str) -> timezone:
-    upper = text.upper()
+    upper = text.upper().partition("[")[0]  # the name of a zone may follow (RFC 9557)
     if upper in _UTC_NAMES or (len(upper) == 1 and upper.isalpha()):
         return UTC
     if upper in _ZONES or upper in _MORE_ZONES:
