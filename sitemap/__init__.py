@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from sitemap.acceptance import alternate_fault, entry_fault, image_fault, video_fault
+    from sitemap.acceptance import alternate_fault, entry_fault, image_fault, news_fault, video_fault
     from sitemap.cross_submit import CrossSubmits, vouches
     from sitemap.errors import (
         DestinationError,
@@ -26,21 +26,28 @@ if TYPE_CHECKING:
     from sitemap.planning import PlannedSitemap, SitemapPlan, plan
     from sitemap.reading.parse import ReadLimits, SitemapParser
     from sitemap.reading.reader import SitemapReader, read
+    from sitemap.retired import RETIRED
     from sitemap.robots_lines import missing_lines, sitemaps_in
     from sitemap.rules import RULES, Rule, Severity
+    from sitemap.writing.channel import Channel
     from sitemap.writing.destination import Destination, Directory, Stage
+    from sitemap.writing.encoder import Encoder, encoder
+    from sitemap.writing.stylesheet import Stylesheet
     from sitemap.writing.target import FileFacts
     from sitemap.writing.writer import Published, SitemapWriter
 
 __all__ = [
+    "RETIRED",
     "RULES",
     "Alternate",
+    "Channel",
     "Child",
     "CrossSubmits",
     "Destination",
     "DestinationError",
     "Directory",
     "EmptySitemap",
+    "Encoder",
     "Entry",
     "FileFacts",
     "Finding",
@@ -65,14 +72,17 @@ __all__ = [
     "SitemapWriter",
     "SourceError",
     "Stage",
+    "Stylesheet",
     "TvShow",
     "Video",
     "alternate_fault",
     "covers",
     "directory",
+    "encoder",
     "entry_fault",
     "image_fault",
     "missing_lines",
+    "news_fault",
     "plan",
     "read",
     "sitemaps_in",
@@ -81,7 +91,11 @@ __all__ = [
 ]
 
 _ROOMS: Final = {
-    "acceptance": "alternate_fault entry_fault image_fault video_fault",
+    "acceptance": "alternate_fault entry_fault image_fault news_fault video_fault",
+    "retired": "RETIRED",
+    "writing.channel": "Channel",
+    "writing.encoder": "Encoder encoder",
+    "writing.stylesheet": "Stylesheet",
     "writing.destination": "Destination Directory Stage",
     "errors": (
         "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap SitemapError"

@@ -99,6 +99,7 @@ _TABLE: Final = (
     ("hint.ignored", _N, "changefreq and priority are read by no large search engine; they only make the file larger.", _GOOGLE + "build-sitemap"),
     # Extensions.
     ("retired.tag", _W, "Tags that Google retired in 2022, or no longer documents, have no effect.", _RETIRED),
+    ("retired.value", _W, "A retired tag that is there all the same has a value that its schema allows.", _RETIRED),
     ("image.loc_missing", _E, "Every image has a loc that is an absolute URL.", _GOOGLE + "image-sitemaps"),
     ("image.too_many", _E, "A page lists at most 1,000 images.", _GOOGLE + "image-sitemaps"),
     ("video.missing_tag", _E, "A video has thumbnail_loc, title, description, and content_loc or player_loc.", _GOOGLE + "video-sitemaps"),

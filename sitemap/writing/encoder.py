@@ -25,6 +25,7 @@ from sitemap.errors import SitemapError
 from sitemap.format import Format
 from sitemap.model import Entry
 from sitemap.writing.channel import Channel
+from sitemap.writing.feeds import AtomEncoder, RssEncoder
 from sitemap.writing.plain_text import TextEncoder
 from sitemap.writing.stylesheet import Stylesheet, instructions
 from sitemap.writing.urlset import UrlsetEncoder
@@ -63,7 +64,7 @@ class Encoder(Protocol):
 def encoder(
     format: Format = Format.URLSET,  # noqa: A002  # its name everywhere
     *,
-    channel: Channel | None = None,  # noqa: ARG001
+    channel: Channel | None = None,
     retired: Collection[str] = (),
     stylesheets: Sequence[Stylesheet | str] = (),
 ) -> Encoder:
@@ -78,4 +79,8 @@ def encoder(
         return UrlsetEncoder(asked, look)
     if format is Format.TEXT:
         return TextEncoder()
+    if format in {Format.RSS, Format.ATOM}:
+        if channel is None:
+            raise SitemapError(f"{format} needs a Channel: say the feed's title and link")
+        return RssEncoder(channel, look) if format is Format.RSS else AtomEncoder(channel, look)
     raise SitemapError(f"pages are not listed in the format {format}: choose urlset, text, RSS or Atom")

@@ -3,6 +3,7 @@
 from typing import Final
 
 from sitemap import namespaces
+from sitemap.acceptance import first, retired_faults
 from sitemap.format import Format
 from sitemap.model import Entry
 from sitemap.writing.elements import decimal, tag
@@ -42,8 +43,8 @@ class UrlsetEncoder:
         self._start = f'{DECLARATION}{look}<urlset xmlns="{namespaces.SITEMAP}"'
 
     def fault(self, entry: Entry) -> str:
-        """Nothing: what a urlset cannot hold is refused already."""
-        return ""
+        """What the schemas say of the retired tags that are asked for; the others are never there."""
+        return first(retired_faults(entry, self._retired)) if self._retired else ""
 
     def extensions(self, entry: Entry) -> int:
         """The namespaces that the entry needs."""

@@ -1,0 +1,30 @@
+"""Owns what an entry must satisfy before it may be written: the protocol, Google's rules and what the XSDs enforce.
+
+The functions named ``…_faults`` find every fault, for a linter; those named ``…_fault`` answer the sentence of the
+first, or "", for a writer. All are pure.
+"""
+
+from sitemap.acceptance.address import url_fault
+from sitemap.acceptance.extensions import alternate_fault, alternate_faults, image_fault, image_faults
+from sitemap.acceptance.fault import Fault, first
+from sitemap.acceptance.news import news_fault, news_faults
+from sitemap.acceptance.page import entry_fault, entry_faults
+from sitemap.acceptance.retired import retired_faults
+from sitemap.acceptance.video import video_fault, video_faults
+
+__all__ = [
+    "Fault",
+    "alternate_fault",
+    "alternate_faults",
+    "entry_fault",
+    "entry_faults",
+    "first",
+    "image_fault",
+    "image_faults",
+    "news_fault",
+    "news_faults",
+    "retired_faults",
+    "url_fault",
+    "video_fault",
+    "video_faults",
+]

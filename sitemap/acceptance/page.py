@@ -1,0 +1,103 @@
+"""Owns what a page's own four tags must satisfy, and calls up the rules of its extensions."""
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from sitemap import limits, location, w3c
+from sitemap.acceptance.address import NO_URL, is_absolute
+from sitemap.acceptance.extensions import alternate_faults, image_faults
+from sitemap.acceptance.fault import DATE_FORMS, Fault, first
+from sitemap.acceptance.news import news_faults
+from sitemap.acceptance.video import video_faults
+from sitemap.model import Entry
+from sitemap.xml_text import uri
+
+
+def entry_fault(entry: Entry, directory: str) -> str:
+    """Why an entry cannot be listed in a sitemap whose :func:`sitemap.location.directory` is given, or "".
+
+    The directory "" is that of a sitemap which may list anything.
+    """
+    return "" if _is_sound(entry, directory) else first(_faults(entry, directory))
+
+
+def entry_faults(entry: Entry, directory: str) -> Iterator[Fault]:
+    """Everything for which :func:`entry_fault` would refuse an entry. Retired tags are :func:`retired_faults`'."""
+    return iter(()) if _is_sound(entry, directory) else _faults(entry, directory)
+
+
+def _is_sound(entry: Entry, directory: str) -> bool:
+    """Spares most entries the long way: whether one has just a loc and a lastmod, and nothing is wrong with them."""
+    loc = entry.loc
+    return (
+        limits.MIN_LOC <= len(loc) <= limits.MAX_LOC // 3  # uri() makes up to three characters of one
+        and loc.isascii()
+        and loc.isprintable()
+        and " " not in loc
+        and (location.within(directory, loc) if directory else is_absolute(loc))
+        and not (entry.lastmod and not w3c.is_valid(entry.lastmod))
+        and not (entry.changefreq or entry.images or entry.videos or entry.alternates)
+        and entry.priority is None
+        and entry.news is None
+    )
+
+
+def _faults(entry: Entry, directory: str) -> Iterator[Fault]:
+    yield from _loc_faults(uri(entry.loc), directory)  # its length counts as it will be written
+    if entry.lastmod and not w3c.is_valid(entry.lastmod):
+        rule = "lastmod.form" if w3c.read(entry.lastmod) else "lastmod.invalid"
+        yield Fault(rule, f"lastmod {entry.lastmod[:64]!r} is no date as {DATE_FORMS}")
+    if entry.changefreq and entry.changefreq not in limits.CHANGE_FREQUENCIES:
+        words = ", ".join(sorted(limits.CHANGE_FREQUENCIES))
+        yield Fault("changefreq.invalid", f"changefreq {entry.changefreq[:64]!r} is none of {words}")
+    if entry.priority is not None and not 0.0 <= entry.priority <= 1.0:
+        yield Fault("priority.invalid", f"priority {entry.priority} is not between 0.0 and 1.0")
+    if len(entry.images) > limits.MAX_IMAGES:
+        yield Fault(
+            "image.too_many", f"it has {len(entry.images):,} images, {limits.MAX_IMAGES:,} are allowed"
+        )
+    for image in entry.images:
+        yield from image_faults(image)
+    for video in entry.videos:
+        for rule, sentence in video_faults(video, entry.loc):
+            yield Fault(rule, f"video {video.title[:64]!r}: {sentence}")
+    if entry.news is not None:
+        yield from news_faults(entry.news)
+    for alternate in entry.alternates:
+        yield from alternate_faults(alternate)
+
+
+def _loc_faults(loc: str, directory: str) -> Iterator[Fault]:
+    if not loc.strip():
+        yield Fault("sitemap.loc_missing", "it has no loc")
+        return
+    if len(loc) > limits.MAX_LOC:
+        yield Fault(
+            "sitemap.loc_too_long",
+            f"it has {len(loc):,} characters, fewer than {limits.MAX_LOC + 1:,} are allowed",
+        )
+    if len(loc) < limits.MIN_LOC:
+        yield Fault(
+            "sitemap.loc_too_short",
+            f"it has {len(loc)} characters, the XSD wants at least {limits.MIN_LOC}",
+        )
+    if NO_URL.search(loc):
+        yield Fault("sitemap.loc_encoding", "it holds white space or a control character: percent-encode it")
+    if not is_absolute(loc):
+        yield _not_absolute(loc)
+    elif directory and not location.within(directory, loc):
+        yield Fault("location.outside", f"it is not below {directory}, where the sitemap is")
+
+
+def _not_absolute(loc: str) -> Fault:
+    try:
+        split = urlsplit(loc)
+        if "@" in split.netloc:
+            return Fault("sitemap.loc_credentials", "it holds a user name: take it out")
+        if not split.scheme or (split.scheme in {"http", "https"} and not split.netloc):
+            return Fault(
+                "sitemap.loc_relative", "it is not absolute: put the protocol and the host before it"
+            )
+    except ValueError:
+        pass
+    return Fault("sitemap.loc_invalid", "it is no absolute http or https URL")

@@ -1,0 +1,100 @@
+"""Owns what the values of retired tags must satisfy, so that a file with them still passes the schemas.
+
+https://www.google.com/schemas/sitemap-image/1.1/sitemap-image.xsd and its siblings for video/1.1 and news/0.9
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from sitemap import limits, w3c
+from sitemap.acceptance.address import url_fault
+from sitemap.acceptance.fault import DATE_FORMS, Fault
+from sitemap.model import Entry, Image, News, Price, TvShow, Video
+from sitemap.retired import RETIRED
+from sitemap.xml_text import FORBIDDEN
+
+_AMOUNT: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")  # a decimal that is not negative
+_CURRENCY: Final = re.compile("[A-Z]{3}")
+_SHOWS: Final = frozenset({"full", "preview", "clip", "interview", "news", "other"})
+_IDS: Final = frozenset({"tms:series", "tms:program", "rovi:series", "rovi:program", "freebase", "url"})
+_GENRE: Final = "(?:PressRelease|Satire|Blog|OpEd|Opinion|UserGenerated)"
+_GENRES: Final = re.compile(f"{_GENRE}(?:, *{_GENRE})*")
+_TICKERS: Final = re.compile(r"\w+:\w+(?:, *\w+:\w+){0,4}")
+
+
+def retired_faults(entry: Entry, tags: Collection[str] = RETIRED) -> Iterator[Fault]:
+    """What is wrong with the values of those retired tags of an entry that are named in ``tags``."""
+    for image in entry.images:
+        yield from _said(_image(image), tags)
+    for video in entry.videos:
+        yield from _said(_video(video), tags)
+    if entry.news is not None:
+        yield from _said(_news(entry.news), tags)
+
+
+def _said(pairs: Iterator[tuple[str, str]], tags: Collection[str]) -> Iterator[Fault]:
+    for tag, sentence in pairs:
+        if sentence and tag in tags:
+            yield Fault("retired.value", sentence)
+
+
+def _image(image: Image) -> Iterator[tuple[str, str]]:
+    if image.license:
+        yield "image:license", url_fault("image:license", image.license)
+
+
+def _video(video: Video) -> Iterator[tuple[str, str]]:
+    if len(video.category) > limits.MAX_VIDEO_CATEGORY:
+        yield "video:category", f"category has {len(video.category):,} characters, 256 are allowed"
+    if video.gallery_loc is not None:
+        yield "video:gallery_loc", url_fault("gallery_loc", video.gallery_loc[0])
+    for price in video.prices:
+        yield "video:price", _price(price)
+    if video.tvshow is not None:
+        yield "video:tvshow", _tvshow(video.tvshow)
+    for url, duration in video.segments:
+        yield "video:content_segment_loc", url_fault("content_segment_loc", url)
+        if duration is not None and not 0 <= duration <= limits.MAX_VIDEO_DURATION:
+            yield (
+                "video:content_segment_loc",
+                f"the duration {duration} of a segment is not between 0 and {limits.MAX_VIDEO_DURATION:,} seconds",
+            )
+    for kind, text in video.ids:
+        if kind not in _IDS:
+            yield "video:id", f"the type {kind[:64]!r} of an id is none of {', '.join(sorted(_IDS))}"
+        elif not text:
+            yield "video:id", "an id is empty"
+
+
+def _price(price: Price) -> str:
+    if price.amount and not (_AMOUNT.fullmatch(price.amount) and _CURRENCY.fullmatch(price.currency)):
+        return f"price {price.amount[:32]!r} {price.currency[:8]!r} is no amount with an ISO 4217 currency"
+    if not price.amount and (price.currency or not price.type):
+        return "a price has an amount with a currency, or a type"
+    if price.type.lower() not in {"", "purchase", "rent"} or price.resolution.lower() not in {"", "hd", "sd"}:
+        return "a price is to purchase or rent, in hd or sd"
+    return ""
+
+
+def _tvshow(show: TvShow) -> str:
+    if not FORBIDDEN.sub("", show.show_title):
+        return "tvshow needs a show_title"
+    if show.video_type not in _SHOWS:
+        return f"video_type {show.video_type[:64]!r} is none of {', '.join(sorted(_SHOWS))}"
+    if show.premier_date and not w3c.is_valid(show.premier_date):
+        return f"premier_date {show.premier_date[:64]!r} is no date as {DATE_FORMS}"
+    for name in ("season_number", "episode_number"):
+        number: int | None = getattr(show, name)
+        if number is not None and number < 1:
+            return f"{name} {number} is not positive"
+    return ""
+
+
+def _news(news: News) -> Iterator[tuple[str, str]]:
+    if news.access not in {"", "Subscription", "Registration"}:
+        yield "news:access", f"access {news.access[:64]!r} is not Subscription and not Registration"
+    if news.genres and not _GENRES.fullmatch(news.genres):
+        yield "news:genres", f"genres {news.genres[:64]!r} is no list of those that Google News had"
+    if news.stock_tickers and not _TICKERS.fullmatch(news.stock_tickers):
+        yield "news:stock_tickers", f"stock_tickers {news.stock_tickers[:64]!r} is no list of up to five"

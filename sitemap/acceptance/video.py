@@ -1,0 +1,114 @@
+"""Owns what a video must satisfy.
+
+https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps and, where it is narrower,
+https://www.google.com/schemas/sitemap-video/1.1/sitemap-video.xsd
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from sitemap import limits, w3c
+from sitemap.acceptance.address import url_fault
+from sitemap.acceptance.fault import DATE_FORMS, Fault, first
+from sitemap.model import Video
+from sitemap.xml_text import FORBIDDEN
+
+# tCountryList, tPlatformList
+_COUNTRIES: Final = re.compile(r"(?:[A-Z]{2}(?: +[A-Z]{2})*)?")
+_PLATFORMS: Final = re.compile(r"(?:(?:web|mobile|tv)(?: (?:web|mobile|tv))*)?")
+
+
+def video_fault(video: Video, loc: str = "") -> str:
+    """Why a video cannot be listed for the page at ``loc``, or ""."""
+    return first(video_faults(video, loc))
+
+
+def video_faults(video: Video, loc: str = "") -> Iterator[Fault]:
+    """Everything that is wrong with a video for the page at ``loc``, but for its retired tags."""
+    yield from _url_faults(video, loc)
+    yield from _text_faults(video)
+    yield from _number_faults(video)
+    yield from _list_faults(video)
+    yield from _uploader_faults(video, loc)
+
+
+def _url_faults(video: Video, loc: str) -> Iterator[Fault]:
+    for name in ("thumbnail_loc", "content_loc", "player_loc"):
+        url: str = getattr(video, name)
+        if not url:
+            continue
+        if fault := url_fault(name, url):
+            yield Fault("video.url", fault)
+        elif url == loc and name != "thumbnail_loc":
+            yield Fault("video.is_page", f"{name} is the page itself")
+    if not video.thumbnail_loc:
+        yield Fault("video.missing_tag", "thumbnail_loc is missing")
+    if not (video.content_loc or video.player_loc):
+        yield Fault("video.missing_tag", "a video needs content_loc or player_loc")
+
+
+def _text_faults(video: Video) -> Iterator[Fault]:
+    for name, most in (("title", limits.MAX_VIDEO_TITLE), ("description", limits.MAX_VIDEO_DESCRIPTION)):
+        text: str = FORBIDDEN.sub("", getattr(video, name))
+        if not text.strip():
+            yield Fault("video.missing_tag", f"a video needs a {name}")
+        if len(text) > most:
+            yield Fault(
+                f"video.{name}_too_long", f"{name} has {len(text):,} characters, {most:,} are allowed"
+            )
+
+
+def _number_faults(video: Video) -> Iterator[Fault]:
+    if video.duration is not None and not 1 <= video.duration <= limits.MAX_VIDEO_DURATION:
+        yield Fault(
+            "video.duration",
+            f"duration {video.duration} is not between 1 and {limits.MAX_VIDEO_DURATION:,} seconds",
+        )
+    if video.rating is not None and not 0.0 <= video.rating <= limits.MAX_VIDEO_RATING:
+        yield Fault("video.rating", f"rating {video.rating} is not between 0.0 and {limits.MAX_VIDEO_RATING}")
+    if video.view_count is not None and video.view_count < 0:
+        yield Fault("video.view_count", f"view_count {video.view_count} is negative")
+    for name in ("expiration_date", "publication_date"):
+        text: str = getattr(video, name)
+        if text and not w3c.is_valid(text):
+            yield Fault("video.date", f"{name} {text[:64]!r} is no date as {DATE_FORMS}")
+
+
+def _list_faults(video: Video) -> Iterator[Fault]:
+    for name, allowed in (("restriction", _COUNTRIES), ("platform", _PLATFORMS)):
+        pair: tuple[str, str] | None = getattr(video, name)
+        if pair is not None and (pair[0] not in {"allow", "deny"} or not allowed.fullmatch(pair[1])):
+            yield Fault(
+                f"video.{name}",
+                f"{name} {' '.join(pair)[:64]!r} is not allow or deny with a list the XSD knows",
+            )
+    if len(video.tags) > limits.MAX_VIDEO_TAGS:
+        yield Fault(
+            "video.too_many_tags", f"it has {len(video.tags)} tags, {limits.MAX_VIDEO_TAGS} are allowed"
+        )
+
+
+def _uploader_faults(video: Video, loc: str) -> Iterator[Fault]:
+    if video.uploader is None:
+        return
+    name, info = video.uploader
+    if not FORBIDDEN.sub("", name).strip() or len(name) > limits.MAX_VIDEO_UPLOADER:
+        yield Fault(
+            "video.uploader",
+            f"uploader has {len(name)} characters, 1 to {limits.MAX_VIDEO_UPLOADER} are allowed",
+        )
+    if info and (fault := url_fault("uploader info", info)):
+        yield Fault("video.uploader", fault)
+    elif info and loc and not _one_domain(info, loc):
+        yield Fault("video.uploader", f"the uploader's info {info[:64]!r} is not on the domain of the page")
+
+
+def _one_domain(url: str, other: str) -> bool:
+    """Whether two hosts end alike. Where a domain begins takes a list of all registries; two labels are near it."""
+    try:
+        hosts = (urlsplit(url).hostname or "", urlsplit(other).hostname or "")
+    except ValueError:
+        return False
+    return hosts[0].split(".")[-2:] == hosts[1].split(".")[-2:]

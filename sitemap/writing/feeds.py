@@ -1,0 +1,141 @@
+"""Owns the bytes of feeds: RSS 2.0 and Atom 1.0, both with Media RSS where an entry has images or videos.
+
+https://www.rssboard.org/rss-specification, https://www.rfc-editor.org/rfc/rfc4287
+"""
+
+from typing import Final
+
+from sitemap import namespaces
+from sitemap.format import Format
+from sitemap.model import Entry
+from sitemap.writing.channel import Channel
+from sitemap.writing.elements import attribute, link, tag
+from sitemap.writing.media import bits, declared, media
+from sitemap.writing.moments import rfc822, rfc3339
+from sitemap.xml_text import DECLARATION, FORBIDDEN, escape, uri
+
+_RSS_FOOT: Final = b"</channel></rss>\n"
+_ATOM_FOOT: Final = b"</feed>\n"
+_LONG_AGO: Final = "1970-01-01"  # any date: in a head they are all of one length
+
+
+class RssEncoder:
+    """Implements :class:`sitemap.writing.encoder.Encoder` for RSS 2.0. ``look`` has the stylesheet instructions."""
+
+    format: Final = Format.RSS
+    suffix: Final = ".xml"
+
+    def __init__(self, channel: Channel, look: str = "") -> None:
+        about = attribute("href", uri(channel.url))
+        self._root = f'{DECLARATION}{look}<rss version="2.0"' + (
+            f' xmlns:atom="{namespaces.ATOM}"' if about else ""
+        )
+        self._about = (
+            "<channel>"
+            + tag("title", channel.title)
+            + link("link", channel.link)
+            + tag("description", channel.description or channel.title)
+            + tag("language", channel.language)
+            + (f'<atom:link rel="self"{about} type="application/rss+xml"/>' if about else "")
+        )
+
+    def fault(self, entry: Entry) -> str:
+        """Nothing: an item needs a title or a description, and has a title always."""
+        return ""
+
+    def extensions(self, entry: Entry) -> int:
+        """The namespaces that the entry needs."""
+        return bits(entry)
+
+    def entry(self, entry: Entry) -> bytes:
+        """One ``item`` element."""
+        loc = escape(uri(entry.loc))
+        return (
+            f"<item><title>{escape(_title(entry))}</title><link>{loc}</link>{tag('description', entry.summary)}"
+            f'<guid isPermaLink="true">{loc}</guid>{tag("pubDate", rfc822(entry.lastmod))}{media(entry)}</item>\n'
+        ).encode()
+
+    def head(self, extensions: int, updated: str) -> bytes:
+        """The start of the document and what the feed says about itself."""
+        built = tag("lastBuildDate", rfc822(updated))
+        return f"{self._root}{declared(extensions)}>{self._about}{built}\n".encode()
+
+    def foot(self) -> bytes:
+        """The end tags."""
+        return _RSS_FOOT
+
+    def room(self, extensions: int) -> int:
+        """The bytes of foot and head with a date."""
+        return len(self.head(extensions, _LONG_AGO)) + len(_RSS_FOOT)
+
+
+class AtomEncoder:
+    """Implements :class:`sitemap.writing.encoder.Encoder` for Atom 1.0. ``look`` has the stylesheet instructions.
+
+    The channel's title is the author's name too: RFC 4287 section 4.1.1 wants one.
+    """
+
+    format: Final = Format.ATOM
+    suffix: Final = ".xml"
+
+    def __init__(self, channel: Channel, look: str = "") -> None:
+        self._root = f'{DECLARATION}{look}<feed xmlns="{namespaces.ATOM}"'
+        self._language = attribute("xml:lang", channel.language)
+        itself = attribute("href", uri(channel.url))
+        self._about = (
+            link("id", channel.url or channel.link)
+            + tag("title", channel.title)
+            + tag("subtitle", channel.description)
+            + f'<link href="{escape(uri(channel.link))}"/>'
+            + (f'<link rel="self"{itself}/>' if itself else "")
+            + f"<author>{tag('name', channel.title)}</author>"
+        )
+
+    def fault(self, entry: Entry) -> str:
+        """RFC 4287 section 4.1.2: an entry has a date."""
+        return "" if entry.lastmod else "an Atom entry needs a date, and it has no lastmod"
+
+    def extensions(self, entry: Entry) -> int:
+        """The namespaces that the entry needs."""
+        return bits(entry)
+
+    def entry(self, entry: Entry) -> bytes:
+        """One ``entry`` element."""
+        loc = escape(uri(entry.loc))
+        return (
+            f'<entry><id>{loc}</id><title>{escape(_title(entry))}</title><link href="{loc}"/>{_variants(entry)}'
+            f"<updated>{rfc3339(entry.lastmod)}</updated>{tag('summary', entry.summary)}{media(entry)}</entry>\n"
+        ).encode()
+
+    def head(self, extensions: int, updated: str) -> bytes:
+        """The start of the document and what the feed says about itself."""
+        changed = tag("updated", rfc3339(updated))
+        return f"{self._root}{declared(extensions)}{self._language}>{self._about}{changed}\n".encode()
+
+    def foot(self) -> bytes:
+        """The end tag."""
+        return _ATOM_FOOT
+
+    def room(self, extensions: int) -> int:
+        """The bytes of foot and head with a date."""
+        return len(self.head(extensions, _LONG_AGO)) + len(_ATOM_FOOT)
+
+
+def _title(entry: Entry) -> str:
+    """The first title there is: of the page, of the article, of a video; else the URL."""
+    titles = [
+        entry.title,
+        entry.news.title if entry.news else "",
+        *(video.title for video in entry.videos[:1]),
+    ]
+    return next((title for title in titles if FORBIDDEN.sub("", title).strip()), entry.loc)
+
+
+def _variants(entry: Entry) -> str:
+    """Links to the language variants; RFC 4287 section 4.1.2 allows one for each language."""
+    first = {alternate.hreflang: alternate.href for alternate in reversed(entry.alternates)}
+    return "".join(
+        f'<link rel="alternate" hreflang="{escape(alternate.hreflang)}" href="{escape(uri(alternate.href))}"/>'
+        for alternate in entry.alternates
+        if first.pop(alternate.hreflang, None) is not None
+    )
