@@ -17,6 +17,7 @@ from sitemap import (
     Image,
     InvalidEntry,
     SitemapWriter,
+    WriterOptions,
     alternate_fault,
     image_fault,
     video_fault,
@@ -129,10 +130,12 @@ def _write(plan: Plan, entries: "Entries", destination: Directory, listed: Liste
     with SitemapWriter(
         destination,
         plan.sitemap_url,
-        output.gzip,
-        output.max_urls,
-        output.max_bytes,
-        vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
+        WriterOptions(
+            gzip=output.gzip,
+            max_urls=output.max_urls,
+            max_bytes=output.max_bytes,
+            vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
+        ),
     ) as writer:
         for entry in entries:
             try:

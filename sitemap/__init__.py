@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from sitemap.finding import Finding
     from sitemap.format import Format
+    from sitemap.linting.lint import Linter, LintReport, lint
     from sitemap.location import Location, covers, directory
     from sitemap.model import Alternate, Child, Entry, Image, News, Price, TvShow, Video
     from sitemap.planning import PlannedSitemap, SitemapPlan, plan
@@ -30,11 +31,15 @@ if TYPE_CHECKING:
     from sitemap.robots_lines import missing_lines, sitemaps_in
     from sitemap.rules import RULES, Rule, Severity
     from sitemap.writing.channel import Channel
+    from sitemap.writing.children import write_index
     from sitemap.writing.destination import Destination, Directory, Stage
     from sitemap.writing.encoder import Encoder, encoder
+    from sitemap.writing.groups import by_language, by_pattern, by_section, by_type
+    from sitemap.writing.options import WriterOptions
+    from sitemap.writing.published import Published
     from sitemap.writing.stylesheet import Stylesheet
     from sitemap.writing.target import FileFacts
-    from sitemap.writing.writer import Published, SitemapWriter
+    from sitemap.writing.writer import SitemapWriter
 
 __all__ = [
     "RETIRED",
@@ -56,6 +61,8 @@ __all__ = [
     "InvalidEntry",
     "InvalidLocation",
     "LimitExceeded",
+    "LintReport",
+    "Linter",
     "Location",
     "News",
     "NotASitemap",
@@ -75,12 +82,18 @@ __all__ = [
     "Stylesheet",
     "TvShow",
     "Video",
+    "WriterOptions",
     "alternate_fault",
+    "by_language",
+    "by_pattern",
+    "by_section",
+    "by_type",
     "covers",
     "directory",
     "encoder",
     "entry_fault",
     "image_fault",
+    "lint",
     "missing_lines",
     "news_fault",
     "plan",
@@ -88,6 +101,7 @@ __all__ = [
     "sitemaps_in",
     "video_fault",
     "vouches",
+    "write_index",
 ]
 
 _ROOMS: Final = {
@@ -103,6 +117,7 @@ _ROOMS: Final = {
     ),
     "finding": "Finding",
     "cross_submit": "CrossSubmits vouches",
+    "linting.lint": "LintReport Linter lint",
     "location": "Location covers directory",
     "planning": "PlannedSitemap SitemapPlan plan",
     "robots_lines": "missing_lines sitemaps_in",
@@ -112,7 +127,11 @@ _ROOMS: Final = {
     "reading.reader": "SitemapReader read",
     "writing.target": "FileFacts",
     "format": "Format",
-    "writing.writer": "Published SitemapWriter",
+    "writing.children": "write_index",
+    "writing.groups": "by_language by_pattern by_section by_type",
+    "writing.options": "WriterOptions",
+    "writing.published": "Published",
+    "writing.writer": "SitemapWriter",
 }
 _HOME: Final = {name: room for room, names in _ROOMS.items() for name in names.split()}
 

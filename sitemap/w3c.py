@@ -4,6 +4,7 @@ https://www.w3.org/TR/NOTE-datetime and https://www.sitemaps.org/schemas/sitemap
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from enum import StrEnum
@@ -41,6 +42,9 @@ _XSD = re.compile(
     r"[0-9]{4}-[01][0-9]-[0-3][0-9]"
     r"(?:T[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00)))?"
 )
+_CLOCK_END = len("2004-12-23T18:00:15")
+_DIGITS = str.maketrans("123456789", "000000000")
+_USUAL = frozenset({"", "0000-00-00", "0000-00-00T00:00:00Z", "0000-00-00T00:00:00+00:00"})
 _ISO = re.compile(
     r"(?P<year>[0-9]{4})(?:-?(?P<month>[0-9]{2})(?:-?(?P<day>[0-9]{2}))?)?"
     r"(?:(?:[Tt]|[ ]+)(?P<clock>.+))?"
@@ -133,6 +137,44 @@ def instant(text: str) -> datetime | None:
         return datetime.fromisoformat(text if len(text) > 10 else text + "T00:00:00+00:00")
     except ValueError:
         return None
+
+
+def is_later(text: str, than: str) -> bool:
+    """Whether a valid text means a later instant than another, or than none (""). Fast for texts of one form."""
+    if len(text) == len(than) and text[_CLOCK_END:] == than[_CLOCK_END:]:  # the same zone: as texts
+        return text > than
+    moment, other = instant(text), instant(than)
+    return moment is not None and (other is None or moment > other)
+
+
+def newest(texts: Sequence[str]) -> str | None:
+    """The first of those that mean the latest instant, "" when all are "", or None when one is invalid.
+
+    The same as :func:`is_valid` and :func:`is_later` tell of one after the other; texts of one usual form are checked
+    together, in a fraction of the time.
+    """
+    joined, shape = " ".join(texts), texts[0].translate(_DIGITS) if texts else ""
+    if shape in _USUAL and joined.translate(_DIGITS) == " ".join([shape] * len(texts)):
+        zone = texts[0][_CLOCK_END:] if shape else ""
+        if not zone or joined.count(zone) == len(texts):
+            return max(texts, default="") if not shape or _all_exist(texts) else None
+    latest = ""
+    for text in dict.fromkeys(texts):
+        if text and not is_valid(text):
+            return None
+        if text and is_later(text, latest):
+            latest = text
+    return latest
+
+
+def _all_exist(texts: Sequence[str]) -> bool:
+    """Whether texts that look like dates, all in the zone of the first, are dates."""
+    try:
+        for _ in map(datetime.fromisoformat, texts):
+            pass
+    except ValueError:
+        return False
+    return is_valid(texts[0])  # its zone too
 
 
 def _moment(parts: dict[str, str | None]) -> Moment:

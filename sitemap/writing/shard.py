@@ -1,64 +1,68 @@
-"""Owns the count of one urlset: what fits, and what it holds. Never holds the bytes themselves, never over a limit."""
+"""Owns the count of one file: what fits, and what it holds. Never holds the bytes themselves, never over a limit."""
 
-from datetime import datetime
+from collections.abc import Callable
 
 from sitemap import limits, w3c
 from sitemap.errors import LimitExceeded
-from sitemap.writing.encode import PLAIN, URLSET_FOOT, urlset_head
-
-_HEADS = tuple(len(urlset_head(extensions)) + len(URLSET_FOOT) for extensions in range(32))
 
 
 class Shard:
-    """Counts the entries and the uncompressed bytes of one urlset, its head and foot included, at every moment.
+    """Counts the entries and the uncompressed bytes of one file, its head and foot included, at every moment.
 
-    ``extensions`` are the bits of :mod:`sitemap.writing.encode`: a namespace is declared, and counted, from the first
+    ``room`` is that of the :class:`sitemap.writing.encoder.Encoder`: what a head declares is counted from the first
     entry on that needs it. ``max_urls`` and ``max_bytes`` may be lower than the protocol's limits, never higher
     (LimitExceeded).
     """
 
-    __slots__ = ("_body", "_newest", "entries", "extensions", "lastmod", "max_bytes", "max_urls")
+    __slots__ = ("_body", "_room", "_room_of", "entries", "extensions", "lastmod", "max_bytes", "max_urls")
 
-    def __init__(self, max_urls: int = limits.MAX_URLS, max_bytes: int = limits.MAX_BYTES) -> None:
+    def __init__(
+        self,
+        room: Callable[[int], int],
+        max_urls: int = limits.MAX_URLS,
+        max_bytes: int = limits.MAX_BYTES,
+    ) -> None:
         if not 1 <= max_urls <= limits.MAX_URLS:
             raise LimitExceeded(f"max_urls is {max_urls:,}: it must be between 1 and {limits.MAX_URLS:,}")
-        if not _HEADS[-1] < max_bytes <= limits.MAX_BYTES:
+        self._room_of = room
+        self._room = room(0)
+        if not self._room < max_bytes <= limits.MAX_BYTES:
             raise LimitExceeded(
-                f"max_bytes is {max_bytes:,}: it must be between {_HEADS[-1] + 1} and {limits.MAX_BYTES:,}"
+                f"max_bytes is {max_bytes:,}: it must be between {self._room + 1} and {limits.MAX_BYTES:,}"
             )
         self.max_urls = max_urls
         self.max_bytes = max_bytes
         self.entries = 0
-        self.extensions = PLAIN
+        self.extensions = 0
         self.lastmod = ""  # the newest of its entries, as it was written, or ""
         self._body = 0
-        self._newest: datetime | None = None
 
     @property
     def size(self) -> int:
-        """The uncompressed bytes of the file if it were closed now."""
-        return _HEADS[self.extensions] + self._body
+        """The most uncompressed bytes that the file has if it is closed now."""
+        return self._room + self._body
 
-    def fits(self, n_bytes: int, extensions: int = PLAIN) -> bool:
-        """Whether an encoded entry of so many bytes can be added without passing a limit."""
-        return (
-            self.entries < self.max_urls
-            and _HEADS[self.extensions | extensions] + self._body + n_bytes <= self.max_bytes
-        )
+    @property
+    def free(self) -> int:
+        """How many entries may be added if they are small enough."""
+        return self.max_urls - self.entries
 
-    def add(self, n_bytes: int, extensions: int = PLAIN, lastmod: str = "") -> None:
-        """Count one encoded entry. LimitExceeded, with nothing counted, when it does not fit."""
-        if not self.fits(n_bytes, extensions):
+    def fits(self, n_bytes: int, extensions: int = 0, count: int = 1) -> bool:
+        """Whether encoded entries of so many bytes can be added without passing a limit."""
+        together = self.extensions | extensions
+        room = self._room if together == self.extensions else self._room_of(together)
+        return self.entries + count <= self.max_urls and room + self._body + n_bytes <= self.max_bytes
+
+    def add(self, n_bytes: int, extensions: int = 0, lastmod: str = "", count: int = 1) -> None:
+        """Count encoded entries, ``lastmod`` their newest. LimitExceeded, with nothing counted, if they do not fit."""
+        if not self.fits(n_bytes, extensions, count):
             raise LimitExceeded(
                 f"the shard holds {self.entries:,} entries and {self.size:,} bytes: {n_bytes:,} more do not fit"
             )
-        self.entries += 1
-        self.extensions |= extensions
+        self.entries += count
         self._body += n_bytes
-        if lastmod:
-            self._note(lastmod)
-
-    def _note(self, lastmod: str) -> None:
-        moment = w3c.instant(lastmod)
-        if moment is not None and (self._newest is None or moment > self._newest):
-            self._newest, self.lastmod = moment, lastmod
+        if extensions | self.extensions != self.extensions:
+            self.extensions |= extensions
+            self._room = self._room_of(self.extensions)
+        if lastmod and w3c.is_later(lastmod, self.lastmod):
+            self.lastmod = lastmod

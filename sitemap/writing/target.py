@@ -20,6 +20,7 @@ class FileFacts:
     stored: int  # bytes on disk
     lastmod: str  # the newest of its entries, or ""
     sha256: str
+    group: str = ""  # whose entries it has, when there are groups
 
 
 class Target:
@@ -52,6 +53,8 @@ class Target:
         self._size += len(data)
         (self._packer or self._file).write(data)
 
-    def facts(self, url: str, entries: int, lastmod: str) -> FileFacts:
+    def facts(self, url: str, entries: int, lastmod: str, group: str = "") -> FileFacts:
         """What the file is and holds; known once it is closed."""
-        return FileFacts(self.name, url, entries, self._size, self._stored, lastmod, self._digest.hexdigest())
+        return FileFacts(
+            self.name, url, entries, self._size, self._stored, lastmod, self._digest.hexdigest(), group
+        )

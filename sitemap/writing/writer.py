@@ -1,66 +1,44 @@
-"""Owns the writing of a set of sitemaps: streams entries into shards, and publishes them as a whole or not at all."""
+"""Owns the writing of a set of sitemaps: streams entries into files, and publishes them as a whole or not at all."""
 
-import contextlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from types import TracebackType
-from typing import BinaryIO, NoReturn, Self
+from typing import Final, NoReturn, Self
 
-from sitemap import limits, w3c
 from sitemap.acceptance import entry_fault
-from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitExceeded, SitemapError
+from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, SitemapError
+from sitemap.format import Format
 from sitemap.model import Child, Entry
-from sitemap.writing import encode
-from sitemap.writing.destination import Destination, Stage
-from sitemap.writing.encode import INDEX_FOOT, INDEX_HEAD, URLSET_FOOT, urlset_head
+from sitemap.writing import stylesheet
+from sitemap.writing.bulk import WRITTEN, Bulk, bulk
+from sitemap.writing.children import Children
+from sitemap.writing.destination import Destination
+from sitemap.writing.encoder import encoder
 from sitemap.writing.explain import failure
+from sitemap.writing.filling import Filling, Fillings
+from sitemap.writing.index import index_head
 from sitemap.writing.naming import Names
+from sitemap.writing.options import WriterOptions
+from sitemap.writing.published import Published, commit
 from sitemap.writing.shard import Shard
 from sitemap.writing.target import FileFacts, Target
-from sitemap.writing.verify import verify
+from sitemap.writing.verify import Kind
 
-_BUFFER = 1024 * 1024  # bytes of encoded entries that wait in memory
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A published set. ``files`` has the children in order and, last, the file at ``url`` that leads to them."""
-
-    url: str  # the address to announce
-    urls: int
-    index: bool
-    files: tuple[FileFacts, ...]
-
-
-@dataclass(slots=True)
-class _Body:
-    """The entries of the shard being filled, on disk but for the last of them."""
-
-    file: BinaryIO
-    waiting: list[bytes] = field(default_factory=list)
-    bytes_waiting: int = 0
-
-    def add(self, data: bytes) -> None:
-        self.waiting.append(data)
-        self.bytes_waiting += len(data)
-        if self.bytes_waiting >= _BUFFER:
-            self.flush()
-
-    def flush(self) -> None:
-        self.file.write(b"".join(self.waiting))
-        self.waiting.clear()
-        self.bytes_waiting = 0
+_DEFAULTS: Final = WriterOptions()
+_BATCH: Final = 2_000  # entries that are looked at together
+Refused = Callable[[InvalidEntry], object]
 
 
 class SitemapWriter:
     """Writes entries, in the caller's order, as one sitemap or as an index with its children.
 
     ``location`` is the public URL of the set: it decides what may be listed (:mod:`sitemap.location`) and how files are
-    called (:class:`sitemap.writing.naming.Names`). ``vouched`` is asked for URLs of other hosts that may be listed all
-    the same, because the robots.txt there names this sitemap
-    (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
-    Memory is flat: entries go to the stage as they come.
+    called (:class:`sitemap.writing.naming.Names`). It is the URL of the only file, in whatever format, or else of the
+    index, which is XML. :class:`WriterOptions` has all choices. Memory is flat: entries go to the stage as they come.
     As a context manager it calls :meth:`abort` unless :meth:`finish` was reached.
+    Raises InvalidLocation, LimitExceeded and SitemapError for what cannot be, DestinationError when the place is not
+    fit for it.
 
         >>> from sitemap import Directory, Entry, SitemapWriter
         >>> with SitemapWriter(Directory("public"), "https://example.com/sitemap.xml") as writer:  # doctest: +SKIP
@@ -69,27 +47,30 @@ class SitemapWriter:
         'https://example.com/sitemap.xml'
     """
 
-    def __init__(
-        self,
-        destination: Destination,
-        location: str,
-        gzip: bool = False,
-        max_urls: int = limits.MAX_URLS,
-        max_bytes: int = limits.MAX_BYTES,
-        vouched: Callable[[str], bool] | None = None,
-    ) -> None:
-        self._vouched = vouched
-        self.names = Names(location, gzip=gzip)
-        self._limits = (max_urls, max_bytes)
-        self._shard = Shard(max_urls, max_bytes)
-        self._directory = self.names.directory
+    def __init__(self, destination: Destination, location: str, options: WriterOptions = _DEFAULTS) -> None:
+        self._sheets = stylesheet.files() if options.stylesheet else {}
+        look = tuple(self._sheets)
+        self._options = options
+        self._encoder = encoder(
+            options.format, channel=options.channel, retired=options.retired, stylesheets=look
+        )
+        grouped = options.group is not None
+        suffix = self._encoder.suffix
+        self.names = Names(location, options.child, gzip=options.gzip, suffix=suffix, grouped=grouped)
+        if self.names.index in self._sheets:
+            raise SitemapError(
+                f"{self.names.index} is the name of the stylesheet: choose another for the set"
+            )
+        shard = functools.partial(
+            Shard, functools.cache(self._encoder.room), options.max_urls, options.max_bytes
+        )
+        self._empty = shard()
+        self._children = Children(self.names, index_head(look), options.vouched)
         self._last = ""
         self._urls = 0
-        self._index_size = len(INDEX_HEAD) + len(INDEX_FOOT)
-        self._files: list[FileFacts] = []
         self._over = False
-        self._stage: Stage = destination.stage()
-        self._body = _Body(self._stage.scratch())
+        self._stage = destination.stage()
+        self._fillings = Fillings(self._stage, self._encoder, self.names, self._children, shard)
 
     def __enter__(self) -> Self:
         return self
@@ -103,107 +84,171 @@ class SitemapWriter:
         """Write one entry. InvalidEntry, with nothing written, when no valid set at this location can hold it.
 
         That is also said of an entry whose ``loc`` is that of the entry before: sorted input thus has no duplicates.
-        LimitExceeded when the index is full; DestinationError when the disk fails. Both end the writer.
+        LimitExceeded when the index is full or there are too many groups; DestinationError when the disk fails. Both
+        end the writer.
         """
-        if self._over:
-            raise SitemapError("this writer is over: make a new one for another set")
-        elsewhere = self._vouched is not None and self._vouched(entry.loc)
-        fault = entry_fault(entry, "" if elsewhere else self._directory)
+        self._be_open()
+        vouched = self._options.vouched
+        elsewhere = vouched is not None and vouched(entry.loc)
+        fault = entry_fault(entry, "" if elsewhere else self.names.directory) or self._encoder.fault(entry)
         if fault or entry.loc == self._last:
             raise InvalidEntry(entry.loc, fault or "it was just added")
-        data = encode.encode_entry(entry)
-        extensions = encode.extensions_of(entry)
-        if not self._shard.fits(len(data), extensions):
-            self._make_room(entry, len(data), extensions)
-        self._shard.add(len(data), extensions, entry.lastmod)
-        try:
-            self._body.add(data)
-        except OSError as error:
-            self._fail(error)
-        self._last = entry.loc
-        self._urls += 1
+        group = self._options.group
+        self._put("" if group is None else group(entry), entry)
+
+    def extend(self, entries: Iterable[Entry], refused: Refused | None = None) -> None:
+        """Write all of the entries: as :meth:`add` does one by one, and much faster when they say little.
+
+        ``refused`` is called with the InvalidEntry of each that cannot be listed; without it, that is raised, and what
+        came before is written. Otherwise raises what :meth:`add` and the entries themselves raise.
+        """
+        source = iter(entries)
+        while batch := list(islice(source, _BATCH)):
+            self._be_open()
+            if not self._put_all(batch, refused):
+                for entry in batch:
+                    self._or_refuse(refused, self.add, entry)
+
+    def add_child(self, child: Child | Published) -> None:
+        """List another sitemap or feed, or a published set of one file, in the index, which there will be then.
+
+        InvalidEntry when it cannot be listed: it is neither below the directory of the index nor vouched for, it is an
+        index, or this index, it is listed already, or is called like a file of this set. LimitExceeded when the index
+        is full. Give all of them before the entries, so that groups are called otherwise.
+        """
+        self._be_open()
+        loc = child.url if isinstance(child, Published) else child.loc
+        name = self.names.file(loc)
+        if name in self._sheets or self.names.ours(self._fillings.slugs()).fullmatch(name):
+            raise InvalidEntry(loc, "a file of this set is called so: choose other names for its children")
+        self._children.add(child)
 
     def finish(self) -> Published:
-        """Publish the set. EmptySitemap when nothing was added, DestinationError when it cannot be stored.
+        """Publish the set. EmptySitemap when no entry was added, DestinationError when it cannot be stored.
 
         Whatever is raised, nothing was published.
         """
-        if self._over:
-            raise SitemapError("this writer is over: make a new one for another set")
+        self._be_open()
         try:
             if not self._urls:
                 raise EmptySitemap(
                     f"{self.names.location} would list nothing: the published set is left as it is"
                 )
-            self._close_shard(self.names.child(len(self._files) + 1) if self._files else self.names.single)
-            if len(self._files) > 1:
-                self._write_index()
-            for facts in self._files:
-                with self._stage.read(facts.name) as file:
-                    verify(file, facts.name, (facts.size, facts.sha256), packed=facts.name.endswith(".gz"))
-            self._stage.commit([facts.name for facts in self._files], self.names.ours)
+            beside = tuple(self._write_sheets())
+            files = self._fillings.close(single=not (self._options.always_index or self._children.others))
+            index = files[0].name != self.names.single
+            kind = Kind.LINES if self._encoder.format is Format.TEXT else Kind.XML
+            staged = [(facts, Kind.XML if facts.name.endswith(".xsl") else Kind.ANY) for facts in beside]
+            staged += [(facts, kind) for facts in files]
+            if index:
+                own = (Child(facts.url, facts.lastmod) for facts in files)
+                files.append(self._children.write(self._stage, self.names.index, own))
+                staged.append((files[-1], Kind.XML))
+            commit(self._stage, staged, self.names.ours(self._fillings.slugs()))
         except OSError as error:
             self._fail(error)
         finally:
             self.abort()
-        index = len(self._files) > 1
-        return Published(self._files[-1].url, self._urls, index, tuple(self._files))
+        return Published(files[-1].url, self._urls, index, tuple(files), beside)
 
     def abort(self) -> None:
         """Forget everything that is not published. Harmless after :meth:`finish`, and twice."""
         if not self._over:
             self._over = True
-            with contextlib.suppress(OSError):  # what waits in its buffer is not wanted any more
-                self._body.file.close()
+            self._fillings.forget()
             self._stage.discard()
 
-    def _make_room(self, entry: Entry, size: int, extensions: int) -> None:
-        """Begin the next shard, unless the entry is too big for any."""
-        if not Shard(*self._limits).fits(size, extensions):
-            raise InvalidEntry(
-                entry.loc, f"it takes {size:,} bytes alone, {self._limits[1]:,} are allowed in a file"
-            )
-        number = len(self._files) + 1
-        child = Child(self.names.url(self.names.child(number)), self._shard.lastmod)
-        self._index_size += len(encode.encode_child(child))
-        # One more child will follow this one; both must find room in the index.
-        if number >= limits.MAX_CHILDREN or self._index_size + 2 * len(child.loc) + 200 > limits.MAX_BYTES:
-            self.abort()
-            raise LimitExceeded(
-                f"the index {self.names.location} is full with {number:,} sitemaps: split the set"
-            )
+    def _be_open(self) -> None:
+        if self._over:
+            raise SitemapError("this writer is over: make a new one for another set")
+
+    def _or_refuse(self, refused: Refused | None, put: Callable[..., None], *what: Entry | str) -> None:
         try:
-            self._close_shard(self.names.child(number))
-            self._body = _Body(self._stage.scratch())
-        except (OSError, DestinationError) as error:
+            put(*what)
+        except InvalidEntry as error:
+            if refused is None:
+                raise
+            refused(error)
+
+    def _filling(self, group: str) -> Filling:
+        try:
+            return self._fillings.of(group, self._options.max_groups)
+        except SitemapError:
+            self.abort()
+            raise
+
+    def _put(self, group: str, entry: Entry) -> None:
+        """Write one entry that was found valid."""
+        data, extensions = self._encoder.entry(entry), self._encoder.extensions(entry)
+        filling = self._filling(group)
+        if not filling.shard.fits(len(data), extensions):
+            self._next_file(filling, entry, len(data), extensions)
+        try:
+            filling.take(data, extensions, entry.lastmod)
+        except (OSError, SitemapError) as error:
             self._fail(error)
-        self._shard = Shard(*self._limits)
+        self._last = entry.loc
+        self._urls += 1
 
-    def _close_shard(self, name: str) -> None:
-        """Put head, body and foot of the shard being filled together in a file of the set."""
-        shard, body = self._shard, self._body
-        body.flush()
-        body.file.seek(0)
-        with Target(self._stage, name) as target:
-            target.write(urlset_head(shard.extensions))
-            while piece := body.file.read(_BUFFER):
-                target.write(piece)
-            target.write(URLSET_FOOT)
-        body.file.close()
-        self._files.append(target.facts(self.names.url(name), shard.entries, shard.lastmod))
+    def _next_file(self, filling: Filling, entry: Entry, size: int, extensions: int) -> None:
+        """Begin the next file of a group, unless the entry is too big for any."""
+        if not self._empty.fits(size, extensions):
+            most = self._options.max_bytes
+            raise InvalidEntry(entry.loc, f"it takes {size:,} bytes alone, {most:,} are allowed in a file")
+        try:
+            self._fillings.next_file(filling)
+        except (OSError, SitemapError) as error:
+            self._fail(error)
 
-    def _write_index(self) -> None:
-        with Target(self._stage, self.names.index) as target:
-            target.write(INDEX_HEAD)
-            for facts in self._files:
-                target.write(encode.encode_child(Child(facts.url, facts.lastmod)))
-            target.write(INDEX_FOOT)
-        lastmods = [(w3c.instant(facts.lastmod), facts.lastmod) for facts in self._files]
-        newest = max(((moment, text) for moment, text in lastmods if moment), default=(None, ""))[1]
-        self._files.append(target.facts(self.names.location, len(self._files), newest))
+    def _put_all(self, entries: list[Entry], refused: Refused | None) -> bool:
+        """Write a batch at once, if there is nothing unusual about it."""
+        if self._encoder.format not in WRITTEN:
+            return False
+        batch = bulk(entries, self.names.directory, self._last)
+        if batch is None:
+            return False
+        for group, part in self._parts(batch):
+            self._put_part(group, part, refused)
+        self._last = entries[-1].loc
+        return True
 
-    def _fail(self, error: OSError | DestinationError) -> NoReturn:
+    def _parts(self, batch: Bulk) -> Iterator[tuple[str, Bulk]]:
+        """The groups of a batch, each with its entries in their order."""
+        if self._options.group is None:
+            yield "", batch
+            return
+        numbers: dict[str, list[int]] = {}
+        for number, group in enumerate(map(self._options.group, batch.entries)):
+            numbers.setdefault(group, []).append(number)
+        for group, members in numbers.items():
+            yield group, batch if len(members) == len(batch) else batch.part(members)
+
+    def _put_part(self, group: str, some: Bulk, refused: Refused | None) -> None:
+        """Write valid entries of one group, as many at once as its file has room for."""
+        filling, done = self._filling(group), 0
+        while done < len(some):
+            piece = slice(done, done + (filling.shard.free or 1))
+            data = WRITTEN[self._encoder.format](some, piece)
+            count = len(some.entries[piece])
+            if not filling.shard.fits(len(data), 0, count):
+                for entry in some.entries[piece]:
+                    self._or_refuse(refused, self._put, group, entry)
+            else:
+                try:
+                    filling.take(data, 0, some.newest(piece), count)
+                except (OSError, DestinationError) as error:
+                    self._fail(error)
+                self._urls += count
+            done += count
+
+    def _write_sheets(self) -> Iterator[FileFacts]:
+        for name, content in self._sheets.items():
+            with Target(self._stage, name) as target:
+                target.write(content)
+            yield target.facts(self.names.url(name), 0, "")
+
+    def _fail(self, error: OSError | SitemapError) -> NoReturn:
         self.abort()
-        if isinstance(error, DestinationError):
+        if isinstance(error, SitemapError):
             raise error
         raise failure(f"{self.names.location} cannot be written", error) from error

@@ -14,14 +14,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from sitemap import DestinationError, Directory, Entry, SitemapWriter
+from sitemap import DestinationError, Directory, Entry, SitemapWriter, WriterOptions
 from sitemap.writing.destination import STAGE_PREFIX
 
 LOCATION = "https://example.com/sitemap.xml"
 
 
 def publish(folder: Path, tag: str, count: int, **options: Any) -> None:
-    with SitemapWriter(Directory(folder), LOCATION, **options) as writer:
+    with SitemapWriter(Directory(folder), LOCATION, WriterOptions(**options)) as writer:
         for number in range(count):
             writer.add(Entry(f"https://example.com/{tag}/{number}"))
         writer.finish()
@@ -133,7 +133,7 @@ def test_ours_a_failing_rename_is_undone(
 def test_ours_a_byte_lost_on_the_way_is_found(tmp_path: Path) -> None:
     publish(tmp_path, "old", 1)
     before = content(tmp_path)
-    writer = SitemapWriter(Directory(tmp_path), LOCATION, max_urls=1)
+    writer = SitemapWriter(Directory(tmp_path), LOCATION, WriterOptions(max_urls=1))
     for number in range(3):
         writer.add(Entry(f"https://example.com/new/{number}"))
     staged = stages(tmp_path)[0] / "new" / "sitemap-1.xml"
@@ -153,8 +153,9 @@ def run(code: str, folder: Path) -> "subprocess.CompletedProcess[str]":
 SCRIPT = """
 import os, resource, signal, sys
 from pathlib import Path
-from sitemap import DestinationError, Directory, Entry, SitemapWriter
-writer = SitemapWriter(Directory(sys.argv[1]), "https://example.com/sitemap.xml", max_urls=20_000)
+from sitemap import DestinationError, Directory, Entry, SitemapWriter, WriterOptions
+options = WriterOptions(max_urls=20_000)
+writer = SitemapWriter(Directory(sys.argv[1]), "https://example.com/sitemap.xml", options)
 def fill(count):
     for number in range(count):
         writer.add(Entry(f"https://example.com/new/{number}"))

@@ -21,8 +21,10 @@ from sitemap import (
     SitemapError,
     SitemapWriter,
     Video,
+    WriterOptions,
 )
 from sitemap.writing.shard import Shard
+from sitemap.writing.urlset import UrlsetEncoder
 
 LOCATION = "https://example.com/sitemap.xml"
 S = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
@@ -32,7 +34,7 @@ X = "{http://www.w3.org/1999/xhtml}"
 
 
 def publish(folder: Path, entries: Any, location: str = LOCATION, **options: Any) -> Published:
-    with SitemapWriter(Directory(folder), location, **options) as writer:
+    with SitemapWriter(Directory(folder), location, WriterOptions(**options)) as writer:
         for entry in entries:
             writer.add(entry)
         return writer.finish()
@@ -254,7 +256,7 @@ def test_ours_an_entry_bigger_than_a_file_is_refused(tmp_path: Path) -> None:
     big = Entry(
         "https://example.com/b", images=tuple(Image(f"https://example.com/{n}.png") for n in range(50))
     )
-    with SitemapWriter(Directory(tmp_path), LOCATION, max_bytes=1_000) as writer:
+    with SitemapWriter(Directory(tmp_path), LOCATION, WriterOptions(max_bytes=1_000)) as writer:
         writer.add(Entry("https://example.com/a"))
         with pytest.raises(InvalidEntry, match="alone"):
             writer.add(big)
@@ -356,14 +358,14 @@ def test_ours_a_location_without_a_file_name_is_refused(tmp_path: Path, location
 @pytest.mark.parametrize(
     "options", [{"max_urls": 0}, {"max_urls": 50_001}, {"max_bytes": 52_428_801}, {"max_bytes": 9}]
 )
-def test_sitemaps_org_limits_cannot_be_raised(tmp_path: Path, options: dict[str, int]) -> None:
+def test_sitemaps_org_limits_cannot_be_raised(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(LimitExceeded):
-        SitemapWriter(Directory(tmp_path), LOCATION, **options)  # type: ignore[arg-type]
+        SitemapWriter(Directory(tmp_path), LOCATION, WriterOptions(**options))
     assert names(tmp_path) == []
 
 
 def test_ours_a_shard_is_never_over_a_limit() -> None:
-    shard = Shard(max_urls=2, max_bytes=1_000)
+    shard = Shard(UrlsetEncoder().room, max_urls=2, max_bytes=1_000)
     shard.add(500)
     before = shard.size
     with pytest.raises(LimitExceeded):

@@ -1,0 +1,114 @@
+"""Owns the fast road of entries that say only where they are and when they changed: checked and written many at once.
+
+What comes out is, byte by byte, what the encoders make of each of them. What is in any way unusual is not taken.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from operator import eq
+from typing import Final
+
+from sitemap import limits, w3c
+from sitemap.format import Format
+from sitemap.model import Entry
+
+# Printable ASCII that neither sitemap.xml_text.uri() nor escape() changes, but for the ampersand.
+_USUAL: Final = bytes(set(range(0x20, 0x7F)) - set(b"[]#<>\"'\\"))
+_UNUSUAL_PERCENT: Final = re.compile(rb"%(?:2[eE]|(?![0-9A-Fa-f]{2}))")
+
+
+class Bulk:
+    """Entries that can be listed as they are."""
+
+    __slots__ = ("entries", "lastmods", "locs")
+
+    def __init__(self, entries: Sequence[Entry], locs: list[str], lastmods: list[str]) -> None:
+        self.entries = entries
+        self.locs = locs  # escaped for XML
+        self.lastmods = lastmods
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def part(self, numbers: Sequence[int]) -> "Bulk":
+        """Some of the entries, by number."""
+        return Bulk(
+            [self.entries[number] for number in numbers],
+            [self.locs[number] for number in numbers],
+            [self.lastmods[number] for number in numbers],
+        )
+
+    def newest(self, part: slice) -> str:
+        """The newest lastmod of some of the entries."""
+        return w3c.newest(self.lastmods[part]) or ""
+
+
+def bulk(entries: Sequence[Entry], directory: str, before: str) -> Bulk | None:
+    """The entries when all are plain, valid below ``directory`` and none is the same as the one before; else None.
+
+    ``before`` is the URL in front of the first. None does not mean that anything is wrong.
+    """
+    for entry in entries:
+        if (
+            entry.priority is not None
+            or entry.news is not None
+            or entry.changefreq
+            or entry.images
+            or entry.videos
+            or entry.alternates
+            or entry.mobile
+            or entry.title
+            or entry.summary
+        ):
+            return None
+    locs = [entry.loc for entry in entries]
+    if not locs or locs[0] == before or any(map(eq, locs, locs[1:])):
+        return None
+    joined = " ".join(locs)
+    if not _all_usual(joined, len(locs), directory):
+        return None
+    lengths = list(map(len, locs))
+    if max(lengths) > limits.MAX_LOC or min(lengths) < limits.MIN_LOC:
+        return None
+    lastmods = [entry.lastmod for entry in entries]
+    if w3c.newest(lastmods) is None:
+        return None
+    if "&" in joined:
+        locs = joined.replace("&", "&amp;").split(" ")
+    return Bulk(entries, locs, lastmods)
+
+
+def _all_usual(joined: str, count: int, directory: str) -> bool:
+    """Whether URLs, joined by blanks, hold nothing to be changed and begin with the directory they cannot leave."""
+    if not joined.isascii() or not joined.startswith(directory):
+        return False
+    data = joined.encode()
+    start = b" " + directory.encode()
+    return (
+        data.count(b" ") == data.count(start) == count - 1
+        and not data.translate(None, _USUAL)
+        and b"/." not in data
+        and not (b"%" in data and _UNUSUAL_PERCENT.search(data))
+    )
+
+
+def _urlset(some: Bulk, part: slice) -> bytes:
+    pairs = zip(some.locs[part], some.lastmods[part], strict=True)
+    if "" not in some.lastmods[part]:
+        lines = [f"<url><loc>{loc}</loc><lastmod>{lastmod}</lastmod></url>\n" for loc, lastmod in pairs]
+    else:
+        lines = [
+            f"<url><loc>{loc}</loc><lastmod>{lastmod}</lastmod></url>\n"
+            if lastmod
+            else f"<url><loc>{loc}</loc></url>\n"
+            for loc, lastmod in pairs
+        ]
+    return "".join(lines).encode()
+
+
+def _text(some: Bulk, part: slice) -> bytes:
+    return "".join([f"{entry.loc}\n" for entry in some.entries[part]]).encode()
+
+
+# How some of them are written, in the formats that have so little to say of an entry.
+WRITTEN: Final[dict[Format, Callable[[Bulk, slice], bytes]]] = {Format.URLSET: _urlset, Format.TEXT: _text}

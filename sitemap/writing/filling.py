@@ -1,0 +1,117 @@
+"""Owns the files of a set that are being filled, one a group, and takes down what those hold that are full."""
+
+import contextlib
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from sitemap.errors import InvalidLocation, LimitExceeded
+from sitemap.writing.body import Body, Memory
+from sitemap.writing.children import Children
+from sitemap.writing.destination import Stage
+from sitemap.writing.encoder import Encoder
+from sitemap.writing.naming import Names, slugs
+from sitemap.writing.shard import Shard
+from sitemap.writing.target import FileFacts, Target
+
+_MEMORY: Final = 8 * 1024 * 1024  # bytes of encoded entries that wait in memory, over all groups
+
+
+class Filling:
+    """The file of one group that is being filled, the ``number``-th of that group."""
+
+    __slots__ = ("body", "group", "number", "shard", "slug")
+
+    def __init__(self, group: str, slug: str, shard: Shard, body: Body) -> None:
+        self.group = group
+        self.slug = slug
+        self.number = 1
+        self.shard = shard
+        self.body = body
+
+    def take(self, data: bytes, extensions: int, lastmod: str, count: int = 1) -> None:
+        """Add encoded entries, of which ``lastmod`` is the newest. LimitExceeded, OSError, DestinationError."""
+        self.shard.add(len(data), extensions, lastmod, count)
+        self.body.add(data)
+
+
+class Fillings:
+    """All files of a set but for its index. Its methods raise LimitExceeded, OSError and DestinationError."""
+
+    def __init__(
+        self, stage: Stage, encoder: Encoder, names: Names, children: Children, shard: Callable[[], Shard]
+    ) -> None:
+        self._stage = stage
+        self._encoder = encoder
+        self._names = names
+        self._children = children
+        self._shard = shard
+        self._memory = Memory(stage, _MEMORY)
+        self._open: dict[str, Filling] = {}
+        self._closed: list[tuple[str, int, FileFacts]] = []
+
+    def of(self, group: str, most: int) -> Filling:
+        """The file of a group, which is opened when it is the first that is asked for. LimitExceeded over ``most``."""
+        filling = self._open.get(group)
+        if filling is None:
+            if len(self._open) >= most:
+                raise LimitExceeded(
+                    f"{group[:64]!r} is one more than {most:,} groups: group more coarsely, or raise max_groups"
+                )
+            slug = self._slug(group)
+            self._children.reserve(self._names.url(self._names.child(1, slug)))
+            filling = self._open[group] = Filling(group, slug, self._shard(), Body(self._memory))
+        return filling
+
+    def next_file(self, filling: Filling) -> None:
+        """Close a file that is full and begin the next of its group."""
+        self._children.reserve(self._names.url(self._names.child(filling.number + 1, filling.slug)))
+        self._close(filling, self._names.child(filling.number, filling.slug))
+        filling.number += 1
+        filling.shard = self._shard()
+        filling.body = Body(self._memory)
+
+    def close(self, *, single: bool) -> list[FileFacts]:
+        """Close all files, and tell of all in the order of groups and numbers.
+
+        A file that is the only one gets the name of the whole set when ``single`` allows it.
+        """
+        filled = [filling for filling in self._open.values() if filling.shard.entries]
+        alone = single and len(filled) == 1 and not self._closed
+        for filling in sorted(filled, key=lambda filling: filling.group):
+            name = self._names.single if alone else self._names.child(filling.number, filling.slug)
+            self._close(filling, name)
+        return [facts for _, _, facts in sorted(self._closed, key=lambda closed: closed[:2])]
+
+    def forget(self) -> None:
+        """Close what is open without keeping it."""
+        for filling in self._open.values():
+            with contextlib.suppress(OSError):  # what waits in a buffer is not wanted any more
+                filling.body.close()
+
+    def slugs(self) -> Iterable[str]:
+        """How the groups are called in the names of their files."""
+        return [filling.slug for filling in self._open.values() if filling.slug]
+
+    def _slug(self, group: str) -> str:
+        """A name for a group that no other has, nor any sitemap of others that is in the index."""
+        if not self._names.grouped:
+            return ""
+        taken = {slug.casefold() for slug in self.slugs()}  # there are disks that know no upper case
+        others = [name for child in self._children.others if (name := self._names.file(child.loc))]
+        for slug in slugs(group):
+            pattern = self._names.ours([slug])
+            if slug.casefold() not in taken and not any(map(pattern.fullmatch, others)):
+                return slug
+        raise InvalidLocation(f"the files of the group {group[:64]!r} would have the names of others")
+
+    def _close(self, filling: Filling, name: str) -> None:
+        """Put head, body and foot of a file together."""
+        shard = filling.shard
+        with Target(self._stage, name) as target:
+            target.write(self._encoder.head(shard.extensions, shard.lastmod))
+            for piece in filling.body.pieces():
+                target.write(piece)
+            target.write(self._encoder.foot())
+        filling.body.close()
+        facts = target.facts(self._names.url(name), shard.entries, shard.lastmod, filling.group)
+        self._closed.append((filling.group, filling.number, facts))

@@ -1,0 +1,43 @@
+"""Owns what a caller may choose about a set of sitemaps, with the protocol's limits as defaults."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sitemap import limits
+from sitemap.format import Format
+from sitemap.model import Entry
+from sitemap.writing.channel import Channel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterOptions:
+    """The choices of a :class:`sitemap.SitemapWriter`; every default is a plain urlset within the protocol's limits.
+
+    ``format`` is URLSET, TEXT, RSS or ATOM; a feed needs a ``channel``. ``gzip`` packs the sitemaps, and adds ``.gz``
+    to their names; an index is packed only if its own name says so. ``max_urls`` (entries) and ``max_bytes``
+    (uncompressed) are those of one file and may be lower than the protocol's, never higher
+    (https://www.sitemaps.org/protocol.html#index).
+
+    ``group`` names the group of an entry, always the same for the same entry; each group has files of its own, at most
+    ``max_groups`` of them (each may hold an open file). :mod:`sitemap.writing.groups` has some ready-made.
+    ``child`` is the template of the names of the files below an index (:class:`sitemap.writing.naming.Names`).
+    ``always_index`` writes an index even for a single file.
+
+    ``retired`` are names of :data:`sitemap.RETIRED` tags to be written all the same. ``stylesheet`` publishes a
+    stylesheet beside the set, so that a person who opens it in a browser sees a table. ``vouched`` is asked for URLs
+    that the location rule forbids and that may be listed all the same, because the robots.txt of their host names this
+    sitemap (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
+    """
+
+    format: Format = Format.URLSET
+    gzip: bool = False
+    max_urls: int = limits.MAX_URLS
+    max_bytes: int = limits.MAX_BYTES
+    group: Callable[[Entry], str] | None = None
+    max_groups: int = 500
+    child: str = ""
+    always_index: bool = False
+    channel: Channel | None = None
+    retired: tuple[str, ...] = ()
+    stylesheet: bool = False
+    vouched: Callable[[str], bool] | None = None
