@@ -1,11 +1,13 @@
 """Owns the XSDs that the tests validate against: fetched once by package name into ``.schemas/``, never committed.
 
 Official copies come from packages: ``sitemap.xsd`` from the npm package ``sitemap``, ``xhtml1-strict.xsd`` and
-``xml.xsd`` from the PyPI package ``xmlschema``. No package was found that ships ``siteindex.xsd`` or Google's schemas,
+``xml.xsd`` from the PyPI package ``xmlschema``; the JSON schema of SARIF from the npm package
+``@microsoft/jest-sarif``. No package was found that ships ``siteindex.xsd`` or Google's schemas,
 so those are put together here: the index from the types of the official ``sitemap.xsd``, the extensions from
-the tables of tags below, which state the sequence, the types and the limits of Google's files.
+tables of tags in ``google_schemas.py``.
 """
 
+import json
 import os
 import re
 import shutil
@@ -18,54 +20,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import google_schemas
+
 FOLDER = Path(__file__).parents[1] / ".schemas"
 REQUIRED = bool(os.environ.get("SITEATLAS_REQUIRE_ALL"))
 
 _XSD = "http://www.w3.org/2001/XMLSchema"
 _SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
-_IMAGE = "http://www.google.com/schemas/sitemap-image/1.1"
-_VIDEO = "http://www.google.com/schemas/sitemap-video/1.1"
 _XHTML = "http://www.w3.org/1999/xhtml"
-
-# https://www.google.com/schemas/sitemap-video/1.1/sitemap-video.xsd: an xsd:sequence of (name, type, most, attributes).
-_VIDEO_TAGS = (
-    ("thumbnail_loc", "xsd:anyURI", "1..1", ""),
-    ("title", "text100", "1..1", ""),
-    ("description", "text2048", "1..1", ""),
-    ("content_loc", "xsd:anyURI", "0..1", ""),
-    ("player_loc", "xsd:anyURI", "0..1", "allow_embed autoplay"),
-    ("duration", "duration", "0..1", ""),
-    ("expiration_date", "moment", "0..1", ""),
-    ("rating", "rating", "0..1", ""),
-    ("view_count", "xsd:nonNegativeInteger", "0..1", ""),
-    ("publication_date", "moment", "0..1", ""),
-    ("tag", "xsd:string", "0..32", ""),
-    ("category", "text256", "0..1", ""),
-    ("family_friendly", "yesno", "0..1", ""),
-    ("restriction", "countries", "0..1", "relationship!"),
-    ("gallery_loc", "xsd:anyURI", "0..1", "title"),
-    ("requires_subscription", "yesno", "0..1", ""),
-    ("uploader", "text255", "0..1", "info"),
-    ("platform", "platforms", "0..1", "relationship!"),
-    ("live", "yesno", "0..1", ""),
-)
-_VIDEO_TYPES = """
-<xsd:simpleType name="yesno"><xsd:restriction base="xsd:string"><xsd:pattern value="yes|Yes|YES|no|No|NO"/>
-</xsd:restriction></xsd:simpleType>
-<xsd:simpleType name="countries"><xsd:restriction base="xsd:string">
-<xsd:pattern value="([A-Z]{2}( +[A-Z]{2})*)?"/></xsd:restriction></xsd:simpleType>
-<xsd:simpleType name="platforms"><xsd:restriction base="xsd:string">
-<xsd:pattern value="((web|mobile|tv)( (web|mobile|tv))*)?"/></xsd:restriction></xsd:simpleType>
-<xsd:simpleType name="duration"><xsd:restriction base="xsd:nonNegativeInteger">
-<xsd:maxInclusive value="28800"/></xsd:restriction></xsd:simpleType>
-<xsd:simpleType name="rating"><xsd:restriction base="xsd:decimal">
-<xsd:minInclusive value="0"/><xsd:maxInclusive value="5"/></xsd:restriction></xsd:simpleType>
-<xsd:simpleType name="moment"><xsd:union memberTypes="xsd:date xsd:dateTime"/></xsd:simpleType>
-""" + "".join(
-    f'<xsd:simpleType name="text{most}"><xsd:restriction base="xsd:string"><xsd:maxLength value="{most}"/>'
-    f"</xsd:restriction></xsd:simpleType>"
-    for most in (100, 255, 256, 2048)
-)
 
 
 class Unavailable(Exception):
@@ -74,17 +36,38 @@ class Unavailable(Exception):
 
 @cache
 def schema() -> Any:
-    """An ``lxml.etree.XMLSchema`` for urlsets with image, video and xhtml extensions, and for indexes."""
+    """An ``lxml.etree.XMLSchema`` for urlsets with all extensions, and for indexes."""
     from lxml import etree
 
     return etree.XMLSchema(etree.parse(str(fetch() / "all.xsd")))
 
 
+@cache
+def sarif() -> Any:
+    """The JSON schema of SARIF 2.1.0. Unavailable when it cannot be had."""
+    name = "sarif-2.1.0-rtm.5.json"
+    if not (FOLDER / name).exists():
+        FOLDER.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=FOLDER) as work:
+            package = "@microsoft/jest-sarif@1.0.0-beta.0"
+            _write(name, _from_npm(Path(work), package, f"package/lib/schemas/{name}"))
+    return json.loads((FOLDER / name).read_bytes())
+
+
 def fetch() -> Path:
     """The folder with all schemas, fetched if they are not there yet. Unavailable when they cannot be had."""
-    if (FOLDER / "all.xsd").exists():
-        return FOLDER
     FOLDER.mkdir(exist_ok=True)
+    if not (FOLDER / "xhtml.xsd").exists():
+        _fetch_official()
+    made = google_schemas.extensions()
+    for name, (_, content) in made.items():
+        _write(name, content)
+    own = {name: namespace for name, (namespace, _) in made.items()}
+    _write("all.xsd", _all({"sitemap.xsd": _SITEMAP, "xhtml.xsd": _XHTML} | own))
+    return FOLDER
+
+
+def _fetch_official() -> None:
     with tempfile.TemporaryDirectory(dir=FOLDER) as name:
         work = Path(name)
         sitemap = _from_npm(work, "sitemap@9.0.1", "package/schema/sitemap.xsd")
@@ -96,11 +79,8 @@ def fetch() -> Path:
         )
         _write("sitemap.xsd", _with_index(sitemap))
         _write("xml.xsd", xml)
+        # The last: its presence says that the others are complete.
         _write("xhtml.xsd", re.sub(rb'schemaLocation="[^"]*xml\.xsd"', b'schemaLocation="xml.xsd"', xhtml))
-        _write("image.xsd", _image())
-        _write("video.xsd", _video())
-        _write("all.xsd", _all())  # last: its presence says that the others are complete
-    return FOLDER
 
 
 def _write(name: str, content: bytes) -> None:
@@ -149,55 +129,9 @@ def _with_index(sitemap: bytes) -> bytes:
     return sitemap.replace(b"</xsd:schema>", index.encode())
 
 
-def _schema_file(namespace: str, content: str) -> bytes:
-    return (
-        f'<xsd:schema xmlns:xsd="{_XSD}" targetNamespace="{namespace}" xmlns="{namespace}" '
-        f'elementFormDefault="qualified">{content}</xsd:schema>'
-    ).encode()
-
-
-def _image() -> bytes:
-    others = "".join(
-        f'<xsd:element name="{name}" type="xsd:string" minOccurs="0"/>'
-        for name in ("caption", "geo_location", "title", "license")
-    )
-    return _schema_file(
-        _IMAGE,
-        '<xsd:element name="image"><xsd:complexType><xsd:sequence><xsd:element name="loc" type="xsd:anyURI"/>'
-        f"{others}</xsd:sequence></xsd:complexType></xsd:element>",
-    )
-
-
-def _video() -> bytes:
-    def tag(name: str, kind: str, most: str, attributes: str) -> str:
-        low, high = most.split("..")
-        declared = "".join(
-            f'<xsd:attribute name="{attribute.rstrip("!")}" type="xsd:string"'
-            + (' use="required"/>' if attribute.endswith("!") else "/>")
-            for attribute in attributes.split()
-        )
-        return (
-            f'<xsd:element name="{name}" minOccurs="{low}" maxOccurs="{high}"><xsd:complexType><xsd:simpleContent>'
-            f'<xsd:extension base="{kind}">{declared}</xsd:extension></xsd:simpleContent></xsd:complexType>'
-            "</xsd:element>"
-        )
-
-    tags = "".join(tag(*row) for row in _VIDEO_TAGS)
-    return _schema_file(
-        _VIDEO,
-        f'{_VIDEO_TYPES}<xsd:element name="video"><xsd:complexType><xsd:sequence>{tags}</xsd:sequence>'
-        "</xsd:complexType></xsd:element>",
-    )
-
-
-def _all() -> bytes:
+def _all(namespaces: dict[str, str]) -> bytes:
     imports = "".join(
-        f'<xsd:import namespace="{namespace}" schemaLocation="{name}.xsd"/>'
-        for namespace, name in (
-            (_SITEMAP, "sitemap"),
-            (_IMAGE, "image"),
-            (_VIDEO, "video"),
-            (_XHTML, "xhtml"),
-        )
+        f'<xsd:import namespace="{namespace}" schemaLocation="{name}"/>'
+        for name, namespace in namespaces.items()
     )
     return f'<xsd:schema xmlns:xsd="{_XSD}">{imports}</xsd:schema>'.encode()

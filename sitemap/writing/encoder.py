@@ -9,7 +9,7 @@ loc                           yes     yes   yes  yes
 lastmod                       yes           yes  needed
 changefreq, priority          yes
 images, videos                yes           yes  yes
-alternates                    yes                yes
+alternates                    yes
 news                          yes
 title, summary                              yes  yes
 mobile                        asked

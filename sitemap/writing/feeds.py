@@ -1,5 +1,7 @@
 """Owns the bytes of feeds: RSS 2.0 and Atom 1.0, both with Media RSS where an entry has images or videos.
 
+Language variants are left out, though Atom has a link for them: there are readers that take the first alternate link
+for the page, and readers that take the last.
 https://www.rssboard.org/rss-specification, https://www.rfc-editor.org/rfc/rfc4287
 """
 
@@ -103,7 +105,7 @@ class AtomEncoder:
         """One ``entry`` element."""
         loc = escape(uri(entry.loc))
         return (
-            f'<entry><id>{loc}</id><title>{escape(_title(entry))}</title><link href="{loc}"/>{_variants(entry)}'
+            f'<entry><id>{loc}</id><title>{escape(_title(entry))}</title><link href="{loc}"/>'
             f"<updated>{rfc3339(entry.lastmod)}</updated>{tag('summary', entry.summary)}{media(entry)}</entry>\n"
         ).encode()
 
@@ -129,13 +131,3 @@ def _title(entry: Entry) -> str:
         *(video.title for video in entry.videos[:1]),
     ]
     return next((title for title in titles if FORBIDDEN.sub("", title).strip()), entry.loc)
-
-
-def _variants(entry: Entry) -> str:
-    """Links to the language variants; RFC 4287 section 4.1.2 allows one for each language."""
-    first = {alternate.hreflang: alternate.href for alternate in reversed(entry.alternates)}
-    return "".join(
-        f'<link rel="alternate" hreflang="{escape(alternate.hreflang)}" href="{escape(uri(alternate.href))}"/>'
-        for alternate in entry.alternates
-        if first.pop(alternate.hreflang, None) is not None
-    )

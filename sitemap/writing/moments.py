@@ -16,9 +16,12 @@ def rfc822(lastmod: str) -> str:
 
 
 def rfc3339(lastmod: str) -> str:
-    """The date as Atom wants it, to the second, or "" for none; https://www.rfc-editor.org/rfc/rfc4287#section-3.3."""
+    """The date as Atom wants it, in UTC and to the second, or "" for none. A day begins at midnight UTC.
+
+    https://www.rfc-editor.org/rfc/rfc4287#section-3.3
+    """
     moment = _utc(lastmod)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0") if moment else ""
+    return moment.replace(tzinfo=None, microsecond=0).isoformat() + "Z" if moment else ""
 
 
 def _utc(lastmod: str) -> datetime | None:

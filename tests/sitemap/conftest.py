@@ -16,16 +16,20 @@ Validate = Callable[[Path], Any]
 
 
 @pytest.fixture(scope="session")
-def validate() -> Validate:
-    """Parses a file with lxml, validates it against the official schemas, and answers its root element."""
-    from lxml import etree
-
+def xsd() -> Any:
+    """The ``lxml.etree.XMLSchema`` of urlsets with all extensions, and of indexes."""
     try:
-        schema = schemas.schema()
+        return schemas.schema()
     except schemas.Unavailable as error:
         if schemas.REQUIRED:
             pytest.fail(str(error))
         pytest.skip(f"the schemas could not be fetched: {error}")
+
+
+@pytest.fixture(scope="session")
+def validate(xsd: Any) -> Validate:
+    """Parses a file with lxml, validates it against the official schemas, and answers its root element."""
+    from lxml import etree
 
     def check(path: Path) -> Any:
         data = path.read_bytes()
@@ -33,7 +37,7 @@ def validate() -> Validate:
             data = gzip.decompress(data)
         assert len(data) <= 52_428_800
         root = etree.fromstring(data, etree.XMLParser(huge_tree=True))
-        schema.assertValid(root)
+        xsd.assertValid(root)
         return root
 
     return check
