@@ -13,23 +13,18 @@ class Memory:
 
     def __init__(self, stage: Stage, limit: int) -> None:
         self.stage = stage
-        self._limit = limit
-        self._used = 0
+        self.limit = limit
+        self.used = 0
         self._bodies: set[Body] = set()
 
     def enter(self, body: "Body") -> None:
         """Count a body."""
         self._bodies.add(body)
 
-    def take(self, count: int) -> None:
-        """Count so many more bytes, and make room when they are too many."""
-        self._used += count
-        while self._used > self._limit:
+    def make_room(self) -> None:
+        """Send the largest to disk until the others are within the limit."""
+        while self.used > self.limit:
             max(self._bodies, key=len).flush()
-
-    def give(self, count: int) -> None:
-        """Count so many fewer bytes."""
-        self._used -= count
 
     def leave(self, body: "Body") -> None:
         """Forget a body."""
@@ -52,14 +47,17 @@ class Body:
     def add(self, data: bytes) -> None:
         """Append some encoded entries."""
         self._waiting += data
-        self._memory.take(len(data))
+        memory = self._memory
+        memory.used += len(data)
+        if memory.used > memory.limit:
+            memory.make_room()
 
     def flush(self) -> None:
         """Move what waits in memory to disk."""
         if self._file is None:
             self._file = self._memory.stage.scratch()
         self._file.write(self._waiting)
-        self._memory.give(len(self._waiting))
+        self._memory.used -= len(self._waiting)
         self._waiting = bytearray()
 
     def pieces(self) -> Iterator[bytes]:
@@ -75,7 +73,7 @@ class Body:
 
     def close(self) -> None:
         """Forget the entries."""
-        self._memory.give(len(self._waiting))
+        self._memory.used -= len(self._waiting)
         self._memory.leave(self)
         self._waiting = bytearray()
         if self._file is not None:

@@ -20,27 +20,31 @@ _UNUSUAL_PERCENT: Final = re.compile(rb"%(?:2[eE]|(?![0-9A-Fa-f]{2}))")
 class Bulk:
     """Entries that can be listed as they are."""
 
-    __slots__ = ("entries", "lastmods", "locs")
+    __slots__ = ("_newest", "entries", "lastmods", "locs")
 
-    def __init__(self, entries: Sequence[Entry], locs: list[str], lastmods: list[str]) -> None:
+    def __init__(self, entries: Sequence[Entry], locs: list[str], lastmods: list[str], newest: str) -> None:
         self.entries = entries
         self.locs = locs  # escaped for XML
         self.lastmods = lastmods
+        self._newest = newest
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def part(self, numbers: Sequence[int]) -> "Bulk":
         """Some of the entries, by number."""
+        lastmods = [self.lastmods[number] for number in numbers]
         return Bulk(
             [self.entries[number] for number in numbers],
             [self.locs[number] for number in numbers],
-            [self.lastmods[number] for number in numbers],
+            lastmods,
+            w3c.newest(lastmods) or "",
         )
 
     def newest(self, part: slice) -> str:
         """The newest lastmod of some of the entries."""
-        return w3c.newest(self.lastmods[part]) or ""
+        lastmods = self.lastmods[part]
+        return self._newest if len(lastmods) == len(self.lastmods) else w3c.newest(lastmods) or ""
 
 
 def bulk(entries: Sequence[Entry], directory: str, before: str) -> Bulk | None:
@@ -67,15 +71,15 @@ def bulk(entries: Sequence[Entry], directory: str, before: str) -> Bulk | None:
     joined = " ".join(locs)
     if not _all_usual(joined, len(locs), directory):
         return None
-    lengths = list(map(len, locs))
-    if max(lengths) > limits.MAX_LOC or min(lengths) < limits.MIN_LOC:
+    if max(map(len, locs)) > limits.MAX_LOC or min(map(len, locs)) < limits.MIN_LOC:
         return None
     lastmods = [entry.lastmod for entry in entries]
-    if w3c.newest(lastmods) is None:
+    newest = w3c.newest(lastmods)
+    if newest is None:
         return None
     if "&" in joined:
         locs = joined.replace("&", "&amp;").split(" ")
-    return Bulk(entries, locs, lastmods)
+    return Bulk(entries, locs, lastmods, newest)
 
 
 def _all_usual(joined: str, count: int, directory: str) -> bool:

@@ -28,10 +28,15 @@ class Filling:
         self.shard = shard
         self.body = body
 
-    def take(self, data: bytes, extensions: int, lastmod: str, count: int = 1) -> None:
-        """Add encoded entries, of which ``lastmod`` is the newest. LimitExceeded, OSError, DestinationError."""
-        self.shard.add(len(data), extensions, lastmod, count)
+    def offer(self, data: bytes, extensions: int, lastmod: str, count: int = 1) -> bool:
+        """Take encoded entries, of which ``lastmod`` is the newest. False, with nothing taken, when they do not fit.
+
+        OSError or DestinationError when the disk fails.
+        """
+        if not self.shard.offer(len(data), extensions, lastmod, count):
+            return False
         self.body.add(data)
+        return True
 
 
 class Fillings:
@@ -46,20 +51,20 @@ class Fillings:
         self._children = children
         self._shard = shard
         self._memory = Memory(stage, _MEMORY)
-        self._open: dict[str, Filling] = {}
+        self.open: dict[str, Filling] = {}
         self._closed: list[tuple[str, int, FileFacts]] = []
 
     def of(self, group: str, most: int) -> Filling:
         """The file of a group, which is opened when it is the first that is asked for. LimitExceeded over ``most``."""
-        filling = self._open.get(group)
+        filling = self.open.get(group)
         if filling is None:
-            if len(self._open) >= most:
+            if len(self.open) >= most:
                 raise LimitExceeded(
                     f"{group[:64]!r} is one more than {most:,} groups: group more coarsely, or raise max_groups"
                 )
             slug = self._slug(group)
             self._children.reserve(self._names.url(self._names.child(1, slug)))
-            filling = self._open[group] = Filling(group, slug, self._shard(), Body(self._memory))
+            filling = self.open[group] = Filling(group, slug, self._shard(), Body(self._memory))
         return filling
 
     def next_file(self, filling: Filling) -> None:
@@ -75,7 +80,7 @@ class Fillings:
 
         A file that is the only one gets the name of the whole set when ``single`` allows it.
         """
-        filled = [filling for filling in self._open.values() if filling.shard.entries]
+        filled = [filling for filling in self.open.values() if filling.shard.entries]
         alone = single and len(filled) == 1 and not self._closed
         for filling in sorted(filled, key=lambda filling: filling.group):
             name = self._names.single if alone else self._names.child(filling.number, filling.slug)
@@ -84,13 +89,13 @@ class Fillings:
 
     def forget(self) -> None:
         """Close what is open without keeping it."""
-        for filling in self._open.values():
+        for filling in self.open.values():
             with contextlib.suppress(OSError):  # what waits in a buffer is not wanted any more
                 filling.body.close()
 
     def slugs(self) -> Iterable[str]:
         """How the groups are called in the names of their files."""
-        return [filling.slug for filling in self._open.values() if filling.slug]
+        return [filling.slug for filling in self.open.values() if filling.slug]
 
     def _slug(self, group: str) -> str:
         """A name for a group that no other has, nor any sitemap of others that is in the index."""

@@ -7,7 +7,7 @@ from sitemap.errors import LimitExceeded
 
 
 class Shard:
-    """Counts the entries and the uncompressed bytes of one file, its head and foot included, at every moment.
+    """Counts entries and the uncompressed bytes of one file, its head and foot included, at every moment.
 
     ``room`` is that of the :class:`sitemap.writing.encoder.Encoder`: what a head declares is counted from the first
     entry on that needs it. ``max_urls`` and ``max_bytes`` may be lower than the protocol's limits, never higher
@@ -47,22 +47,16 @@ class Shard:
         """How many entries may be added if they are small enough."""
         return self.max_urls - self.entries
 
-    def fits(self, n_bytes: int, extensions: int = 0, count: int = 1) -> bool:
-        """Whether encoded entries of so many bytes can be added without passing a limit."""
+    def offer(self, n_bytes: int, extensions: int = 0, lastmod: str = "", count: int = 1) -> bool:
+        """Count encoded entries, ``lastmod`` their newest. False, with nothing counted, when they do not fit."""
         together = self.extensions | extensions
         room = self._room if together == self.extensions else self._room_of(together)
-        return self.entries + count <= self.max_urls and room + self._body + n_bytes <= self.max_bytes
-
-    def add(self, n_bytes: int, extensions: int = 0, lastmod: str = "", count: int = 1) -> None:
-        """Count encoded entries, ``lastmod`` their newest. LimitExceeded, with nothing counted, if they do not fit."""
-        if not self.fits(n_bytes, extensions, count):
-            raise LimitExceeded(
-                f"the shard holds {self.entries:,} entries and {self.size:,} bytes: {n_bytes:,} more do not fit"
-            )
+        if self.entries + count > self.max_urls or room + self._body + n_bytes > self.max_bytes:
+            return False
         self.entries += count
         self._body += n_bytes
-        if extensions | self.extensions != self.extensions:
-            self.extensions |= extensions
-            self._room = self._room_of(self.extensions)
+        self.extensions = together
+        self._room = room
         if lastmod and w3c.is_later(lastmod, self.lastmod):
             self.lastmod = lastmod
+        return True

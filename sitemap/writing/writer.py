@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Final, NoReturn, Self
 
 from sitemap.acceptance import entry_fault
-from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, SitemapError
+from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitExceeded, SitemapError
 from sitemap.format import Format
 from sitemap.model import Child, Entry
 from sitemap.writing import stylesheet
@@ -51,6 +51,8 @@ class SitemapWriter:
         self._sheets = stylesheet.files() if options.stylesheet else {}
         look = tuple(self._sheets)
         self._options = options
+        self._group = options.group
+        self._vouched = options.vouched
         self._encoder = encoder(
             options.format, channel=options.channel, retired=options.retired, stylesheets=look
         )
@@ -64,7 +66,9 @@ class SitemapWriter:
         shard = functools.partial(
             Shard, functools.cache(self._encoder.room), options.max_urls, options.max_bytes
         )
-        self._empty = shard()
+        self._new_shard = shard
+        shard()  # its limits are checked before anything is touched
+        self._directory = self.names.directory
         self._children = Children(self.names, index_head(look), options.vouched)
         self._last = ""
         self._urls = 0
@@ -87,14 +91,13 @@ class SitemapWriter:
         LimitExceeded when the index is full or there are too many groups; DestinationError when the disk fails. Both
         end the writer.
         """
-        self._be_open()
-        vouched = self._options.vouched
-        elsewhere = vouched is not None and vouched(entry.loc)
-        fault = entry_fault(entry, "" if elsewhere else self.names.directory) or self._encoder.fault(entry)
+        if self._over:
+            self._be_open()
+        elsewhere = self._vouched is not None and self._vouched(entry.loc)
+        fault = entry_fault(entry, "" if elsewhere else self._directory) or self._encoder.fault(entry)
         if fault or entry.loc == self._last:
             raise InvalidEntry(entry.loc, fault or "it was just added")
-        group = self._options.group
-        self._put("" if group is None else group(entry), entry)
+        self._put("" if self._group is None else self._group(entry), entry)
 
     def extend(self, entries: Iterable[Entry], refused: Refused | None = None) -> None:
         """Write all of the entries: as :meth:`add` does one by one, and much faster when they say little.
@@ -173,38 +176,39 @@ class SitemapWriter:
     def _filling(self, group: str) -> Filling:
         try:
             return self._fillings.of(group, self._options.max_groups)
-        except SitemapError:
-            self.abort()
-            raise
+        except SitemapError as error:
+            self._fail(error)
 
     def _put(self, group: str, entry: Entry) -> None:
         """Write one entry that was found valid."""
         data, extensions = self._encoder.entry(entry), self._encoder.extensions(entry)
-        filling = self._filling(group)
-        if not filling.shard.fits(len(data), extensions):
-            self._next_file(filling, entry, len(data), extensions)
+        filling = self._fillings.open.get(group) or self._filling(group)
         try:
-            filling.take(data, extensions, entry.lastmod)
-        except (OSError, SitemapError) as error:
+            if not filling.offer(data, extensions, entry.lastmod):
+                self._offer_next(filling, entry, data, extensions)
+        except (OSError, DestinationError) as error:
             self._fail(error)
         self._last = entry.loc
         self._urls += 1
 
-    def _next_file(self, filling: Filling, entry: Entry, size: int, extensions: int) -> None:
-        """Begin the next file of a group, unless the entry is too big for any."""
-        if not self._empty.fits(size, extensions):
+    def _offer_next(self, filling: Filling, entry: Entry, data: bytes, extensions: int) -> None:
+        """Begin the next file of a group with an entry, unless that is too big for any."""
+        if not self._new_shard().offer(len(data), extensions):
             most = self._options.max_bytes
-            raise InvalidEntry(entry.loc, f"it takes {size:,} bytes alone, {most:,} are allowed in a file")
+            raise InvalidEntry(
+                entry.loc, f"it takes {len(data):,} bytes alone, {most:,} are allowed in a file"
+            )
         try:
             self._fillings.next_file(filling)
-        except (OSError, SitemapError) as error:
+        except LimitExceeded as error:
             self._fail(error)
+        filling.offer(data, extensions, entry.lastmod)
 
     def _put_all(self, entries: list[Entry], refused: Refused | None) -> bool:
         """Write a batch at once, if there is nothing unusual about it."""
         if self._encoder.format not in WRITTEN:
             return False
-        batch = bulk(entries, self.names.directory, self._last)
+        batch = bulk(entries, self._directory, self._last)
         if batch is None:
             return False
         for group, part in self._parts(batch):
@@ -214,11 +218,11 @@ class SitemapWriter:
 
     def _parts(self, batch: Bulk) -> Iterator[tuple[str, Bulk]]:
         """The groups of a batch, each with its entries in their order."""
-        if self._options.group is None:
+        if self._group is None:
             yield "", batch
             return
         numbers: dict[str, list[int]] = {}
-        for number, group in enumerate(map(self._options.group, batch.entries)):
+        for number, group in enumerate(map(self._group, batch.entries)):
             numbers.setdefault(group, []).append(number)
         for group, members in numbers.items():
             yield group, batch if len(members) == len(batch) else batch.part(members)
@@ -230,16 +234,15 @@ class SitemapWriter:
             piece = slice(done, done + (filling.shard.free or 1))
             data = WRITTEN[self._encoder.format](some, piece)
             count = len(some.entries[piece])
-            if not filling.shard.fits(len(data), 0, count):
-                for entry in some.entries[piece]:
-                    self._or_refuse(refused, self._put, group, entry)
-            else:
-                try:
-                    filling.take(data, 0, some.newest(piece), count)
-                except (OSError, DestinationError) as error:
-                    self._fail(error)
-                self._urls += count
             done += count
+            try:
+                if filling.offer(data, 0, some.newest(piece), count):
+                    self._urls += count
+                    continue
+            except (OSError, DestinationError) as error:
+                self._fail(error)
+            for entry in some.entries[piece]:
+                self._or_refuse(refused, self._put, group, entry)
 
     def _write_sheets(self) -> Iterator[FileFacts]:
         for name, content in self._sheets.items():

@@ -366,14 +366,16 @@ def test_sitemaps_org_limits_cannot_be_raised(tmp_path: Path, options: dict[str,
 
 def test_ours_a_shard_is_never_over_a_limit() -> None:
     shard = Shard(UrlsetEncoder().room, max_urls=2, max_bytes=1_000)
-    shard.add(500)
+    assert shard.offer(500)
     before = shard.size
-    with pytest.raises(LimitExceeded):
-        shard.add(500)
-    assert (shard.size, shard.entries) == (before, 1)
-    assert shard.fits(1_000 - before)
-    assert not shard.fits(1_000 - before + 1)
-    assert not shard.fits(1_000 - before, 1)  # the namespace needs room as well
+    assert not shard.offer(500)
+    assert not shard.offer(1_000 - before + 1)
+    assert not shard.offer(1_000 - before, 1)  # the namespace needs room as well
+    assert (shard.size, shard.entries, shard.free) == (before, 1, 1)
+    assert not shard.offer(2, count=2)
+    assert shard.offer(1_000 - before)
+    assert (shard.size, shard.free) == (1_000, 0)
+    assert not shard.offer(0)
 
 
 def test_ours_a_writer_is_used_once(tmp_path: Path) -> None:
