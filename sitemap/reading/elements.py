@@ -1,29 +1,31 @@
-"""Owns the meaning of elements: turns starts, ends and text into entries and children. Does no parsing itself."""
+"""Owns the road from elements to items: which element begins what, and where an item ends. Does no parsing itself."""
 
-import contextlib
 from typing import Any, Final
-from urllib.parse import urljoin
 
-from sitemap import namespaces, w3c
+from sitemap import namespaces
 from sitemap.finding import Findings
 from sitemap.format import Format
-from sitemap.model import Alternate, Child, Entry, Image
-from sitemap.reading import values
-from sitemap.reading.item_parts import atom_link, rss_link, video
+from sitemap.model import Child, Entry
+from sitemap.reading import url_items
+from sitemap.reading.feed_items import feed_entry
+from sitemap.reading.item_parts import add_part, gather
+from sitemap.reading.parts import MAX_PARTS, MAX_TEXT, Part, PartReader
+from sitemap.reading.scopes import Scopes
 from sitemap.reading.vocabulary import (
     ATOM,
-    IMAGE,
+    FEEDS,
     ITEMS,
+    MEDIA,
+    MEDIA_PARTS,
+    PARTS,
     RDF,
     ROOTS,
+    STRICT,
     TEXTS,
-    VIDEO,
     XHTML,
-    Names,
 )
 
-MAX_TEXT: Final = 65_536  # characters of one value
-MAX_EXTENSIONS: Final = 10_000  # images, videos or alternates of one entry
+_LONG: Final = frozenset({"title", "summary", "description", "content"})  # cut instead of dropped
 
 
 class Stop(Exception):
@@ -43,24 +45,27 @@ class Elements:
         self.first_line = 1  # the document's line that is the parser's line 1
         self._findings = findings
         self._max_depth = max_depth
-        self._names = Names()
-        self._bases = [(0, base_url)]
-        self._texts: dict[str, str] = {}  # qualified name to key, of elements whose text is wanted
+        self._scopes = Scopes(base_url, self._say)
+        self._parts = PartReader(self._resolve, self._check_depth, self._part_done)
+        self._texts: dict[str, str] = {}  # qualified name to key, of the present kind of item's plain values
         self._item_name = ""
+        self._kind = ""  # the local name of items
+        self._feed = False
+        self._retired: set[str] = set()
         self._namespace_said = False
         self.reset(())
 
     def reset(self, open_names: tuple[str, ...]) -> None:
         """Begin again inside the given open elements, as after the end of an item."""
-        self._open = list(open_names)
+        self._open = open_names
         self._depth = len(open_names)
+        self._item_depth = 0  # of what is open around the item
         self._fields: dict[str, Any] = {}
-        self._outer: dict[str, Any] | None = None
-        self._container = ""
         self._in_item = False
         self._wanted = ""
+        self._key = ""
         self._text: list[str] = []
-        del self._bases[1:]
+        self._leave()
 
     @property
     def line(self) -> int:
@@ -71,11 +76,16 @@ class Elements:
         """A start tag. The two commonest cases, a value and an item, are decided first."""
         self._depth += 1
         if not attributes:
-            if name in self._texts:
-                self._capture(name)
-                return
-            if name == self._item_name and not self._in_item:
+            if self._in_item:
+                if name in self._texts:
+                    self._key = self._texts[name]
+                    self._wanted = name
+                    self._text = []
+                    self.parser.CharacterDataHandler = self._text.append
+                    return
+            elif name == self._item_name:
                 self._fields = {}
+                self._item_depth = self._depth - 1
                 self._in_item = True
                 return
         self._start_other(name, attributes)
@@ -87,200 +97,163 @@ class Elements:
             text = self._text
             self.parser.CharacterDataHandler = None
             self._wanted = ""
-            self._keep(self._texts[name], text[0] if len(text) == 1 else "".join(text))
-        elif self._in_item and self._depth == len(self._open):
-            self._in_item = False
-            self._finish(name)
-            self.good = self.parser.CurrentByteIndex
-            self.good_open = tuple(self._open)
-        elif name == self._container:
-            self._close_container()
-        elif self._open and self._depth < len(self._open):
-            self._open.pop()
-        if self._bases[-1][0] > self._depth:
-            self._bases.pop()
+            if len(text) == 1 and self._key not in self._fields and len(text[0]) <= MAX_TEXT:
+                self._fields[self._key] = text[0]
+            else:
+                self._keep("".join(text))
+        elif self._in_item:
+            if self._depth == self._item_depth:
+                self._in_item = False
+                self._finish()
+                self.good = self.parser.CurrentByteIndex
+                self.good_open = self._open
+        elif self._depth < len(self._open):
+            self._open = self._open[:-1]
+        if self._scopes.depth > self._depth:
+            self._leave()
 
-    def _capture(self, name: str) -> None:
-        self._wanted = name
-        self._text = []
-        self.parser.CharacterDataHandler = self._text.append
+    def _leave(self) -> None:
+        if self._scopes.leave(self._depth):
+            self._texts.clear()
 
-    def _keep(self, key: str, text: str) -> None:
-        if len(text) > MAX_TEXT:
-            self._findings.add(
-                "sitemap.value_too_long", self.line, f"{key} has {len(text):,} characters, dropped"
-            )
-        elif key == "tag":
-            tags = self._fields.setdefault("tags", [])
-            if len(tags) < MAX_EXTENSIONS:
-                tags.append(text.strip())
+    def _keep(self, text: str) -> None:
+        """A value that is long, repeated, or in several pieces."""
+        key = self._key
+        if key in self._fields:
+            if not self._feed:
+                self._say("sitemap.repeated", f"{key} occurs more than once, the first counts")
+        elif len(text) <= MAX_TEXT:
+            self._fields[key] = text
+        elif key in _LONG:
+            self._fields[key] = text[:MAX_TEXT]
         else:
-            self._fields.setdefault(key, text)
+            self._say("sitemap.value_too_long", f"{key} has {len(text):,} characters, dropped")
 
     def _start_other(self, name: str, attributes: dict[str, str]) -> None:
         """Everything but a plain value or item: roots, channels, extensions, and whatever has attributes."""
-        if self._depth > self._max_depth:
-            self._findings.add(
-                "sitemap.too_deep", self.line, f"elements are nested more than {self._max_depth} deep"
-            )
-            raise Stop
-        self._names.declare(attributes)
-        if base := attributes.get("xml:base", ""):
-            with contextlib.suppress(ValueError):
-                self._bases.append((self._depth, urljoin(self._bases[-1][1], base.strip())))
+        self._check_depth(self._depth)
+        if attributes and self._scopes.enter(self._depth, attributes):
+            self._texts.clear()
         if self.format is None:
             self.format = self._root_format(name)
-            if self._names.resolve(name)[1] not in ITEMS[self.format]:
-                self._open.append(name)
+            if not self._is_item(name):
+                self._open = (*self._open, name)
                 return
-        family, local = self._names.resolve(name)
-        if not self._in_item:
-            if local in ITEMS[self.format] and family != RDF:
-                self._item_name = name
-                self.around = self.around or tuple(self._open)
-                self._fields = (
-                    {"about": attributes.get("rdf:about", "")} if self.format is Format.RSS1 else {}
-                )
-                self._in_item = True
-            elif self._depth == len(self._open) + 1 and (local in ROOTS or local == "channel"):
-                self._open.append(name)  # a channel, or a root inside a root
-        elif (family, local) in TEXTS[self.format]:
-            self._texts[name] = (
-                local if not self._container or family else f"{self._container_family}:{local}"
-            )
-            self._capture(name)
-            if attributes:
-                self._fields.setdefault(local + "@", attributes)
+        if self._wanted:
+            if not self._feed:
+                self._say("sitemap.unknown_element", f"{name[:64]!r} stands inside {self._wanted[:64]!r}")
+        elif self._in_item:
+            self._start_inner(name, attributes)
+        elif self._is_item(name):
+            self._start_item(name, attributes)
         else:
-            self._start_inner(name, family, local, attributes)
+            self._start_around(name)
+
+    def _is_item(self, name: str) -> bool:
+        family, local = self._scopes.resolve(name)
+        return self.format is not None and local in ITEMS[self.format] and family != RDF
+
+    def _start_item(self, name: str, attributes: dict[str, str]) -> None:
+        kind = self._scopes.resolve(name)[1]
+        if kind != self._kind:
+            self._texts.clear()
+        self._item_name, self._kind = name, kind
+        if self.format is (Format.INDEX if kind == "url" else Format.URLSET):
+            self._say("sitemap.mixed", f"a {self.format} holds a {kind} element")
+        self.around = self.around or self._open
+        self._fields = {"about": attributes.get("rdf:about", "")} if self.format is Format.RSS1 else {}
+        self._item_depth = self._depth - 1
+        self._in_item = True
+
+    def _start_around(self, name: str) -> None:
+        """What is around items is gone through, whatever it is."""
+        family, local = self._scopes.resolve(name)
+        inside = self._scopes.resolve(self._open[-1])[1] if self._open else ""
+        if not self._feed and family in STRICT and local not in ROOTS and inside in ROOTS:
+            self._say("sitemap.unknown_element", f"{name[:64]!r} is no element of a {self.format}")
+        self._open = (*self._open, name)
+
+    def _start_inner(self, name: str, attributes: dict[str, str]) -> None:
+        """An element inside an item that is not known yet, or has attributes, or elements."""
+        family, local = named = self._scopes.resolve(name)
+        if local == "link" and family in {XHTML, ATOM}:
+            gather(self._fields, "links", attributes, self._say)
+        elif named in TEXTS[self._kind]:
+            self._key = self._texts[name] = TEXTS[self._kind][named]
+            if attributes and self._feed:
+                self._fields.setdefault(self._key + "@", attributes)
+            self._wanted = name
+            self._text = []
+            self.parser.CharacterDataHandler = self._text.append
+        elif named in PARTS[self._kind] or (family == MEDIA and local in MEDIA_PARTS and self._feed):
+            if not family and not self._feed:
+                self._say("sitemap.unknown_element", f"{name!r} lacks its prefix {local}:")
+            self._parts.begin(self.parser, self._depth, Part(family, local, attributes))
+        else:
+            if not self._feed:
+                self._fields.setdefault("other", True)
+                if family in STRICT:
+                    self._say("sitemap.unknown_element", f"a {self._kind} has no element {name[:64]!r}")
+            self._parts.begin(self.parser, self._depth, None)
+
+    def _resolve(self, depth: int, name: str, attributes: dict[str, str]) -> tuple[str, str]:
+        """The family and local name of an element inside a part."""
+        if attributes and self._scopes.enter(depth, attributes):
+            self._texts.clear()
+        return self._scopes.resolve(name)
+
+    def _part_done(self, part: Part | None, cut: bool) -> None:
+        """The end of a part of an item, or of an element that was skipped."""
+        self._depth -= 1
+        if cut:
+            self._say(
+                "sitemap.value_too_long", f"an element holds more than {MAX_PARTS:,}, the rest was dropped"
+            )
+        if part is not None and self._feed:
+            gather(self._fields, "parts", part, self._say)
+        elif part is not None:
+            add_part(self._fields, part, self._scopes.base, self._say)
+        if self._scopes.depth > self._depth:
+            self._leave()
 
     def _root_format(self, name: str) -> Format:
-        local, uri = self._names.root(name)
+        local, uri = self._scopes.root(name)
         found = ROOTS.get(local)
         if found is None:
             if local == "html":
-                self._findings.add("sitemap.not_xml", self.line, "this is an HTML page, not a sitemap")
+                self._say("sitemap.not_xml", "this is an HTML page, not a sitemap")
             else:
-                self._findings.add(
-                    "sitemap.root", self.line, f"the root element {name[:64]!r} is no sitemap's or feed's"
-                )
+                self._say("sitemap.root", f"the root element {name[:64]!r} is no sitemap's or feed's")
             raise Stop
+        self._feed = found in FEEDS
         if local in {"url", "sitemap"}:
-            self._findings.add(
-                "sitemap.root", self.line, f"the document begins with {local!r}, its root is missing"
-            )
-        elif (
-            found in {Format.URLSET, Format.INDEX} and uri != namespaces.SITEMAP and not self._namespace_said
-        ):
+            self._say("sitemap.root", f"the document begins with {local!r}, its root is missing")
+        elif not self._feed and uri != namespaces.SITEMAP and not self._namespace_said:
             self._namespace_said = True  # once, also when the document is begun again after a defect
             said = f"is {uri[:120]!r}" if uri else "is missing"
-            self._findings.add(
-                "sitemap.namespace", self.line, f"the namespace {said}, it must be {namespaces.SITEMAP}"
-            )
+            self._say("sitemap.namespace", f"the namespace {said}, it must be {namespaces.SITEMAP}")
         return found
 
-    def _start_inner(self, name: str, family: str, local: str, attributes: dict[str, str]) -> None:
-        """A structured element inside an item."""
-        if local == "link" and family in {XHTML, ATOM}:
-            links = self._fields.setdefault("links", [])
-            if len(links) < MAX_EXTENSIONS:
-                links.append({key.lower(): value.strip() for key, value in attributes.items()})
-        elif not self._container and (family, local) in {
-            (IMAGE, "image"),
-            (VIDEO, "video"),
-            (ATOM, "source"),
-        }:
-            self._container, self._container_family = name, family
-            self._outer, self._fields = self._fields, {}
-
-    def _close_container(self) -> None:
-        inner, self._fields = self._fields, self._outer or {}
-        self._outer, self._container = None, ""
-        if self._container_family in {IMAGE, VIDEO}:
-            kept = self._fields.setdefault(self._container_family + "s", [])
-            if len(kept) < MAX_EXTENSIONS:
-                kept.append(inner)
-
-    def _finish(self, name: str) -> None:
+    def _finish(self) -> None:
         """The end of an item."""
-        fields = self._fields
-        if self.format is Format.ATOM:
-            self._finish_feed(atom_link(fields), ("updated", "modified", "published", "issued"))
-            return
-        if self.format in {Format.RSS, Format.RSS1}:
-            self._finish_feed(rss_link(fields), ("pubdate", "modified", "date"))
-            return
-        loc = self._url(fields.get("loc", ""))
-        if not loc:
-            return
-        lastmod = fields.get("lastmod", "")
-        if lastmod and not w3c.is_valid(lastmod):
-            lastmod = self._said("lastmod.invalid", *values.lastmod(lastmod))
-        if name.rpartition(":")[2].lower() == "sitemap":
-            self.items.append(Child(loc, lastmod))
-            if self.format is Format.URLSET:
-                self._findings.add("sitemap.mixed", self.line, "a urlset holds a sitemap element")
-            return
-        if self.format is Format.INDEX:
-            self._findings.add("sitemap.mixed", self.line, "a sitemapindex holds a url element")
-        if len(fields) <= 2 and "loc" in fields and ("lastmod" in fields or len(fields) == 1):
-            self.items.append(Entry(loc, lastmod))
+        item: Entry | Child | None
+        if self._kind == "url":
+            item = url_items.entry(self._fields, self._scopes.base, self._say)
+        elif self._kind == "sitemap":
+            item = url_items.child(self._fields, self._scopes.base, self._say)
         else:
-            self.items.append(self._full_entry(loc, lastmod))
+            item = feed_entry(self._fields, self._scopes.base, self._say, atom=self._kind == "entry")
+        if item is not None:
+            self.items.append(item)
 
-    def _finish_feed(self, link: str, dates: tuple[str, ...]) -> None:
-        loc = self._url(link)
-        if loc:
-            stated = next((self._fields[name] for name in dates if self._fields.get(name, "").strip()), "")
-            lastmod = values.lastmod(stated)[0]
-            if stated and not lastmod:
-                self._findings.add("lastmod.invalid", self.line, f"{stated.strip()[:64]!r} is no date")
-            self.items.append(Entry(loc, lastmod))
+    def _check_depth(self, depth: int) -> None:
+        if depth > self._max_depth:
+            self._say("sitemap.too_deep", f"elements are nested more than {self._max_depth} deep")
+            raise Stop
 
-    def _full_entry(self, loc: str, lastmod: str) -> Entry:
-        fields = self._fields
-        changefreq = (
-            self._said("changefreq.invalid", *values.changefreq(fields["changefreq"]))
-            if "changefreq" in fields
-            else ""
-        )
-        priority = None
-        if "priority" in fields:
-            priority, sentence = values.priority(fields["priority"])
-            self._said("priority.invalid", "", sentence)
-        return Entry(
-            loc,
-            lastmod,
-            changefreq,
-            priority,
-            tuple(
-                Image(url) for image in fields.get("images", ()) if (url := self._url(image.get("loc", "")))
-            ),
-            tuple(video(stated) for stated in fields.get("videos", ())),
-            tuple(
-                Alternate(link["hreflang"], url)
-                for link in fields.get("links", ())
-                if link.get("rel", "").lower() == "alternate"
-                and "hreflang" in link
-                and (url := self._url(link.get("href", "")))
-            ),
-        )
-
-    def _url(self, text: str) -> str:
-        # The test spares nearly every URL the long way: absolute, printable ASCII, no blanks, not too long.
-        if (
-            text.startswith(("https://", "http://"))
-            and text.isascii()
-            and text.isprintable()
-            and " " not in text
-            and 12 <= len(text) < 2_048
-        ):
-            return text
-        found, rule, sentence = values.url(text, self._bases[-1][1])
-        self._said(rule, "", sentence)
-        return found
-
-    def _said(self, rule: str, value: str, sentence: str) -> str:
-        if sentence:
-            self._findings.add(rule, self.line, sentence)
-        return value
+    def _say(self, rule: str, sentence: str) -> None:
+        if rule == "retired.tag":  # once for each tag
+            if sentence in self._retired:
+                return
+            self._retired.add(sentence)
+        self._findings.add(rule, self.line, sentence)

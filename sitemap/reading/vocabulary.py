@@ -1,4 +1,4 @@
-"""Owns the names of elements in sitemaps and feeds, and finds them again under wrong or missing namespaces."""
+"""Owns the names of elements in sitemaps and feeds: the families they belong to, and what an item may hold."""
 
 from typing import Final
 
@@ -6,26 +6,33 @@ from sitemap import namespaces
 from sitemap.format import Format
 
 # Families of elements: the sitemap's own and RSS's share the empty one.
-CORE, IMAGE, VIDEO, XHTML, ATOM, DC, RDF, OTHER = "", "image", "video", "xhtml", "atom", "dc", "rdf", "other"
+CORE, IMAGE, VIDEO, NEWS, MOBILE, XHTML = "", "image", "video", "news", "mobile", "xhtml"
+ATOM, DC, RDF, MEDIA, CONTENT, ITUNES, OTHER = "atom", "dc", "rdf", "media", "content", "itunes", "other"
 
-_FAMILIES = {
-    namespaces.SITEMAP: CORE,
-    namespaces.RSS_1: CORE,
-    namespaces.IMAGE: IMAGE,
-    namespaces.VIDEO: VIDEO,
-    namespaces.NEWS: OTHER,
-    namespaces.XHTML: XHTML,
-    namespaces.ATOM.lower(): ATOM,
-    namespaces.ATOM_03: ATOM,
-    namespaces.DC: DC,
-    namespaces.DCTERMS: DC,
-    namespaces.RDF: RDF,
+# The first of each family is what a message asks for.
+URIS: Final = {
+    CORE: (namespaces.SITEMAP, namespaces.RSS_1),
+    IMAGE: (namespaces.IMAGE,),
+    VIDEO: (namespaces.VIDEO,),
+    NEWS: (namespaces.NEWS,),
+    MOBILE: (namespaces.MOBILE,),
+    XHTML: (namespaces.XHTML,),
+    ATOM: (namespaces.ATOM, namespaces.ATOM_03),
+    DC: (namespaces.DCTERMS, namespaces.DC),
+    RDF: (namespaces.RDF,),
+    MEDIA: (namespaces.MEDIA,),
+    CONTENT: ("http://purl.org/rss/1.0/modules/content/",),
+    ITUNES: ("http://www.itunes.com/dtds/podcast-1.0.dtd",),
 }
-_PREFIXES = {
-    "image": IMAGE, "video": VIDEO, "xhtml": XHTML, "atom": ATOM, "dc": DC, "dcterms": DC, "rdf": RDF,
-    "news": OTHER, "media": OTHER, "content": OTHER, "itunes": OTHER, "mobile": OTHER, "xsi": OTHER, "pagemap": OTHER,
-}  # fmt: skip
-
+PREFIXES: Final = {
+    **{family: family for family in URIS if family},
+    "dcterms": DC,
+    "xsi": OTHER,
+    "pagemap": OTHER,
+    "geo": OTHER,
+}
+# Families whose names are checked letter by letter, and whose unknown elements are defects.
+STRICT: Final = frozenset({CORE, IMAGE, VIDEO, NEWS, MOBILE, XHTML})
 
 ROOTS: Final = {
     "urlset": Format.URLSET,
@@ -37,6 +44,7 @@ ROOTS: Final = {
     "url": Format.URLSET,
     "sitemap": Format.INDEX,
 }
+FEEDS: Final = frozenset({Format.RSS, Format.RSS1, Format.ATOM})
 ITEMS: Final = {
     Format.URLSET: frozenset({"url", "sitemap"}),
     Format.INDEX: frozenset({"url", "sitemap"}),
@@ -44,72 +52,47 @@ ITEMS: Final = {
     Format.RSS1: frozenset({"item"}),
     Format.ATOM: frozenset({"entry"}),
 }
-_SITEMAP_TEXTS = {(CORE, name) for name in ("loc", "lastmod", "changefreq", "priority")}
-_EXTENSION_TEXTS = {(IMAGE, "loc")} | {
-    (VIDEO, name)
-    for name in [
-        "thumbnail_loc",
-        "title",
+
+_ITEM_TEXTS = {
+    **{(CORE, name): name for name in ("title", "link", "guid", "pubdate", "description")},
+    (DC, "date"): "date",
+    (DC, "modified"): "modified",
+    (ATOM, "updated"): "updated",
+    (CONTENT, "encoded"): "content",
+}
+# What an item holds, by the local name of the item: the keys under which plain values are kept, …
+TEXTS: Final[dict[str, dict[tuple[str, str], str]]] = {
+    "url": {(CORE, name): name for name in ("loc", "lastmod", "changefreq", "priority")},
+    "sitemap": {(CORE, name): name for name in ("loc", "lastmod")},
+    "item": _ITEM_TEXTS,
+    "entry": {
+        (ATOM, name): name
+        for name in ("title", "summary", "content", "updated", "modified", "published", "issued")
+    },
+}
+# … and the elements that are read as a whole. In a url they may have lost their prefix.
+PARTS: Final[dict[str, frozenset[tuple[str, str]]]] = {
+    "url": frozenset((family, name) for name in (IMAGE, VIDEO, NEWS, MOBILE) for family in (name, CORE)),
+    "sitemap": frozenset(),
+    "item": frozenset({(CORE, "enclosure"), (DC, "valid"), (DC, "type"), (ITUNES, "image")}),
+    "entry": frozenset({(DC, "valid"), (DC, "type"), (ITUNES, "image")}),
+}
+MEDIA_PARTS: Final = frozenset(
+    {
+        "adult",
+        "category",
+        "community",
+        "content",
+        "credit",
         "description",
-        "content_loc",
-        "player_loc",
-        "duration",
-        "expiration_date",
+        "group",
+        "keywords",
+        "license",
+        "player",
+        "price",
         "rating",
-        "view_count",
-        "publication_date",
-        "tag",
-        "family_friendly",
         "restriction",
-        "requires_subscription",
-        "uploader",
-        "platform",
-        "live",
-    ]
-}
-_RSS_TEXTS = {(CORE, "link"), (CORE, "guid"), (CORE, "pubdate"), (DC, "date"), (DC, "modified")}
-TEXTS: Final = {
-    Format.URLSET: _SITEMAP_TEXTS | _EXTENSION_TEXTS,
-    Format.INDEX: _SITEMAP_TEXTS,
-    Format.RSS: _RSS_TEXTS,
-    Format.RSS1: _RSS_TEXTS,
-    Format.ATOM: {(ATOM, name) for name in ("updated", "modified", "published", "issued")},
-}
-
-
-class Names:
-    """Says what a qualified name means, from the namespaces declared so far and, failing those, from its prefix."""
-
-    def __init__(self) -> None:
-        self._bound: dict[str, str] = {}
-        self._main = CORE
-
-    def declare(self, attributes: dict[str, str]) -> None:
-        """Take down the namespace declarations among the attributes of an element."""
-        for name, uri in attributes.items():
-            if name == "xmlns" or name.startswith("xmlns:"):
-                self._bound[name[6:]] = uri.strip()
-
-    def root(self, name: str) -> tuple[str, str]:
-        """The local name of a root element in lower case, and the namespace URI it claims."""
-        prefix, _, local = name.rpartition(":")
-        local = local.lower()
-        self._main = ATOM if local == "feed" else CORE
-        return local, self._bound.get(prefix, "")
-
-    def resolve(self, name: str) -> tuple[str, str]:
-        """Family and local name, both in lower case, of an element below the root."""
-        prefix, _, local = name.rpartition(":")
-        local = local.lower()
-        uri = (
-            self._bound.get(prefix, "")
-            .lower()
-            .replace("https://", "http://")
-            .replace("//google.", "//www.google.")
-        )
-        if uri in _FAMILIES:
-            return _FAMILIES[uri], local
-        if prefix and prefix.lower() in _PREFIXES:
-            return _PREFIXES[prefix.lower()], local
-        # No prefix, or one nobody knows: taken for the document's own, because what else should it be?
-        return self._main, local
+        "thumbnail",
+        "title",
+    }
+)

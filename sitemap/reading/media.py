@@ -1,0 +1,220 @@
+"""Owns Media RSS: makes images and videos of the media elements and enclosures of a feed's item. Pure.
+
+https://www.rssboard.org/media-rss and, for what a search engine takes from it,
+https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sitemap.model import Image, Price, Video
+from sitemap.reading import values
+from sitemap.reading.item_parts import Say, rating
+from sitemap.reading.parts import MAX_TEXT, Part
+from sitemap.reading.vocabulary import DC, MEDIA
+
+_FLASH: Final = "application/x-shockwave-flash"  # a player, not a film
+_SAYING: Final = frozenset({MEDIA, DC})
+# https://www.dublincore.org/specifications/dublin-core/dcmi-period/
+_PERIOD = re.compile(r"(?:^|;)\s*(start|end)\s*=\s*([^;\s]+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What the media of an item have in common: its title and summary, the base URL, and who is told of defects."""
+
+    title: str
+    summary: str
+    base: str
+    say: Say
+
+    def address(self, text: str, rule: str) -> str:
+        """An absolute URL, or ""."""
+        if not text:
+            return ""
+        found, _, sentence = values.url(text, self.base)
+        if sentence:
+            self.say(rule, sentence)
+        return found
+
+
+def media(parts: list[Part], item: Item) -> tuple[tuple[Image, ...], tuple[Video, ...]]:
+    """The images and videos of an item, each once, in the order of the document.
+
+    The contents of a ``media:group`` are one thing in several forms, of which the default or else the first counts.
+    """
+    images: dict[str, Image] = {}
+    videos: list[Video] = []
+    for media_object in _objects(parts):
+        if media_object.kind == "image":
+            image = _image(media_object, item)
+            if image.loc:
+                images.setdefault(image.loc, image)
+        else:
+            videos.append(_video(media_object, item))
+    known = {*images, *(video.content_loc for video in videos)}
+    for part in parts:
+        if (
+            part.local == "enclosure"
+            and (loc := item.address(part.attribute("url"), "video.url")) not in known
+        ):
+            kind = part.attribute("type").lower()
+            if kind.startswith("image/") and loc:
+                images.setdefault(loc, Image(loc))
+            elif kind.startswith("video/") and loc and (video := _enclosed(loc, parts, item)):
+                videos.append(video)
+    return tuple(images.values()), tuple(videos)
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """One thing to see: "image" or "video", its content if it has one, and what is said of it, innermost first."""
+
+    kind: str
+    content: Part | None
+    levels: tuple[list[Part], ...]
+
+    def find(self, name: str) -> Part | None:
+        """The innermost element of this name, or None."""
+        return next(self.all(name), None)
+
+    def all(self, name: str) -> Iterator[Part]:
+        """The elements of this name, from the inside out."""
+        return (
+            part for level in self.levels for part in level if part.local == name and part.family in _SAYING
+        )
+
+    def text(self, name: str) -> str:
+        """The text of the innermost element, or ""."""
+        part = self.find(name)
+        return part.text[:MAX_TEXT] if part else ""
+
+    def attribute(self, name: str, attribute: str) -> str:
+        """An attribute of the innermost element, or ""."""
+        part = self.find(name)
+        return part.attribute(attribute) if part else ""
+
+
+def _objects(parts: list[Part]) -> Iterator[_Object]:
+    found = False
+    for part in parts:
+        if part.family == MEDIA and part.local == "content":
+            found = True
+            yield from _forms([part], parts)
+        elif part.family == MEDIA and part.local == "group":
+            found = True
+            yield from _forms(list(part.all("content")), part.parts, parts)
+    if not found:
+        yield from _forms([], parts)
+
+
+def _forms(contents: list[Part], *levels: list[Part]) -> Iterator[_Object]:
+    """The image and the video that are one thing in several forms; a player alone is a video."""
+    chosen: dict[str, Part] = {}
+    for content in sorted(contents, key=lambda part: part.attribute("isdefault").lower() != "true"):
+        if kind := _kind(content):
+            chosen.setdefault(kind, content)
+    for kind, content in chosen.items():
+        yield _Object(kind, content, (content.parts, *levels))
+    if not contents and any(part.family == MEDIA and part.local == "player" for part in levels[0]):
+        yield _Object("video", None, levels)
+
+
+def _kind(content: Part) -> str:
+    medium, mime = content.attribute("medium").lower(), content.attribute("type").lower()
+    if medium in {"image", "video"}:
+        return medium
+    if mime == _FLASH or mime.startswith("video/"):
+        return "video"
+    if mime.startswith("image/"):
+        return "image"
+    return "video" if not (medium or mime) and any(content.all("player")) else ""
+
+
+def _image(stated: _Object, item: Item) -> Image:
+    return Image(
+        item.address(stated.content.attribute("url") if stated.content else "", "image.loc_missing"),
+        caption=stated.text("description"),
+        title=stated.text("title"),
+        license=stated.attribute("license", "href"),
+    )
+
+
+def _video(stated: _Object, item: Item) -> Video:
+    content = stated.content or Part(MEDIA, "content", {})
+    url = item.address(content.attribute("url"), "video.url")
+    player = item.address(stated.attribute("player", "url"), "video.url")
+    period = {name.lower(): date for name, date in _PERIOD.findall(stated.text("valid"))}
+    prices = [part for part in stated.all("price") if part.attribute("type").lower() != "subscription"]
+    subscribed = any(part.attribute("type").lower() == "subscription" for part in stated.all("price"))
+    flash = content.attribute("type").lower() == _FLASH
+    return Video(
+        thumbnail_loc=item.address(stated.attribute("thumbnail", "url"), "video.url"),
+        title=stated.text("title"),
+        description=stated.text("description"),
+        content_loc="" if flash else url,
+        player_loc=player or (url if flash else ""),
+        duration=_whole(content.attribute("duration"), "video.duration", item),
+        publication_date=period.get("start", ""),
+        expiration_date=period.get("end", ""),
+        restriction=next(
+            (
+                (part.attribute("relationship"), part.text)
+                for part in stated.all("restriction")
+                if part.attribute("type").lower() == "country"
+            ),
+            None,
+        ),
+        uploader=next(
+            (
+                (part.text, "")
+                for part in stated.all("credit")
+                if part.attribute("role").lower() == "uploader"
+            ),
+            None,
+        ),
+        family_friendly={"adult": False, "nonadult": True}.get(stated.text("rating").lower()),
+        requires_subscription=subscribed or None,
+        live="live-video" in {part.text.lower() for part in stated.all("type")} or None,
+        tags=tuple(tag for text in stated.text("keywords").split(",") if (tag := text.strip())),
+        category=stated.text("category"),
+        prices=tuple(
+            Price(*(part.attribute(name) for name in ("price", "currency", "type"))) for part in prices
+        ),
+        **_community(stated.find("community"), item),
+    )
+
+
+def _community(part: Part | None, item: Item) -> dict[str, Any]:
+    stars = next(part.all("starrating"), None) if part else None
+    statistics = next(part.all("statistics"), None) if part else None
+    return {
+        "rating": rating(stars.attribute("average"), item.say) if stars else None,
+        "view_count": _whole(statistics.attribute("views"), "video.view_count", item) if statistics else None,
+    }
+
+
+def _enclosed(loc: str, parts: list[Part], item: Item) -> Video | None:
+    """The video of an enclosure, if the item says all that a video needs."""
+    thumbnail = next(
+        (
+            url
+            for part in parts
+            for name in ("url", "href")
+            if part.local in {"thumbnail", "image"} and (url := part.attribute(name))
+        ),
+        "",
+    )
+    thumbnail = item.address(thumbnail, "video.url")
+    if not (thumbnail and item.title and item.summary):
+        return None
+    return Video(thumbnail, item.title, item.summary, content_loc=loc)
+
+
+def _whole(text: str, rule: str, item: Item) -> int | None:
+    value, sentence = values.whole(text) if text else (None, "")
+    if sentence:
+        item.say(rule, sentence)
+    return value

@@ -1,0 +1,99 @@
+"""Owns the parts of an item that are read as a whole: small trees of elements, bounded in depth and number."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+MAX_PARTS: Final = 10_000  # elements of one part
+MAX_TEXT: Final = 65_536  # characters of one value
+
+
+class Part:
+    """One element with its attributes, text and elements. Names are in lower case, as ``resolve`` gave them."""
+
+    __slots__ = ("attributes", "family", "local", "parts", "texts")
+
+    def __init__(self, family: str, local: str, attributes: dict[str, str]) -> None:
+        self.family = family
+        self.local = local
+        self.attributes = attributes
+        self.parts: list[Part] = []
+        self.texts: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """Its own text without the blank space around it."""
+        texts = self.texts
+        return texts[0].strip() if len(texts) == 1 else "".join(texts).strip()
+
+    def attribute(self, name: str) -> str:
+        """The value of an attribute, however its name is written, or ""."""
+        value = self.attributes.get(name)
+        if value is None and self.attributes:
+            value = next((text for key, text in self.attributes.items() if key.lower() == name), "")
+        return (value or "").strip()
+
+    def all(self, name: str) -> Iterator["Part"]:
+        """The elements directly inside it that have this local name."""
+        return (part for part in self.parts if part.local == name)
+
+
+class PartReader:
+    """The handlers of an expat parser while it is inside a part; afterwards the handlers before it come back."""
+
+    def __init__(
+        self,
+        resolve: Callable[[int, str, dict[str, str]], tuple[str, str]],
+        check_depth: Callable[[int], None],
+        done: Callable[[Part | None, bool], None],
+    ) -> None:
+        self._resolve = resolve  # depth, name and attributes to family and local name
+        self._check_depth = check_depth  # may end the parse
+        self._done = done
+        self._open: list[Part] = []
+        self._depth = 0  # of the part itself
+        self._skipped = 0  # depth inside an element nobody wants
+        self._room = 0
+
+    def begin(self, parser: Any, depth: int, part: Part | None) -> None:
+        """Take over at the start tag of a part, or of an element that is skipped (None)."""
+        self._parser = parser
+        self._before = (parser.StartElementHandler, parser.EndElementHandler)
+        self._depth = depth
+        if part is None:
+            self._skipped = 1
+            parser.StartElementHandler, parser.EndElementHandler = self._skip, self._skip_end
+            return
+        self._open = [part]
+        self._room = MAX_PARTS
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = part.texts.append
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        depth = self._depth + len(self._open)
+        self._check_depth(depth)
+        family, local = self._resolve(depth, name, attributes)
+        part = Part(family, local, attributes)
+        if self._room > 0:
+            self._open[-1].parts.append(part)
+        self._room -= 1
+        self._open.append(part)
+        self._parser.CharacterDataHandler = part.texts.append
+
+    def _end(self, _: str) -> None:
+        part = self._open.pop()
+        self._parser.CharacterDataHandler = None  # what stands between elements is no value
+        if not self._open:
+            self._give_back(part)
+
+    def _skip(self, *_: object) -> None:
+        self._check_depth(self._depth + self._skipped)
+        self._skipped += 1
+
+    def _skip_end(self, _: str) -> None:
+        self._skipped -= 1
+        if not self._skipped:
+            self._give_back(None)
+
+    def _give_back(self, part: Part | None) -> None:
+        self._parser.StartElementHandler, self._parser.EndElementHandler = self._before
+        self._done(part, self._room < 0)

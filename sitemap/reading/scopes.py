@@ -1,0 +1,137 @@
+"""Owns what is in force where: namespaces and base URLs, each inside the element that states it."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urljoin
+
+from sitemap.reading.vocabulary import ATOM, CORE, OTHER, PREFIXES, STRICT, URIS
+
+
+def _plain(uri: str) -> str:
+    """A namespace URI without what people get wrong about it."""
+    found = uri.lower().rstrip("/#").replace("https://", "http://")
+    return found.replace("//google.", "//www.google.").replace("//sitemaps.", "//www.sitemaps.")
+
+
+_FAMILIES: Final = {_plain(uri): family for family, uris in URIS.items() for uri in uris}
+# A default namespace that nobody knows is a foreign one, unless it stands on one of these.
+_OWN: Final = frozenset({"url", "sitemap", "loc", "lastmod", "changefreq", "priority"})
+
+
+class Scopes:
+    """Says what a qualified name means, from the namespaces in force and, failing those, from its prefix.
+
+    Defects of names are said once for each name.
+    """
+
+    def __init__(self, base: str, say: Callable[[str, str], None]) -> None:
+        self.depth = 0  # of the innermost element that declares anything
+        self.base = base
+        self._say = say
+        self._bound: dict[str, str] = {}
+        self._stack = [(0, base, self._bound)]
+        self._own = CORE  # the family of the document's own elements,
+        self._own_name = ("", "")  # and the prefix and URI of its root
+        self._strict = False
+        self._known: dict[str, tuple[str, str]] = {}
+        self._said: set[tuple[str, str]] = set()
+
+    def enter(self, depth: int, attributes: dict[str, str]) -> bool:
+        """Take down what an element declares. True when that changes the meaning of names."""
+        declared = {
+            name[6:]: uri.strip()
+            for name, uri in attributes.items()
+            if name[:5] == "xmlns" and name[5:6] in {"", ":"}
+        }
+        base = attributes.get("xml:base", "").strip()
+        if not declared and not base:
+            return False
+        if base:
+            with contextlib.suppress(ValueError):
+                self.base = urljoin(self.base, base)
+        if declared:
+            self._bound = {**self._bound, **declared}
+            self._known.clear()
+        self._stack.append((depth, self.base, self._bound))
+        self.depth = depth
+        return bool(declared)
+
+    def leave(self, depth: int) -> bool:
+        """Forget what was declared deeper than this. True when that changes the meaning of names."""
+        bound = self._bound
+        while self._stack[-1][0] > depth:
+            self._stack.pop()
+        self.depth, self.base, self._bound = self._stack[-1]
+        if bound is self._bound:
+            return False
+        self._known.clear()
+        return True
+
+    @property
+    def default(self) -> str:
+        """The default namespace in force, or ""."""
+        return self._bound.get("", "")
+
+    def root(self, name: str) -> tuple[str, str]:
+        """The local name of a root element in lower case, and the namespace URI it claims."""
+        prefix, _, local = name.rpartition(":")
+        uri = self._bound.get(prefix, "")
+        self._own = ATOM if local.lower() == "feed" else CORE
+        self._own_name = (prefix, uri)
+        self._strict = local.lower() in {"urlset", "sitemapindex", "url", "sitemap"}
+        self._known.clear()
+        self._check_case(name, local, self._own)
+        return local.lower(), uri
+
+    def resolve(self, name: str) -> tuple[str, str]:
+        """Family and local name, both in lower case, of an element below the root."""
+        found = self._known.get(name)
+        if found is None:
+            prefix, _, local = name.rpartition(":")
+            family = self._family(prefix, local.lower())
+            self._check_case(name, local, family)
+            found = self._known[name] = (family, local.lower())
+        return found
+
+    def _family(self, prefix: str, local: str) -> str:
+        uri = self._bound.get(prefix, "")
+        family = _FAMILIES.get(_plain(uri)) if uri else None
+        if family is not None:
+            if family != CORE and uri not in URIS[family]:
+                self._once(
+                    "sitemap.extension_namespace",
+                    f"{prefix or 'a tag'!r} has the namespace {uri[:120]!r}, it must be {URIS[family][0]}",
+                )
+            return family
+        if (prefix, uri) == self._own_name or (uri and uri == self._own_name[1]):
+            return self._own
+        if not prefix:
+            return self._without_prefix(local, uri)
+        family = PREFIXES.get(prefix.lower())
+        if uri and (family is None or family == OTHER):
+            return OTHER  # a namespace of somebody else, which is his right
+        said = f"has the namespace {uri[:120]!r}" if uri else "is not declared"
+        must = f", it must be {URIS[family][0]}" if family in URIS else ""
+        self._once("sitemap.extension_namespace", f"the prefix {prefix[:40]!r} {said}{must}")
+        # A prefix nobody knows or declared is taken for the document's own, because what else should it be?
+        return self._own if family is None else family
+
+    def _without_prefix(self, local: str, uri: str) -> str:
+        if uri and local not in _OWN:
+            return OTHER
+        if self._strict:
+            said = f"has the namespace {uri[:120]!r}" if uri else "has no namespace"
+            self._once("sitemap.namespace", f"{local[:40]!r} {said}, it must be {URIS[CORE][0]}")
+        return self._own
+
+    def _check_case(self, name: str, local: str, family: str) -> None:
+        if self._strict and family in STRICT and not local.islower() and local.lower() != local:
+            self._once(
+                "sitemap.unknown_element", f"{name[:64]!r} is not {local.lower()[:64]!r}: case matters"
+            )
+
+    def _once(self, rule: str, sentence: str) -> None:
+        if (rule, sentence) not in self._said and len(self._said) < 1_000:
+            self._said.add((rule, sentence))
+            self._say(rule, sentence)
