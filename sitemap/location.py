@@ -17,6 +17,7 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 # What a path or a query cannot hold as it is (RFC 3986 section 3.3), but for the backslash.
 _NO_PATH = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%\\]+")
 _NO_HOST = re.compile(r"[\x00-\x20\x7f\"%<>\\^`{|}]")
+_ENDS = "".join(map(chr, range(0x21)))  # dropped by browsers from the end; urlsplit does so at the start only
 _BLANK = re.compile(r"[\x00-\x20\x7f]")
 
 
@@ -119,7 +120,7 @@ def same(url: str, other: str) -> bool:
 
 def parts(url: str) -> tuple[str, str]:
     """Origin and path of a URL in the form to compare. ValueError when it is not absolute http(s)."""
-    split = urlsplit(url)
+    split = urlsplit(url.rstrip(_ENDS))
     if split.scheme not in _DEFAULT_PORTS or not split.hostname or "@" in split.netloc:
         raise ValueError("it is not an absolute http or https URL without credentials")
     port = split.port

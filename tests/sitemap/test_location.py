@@ -2,6 +2,7 @@
 
 import doctest
 
+import ada_url
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -151,6 +152,8 @@ CATALOG = "http://example.com/catalog/sitemap.xml"
         (CATALOG, "http://example.com/catalog/..\\..\\secret", False),
         (CATALOG, "http://example.com/catalog/\t../secret", False),
         (CATALOG, "http://example.com/catalog/.\n./secret", False),
+        (CATALOG, "http://example.com/catalog/.. ", False),
+        (CATALOG, "http://example.com/catalog/..\x00", False),
         (CATALOG, "http://example.com/catalog/..%2fsecret", True),
         (CATALOG, "http://example.com/catalog/...", True),
         (CATALOG, "http://example.com/catalog/.well-known", True),
@@ -194,3 +197,41 @@ def test_ours_no_url_raises_and_the_short_way_agrees_with_the_long_one(tail: str
     here = Location("http://example.com/catalog/s.xml")
     # The scheme in upper case keeps the short way shut.
     assert here.covers(url) is here.covers(url.replace("http:", "HTTP:", 1))
+
+
+_pieces = st.sampled_from(
+    [
+        "/",
+        ".",
+        "..",
+        "%2e",
+        "%2E",
+        "\\",
+        "?",
+        "#",
+        ":",
+        "@",
+        "catalog",
+        "c%61talog",
+        "C",
+        "\t",
+        "\n",
+        " ",
+        "\x00",
+    ]
+    + ["é", "%", "%2f", "%5c", "evil.example", ":80", ":81", "[", "]", "\u3002", "\uff0e", "\xa0", "\xad"]
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.sampled_from(
+        ["http://example.com/catalog/", "http://example.com", "HTTP://Example.com:80/x/../", "//", ""]
+    ),
+    st.lists(_pieces, max_size=6).map("".join),
+)
+def test_whatwg_url_browsers_look_for_what_is_covered_in_the_directory(head: str, tail: str) -> None:
+    if covers(CATALOG, head + tail):
+        seen = ada_url.URL(head + tail)
+        assert (seen.origin, seen.username, seen.password) == ("http://example.com", "", "")
+        assert seen.pathname.replace("c%61talog", "catalog").startswith("/catalog/")
