@@ -170,3 +170,34 @@ def test_ours_what_is_written_is_valid_and_read_back(value: date) -> None:
 def test_ours_no_text_raises(text: str) -> None:
     normal = w3c.normalise(text)
     assert normal == "" or w3c.is_valid(normal)
+
+
+NEWEST = [
+    ([], ""),
+    (["", ""], ""),
+    (["2024-01-02", "2024-01-03", ""], "2024-01-03"),
+    (["2024-01-02T00:00:00Z", "2024-01-02"], "2024-01-02T00:00:00Z"),  # the first of equals
+    (["2024-01-02", "2024-01-02T00:00:00Z"], "2024-01-02"),
+    (["2024-05-08T10:00:00+02:00", "2024-05-08T09:00:00+00:00"], "2024-05-08T09:00:00+00:00"),
+    (["2024-05-08T10:00:00+02:00", "2024-05-08T11:00:00+02:00"], "2024-05-08T11:00:00+02:00"),
+    (["2024-05-08T10:00:00+15:00", "2024-05-08T11:00:00+15:00"], None),
+    (["2024-05-08T10:00:00.25Z", "2024-05-08T10:00:00.3Z"], "2024-05-08T10:00:00.3Z"),
+    (["2024-02-30", "2024-02-28"], None),
+    (["2024-05-08T24:61:00Z"], None),
+    (["0000-00-00"], None),
+    (["2024-05-08 2024-05-08"], None),
+    (["2024-05-08", ""], "2024-05-08"),
+    (["", "2024"], None),
+]
+
+
+@pytest.mark.parametrize(("texts", "newest"), NEWEST)
+def test_w3c_the_newest_of_many_is_that_of_one_after_the_other(texts: list[str], newest: str | None) -> None:
+    latest: str | None = ""
+    for text in texts:
+        if text and not w3c.is_valid(text):
+            latest = None
+            break
+        if text and w3c.is_later(text, str(latest)):
+            latest = text
+    assert w3c.newest(texts) == newest == latest

@@ -1,0 +1,160 @@
+"""Files are called as their templates say, no two alike, and strangers are never taken for ours."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sitemap import Directory, Entry, InvalidLocation, SitemapError, SitemapWriter, WriterOptions
+from sitemap.writing.naming import Names, slugs
+
+LOCATION = "https://example.com/sitemap.xml"
+
+
+@pytest.mark.parametrize(
+    ("template", "group", "names"),
+    [
+        ("", "", ["sitemap-1.xml", "sitemap-2.xml", "sitemap-10.xml"]),
+        ("", "news", ["sitemap-news-1.xml", "sitemap-news-2.xml", "sitemap-news-10.xml"]),
+        (
+            "{group}-sitemap{next}.xml",
+            "post",
+            ["post-sitemap.xml", "post-sitemap2.xml", "post-sitemap10.xml"],
+        ),
+        ("part{n}.xml", "", ["part1.xml", "part2.xml", "part10.xml"]),
+        ("{n}.{group}{suffix}", "a", ["1.a.xml", "2.a.xml", "10.a.xml"]),
+        ("{{{stem}}} é {n}", "", ["{sitemap} é 1", "{sitemap} é 2", "{sitemap} é 10"]),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_ours_children_are_called_after_the_template(
+    template: str, group: str, names: list[str], packed: bool
+) -> None:
+    made = Names(LOCATION, template, gzip=packed, grouped=bool(group))
+    assert [made.child(number, group) for number in (1, 2, 10)] == [name + ".gz" * packed for name in names]
+    ours = made.ours([group] if group else [])
+    assert all(ours.fullmatch(made.child(number, group)) for number in (1, 2, 10, 50_000))
+    assert all(made.file(made.url(made.child(number, group))) for number in (1, 2, 10))
+    assert ours.fullmatch("sitemap.xml")
+    assert ours.fullmatch("sitemap.xml.gz")
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "../../etc/cron.d/{n}",
+        "/etc/{n}.xml",
+        "a/{n}.xml",
+        "a\\{n}.xml",
+        "a\0{n}.xml",
+        "a\n{n}.xml",
+        ".hidden-{n}.xml",
+        "sitemap.xml",
+        "{n}-{n}.xml",
+        "{n}-{next}.xml",
+        "{stem}{next}.xml",  # the first would be the index
+        "{n}.xml.gz",
+        "{n!r}.xml",
+        "{n:03}.xml",
+        "{0}-{n}.xml",
+        "{n.__class__}.xml",
+        "{nonsense}-{n}.xml",
+        "{group}-{n}.xml",  # there are no groups
+        "{n",
+        "{n}.xml" + "x" * 300,
+    ],
+)
+def test_ours_a_template_that_names_no_plain_different_files_is_refused(
+    tmp_path: Path, template: str
+) -> None:
+    with pytest.raises(InvalidLocation):
+        SitemapWriter(Directory(tmp_path), LOCATION, WriterOptions(child=template))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["{n}.xml", "{group}{n}.xml", "{n}{group}.xml", "{group}1{n}.xml", "{group}-{group}-{n}", "{n}2{group}"],
+)
+def test_ours_a_template_that_mixes_up_groups_is_refused(template: str) -> None:
+    with pytest.raises(InvalidLocation):
+        Names(LOCATION, template, grouped=True)
+
+
+def test_ours_a_template_that_can_make_the_name_of_the_set_is_refused() -> None:
+    with pytest.raises(InvalidLocation, match="the set itself"):
+        Names("https://example.com/post-sitemap.xml.gz", "{group}-sitemap{next}.xml", grouped=True)
+    Names("https://example.com/sitemap_index.xml", "{group}-sitemap{next}.xml", grouped=True)
+
+
+def test_ours_strangers_are_not_taken_for_ours() -> None:
+    yoast = Names(LOCATION, "{group}-sitemap{next}.xml", grouped=True)
+    ours = yoast.ours(["post", "a.b|.*"])
+    for name in ("news-sitemap.xml", "post-sitemap1.xml", "post-sitemap02.xml", "xpost-sitemap.xml", "anything",
+                 "post-sitemap.xml.bak", "post-sitemap-2.xml", "sitemap-post-1.xml"):  # fmt: skip
+        assert not ours.fullmatch(name), name
+    plain = Names(LOCATION, grouped=True).ours(["news"])
+    for name in (
+        "sitemap-news.xml",
+        "sitemap-news-01.xml",
+        "sitemap-newsx-1.xml",
+        "sitemap-image-1.xml",
+        "robots.txt",
+    ):
+        assert not plain.fullmatch(name), name
+    assert plain.fullmatch("sitemap-3.xml")  # of the same set, when it had no groups
+
+
+def test_ours_a_file_beside_the_set_is_known_by_its_address() -> None:
+    names = Names("https://example.com/maps/sitemap.xml")
+    assert names.file("HTTPS://example.com:443/maps/sitemap-1.xml") == "sitemap-1.xml"
+    assert names.file("https://example.com/maps/%73itemap-1.xml#x") == "sitemap-1.xml"
+    for elsewhere in ("https://example.com/sitemap-1.xml", "https://example.com/maps/sitemap-1.xml?x", "mailto:x",
+                      "https://example.com/maps/", "https://example.com/maps/a/sitemap-1.xml"):  # fmt: skip
+        assert names.file(elsewhere) == ""
+
+
+def test_ours_the_set_is_never_the_stylesheet(tmp_path: Path) -> None:
+    with pytest.raises(SitemapError, match="stylesheet"):
+        SitemapWriter(Directory(tmp_path), "https://example.com/sitemap.xsl", WriterOptions(stylesheet=True))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.text(max_size=40), max_size=6, unique=True))
+def test_ours_groups_get_safe_names_that_differ(groups: list[str]) -> None:
+    firsts = [next(slugs(group)) for group in groups]
+    for group, slug in zip(groups, firsts, strict=True):
+        assert re.fullmatch("[A-Za-z0-9_-]{1,130}", slug)
+        assert slug == group or slug.startswith(
+            tuple("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+        )
+    assert len(set(firsts)) == len(groups)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["", "{group}-sitemap{next}.xml", "{n}-{group}", "{next}x{group}.xml", "{group}-{next}"]),
+    st.lists(st.from_regex("[A-Za-z0-9_-]{1,4}", fullmatch=True), min_size=2, max_size=5, unique=True),
+)
+def test_ours_no_two_files_have_one_name(template: str, groups: list[str]) -> None:
+    names = Names(LOCATION, template, grouped=True)
+    made = [names.child(number, group) for group in groups for number in (1, 2, 11, 12, 21, 112)]
+    assert len(set(made)) == len(made)
+    for group in groups:
+        ours = names.ours([group])
+        others = [
+            names.child(number, other) for other in groups if other != group for number in (1, 2, 11, 112)
+        ]
+        assert not any(map(ours.fullmatch, others))
+
+
+def test_ours_groups_that_differ_by_case_do_not_share_files(tmp_path: Path) -> None:
+    options = WriterOptions(group=lambda entry: entry.loc[-1])
+    with SitemapWriter(Directory(tmp_path), LOCATION, options) as writer:
+        writer.extend([Entry("https://example.com/x/a"), Entry("https://example.com/x/A")])
+        files = writer.finish().files
+    assert [facts.group for facts in files] == ["A", "a", ""]
+    assert len({facts.name.casefold() for facts in files}) == 3
+    assert files[1].name == "sitemap-a-1.xml"
