@@ -20,6 +20,7 @@ from sitemap import (
     InvalidEntry,
     InvalidLocation,
     SitemapWriter,
+    WriterOptions,
     missing_lines,
     read,
     sitemaps_in,
@@ -196,7 +197,7 @@ def test_ours_a_bad_address_is_refused_at_once(make: Callable[[], CrossSubmits])
 
 def test_sitemaps_org_the_writer_lists_what_is_vouched_for(tmp_path: Path) -> None:
     submits = CrossSubmits(OURS, Robots({"https://shop.example/robots.txt": f"Sitemap: {OURS}".encode()}))
-    with SitemapWriter(Directory(tmp_path), OURS, vouched=submits.vouched) as writer:
+    with SitemapWriter(Directory(tmp_path), OURS, WriterOptions(vouched=submits.vouched)) as writer:
         writer.add(Entry("https://shop.example/boats"))
         writer.add(Entry("https://www.example.com/maps/1"))
         for url in ("https://blog.example/", "https://www.example.com/other/1"):

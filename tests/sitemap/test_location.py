@@ -200,7 +200,7 @@ def test_ours_no_url_raises_and_the_short_way_agrees_with_the_long_one(tail: str
 
 
 _BLANKS = ["\t", "\n", " ", "\x00", "\xa0", "\xad", "\u3002", "\uff0e"]
-_MARKS = r"/ . .. %2e %2E \ ? # : @ [ ] % %2f %5c catalog c%61talog C é evil.example :80 :81".split()
+_MARKS = r"/ . .. %2e %2E \ ? # : @ [ ] % %2f %5c catalog c%61talog C é evil.example :80 :81"
 
 
 @settings(max_examples=500, deadline=None)
@@ -208,7 +208,7 @@ _MARKS = r"/ . .. %2e %2E \ ? # : @ [ ] % %2f %5c catalog c%61talog C é evil.ex
     st.sampled_from(
         ["http://example.com/catalog/", "http://example.com", "HTTP://Example.com:80/x/../", "//", ""]
     ),
-    st.lists(st.sampled_from(_MARKS + _BLANKS), max_size=6).map("".join),
+    st.lists(st.sampled_from(_MARKS.split() + _BLANKS), max_size=6).map("".join),
 )
 def test_whatwg_url_browsers_look_for_what_is_covered_in_the_directory(head: str, tail: str) -> None:
     if covers(CATALOG, head + tail):
