@@ -1,4 +1,4 @@
-"""Owns the fast road of entries that say only where they are and when they changed: checked and written many at once.
+"""Owns the fast road of entries that say only where they are and when they changed: one, or many at once.
 
 What comes out is, byte by byte, what the encoders make of each of them. What is in any way unusual is not taken.
 """
@@ -53,6 +53,7 @@ def bulk(entries: Sequence[Entry], directory: str, before: str) -> Bulk | None:
     ``before`` is the URL in front of the first. None does not mean that anything is wrong.
     """
     for entry in entries:
+        # Written out, here and in _usual_loc(): a call for each of millions of entries takes as long as the tests.
         if (
             entry.priority is not None
             or entry.news is not None
@@ -61,8 +62,6 @@ def bulk(entries: Sequence[Entry], directory: str, before: str) -> Bulk | None:
             or entry.videos
             or entry.alternates
             or entry.mobile
-            or entry.title
-            or entry.summary
         ):
             return None
     locs = [entry.loc for entry in entries]
@@ -80,6 +79,30 @@ def bulk(entries: Sequence[Entry], directory: str, before: str) -> Bulk | None:
     if "&" in joined:
         locs = joined.replace("&", "&amp;").split(" ")
     return Bulk(entries, locs, lastmods, newest)
+
+
+def _usual_loc(entry: Entry, directory: str) -> str | None:
+    """The URL, escaped for XML, of an entry that is plain and valid below ``directory``; else None."""
+    if (
+        entry.priority is not None
+        or entry.news is not None
+        or entry.changefreq
+        or entry.images
+        or entry.videos
+        or entry.alternates
+        or entry.mobile
+        or (entry.lastmod and not w3c.is_valid(entry.lastmod))
+    ):
+        return None
+    loc = entry.loc
+    if not loc.isascii() or not loc.startswith(directory) or not limits.MIN_LOC <= len(loc) <= limits.MAX_LOC:
+        return None
+    data = loc.encode()
+    if b" " in data or data.translate(None, _USUAL) or b"/." in data:
+        return None
+    if b"%" in data and _UNUSUAL_PERCENT.search(data):
+        return None
+    return loc.replace("&", "&amp;") if "&" in loc else loc
 
 
 def _all_usual(joined: str, count: int, directory: str) -> bool:
@@ -114,5 +137,23 @@ def _text(some: Bulk, part: slice) -> bytes:
     return "".join([f"{entry.loc}\n" for entry in some.entries[part]]).encode()
 
 
-# How some of them are written, in the formats that have so little to say of an entry.
+def _urlset_line(entry: Entry, directory: str) -> bytes | None:
+    loc, lastmod = _usual_loc(entry, directory), entry.lastmod
+    if loc is None:
+        return None
+    if not lastmod:
+        return f"<url><loc>{loc}</loc></url>\n".encode()
+    return f"<url><loc>{loc}</loc><lastmod>{lastmod}</lastmod></url>\n".encode()
+
+
+def _text_line(entry: Entry, directory: str) -> bytes | None:
+    return None if _usual_loc(entry, directory) is None else f"{entry.loc}\n".encode()
+
+
+# How one is written if it is plain and valid below a directory, and else not, in the formats that have so little to
+# say of an entry; and how some of many are.
+LINES: Final[dict[Format, Callable[[Entry, str], bytes | None]]] = {
+    Format.URLSET: _urlset_line,
+    Format.TEXT: _text_line,
+}
 WRITTEN: Final[dict[Format, Callable[[Bulk, slice], bytes]]] = {Format.URLSET: _urlset, Format.TEXT: _text}

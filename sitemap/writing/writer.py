@@ -11,7 +11,7 @@ from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitEx
 from sitemap.format import Format
 from sitemap.model import Child, Entry
 from sitemap.writing import stylesheet
-from sitemap.writing.bulk import WRITTEN, Bulk, bulk
+from sitemap.writing.bulk import LINES, WRITTEN, Bulk, bulk
 from sitemap.writing.children import Children
 from sitemap.writing.destination import Destination
 from sitemap.writing.encoder import encoder
@@ -53,6 +53,7 @@ class SitemapWriter:
         self._options = options
         self._group = options.group
         self._vouched = options.vouched
+        self._line = LINES.get(options.format)
         self._encoder = encoder(
             options.format, channel=options.channel, retired=options.retired, stylesheets=look
         )
@@ -93,11 +94,11 @@ class SitemapWriter:
         """
         if self._over:
             self._be_open()
-        elsewhere = self._vouched is not None and self._vouched(entry.loc)
-        fault = entry_fault(entry, "" if elsewhere else self._directory) or self._encoder.fault(entry)
+        line = None if self._line is None else self._line(entry, self._directory)
+        fault = self._fault(entry) if line is None else ""
         if fault or entry.loc == self._last:
             raise InvalidEntry(entry.loc, fault or "it was just added")
-        self._put("" if self._group is None else self._group(entry), entry)
+        self._put("" if self._group is None else self._group(entry), entry, line)
 
     def extend(self, entries: Iterable[Entry], refused: Refused | None = None) -> None:
         """Write all of the entries: as :meth:`add` does one by one, and much faster when they say little.
@@ -179,9 +180,16 @@ class SitemapWriter:
         except SitemapError as error:
             self._fail(error)
 
-    def _put(self, group: str, entry: Entry) -> None:
-        """Write one entry that was found valid."""
-        data, extensions = self._encoder.entry(entry), self._encoder.extensions(entry)
+    def _fault(self, entry: Entry) -> str:
+        elsewhere = self._vouched is not None and self._vouched(entry.loc)
+        return entry_fault(entry, "" if elsewhere else self._directory) or self._encoder.fault(entry)
+
+    def _put(self, group: str, entry: Entry, line: bytes | None = None) -> None:
+        """Write one entry that was found valid; ``line`` is what the encoder makes of it, if that is known."""
+        if line is None:
+            data, extensions = self._encoder.entry(entry), self._encoder.extensions(entry)
+        else:
+            data, extensions = line, 0
         filling = self._fillings.open.get(group) or self._filling(group)
         try:
             if not filling.offer(data, extensions, entry.lastmod):
