@@ -113,9 +113,16 @@ def origin(url: str) -> str:
 def same(url: str, other: str) -> bool:
     """Whether two URLs, their queries included, lead to one document. False when one is not absolute http(s)."""
     try:
-        return parts(url) == parts(other) and _query(url) == _query(other)
+        return form(url) == form(other)
     except ValueError:
         return False
+
+
+def form(url: str) -> str:
+    """A URL in the form to compare, its query included and its fragment left out. ValueError as for :func:`parts`."""
+    where, path = parts(url)
+    _, mark, query = url.partition("#")[0].partition("?")
+    return where + path + mark + _comparable(query)
 
 
 def parts(url: str) -> tuple[str, str]:
@@ -127,10 +134,6 @@ def parts(url: str) -> tuple[str, str]:
     shown = "" if port in {None, _DEFAULT_PORTS[split.scheme]} else f":{port}"
     host = _host(split.hostname, literal="[" in split.netloc)
     return f"{split.scheme}://{host}{shown}", _resolve(_comparable(split.path or "/"))
-
-
-def _query(url: str) -> str:
-    return _comparable(urlsplit(url).query)
 
 
 def _host(host: str, *, literal: bool) -> str:
