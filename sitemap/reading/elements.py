@@ -10,6 +10,7 @@ from sitemap.reading import url_items
 from sitemap.reading.feed_items import feed_entry
 from sitemap.reading.item_parts import add_part, gather
 from sitemap.reading.parts import MAX_PARTS, MAX_TEXT, Part, PartReader
+from sitemap.reading.runs import Lines, Run
 from sitemap.reading.scopes import Scopes
 from sitemap.reading.vocabulary import (
     ATOM,
@@ -37,6 +38,7 @@ class Elements:
 
     def __init__(self, base_url: str, findings: Findings, max_depth: int) -> None:
         self.items: list[Entry | Child] = []
+        self.lines = Lines()  # of the items
         self.format: Format | None = None
         self.good = 0  # byte index of the end tag of the last item
         self.good_open: tuple[str, ...] = ()  # what was open around it, outermost first
@@ -60,6 +62,7 @@ class Elements:
         self._open = open_names
         self._depth = len(open_names)
         self._item_depth = 0  # of what is open around the item
+        self._item_line = 0
         self._fields: dict[str, Any] = {}
         self._in_item = False
         self._wanted = ""
@@ -71,6 +74,23 @@ class Elements:
     def line(self) -> int:
         """The line of the document that is being read."""
         return self.first_line + int(self.parser.CurrentLineNumber) - 1
+
+    def plain_item(self) -> str:
+        """The name of the items that may be read as a run here, "" where only the parser knows what comes."""
+        if self._in_item or not self._open or self._depth + 2 > self._max_depth:
+            return ""
+        name = "url" if self.format is Format.URLSET else "sitemap" if self.format is Format.INDEX else ""
+        return name if self._scopes.default == namespaces.SITEMAP else ""
+
+    def take_run(self, run: Run, line: int, good: int) -> None:
+        """Items that were read past the parser, from this line on, as if it had read them up to ``good``."""
+        if run.name != self._item_name:
+            self._start_item(run.name, {})
+            self._in_item = False
+        self._texts.update({name: name for name in run.values})
+        self.lines.add_run(run, line)
+        self.items += run.items
+        self.good, self.good_open = good, self._open
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """A start tag. The two commonest cases, a value and an item, are decided first."""
@@ -85,6 +105,7 @@ class Elements:
                     return
             elif name == self._item_name:
                 self._fields = {}
+                self._item_line = self.line
                 self._item_depth = self._depth - 1
                 self._in_item = True
                 return
@@ -162,6 +183,7 @@ class Elements:
             self._say("sitemap.mixed", f"a {self.format} holds a {kind} element")
         self.around = self.around or self._open
         self._fields = {"about": attributes.get("rdf:about", "")} if self.format is Format.RSS1 else {}
+        self._item_line = self.line
         self._item_depth = self._depth - 1
         self._in_item = True
 
@@ -245,6 +267,7 @@ class Elements:
             item = feed_entry(self._fields, self._scopes.base, self._say, atom=self._kind == "entry")
         if item is not None:
             self.items.append(item)
+            self.lines.append(self._item_line)
 
     def _check_depth(self, depth: int) -> None:
         if depth > self._max_depth:

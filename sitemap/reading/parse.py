@@ -14,9 +14,10 @@ from sitemap.format import Format
 from sitemap.gz import MAGIC, Unpacker
 from sitemap.model import Child, Entry
 from sitemap.reading.elements import Elements
+from sitemap.reading.runs import Lines
 from sitemap.reading.sniff import ENOUGH, Look, Syntax, look
 from sitemap.reading.text_list import TextList
-from sitemap.reading.xml_stream import XmlStream
+from sitemap.reading.xml_stream import MAX_TOKEN, XmlStream
 
 _MAX_LAYERS: Final = 2  # of gzip: a packed file that a server packed again
 _MAX_BLANK: Final = 64 * 1024  # bytes of blank space before anything else
@@ -24,27 +25,35 @@ _MAX_BLANK: Final = 64 * 1024  # bytes of blank space before anything else
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """Where reading stops; what was read until then is kept, and a finding says so."""
+    """Where reading stops; what was read until then is kept, and a finding says so.
 
-    max_bytes: int = 64 * 1024 * 1024  # after unpacking; the protocol allows 52,428,800
-    max_entries: int = 1_000_000  # more than 50,000 are a finding, these are the end
-    max_depth: int = 64
+    What the protocol allows (52,428,800 bytes, 50,000 entries) is told of in findings whatever is set here.
+    """
+
+    max_bytes: int = 64 * 1024 * 1024  # after unpacking
+    max_entries: int = 1_000_000
+    max_depth: int = 64  # elements inside each other
+    max_token: int = MAX_TOKEN  # bytes of a tag, comment or instruction: a longer one is passed over
 
 
 class SitemapParser:
     """Reads one document: urlset, index, RSS, Atom or text, plain or gzip, whatever its name or type said.
 
-    ``feed`` and ``close`` answer the items that became complete. Relative URLs (and feeds may have them) are resolved
-    against ``base_url`` and ``xml:base``. Afterwards ``format`` is None when it was no sitemap at all, ``complete`` is
-    False when something of it was lost, and ``findings`` say what was not as it should be.
+    ``feed`` and ``close`` answer the items that became complete, and ``line_of`` tells where they begin. Relative URLs
+    (and feeds may have them) are resolved against ``base_url`` and ``xml:base``. ``file`` is the path or URL of the
+    document: findings carry it, and its ending is compared with what the bytes are. Afterwards ``format`` is None when
+    it was no sitemap at all, ``complete`` is False when something of it was lost, and ``findings`` say what was not as
+    it should be.
     """
 
-    def __init__(self, base_url: str = "", read_limits: ReadLimits | None = None) -> None:
+    def __init__(self, base_url: str = "", read_limits: ReadLimits | None = None, file: str = "") -> None:
         self.size = 0  # bytes after unpacking
         self.entries = 0
+        self._name = file.partition("?")[0].partition("#")[0].lower() if "://" in file else file.lower()
         self._limits = read_limits or ReadLimits()
-        self._findings = Findings()
+        self._findings = Findings(file)
         self._elements = Elements(base_url, self._findings, self._limits.max_depth)
+        self._lines = Lines()
         self._unpackers: list[Unpacker] = []
         self._starts: list[bytes] = [b""]  # first bytes of each layer, until it is known whether it is packed
         self._head = b""
@@ -104,6 +113,13 @@ class SitemapParser:
             self._findings.add("sitemap.no_entries", 0, "there is no entry")
         return items
 
+    def line_of(self, index: int) -> int:
+        """The line, from 1, on which an item of the last answer of ``feed`` or ``close`` begins.
+
+        It costs next to nothing until it is asked. IndexError when that answer has no such item.
+        """
+        return self._lines.of(index)
+
     def _layer(self, data: bytes, level: int) -> None:
         """Bytes inside so many layers of gzip."""
         if level < len(self._unpackers):
@@ -122,12 +138,25 @@ class SitemapParser:
                 if level >= _MAX_LAYERS:
                     self._stop("sitemap.gzip", "the document is packed more than twice")
                     return
+                self._judge_packing(level, packed=True)
                 self._unpackers.append(Unpacker())
                 self._starts.append(b"")
                 self._layer(data, level)
                 return
+            self._judge_packing(level, packed=False)
             self._starts.append(b"")
         self._content(data)
+
+    def _judge_packing(self, level: int, *, packed: bool) -> None:
+        if level and packed:
+            self._findings.add("sitemap.gzip_twice", 0, "the document is packed twice")
+        elif not level and self._name and packed != self._name.endswith(".gz"):
+            said = (
+                "is packed, but its name does not end in .gz"
+                if packed
+                else "is not packed, but its name ends in .gz"
+            )
+            self._findings.add("sitemap.mislabelled", 0, f"the document {said}")
 
     def _close_layer(self, level: int) -> None:
         if level < len(self._unpackers):
@@ -140,11 +169,14 @@ class SitemapParser:
                 self._lost = True
         elif level < len(self._starts) and self._starts[level]:
             start, self._starts[level] = self._starts[level], b""
+            self._judge_packing(level, packed=False)
             self._content(start)
 
     def _content(self, data: bytes) -> None:
         """Unpacked bytes of the document."""
         room = self._limits.max_bytes - self.size
+        if self.size <= limits.MAX_BYTES < self.size + len(data):
+            self._findings.add("sitemap.too_large", 0, f"there are more than {limits.MAX_BYTES:,} bytes")
         self.size += len(data)
         if self._reader is None:
             self._head += data[: max(room, 0)]
@@ -174,7 +206,7 @@ class SitemapParser:
             self._decoder = codecs.getincrementaldecoder(found.codec)("replace")
         if found.syntax is Syntax.XML:
             line = 1 + self._head[: found.skip].count(b"\n")
-            self._reader = XmlStream(self._elements, self._findings, line)
+            self._reader = XmlStream(self._elements, self._findings, line, self._limits.max_token)
         else:
             self._reader = TextList(self._findings)
         head, self._head = self._head[found.skip :], b""
@@ -200,6 +232,7 @@ class SitemapParser:
     def _take(self) -> list[Entry | Child]:
         source = self._reader if isinstance(self._reader, TextList) else self._elements
         items, source.items = source.items, []
+        self._lines, source.lines = source.lines, Lines()
         before, self.entries = self.entries, self.entries + len(items)
         if before <= limits.MAX_URLS < self.entries:
             self._findings.add("sitemap.too_many", 0, f"there are more than {limits.MAX_URLS:,} entries")

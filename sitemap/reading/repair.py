@@ -18,6 +18,11 @@ class Repairer:
     def __init__(self) -> None:
         self._held = b""
 
+    @property
+    def holds(self) -> bool:
+        """Whether bytes wait for the end of a tag or section."""
+        return bool(self._held)
+
     def feed(self, data: bytes, *, final: bool = False) -> bytes:
         """The mended bytes that are certain by now; with ``final`` all of them."""
         data = self._held + data
@@ -31,21 +36,25 @@ def mend(data: bytes) -> bytes:
     data = data.decode("utf-8", "replace").encode()
     parts: list[bytes] = []
     position = 0
-    openings = list(_SPECIAL)
+    # Where each opening stands next. None is searched for again before it is passed: that keeps this linear.
+    ahead = {opening: data.find(opening) for opening, _ in _SPECIAL}
     while True:
-        found = [(at, pair) for pair in openings if (at := data.find(pair[0], position)) >= 0]
+        found = [(ahead[opening], opening, closing) for opening, closing in _SPECIAL if ahead[opening] >= 0]
         if not found:
             parts.append(_SUSPECT.sub(_mended, data[position:]))
             return b"".join(parts)
-        begin, pair = min(found)
-        end = data.find(pair[1], begin + len(pair[0]))
+        begin, opening, closing = min(found)
+        end = data.find(closing, begin + len(opening))
         if end < 0:
-            openings.remove(pair)  # it never ends: from now on it is nothing special
+            ahead[opening] = -1  # it never ends: from now on it is nothing special
             continue
-        end += len(pair[1])
+        end += len(closing)
         parts.append(_SUSPECT.sub(_mended, data[position:begin]))
         parts.append(data[begin:end])
         position = end
+        for name, at in ahead.items():
+            if 0 <= at < end:
+                ahead[name] = data.find(name, end)
 
 
 def _safe_cut(data: bytes) -> int:

@@ -6,7 +6,11 @@ from typing import Final
 from sitemap.finding import Findings
 from sitemap.model import Child, Entry
 from sitemap.reading import values
+from sitemap.reading.runs import Lines
 
+_PIECE: Final = (
+    16 * 1024
+)  # bytes that are worth looking at: what a line begins with is not read for each byte
 _MAX_LINE: Final = 64 * 1024  # characters; longer lines are dropped as they come
 
 
@@ -15,16 +19,37 @@ class TextList:
 
     def __init__(self, findings: Findings) -> None:
         self.items: list[Entry | Child] = []
+        self.lines = Lines()  # of the items
         self.found = 0
         self._findings = findings
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._waiting: list[bytes] = []
+        self._bytes_waiting = 0
         self._rest = ""
         self._line = 0
         self._dropping = False
 
     def feed(self, data: bytes) -> None:
         """Read the next piece, of any size."""
-        text = self._rest + self._decoder.decode(data)
+        self._waiting.append(data)
+        self._bytes_waiting += len(data)
+        if self._bytes_waiting >= _PIECE:
+            self._flush()
+
+    def stop(self) -> None:
+        """Make do with what was fed: a line that is not whole is no URL."""
+        self._flush()
+
+    def close(self) -> None:
+        """Read what waits, and the last line."""
+        self._flush()
+        self._read(self._rest + self._decoder.decode(b"", True))
+        self._rest = ""
+
+    def _flush(self) -> None:
+        text = self._rest + self._decoder.decode(b"".join(self._waiting))
+        self._waiting.clear()
+        self._bytes_waiting = 0
         held = "\r" if text.endswith("\r") else ""  # the other half of a line end may follow
         lines = text[: len(text) - len(held)].replace("\r\n", "\n").replace("\r", "\n").split("\n")
         self._rest = lines.pop() + held
@@ -34,14 +59,6 @@ class TextList:
             if not self._dropping:
                 self._findings.add("sitemap.text_line", self._line + 1, "a line is too long and was dropped")
             self._rest, self._dropping = "", True
-
-    def stop(self) -> None:
-        """Make do with what was fed: a line that is not whole is no URL."""
-
-    def close(self) -> None:
-        """Read the last line."""
-        self._read(self._rest + self._decoder.decode(b"", True))
-        self._rest = ""
 
     def _read(self, line: str) -> None:
         self._line += 1
@@ -60,3 +77,4 @@ class TextList:
         if loc:
             self.found += 1
             self.items.append(Entry(loc))
+            self.lines.append(self._line)

@@ -5,15 +5,20 @@ from typing import Final
 from xml.parsers import expat
 
 from sitemap.finding import Findings
+from sitemap.format import Format
 from sitemap.reading.elements import Elements, Stop
+from sitemap.reading.overlong import Overlong
 from sitemap.reading.repair import Repairer
+from sitemap.reading.runs import read_run
 
 # expat before 2.6 reads a long token again with every piece, so pieces are large and tokens are bounded.
 PIECE: Final = 64 * 1024
 MAX_TOKEN: Final = 1024 * 1024
 MAX_RESTARTS: Final = 5_000
 _WINDOW: Final = 2 * 1024 * 1024  # bytes kept for a new start
+_STRIDE: Final = 4 * 1024  # bytes that the parser reads at least between two runs
 _ITEM = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:url|sitemap|item|entry)(?=[\s>/])", re.IGNORECASE)
+_FIRST = re.compile(rb"<(?:url|sitemap)>")  # of an item that may be plain
 _JUNK = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
 _ENDS = {
     expat.errors.codes[text]
@@ -29,19 +34,24 @@ _ENDS = {
 class XmlStream:
     """Reads UTF-8 XML in pieces and lets ``elements`` make items of it; ``complete`` turns False when one is lost."""
 
-    def __init__(self, elements: Elements, findings: Findings, first_line: int) -> None:
+    def __init__(
+        self, elements: Elements, findings: Findings, first_line: int, max_token: int = MAX_TOKEN
+    ) -> None:
         self.over = False
         self.complete = True
         self._elements = elements
         self._findings = findings
+        self._max_token = max_token
         self._waiting: list[bytes] = []
         self._bytes_waiting = 0
         self._repairer: Repairer | None = None
         self._seeking = False  # for the next item, after one that could not be read
+        self._overlong = Overlong()
         self._restarts = 0
         self._window = b""  # what was fed since the end of the last item
         self._whole = True  # False: the window had to be cut
         self._line = first_line  # of the window's first byte
+        self._stride = _STRIDE  # bytes that the parser reads before the next run is looked for
         self._begin(())
 
     def feed(self, data: bytes) -> None:
@@ -53,23 +63,88 @@ class XmlStream:
 
     def stop(self) -> None:
         """Make do with what was fed, without judging the end."""
-        self._flush(final=False)
+        self._flush(final=False, rest=True)
 
     def close(self) -> None:
         """Read what waits, and judge the end."""
-        self._flush(final=True)
+        self._flush(final=True, rest=True)
 
-    def _flush(self, *, final: bool) -> None:
+    def _flush(self, *, final: bool, rest: bool = False) -> None:
+        """Read what waits, up to the end of an item unless the ``rest`` is wanted too."""
         data = b"".join(self._waiting)
         self._waiting.clear()
-        self._bytes_waiting = 0
-        for start in range(0, max(len(data), 1), PIECE * 4):
-            if not self.over:
-                self._read(data[start : start + PIECE * 4], final=final and start + PIECE * 4 >= len(data))
+        self._bytes_waiting = start = 0
+        while not self.over:
+            end = start + PIECE * 4
+            if end < len(data) or not rest:
+                cut = data.rfind(self._end_tag, start, end)
+                end = cut + len(self._end_tag) if cut >= 0 else end
+            self._read(data[start:end], final=final and end >= len(data))
+            start = end
+            if start >= len(data):
+                return
+            if not rest and len(data) - start < PIECE:  # it waits for the end of its item
+                self._waiting.append(data[start:])
+                self._bytes_waiting = len(data) - start
+                return
+
+    @property
+    def _end_tag(self) -> bytes:
+        return b"</sitemap>" if self._elements.format is Format.INDEX else b"</url>"
 
     def _read(self, data: bytes, *, final: bool) -> None:
+        """Runs of plain items are read the fast way, what stands between them by the parser."""
+        start = 0
+        while not self.over:
+            start = self._take_run(data, start)
+            end = self._next_run(data, start)
+            if start < end or final:
+                self._parse(data[start:end], final=final and end == len(data))
+            start = end
+            if start == len(data):
+                return
+
+    def _take_run(self, data: bytes, start: int) -> int:
+        """Read the plain items that begin here; answers where they end."""
+        name = "" if self._seeking or self._overlong.closing else self._elements.plain_item()
+        if (
+            not name
+            or start == len(data)
+            or self._unread()
+            or self._in_cdata
+            or (self._repairer and self._repairer.holds)
+        ):
+            return start
+        run = read_run(name, data, start)
+        length = run.end - start if run else 0
+        self._stride = _STRIDE if length > self._stride else min(self._stride * 2, PIECE * 4)
+        if run is None:
+            return start
+        line, count = self._elements.line, run.line_ends
+        fed = self._position + len(self._window)
+        self._line += self._window.count(b"\n") + count
+        self._window = f"</{name}>".encode()  # as if the parser had read up to here
+        self._whole = True
+        self._position = fed - len(self._window)
+        self._elements.take_run(run, line, self._position)
+        self._elements.first_line += count
+        return run.end
+
+    def _next_run(self, data: bytes, start: int) -> int:
+        """Up to where the parser must read before another run is looked for."""
+        if self._elements.format is None:
+            found = _FIRST.search(data, start)
+            return found.start() if found and found.start() > start else len(data)
+        if self._seeking or not self._elements.plain_item():
+            return len(data)
+        end = data.find(self._end_tag, start + self._stride)
+        return end + len(self._end_tag) if end >= 0 else len(data)
+
+    def _parse(self, data: bytes, *, final: bool) -> None:
         if self._repairer:
             data = self._repairer.feed(data, final=final)
+        if self._overlong.closing:
+            data = self._resume(data)
         while not self.over:
             if self._seeking and not self._seek(data):
                 return
@@ -83,9 +158,8 @@ class XmlStream:
             except expat.ExpatError as error:
                 data = self._recover(error, final=final)
                 continue
-            else:
-                self._trim()
-            return
+            if self.over or not (data := self._trim()):
+                return
 
     def _begin(self, open_names: tuple[str, ...]) -> None:
         """A new parser, already inside the elements named."""
@@ -102,6 +176,9 @@ class XmlStream:
         parser.StartElementHandler = self._elements.start
         parser.EndElementHandler = self._elements.end
         parser.StartDoctypeDeclHandler = self._doctype
+        parser.StartCdataSectionHandler = self._cdata_begins
+        parser.EndCdataSectionHandler = self._cdata_ends
+        self._in_cdata = False
 
     def _doctype(self, name: str, *_: object) -> None:
         line = self._elements.line
@@ -113,23 +190,54 @@ class XmlStream:
             )
         raise Stop
 
-    def _trim(self) -> None:
-        """Forget what was read well; stop at a token that does not end."""
-        unread = self._position + len(self._window) - self._parser.CurrentByteIndex
-        if unread > MAX_TOKEN:
-            self._findings.add(
-                "sitemap.token_too_long",
-                self._elements.line,
-                f"a tag or comment is longer than {MAX_TOKEN:,} bytes",
-            )
-            self.over, self.complete = True, False
+    def _cdata_begins(self) -> None:
+        self._in_cdata = True
+
+    def _cdata_ends(self) -> None:
+        self._in_cdata = False
+
+    def _unread(self) -> int:
+        """How many bytes the parser holds because their token has not ended."""
+        return self._position + len(self._window) - int(self._parser.CurrentByteIndex)
+
+    def _trim(self) -> bytes:
+        """Forget what was read well, and end a token that does not end; answers what is to be read next."""
+        if self._unread() > self._max_token:
+            return self._cut_token()
         done = self._elements.good - self._position
-        if done <= 0 and len(self._window) > _WINDOW:
-            done, self._whole = len(self._window) - MAX_TOKEN, False
+        if done > 0:
+            self._whole = True
+        elif len(self._window) > _WINDOW:
+            done, self._whole = len(self._window) - self._max_token, False
         if done > 0:
             self._line += self._window.count(b"\n", 0, done)
             self._window = self._window[done:]
             self._position += done
+        return b""
+
+    def _cut_token(self) -> bytes:
+        """Pass over the rest of a comment; a tag costs its item."""
+        at = len(self._window) - self._unread()
+        kind = "comment or instruction" if (end := self._overlong.begin(self._window[at:])) else "tag"
+        self._findings.add(
+            "sitemap.token_too_long",
+            self._line + self._window.count(b"\n", 0, at),
+            f"a {kind} is longer than {self._max_token:,} bytes and was passed over",
+        )
+        if end:
+            return end
+        self.complete = False
+        return self._skip(at + 1)
+
+    def _resume(self, data: bytes) -> bytes:
+        """Go on behind a comment that was passed over."""
+        data = self._overlong.feed(data)
+        if not self._overlong.closing:
+            self._line += self._window.count(b"\n") + self._overlong.lines
+            self._elements.first_line += self._overlong.lines
+            self._position += len(self._window) - 1
+            self._window, self._whole = b">", False
+        return data
 
     def _recover(self, error: expat.ExpatError, *, final: bool) -> bytes:
         """Begin again behind the last good item; answers what is to be read next. Ends the stream when it must."""

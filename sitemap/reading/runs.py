@@ -1,0 +1,127 @@
+"""Owns the fast way: one expression reads a run of plain items, so that no XML parser need see them. Pure.
+
+A plain item is one that no rule can find fault with: the elements of the schema in its order, an absolute URL in the
+characters of RFC 3986, a date that the XSD allows and that exists. Whatever is not plain ends the run, and the XML
+parser goes on from there; what is read is the same either way.
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
+
+from sitemap import limits
+from sitemap.model import Child, Entry
+
+_SPACE = r"[ \t\r\n]*+"
+# Of printable ASCII without < > & " \ ^ ` { | } [ ] and #: at least 12 characters, which is limits.MIN_LOC.
+_CHARACTER = r"[!$%'-;=?-Z_a-z~]"
+_URL = rf"https?+://[A-Za-z0-9]{_CHARACTER}{{4,}}+(?:&(?:amp|apos);{_CHARACTER}*+)*+"
+_DAY = (
+    r"(?!0000)[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)"
+    r"|(?:0[13578]|1[02])-31|(?<=[13579][26]-|[2468][048]-|0[48]-)02-29)"
+)
+_CLOCK = (
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6}+)?+"
+    r"(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))"
+)
+_HINTS = (
+    rf"(?:<changefreq>({'|'.join(sorted(limits.CHANGE_FREQUENCIES))})</changefreq>{_SPACE})?+"
+    rf"(?:<priority>([01]\.[0-9]|[01])</priority>{_SPACE})?+"
+)
+_PRIORITIES: Final = {f"{tenth / 10}": tenth / 10 for tenth in range(11)} | {"0": 0.0, "1": 1.0}
+_LONE_RETURN = re.compile("\r(?!\n)")
+
+
+def _plain(name: str, hints: str) -> re.Pattern[str]:
+    """Splits a text into the values of plain items; all that follows the last of them is the last value."""
+    return re.compile(
+        rf"{_SPACE}<{name}>{_SPACE}<loc>({_URL})</loc>{_SPACE}"
+        rf"(?:<lastmod>({_DAY}(?:{_CLOCK})?+)</lastmod>{_SPACE})?+{hints}</{name}>|((?s:.)++)"
+    )
+
+
+_PATTERNS: Final = {"url": _plain("url", _HINTS), "sitemap": _plain("sitemap", "")}
+
+
+@dataclass(slots=True)
+class Run:
+    """Plain items that stand one behind the other in ``data[start:end]``; the last byte is that of the last end tag."""
+
+    name: str  # of the items
+    items: list[Entry | Child]
+    values: tuple[str, ...]  # names of the elements that occur in them
+    data: bytes
+    start: int
+    end: int
+
+    @property
+    def line_ends(self) -> int:
+        """How many lines end in it."""
+        return self.data.count(b"\n", self.start, self.end)
+
+    def lines(self, first: int) -> list[int]:
+        """The line on which each item begins, when the run begins on the line ``first``."""
+        gaps = self.data[self.start : self.end].split(f"<{self.name}>".encode())[:-1]
+        return list(accumulate((gap.count(b"\n") for gap in gaps), initial=first))[1:]
+
+
+def read_run(name: str, data: bytes, start: int) -> Run | None:
+    """The plain items, ``url`` or ``sitemap`` elements, that begin at ``start``. None when there is none."""
+    # A byte is a character here: what is not ASCII is never plain, whatever it means.
+    text = str(memoryview(data)[start:], "latin-1")
+    parts = _PATTERNS[name].split(text)
+    width = 6 if name == "url" else 4
+    locs, dates, rest = parts[1::width], parts[2::width], parts[-2] or ""
+    end = len(data) - len(rest)
+    if rest:
+        del locs[-1], dates[-1]
+    if not locs or ("\r" in text and _LONE_RETURN.search(text, 0, end - start)):
+        return None  # who counts lines must not meet a carriage return on its own
+    if "&" in text:
+        locs = "\n".join(locs).replace("&apos;", "'").replace("&amp;", "&").split("\n")
+    if max(map(len, locs)) > limits.MAX_LOC:
+        return None
+    values = ["loc"]
+    if any(dates):
+        values.append("lastmod")
+        if None in dates:
+            dates = [date or "" for date in dates]
+    else:
+        dates = [""] * len(locs)
+    if name == "sitemap":
+        return Run(name, list(map(Child, locs, dates)), tuple(values), data, start, end)
+    words, numbers = parts[3::width], parts[4::width]
+    if not any(words) and not any(numbers):
+        return Run(name, list(map(Entry, locs, dates)), tuple(values), data, start, end)
+    values += [value for value, found in (("changefreq", words), ("priority", numbers)) if any(found)]
+    try:
+        priorities = [number and _PRIORITIES[number] for number in numbers[: len(locs)]]
+    except KeyError:  # such as 1.5
+        return None
+    hints = ([word or "" for word in words], priorities)
+    return Run(name, list(map(Entry, locs, dates, *hints)), tuple(values), data, start, end)
+
+
+class Lines:
+    """The lines on which items begin. Those of a run are counted when one of them is first asked for."""
+
+    def __init__(self) -> None:
+        self._known: list[int] = []  # 0: it is in a run
+        self._runs: list[tuple[int, Run, int]] = []  # index of the first item, the run, its first line
+        self.append = self._known.append  # the line of the next item
+
+    def add_run(self, run: Run, first: int) -> None:
+        """Take down a run that begins on the line ``first``."""
+        self._runs.append((len(self._known), run, first))
+        self._known.extend([0] * len(run.items))
+
+    def of(self, index: int) -> int:
+        """The line of an item, from 1. IndexError when there is no such item."""
+        found = self._known[index]
+        if found:
+            return found
+        index %= len(self._known)
+        begin, run, first = next(entry for entry in reversed(self._runs) if entry[0] <= index)
+        self._known[begin : begin + len(run.items)] = run.lines(first)
+        return self._known[index]
