@@ -13,8 +13,10 @@ from sitemap.format import Format
 from sitemap.model import Entry
 
 # Printable ASCII that neither sitemap.xml_text.uri() nor escape() changes, but for the ampersand.
-_USUAL: Final = bytes(set(range(0x20, 0x7F)) - set(b"[]#<>\"'\\"))
-_UNUSUAL_PERCENT: Final = re.compile(rb"%(?:2[eE]|(?![0-9A-Fa-f]{2}))")
+_USUAL: Final = bytes(sorted(set(range(0x21, 0x7F)) - set(b"[]#<>\"'\\")))
+_USUAL_OR_BLANK: Final = _USUAL + b" "
+_unusual: Final = re.compile(f"[^{re.escape(_USUAL.decode())}]").search
+_unusual_percent: Final = re.compile("%(?:2[eE]|(?![0-9A-Fa-f]{2}))").search
 
 
 class Bulk:
@@ -95,12 +97,9 @@ def _usual_loc(entry: Entry, directory: str) -> str | None:
     ):
         return None
     loc = entry.loc
-    if not loc.isascii() or not loc.startswith(directory) or not limits.MIN_LOC <= len(loc) <= limits.MAX_LOC:
+    if not loc.startswith(directory) or not limits.MIN_LOC <= len(loc) <= limits.MAX_LOC:
         return None
-    data = loc.encode()
-    if b" " in data or data.translate(None, _USUAL) or b"/." in data:
-        return None
-    if b"%" in data and _UNUSUAL_PERCENT.search(data):
+    if _unusual(loc) or "/." in loc or ("%" in loc and _unusual_percent(loc)):
         return None
     return loc.replace("&", "&amp;") if "&" in loc else loc
 
@@ -113,9 +112,9 @@ def _all_usual(joined: str, count: int, directory: str) -> bool:
     start = b" " + directory.encode()
     return (
         data.count(b" ") == data.count(start) == count - 1
-        and not data.translate(None, _USUAL)
-        and b"/." not in data
-        and not (b"%" in data and _UNUSUAL_PERCENT.search(data))
+        and not data.translate(None, _USUAL_OR_BLANK)
+        and "/." not in joined
+        and not ("%" in joined and _unusual_percent(joined))
     )
 
 
