@@ -9,6 +9,8 @@ MAGIC: Final = b"\x1f\x8b"
 # RFC 1952 section 2.3: deflate, no flags, no modification time, system unknown: equal bytes for equal content.
 _HEAD: Final = MAGIC + b"\x08\x00\x00\x00\x00\x00\x00\xff"
 _PIECE: Final = 256 * 1024  # bytes that one step may unpack
+_SLICE: Final = 16 * 1024  # packed bytes of one step: zlib copies what it has not used yet
+_MAX_EMPTY: Final = 1_000  # members without content
 
 
 class Packer:
@@ -44,21 +46,21 @@ class Unpacker:
         self._member = zlib.decompressobj(31)
         self._begun = False
         self._over = False
+        self._left = False
+        self._empty = 0  # members without content since the last content
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The content of the next piece of the stream, at most 256 KiB at a time. Never raises for bad data."""
+        self._left = True  # until the caller has taken everything
+        for start in range(0, len(data), _SLICE):
+            yield from self._unpack(data[start : start + _SLICE])
+        self._left = False
+
+    def _unpack(self, data: bytes) -> Iterator[bytes]:
         while data and not self._over:
             if self._member.eof:
-                data = data.lstrip(
-                    b"\x00"
-                )  # padding after a member (RFC 1952 says nothing, tapes and tar write it)
-                if not data:
-                    return
-                if not data.startswith(MAGIC[: len(data)]):
-                    self._stop("other data follows the gzip stream")
-                    return
-                self._member = zlib.decompressobj(31)
-                self._begun = False
+                data = self._next_member(data)
+                continue
             try:
                 content = self._member.decompress(data, _PIECE)
             except zlib.error as error:
@@ -67,10 +69,26 @@ class Unpacker:
             self._begun = True
             data = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
             if content:
+                self._empty = 0
                 yield content
 
+    def _next_member(self, data: bytes) -> bytes:
+        """Begin the member that follows, behind padding (RFC 1952 says nothing, tapes and tar write it)."""
+        data = data.lstrip(b"\x00")
+        if not MAGIC.startswith(data[: len(MAGIC)]):
+            self._stop("other data follows the gzip stream")
+        elif self._empty > _MAX_EMPTY:
+            self._stop(f"more than {_MAX_EMPTY:,} members of the gzip stream are empty")
+        elif data:
+            self._empty += 1  # until it shows some content
+            self._member = zlib.decompressobj(31)
+            self._begun = False
+        return data
+
     def close(self) -> Iterator[bytes]:
-        """The rest of the content; afterwards ``fault`` is known for good."""
+        """The rest of the content; afterwards ``fault`` is known for good. Nothing for who stopped taking it."""
+        if self._left:
+            return
         while not self._over and not self._member.eof:
             try:
                 content = self._member.decompress(self._member.unconsumed_tail, _PIECE)

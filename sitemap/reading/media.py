@@ -56,15 +56,17 @@ def media(parts: list[Part], item: Item) -> tuple[tuple[Image, ...], tuple[Video
             videos.append(_video(media_object, item))
     known = {*images, *(video.content_loc for video in videos)}
     for part in parts:
-        if (
-            part.local == "enclosure"
-            and (loc := item.address(part.attribute("url"), "video.url")) not in known
-        ):
-            kind = part.attribute("type").lower()
-            if kind.startswith("image/") and loc:
-                images.setdefault(loc, Image(loc))
-            elif kind.startswith("video/") and loc and (video := _enclosed(loc, parts, item)):
-                videos.append(video)
+        if part.local != "enclosure":
+            continue
+        kind = part.attribute("type").lower().partition("/")[0]
+        rule = {"image": "image.loc_missing", "video": "video.url"}.get(kind)
+        loc = item.address(part.attribute("url"), rule) if rule else ""
+        if not loc or loc in known:
+            continue
+        if kind == "image":
+            images.setdefault(loc, Image(loc))
+        elif video := _enclosed(loc, parts, item):
+            videos.append(video)
     return tuple(images.values()), tuple(videos)
 
 

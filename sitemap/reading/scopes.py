@@ -114,8 +114,9 @@ class Scopes:
         said = f"has the namespace {uri[:120]!r}" if uri else "is not declared"
         must = f", it must be {URIS[family][0]}" if family in URIS else ""
         self._once("sitemap.extension_namespace", f"the prefix {prefix[:40]!r} {said}{must}")
-        # A prefix nobody knows or declared is taken for the document's own, because what else should it be?
-        return self._own if family is None else family
+        if family is None:  # nobody knows or declared it, so it may be the document's own
+            return self._own if local in _OWN else OTHER
+        return family
 
     def _without_prefix(self, local: str, uri: str) -> str:
         if uri and local not in _OWN:

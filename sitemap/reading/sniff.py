@@ -64,6 +64,8 @@ def look(head: bytes) -> Look | None:
     if _HTML.match(stripped):
         return Look(Syntax.HTML, codec, skip, fault)
     if stripped.startswith("<"):
+        if stripped[:5] == "<?xml" and len(text) - len(stripped) > text.startswith("\ufeff"):
+            fault = fault or "blank space stands before the XML declaration"
         return Look(Syntax.XML, codec, skip, fault)
     if found := _XML_START.search(stripped):
         junk = stripped[: found.start()]
