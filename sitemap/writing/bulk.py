@@ -72,7 +72,9 @@ def bulk(entries: Sequence[Entry], directory: str, before: str) -> Bulk | None:
     joined = " ".join(locs)
     if not _all_usual(joined, len(locs), directory):
         return None
-    if max(map(len, locs)) > limits.MAX_LOC or min(map(len, locs)) < limits.MIN_LOC:
+    if max(map(len, locs)) > limits.MAX_LOC:
+        return None
+    if len(directory) < limits.MIN_LOC and min(map(len, locs)) < limits.MIN_LOC:
         return None
     lastmods = [entry.lastmod for entry in entries]
     newest = w3c.newest(lastmods)

@@ -19,7 +19,9 @@ class WriterOptions:
     (https://www.sitemaps.org/protocol.html#index).
 
     ``group`` names the group of an entry, always the same for the same entry; each group has files of its own, at most
-    ``max_groups`` of them (each may hold an open file). :mod:`sitemap.writing.groups` has some ready-made.
+    ``max_groups`` of them (each may hold an open file). :mod:`sitemap.writing.groups` has some ready-made. The files of
+    a group that the next set does not have any more stay where they are, and nothing leads to them: they cannot be told
+    from other tools' files.
     ``child`` is the template of the names of the files below an index (:class:`sitemap.writing.naming.Names`).
     ``always_index`` writes an index even for a single file.
 
