@@ -21,8 +21,12 @@ class Overlong:
         opening = next((opening for opening in _CLOSINGS if token.startswith(opening)), b"")
         closing = _CLOSINGS.get(opening, b"")
         self.closing, self.lines, self._tail = closing, 0, token[1 - len(closing) :] if closing else b""
+        if not closing:
+            return b""
+        if missing := _missing(token):
+            return missing + closing
         # Two hyphens inside a comment are an error: those that stand at its end are part of what ends it.
-        return closing[next(n for n in (2, 1, 0) if token.endswith(closing[:n])) :] if closing else b""
+        return closing[next(n for n in (2, 1, 0) if token.endswith(closing[:n])) :]
 
     def feed(self, data: bytes) -> bytes:
         """What follows the token, once its end has come; ``closing`` is b"" then."""
@@ -35,3 +39,14 @@ class Overlong:
             return b""
         self.closing = self._tail = b""
         return held[end:]
+
+
+def _missing(data: bytes) -> bytes:
+    """What makes a character of UTF-8 that was cut at the end a whole one (RFC 3629 section 4), whichever."""
+    for had in (1, 2, 3):
+        first = data[-had]
+        if first >= 0xC0:
+            lacks = (2 if first < 0xE0 else 3 if first < 0xF0 else 4) - had
+            lowest = {0xE0: b"\xa0", 0xF0: b"\x90"}.get(first, b"\x80") if had == 1 else b"\x80"
+            return (lowest + b"\x80\x80")[:lacks] if lacks > 0 else b""
+    return b""

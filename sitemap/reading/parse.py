@@ -235,7 +235,8 @@ class SitemapParser:
         self._lines, source.lines = source.lines, Lines()
         before, self.entries = self.entries, self.entries + len(items)
         if before <= limits.MAX_URLS < self.entries:
-            self._findings.add("sitemap.too_many", 0, f"there are more than {limits.MAX_URLS:,} entries")
+            rule = "index.too_many" if self.format is Format.INDEX else "sitemap.too_many"
+            self._findings.add(rule, 0, f"there are more than {limits.MAX_URLS:,} entries")
         if self.entries > self._limits.max_entries:
             del items[max(self._limits.max_entries - before, 0) :]
             self.entries = before + len(items)

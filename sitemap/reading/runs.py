@@ -27,9 +27,12 @@ _CLOCK = (
 )
 _HINTS = (
     rf"(?:<changefreq>({'|'.join(sorted(limits.CHANGE_FREQUENCIES))})</changefreq>{_SPACE})?+"
-    rf"(?:<priority>([01]\.[0-9]|[01])</priority>{_SPACE})?+"
+    rf"(?:<priority>(0\.[0-9]|1\.0|[01])</priority>{_SPACE})?+"
 )
-_PRIORITIES: Final = {f"{tenth / 10}": tenth / 10 for tenth in range(11)} | {"0": 0.0, "1": 1.0}
+_PRIORITIES: Final = {f"{tenth / 10}": tenth / 10 for tenth in range(11)} | {
+    "0": 0.0,
+    "1": 1.0,
+}
 _LONE_RETURN = re.compile("\r(?!\n)")
 
 
@@ -95,12 +98,9 @@ def read_run(name: str, data: bytes, start: int) -> Run | None:
     if not any(words) and not any(numbers):
         return Run(name, list(map(Entry, locs, dates)), tuple(values), data, start, end)
     values += [value for value, found in (("changefreq", words), ("priority", numbers)) if any(found)]
-    try:
-        priorities = [number and _PRIORITIES[number] for number in numbers[: len(locs)]]
-    except KeyError:  # such as 1.5
-        return None
-    hints = ([word or "" for word in words], priorities)
-    return Run(name, list(map(Entry, locs, dates, *hints)), tuple(values), data, start, end)
+    freqs = [word or "" for word in words]
+    priorities = [None if number is None else _PRIORITIES[number] for number in numbers]
+    return Run(name, list(map(Entry, locs, dates, freqs, priorities)), tuple(values), data, start, end)
 
 
 class Lines:

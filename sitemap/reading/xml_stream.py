@@ -48,6 +48,8 @@ class XmlStream:
         self._seeking = False  # for the next item, after one that could not be read
         self._overlong = Overlong()
         self._restarts = 0
+        self._in_cdata = False  # where text may look like items
+        self._position = 0  # the parser's byte index of the window's first byte
         self._window = b""  # what was fed since the end of the last item
         self._whole = True  # False: the window had to be cut
         self._line = first_line  # of the window's first byte
@@ -169,16 +171,14 @@ class XmlStream:
         if prefix:
             parser.Parse(prefix, False)
         self._parser = self._elements.parser = parser
-        self._position = len(prefix)  # the parser's byte index of the window's first byte
+        self._position = len(prefix)
         self._elements.first_line = self._line
         self._elements.reset(open_names)
         self._elements.good = 0
         parser.StartElementHandler = self._elements.start
         parser.EndElementHandler = self._elements.end
         parser.StartDoctypeDeclHandler = self._doctype
-        parser.StartCdataSectionHandler = self._cdata_begins
-        parser.EndCdataSectionHandler = self._cdata_ends
-        self._in_cdata = False
+        parser.StartCdataSectionHandler = parser.EndCdataSectionHandler = self._cdata
 
     def _doctype(self, name: str, *_: object) -> None:
         line = self._elements.line
@@ -190,15 +190,13 @@ class XmlStream:
             )
         raise Stop
 
-    def _cdata_begins(self) -> None:
-        self._in_cdata = True
-
-    def _cdata_ends(self) -> None:
-        self._in_cdata = False
+    def _cdata(self) -> None:
+        self._in_cdata = not self._in_cdata
 
     def _unread(self) -> int:
         """How many bytes the parser holds because their token has not ended."""
-        return self._position + len(self._window) - int(self._parser.CurrentByteIndex)
+        at: int = self._parser.CurrentByteIndex
+        return self._position + len(self._window) - at
 
     def _trim(self) -> bytes:
         """Forget what was read well, and end a token that does not end; answers what is to be read next."""

@@ -1,0 +1,47 @@
+"""Owns where bytes come from: a path, bytes, a binary file, or a stream of pieces. Knows nothing of their syntax."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from sitemap.errors import SourceError
+
+_PIECE: Final = 256 * 1024
+
+# A str is a path, never an address or content. A stream may be an iterator that can be gone through once.
+Source = str | os.PathLike[str] | bytes | BinaryIO | Iterable[bytes]
+
+
+def pieces(source: Source) -> Iterator[bytes]:
+    """The content in pieces of any size. SourceError when it cannot be had; what the source raises is its cause."""
+    if isinstance(source, bytes):
+        yield source
+        return
+    try:
+        if isinstance(source, str | os.PathLike):
+            with Path(source).open("rb") as file:
+                yield from iter(lambda: file.read(_PIECE), b"")
+            return
+        read = getattr(source, "read", None)
+        for piece in source if read is None else iter(lambda: read(_PIECE), b""):
+            if not isinstance(piece, bytes | bytearray | memoryview):
+                said = f"gave {type(piece).__name__} instead of bytes: open it in binary mode"
+                raise SourceError(f"{shown(source)} {said}")
+            yield bytes(piece)
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{shown(source)} cannot be read: {error}") from error
+
+
+def name_of(source: Source) -> str:
+    """The path of a source, or "" when it has none."""
+    if isinstance(source, bytes):
+        return ""
+    name = source if isinstance(source, str | os.PathLike) else getattr(source, "name", "")
+    return os.fspath(name) if isinstance(name, str | os.PathLike) else ""
+
+
+def shown(source: Source) -> str:
+    """A source as a message names it."""
+    name = name_of(source)
+    return repr(name[:200]) if name else "the document"
