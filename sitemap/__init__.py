@@ -22,11 +22,18 @@ if TYPE_CHECKING:
     from sitemap.finding import Finding
     from sitemap.format import Format
     from sitemap.linting.lint import Linter, LintReport, lint
+    from sitemap.linting.reports.as_json import as_json
+    from sitemap.linting.reports.junit import as_junit
+    from sitemap.linting.reports.sarif import as_sarif
+    from sitemap.linting.reports.text import as_text
     from sitemap.location import Location, covers, directory
     from sitemap.model import Alternate, Child, Entry, Image, News, Price, TvShow, Video
     from sitemap.planning import PlannedSitemap, SitemapPlan, plan
+    from sitemap.reading.beside import beside
     from sitemap.reading.parse import ReadLimits, SitemapParser
     from sitemap.reading.reader import SitemapReader, read
+    from sitemap.reading.source import Source
+    from sitemap.reading.tree import Document, Opener, TreeLimits, Visitor, iter_entries, tree, walk
     from sitemap.retired import RETIRED
     from sitemap.robots_lines import missing_lines, sitemaps_in
     from sitemap.rules import RULES, Rule, Severity
@@ -51,6 +58,7 @@ __all__ = [
     "Destination",
     "DestinationError",
     "Directory",
+    "Document",
     "EmptySitemap",
     "Encoder",
     "Entry",
@@ -66,6 +74,7 @@ __all__ = [
     "Location",
     "News",
     "NotASitemap",
+    "Opener",
     "PlannedSitemap",
     "Price",
     "Published",
@@ -77,13 +86,21 @@ __all__ = [
     "SitemapPlan",
     "SitemapReader",
     "SitemapWriter",
+    "Source",
     "SourceError",
     "Stage",
     "Stylesheet",
+    "TreeLimits",
     "TvShow",
     "Video",
+    "Visitor",
     "WriterOptions",
     "alternate_fault",
+    "as_json",
+    "as_junit",
+    "as_sarif",
+    "as_text",
+    "beside",
     "by_language",
     "by_pattern",
     "by_section",
@@ -93,14 +110,17 @@ __all__ = [
     "encoder",
     "entry_fault",
     "image_fault",
+    "iter_entries",
     "lint",
     "missing_lines",
     "news_fault",
     "plan",
     "read",
     "sitemaps_in",
+    "tree",
     "video_fault",
     "vouches",
+    "walk",
     "write_index",
 ]
 
@@ -118,13 +138,20 @@ _ROOMS: Final = {
     "finding": "Finding",
     "cross_submit": "CrossSubmits vouches",
     "linting.lint": "LintReport Linter lint",
+    "linting.reports.as_json": "as_json",
+    "linting.reports.junit": "as_junit",
+    "linting.reports.sarif": "as_sarif",
+    "linting.reports.text": "as_text",
     "location": "Location covers directory",
     "planning": "PlannedSitemap SitemapPlan plan",
     "robots_lines": "missing_lines sitemaps_in",
     "rules": "RULES Rule Severity",
     "model": "Alternate Child Entry Image News Price TvShow Video",
     "reading.parse": "ReadLimits SitemapParser",
+    "reading.beside": "beside",
     "reading.reader": "SitemapReader read",
+    "reading.source": "Source",
+    "reading.tree": "Document Opener TreeLimits Visitor iter_entries tree walk",
     "writing.target": "FileFacts",
     "format": "Format",
     "writing.children": "write_index",
