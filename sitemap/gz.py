@@ -67,7 +67,7 @@ class Unpacker:
                 self._stop(f"the gzip stream is broken ({error})")
                 return
             self._begun = True
-            data = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+            data = self._member.unused_data or self._member.unconsumed_tail
             if content:
                 self._empty = 0
                 yield content

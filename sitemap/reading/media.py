@@ -7,6 +7,7 @@ https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitem
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from sitemap.model import Image, Price, Video
@@ -16,6 +17,8 @@ from sitemap.reading.parts import MAX_TEXT, Part
 from sitemap.reading.vocabulary import DC, MEDIA
 
 _FLASH: Final = "application/x-shockwave-flash"  # a player, not a film
+_MOST: Final = 1_000  # images and videos of an item; what is said for all of them is read again for each
+_MOST_SAID: Final = 100  # elements of a name
 _SAYING: Final = frozenset({MEDIA, DC})
 # https://www.dublincore.org/specifications/dublin-core/dcmi-period/
 _PERIOD = re.compile(r"(?:^|;)\s*(start|end)\s*=\s*([^;\s]+)", re.IGNORECASE)
@@ -47,7 +50,10 @@ def media(parts: list[Part], item: Item) -> tuple[tuple[Image, ...], tuple[Video
     """
     images: dict[str, Image] = {}
     videos: list[Video] = []
-    for media_object in _objects(parts):
+    for number, media_object in enumerate(_objects(parts)):
+        if number == _MOST:
+            item.say("sitemap.value_too_long", f"an item has more than {_MOST:,} media, the rest was dropped")
+            break
         if media_object.kind == "image":
             image = _image(media_object, item)
             if image.loc:
@@ -55,6 +61,7 @@ def media(parts: list[Part], item: Item) -> tuple[tuple[Image, ...], tuple[Video
         else:
             videos.append(_video(media_object, item))
     known = {*images, *(video.content_loc for video in videos)}
+    thumbnail = _thumbnail(parts, item)
     for part in parts:
         if part.local != "enclosure":
             continue
@@ -65,9 +72,12 @@ def media(parts: list[Part], item: Item) -> tuple[tuple[Image, ...], tuple[Video
             continue
         if kind == "image":
             images.setdefault(loc, Image(loc))
-        elif video := _enclosed(loc, parts, item):
-            videos.append(video)
+        elif thumbnail and item.title and item.summary:
+            videos.append(Video(thumbnail, item.title, item.summary, content_loc=loc))
     return tuple(images.values()), tuple(videos)
+
+
+_Level = dict[str, list[Part]]  # what is said in one place, by local name
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +86,15 @@ class _Object:
 
     kind: str
     content: Part | None
-    levels: tuple[list[Part], ...]
+    levels: tuple[_Level, ...]
 
     def find(self, name: str) -> Part | None:
         """The innermost element of this name, or None."""
         return next(self.all(name), None)
 
     def all(self, name: str) -> Iterator[Part]:
-        """The elements of this name, from the inside out."""
-        return (
-            part for level in self.levels for part in level if part.local == name and part.family in _SAYING
-        )
+        """The first elements of this name, from the inside out."""
+        return islice((part for level in self.levels for part in level.get(name, ())), _MOST_SAID)
 
     def text(self, name: str) -> str:
         """The text of the innermost element, or ""."""
@@ -99,28 +107,37 @@ class _Object:
         return part.attribute(attribute) if part else ""
 
 
+def _level(parts: list[Part]) -> _Level:
+    level: _Level = {}
+    for part in parts:
+        if part.family in _SAYING:
+            level.setdefault(part.local, []).append(part)
+    return level
+
+
 def _objects(parts: list[Part]) -> Iterator[_Object]:
+    outer = _level(parts)
     found = False
     for part in parts:
-        if part.family == MEDIA and part.local == "content":
+        if part.family == MEDIA and part.local in {"content", "group"}:
             found = True
-            yield from _forms([part], parts)
-        elif part.family == MEDIA and part.local == "group":
-            found = True
-            yield from _forms(list(part.all("content")), part.parts, parts)
+            if part.local == "content":
+                yield from _forms([part], outer)
+            else:
+                yield from _forms(list(part.all("content")), _level(part.parts), outer)
     if not found:
-        yield from _forms([], parts)
+        yield from _forms([], outer)
 
 
-def _forms(contents: list[Part], *levels: list[Part]) -> Iterator[_Object]:
+def _forms(contents: list[Part], *levels: _Level) -> Iterator[_Object]:
     """The image and the video that are one thing in several forms; a player alone is a video."""
     chosen: dict[str, Part] = {}
     for content in sorted(contents, key=lambda part: part.attribute("isdefault").lower() != "true"):
         if kind := _kind(content):
             chosen.setdefault(kind, content)
     for kind, content in chosen.items():
-        yield _Object(kind, content, (content.parts, *levels))
-    if not contents and any(part.family == MEDIA and part.local == "player" for part in levels[0]):
+        yield _Object(kind, content, (_level(content.parts), *levels))
+    if not contents and "player" in levels[0]:
         yield _Object("video", None, levels)
 
 
@@ -180,7 +197,11 @@ def _video(stated: _Object, item: Item) -> Video:
         family_friendly={"adult": False, "nonadult": True}.get(stated.text("rating").lower()),
         requires_subscription=subscribed or None,
         live="live-video" in {part.text.lower() for part in stated.all("type")} or None,
-        tags=tuple(tag for text in stated.text("keywords").split(",") if (tag := text.strip())),
+        tags=tuple(
+            tag
+            for text in stated.text("keywords").split(",", _MOST_SAID)[:_MOST_SAID]
+            if (tag := text.strip())
+        ),
         category=stated.text("category"),
         prices=tuple(
             Price(*(part.attribute(name) for name in ("price", "currency", "type"))) for part in prices
@@ -198,21 +219,12 @@ def _community(part: Part | None, item: Item) -> dict[str, Any]:
     }
 
 
-def _enclosed(loc: str, parts: list[Part], item: Item) -> Video | None:
-    """The video of an enclosure, if the item says all that a video needs."""
-    thumbnail = next(
-        (
-            url
-            for part in parts
-            for name in ("url", "href")
-            if part.local in {"thumbnail", "image"} and (url := part.attribute(name))
-        ),
-        "",
-    )
-    thumbnail = item.address(thumbnail, "video.url")
-    if not (thumbnail and item.title and item.summary):
-        return None
-    return Video(thumbnail, item.title, item.summary, content_loc=loc)
+def _thumbnail(parts: list[Part], item: Item) -> str:
+    """The picture of an item, which is that of an enclosed video too."""
+    for part in parts:
+        if part.local in {"thumbnail", "image"} and (url := part.attribute("url") or part.attribute("href")):
+            return item.address(url, "video.url")
+    return ""
 
 
 def _whole(text: str, rule: str, item: Item) -> int | None:

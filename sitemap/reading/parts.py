@@ -10,7 +10,7 @@ MAX_TEXT: Final = 65_536  # characters of one value
 class Part:
     """One element with its attributes, text and elements. Names are in lower case, as ``resolve`` gave them."""
 
-    __slots__ = ("attributes", "family", "local", "parts", "texts")
+    __slots__ = ("_text", "attributes", "family", "local", "parts", "texts")
 
     def __init__(self, family: str, local: str, attributes: dict[str, str]) -> None:
         self.family = family
@@ -18,12 +18,14 @@ class Part:
         self.attributes = attributes
         self.parts: list[Part] = []
         self.texts: list[str] = []
+        self._text: str | None = None
 
     @property
     def text(self) -> str:
-        """Its own text without the blank space around it."""
-        texts = self.texts
-        return texts[0].strip() if len(texts) == 1 else "".join(texts).strip()
+        """Its own text without the blank space around it. It is put together once, after the end of the element."""
+        if self._text is None:
+            self._text = "".join(self.texts).strip()
+        return self._text
 
     def attribute(self, name: str) -> str:
         """The value of an attribute, however its name is written, or ""."""

@@ -294,7 +294,12 @@ def test_ours_long_texts_of_a_feed_are_cut() -> None:
 
 
 def test_ours_elements_of_feeds_without_end_are_bounded() -> None:
-    many = '<media:content medium="image" url="https://e.example/{}"/>'
-    items, parser = parse(rss("".join(many.format(number) for number in range(10_100))))
-    assert len(items[0].images) == 10_000
-    assert [rule for rule, _ in findings(parser)] == ["sitemap.value_too_long"]
+    many = "".join(f'<media:content medium="image" url="https://e.example/{n}"/>' for n in range(10_100))
+    said = f"<media:description>{'d' * 60_000}</media:description><media:keywords>{'k,' * 30_000}</media:keywords>"
+    items, parser = parse(rss(said + many.replace("image", "video") + "<media:price/>" * 1_000))
+    assert len(items[0].videos) == 1_000
+    assert {rule for rule, _ in findings(parser)} == {"sitemap.value_too_long"}
+    items, parser = parse(rss(many))
+    assert len(items[0].images) == 1_000
+    items, parser = parse(rss('<enclosure type="video/mp4" url="https://e.example/v"/>' * 10_100))
+    assert items[0].videos == ()
