@@ -17,6 +17,8 @@ def _plain(uri: str) -> str:
 _FAMILIES: Final = {_plain(uri): family for family, uris in URIS.items() for uri in uris}
 # A default namespace that nobody knows is a foreign one, unless it stands on one of these.
 _OWN: Final = frozenset({"url", "sitemap", "loc", "lastmod", "changefreq", "priority"})
+_MOST_BOUND: Final = 1_000  # prefixes: they are copied for each element that declares one
+_MOST_KNOWN: Final = 1_000  # names that are remembered
 
 
 class Scopes:
@@ -51,6 +53,8 @@ class Scopes:
             with contextlib.suppress(ValueError):
                 self.base = urljoin(self.base, base)
         if declared:
+            if len(self._bound) + len(declared) > _MOST_BOUND:
+                declared = {name: uri for name, uri in declared.items() if name in self._bound}
             self._bound = {**self._bound, **declared}
             self._known.clear()
         self._stack.append((depth, self.base, self._bound))
@@ -91,7 +95,9 @@ class Scopes:
             prefix, _, local = name.rpartition(":")
             family = self._family(prefix, local.lower())
             self._check_case(name, local, family)
-            found = self._known[name] = (family, local.lower())
+            found = (family, local.lower())
+            if len(self._known) < _MOST_KNOWN:
+                self._known[name] = found
         return found
 
     def _family(self, prefix: str, local: str) -> str:

@@ -165,13 +165,14 @@ def test_rfc1952_any_packing_is_seen_by_its_bytes(document: bytes, piece: int) -
     ):
         items, parser = parse(data, piece)
         assert items == [A, B, C]
-        assert (parser.complete, set(rules(parser)) <= {"sitemap.gzip_twice"}) == (True, True)
+        twice = gzip.compress(gzip.compress(document))
+        assert (parser.complete, rules(parser)) == (True, ["sitemap.gzip_twice"] if data == twice else [])
 
 
 def test_ours_three_layers_of_gzip_are_too_many() -> None:
     data = gzip.compress(gzip.compress(gzip.compress(urlset(urls("a")))))
     items, parser = parse(data)
-    assert (items, parser.format, rules(parser)[-1]) == ([], None, "sitemap.gzip")
+    assert (items, parser.format, rules(parser)) == ([], None, ["sitemap.gzip_twice", "sitemap.gzip"])
 
 
 def test_rfc1952_a_truncated_or_broken_stream_gives_what_there_was() -> None:

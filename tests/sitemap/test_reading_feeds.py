@@ -1,11 +1,24 @@
 """Feeds as the world writes them: RSS, RDF and Atom, with titles, summaries, media and language variants."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from documents import findings, parse
+from msgspec.structs import replace
 
-from sitemap import Alternate, Entry, Format, Image, Price, Video
+from sitemap import (
+    Alternate,
+    Channel,
+    Directory,
+    Entry,
+    Format,
+    Image,
+    Price,
+    SitemapWriter,
+    Video,
+    WriterOptions,
+)
 
 YOUTUBE = b"""<?xml version="1.0" encoding="UTF-8"?>
 <feed xmlns:yt="http://www.youtube.com/xml/schemas/2015" xmlns:media="http://search.yahoo.com/mrss/"
@@ -115,7 +128,7 @@ MEDIA = """<media:content url="https://e.example/v.mp4" medium="video" duration=
 <media:rating scheme="urn:simple">nonadult</media:rating><media:category>Boats</media:category>
 <media:credit role="uploader">U</media:credit><media:community><media:starRating average="3.5"/>
 <media:statistics views="12"/></media:community>
-<dcterms:valid>start=2024-01-01; end=2030-10-17T17:00+01:00; scheme=W3C-DTF</dcterms:valid>
+<dcterms:valid>start=2024-01-01; end=2030-10-17T17:00:00+01:00; scheme=W3C-DTF</dcterms:valid>
 <dcterms:type>live-video</dcterms:type></media:content>"""
 WHOLE = Video(
     "https://e.example/t.png",
@@ -124,7 +137,7 @@ WHOLE = Video(
     "https://e.example/v.mp4",
     "https://e.example/p",
     120,
-    "2030-10-17T17:00+01:00",
+    "2030-10-17T17:00:00+01:00",
     3.5,
     12,
     "2024-01-01",
@@ -303,3 +316,26 @@ def test_ours_elements_of_feeds_without_end_are_bounded() -> None:
     assert len(items[0].images) == 1_000
     items, parser = parse(rss('<enclosure type="video/mp4" url="https://e.example/v"/>' * 10_100))
     assert items[0].videos == ()
+
+
+@pytest.mark.parametrize("kind", [Format.RSS, Format.ATOM])
+def test_ours_what_a_feed_carries_comes_back(tmp_path: Path, kind: Format) -> None:
+    video = replace(WHOLE, uploader=None, prices=(), category="", restriction=("allow", "AU US"))
+    entries = [
+        Entry("https://e.example/a?b&c", "2024-05-08T08:53:11+00:00", title="T & <b>", summary="S\nT"),
+        Entry(
+            "https://e.example/b",
+            "2024-05-08T00:00:00+00:00",
+            images=(Image("https://e.example/i.png"),),
+            videos=(video,),
+        ),
+    ]
+    options = WriterOptions(format=kind, channel=Channel("C", "https://e.example/"))
+    with SitemapWriter(Directory(tmp_path), "https://e.example/feed.xml", options) as writer:
+        for entry in entries:
+            writer.add(entry)
+        writer.finish()
+    items, _ = parse((tmp_path / "feed.xml").read_bytes())
+    found = [replace(item, lastmod=item.lastmod.replace("Z", "+00:00")) for item in items]
+    assert found[0] == entries[0]
+    assert found[1] == replace(entries[1], title=video.title)
