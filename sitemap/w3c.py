@@ -43,6 +43,7 @@ _XSD = re.compile(
     r"(?:T[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00)))?"
 )
 _CLOCK_END = len("2004-12-23T18:00:15")
+_is_xsd = _XSD.fullmatch
 _DIGITS = str.maketrans("123456789", "000000000")
 _USUAL = frozenset({"", "0000-00-00", "0000-00-00T00:00:00Z", "0000-00-00T00:00:00+00:00"})
 _ISO = re.compile(
@@ -131,7 +132,7 @@ def is_valid(text: str) -> bool:
 
 def instant(text: str) -> datetime | None:
     """The aware datetime of a text in a form that :func:`is_valid` accepts, else None. Fast; for comparisons."""
-    if not _XSD.fullmatch(text):
+    if not _is_xsd(text):
         return None
     try:
         return datetime.fromisoformat(text if len(text) > 10 else text + "T00:00:00+00:00")

@@ -33,10 +33,10 @@ class Filling:
 
         OSError or DestinationError when the disk fails.
         """
-        if not self.shard.offer(len(data), extensions, lastmod, count):
-            return False
-        self.body.add(data)
-        return True
+        if self.shard.offer(len(data), extensions, lastmod, count):
+            self.body.add(data)
+            return True
+        return False
 
 
 class Fillings:
