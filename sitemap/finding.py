@@ -43,6 +43,11 @@ class Findings:
         if count <= self._per_rule:
             self._kept.append(Finding(rule, line, sentence, self._file))
 
+    def count(self, rule: str, times: int) -> None:
+        """Take down so many more findings of a rule of which as many are kept as may be."""
+        if times:
+            self.counts[rule] = self.counts.get(rule, 0) + times
+
     def all(self) -> tuple[Finding, ...]:
         """The findings in order, and for each rule with more of them one that says how many."""
         more = tuple(

@@ -1,0 +1,128 @@
+"""Owns the checks of dates: what lies in the future or before the web, and what a document's dates are worth together.
+
+https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-ping
+"""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Final
+
+from sitemap import w3c
+from sitemap.finding import Findings
+from sitemap.reading.tree import LineOf
+
+# A day begins 14 hours before UTC's in the zone that is furthest ahead, so a mere date is not in the future before
+# that. A time says its zone; only clocks that differ a little are forgiven.
+AHEAD: Final = timedelta(hours=14)
+SKEW: Final = timedelta(minutes=5)
+# The web was opened to everyone in 1993; what is said to be older than 1995 is nearly always an unset clock.
+OLDEST: Final = "1995"
+ENOUGH: Final = 20  # dated entries, below which equal dates prove nothing
+_MOST: Final = 0.9  # of the dated entries within a day: churn
+_TO_THE_SECOND: Final = 19  # characters
+_SAMPLE: Final = 500  # dates
+_STRIDES: Final = (
+    7_919,
+    7_907,
+    7_901,
+    7_883,
+)  # primes: the sample is spread, and no pattern of the document shows
+
+
+def earliest(text: str) -> datetime | None:
+    """The first instant that a date can mean, or None when it is no date; a mere day begins at midnight UTC."""
+    moment = w3c.read(text)
+    return moment.instant() if moment else None
+
+
+def latest(text: str) -> datetime | None:
+    """The last instant that a date can mean, or None when it is no date; a mere day ends with midnight UTC."""
+    moment = w3c.read(text)
+    if moment is None:
+        return None
+    try:
+        return moment.instant() + timedelta(days=0 if isinstance(moment.value, datetime) else 1)
+    except OverflowError:
+        return moment.instant()
+
+
+def is_future(text: str, now: datetime) -> bool:
+    """Whether a date has begun nowhere on earth, or a time has not come; False for what is no date."""
+    moment = w3c.read(text)
+    if moment is None:
+        return False
+    return moment.instant() > now + (SKEW if isinstance(moment.value, datetime) else AHEAD)
+
+
+class Dates:
+    """Checks the lastmods of one document, the forms of which the reader has judged; keeps them until its end."""
+
+    def __init__(self, now: datetime, findings: Findings) -> None:
+        self._now = now
+        self._findings = findings
+        self._kept: list[str] = []
+        # As strings, because that clears a batch in no time: nothing with an earlier date can be in the future, nor
+        # within the last day, in any zone.
+        self._may_be_future = (now - AHEAD).date().isoformat()
+        self._may_be_recent = (now - timedelta(days=1) - AHEAD).date().isoformat()
+
+    def check(self, lastmods: list[str], line_of: LineOf) -> None:
+        """Judge a batch of lastmods, "" for those that are not known."""
+        if max(lastmods) >= self._may_be_future:
+            for number, text in enumerate(lastmods):
+                if text >= self._may_be_future and is_future(text, self._now):
+                    self._findings.add("lastmod.future", line_of(number), f"lastmod {text} is in the future")
+        if min(lastmods) < OLDEST:
+            for number, text in enumerate(lastmods):
+                if text and text < OLDEST:
+                    self._findings.add(
+                        "lastmod.too_old", line_of(number), f"lastmod {text} is before the web"
+                    )
+
+    def keep(self, lastmods: list[str]) -> None:
+        """Keep a batch of lastmods of pages, for :meth:`end`."""
+        self._kept += lastmods
+
+    def end(self, *, churn: bool) -> None:
+        """Judge the dates together: of three suspicions the strongest is said, with ``churn`` also the third.
+
+        A sample shows first whether there is anything to count: what more than half of the dates say is the commonest
+        in it.
+        """
+        dates = list(filter(None, self._kept))
+        self._kept = dates
+        if len(dates) < ENOUGH:
+            return
+        stride = next(prime for prime in _STRIDES if len(dates) % prime)
+        sample = [dates[place * stride % len(dates)] for place in range(min(len(dates), _SAMPLE))]
+        [(common, often)] = Counter(text[:_TO_THE_SECOND] for text in sample).most_common(1)
+        if often * 4 > len(sample) and self._is_stamp(common):
+            return
+        if churn and sum(map(self._may_be_recent.__le__, sample)) * 2 > len(sample):
+            recent = self._recent()
+            if recent >= len(dates) * _MOST:
+                self._say("churn", f"{recent:,} of {len(dates):,} lastmods lie within the last 24 hours")
+
+    def _is_stamp(self, common: str) -> bool:
+        """Say it, and answer True, when most dates are the same to the second, or all to the day."""
+        total = len(self._kept)
+        times = sum(text.startswith(common) for text in self._kept)
+        if times == total:
+            self._say("all_equal", f"all {total:,} lastmods are {common}, the time of a build, it seems")
+        elif len(common) == _TO_THE_SECOND and times >= ENOUGH and times * 2 > total:
+            self._say("build_stamp", f"{times:,} of {total:,} lastmods are {common}, to the second")
+        else:
+            return False
+        return True
+
+    def _recent(self) -> int:
+        """How many dates lie within the last day."""
+        since, until = self._now - timedelta(days=1), self._now + SKEW
+        return sum(
+            times
+            for text, times in Counter(self._kept).items()
+            if text >= self._may_be_recent and (at := w3c.instant(text)) and since <= at <= until
+        )
+
+    def _say(self, rule: str, sentence: str) -> None:
+        self._findings.add(f"lastmod.{rule}", 0, sentence)

@@ -1,0 +1,106 @@
+"""Owns the checks of one document: hands each batch of items to those that judge addresses, dates and extensions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sitemap.finding import Findings
+from sitemap.format import Format
+from sitemap.linting.addresses import Addresses
+from sitemap.linting.dates import Dates
+from sitemap.linting.duplicates import Duplicates
+from sitemap.linting.extensions import Extensions
+from sitemap.linting.variants import Variants
+from sitemap.model import Child, Entry
+from sitemap.reading.tree import Document, LineOf
+
+_FEEDS: Final = frozenset({Format.RSS, Format.RSS1, Format.ATOM})
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the checks of all documents of a set have in common: the time, and what is remembered of the others."""
+
+    now: datetime
+    vouched: Callable[[str], bool]
+    duplicates: Duplicates
+    variants: Variants
+
+
+class DocumentChecks:
+    """Checks one document, batch by batch. All that is found goes to ``findings``, also what only the set can show."""
+
+    def __init__(self, document: Document, shared: Shared) -> None:
+        self.findings = Findings(document.file)
+        self._document = document
+        self._addresses = Addresses(document.url, self.findings, shared.vouched)
+        self._dates = Dates(shared.now, self.findings)
+        self._extensions = Extensions(shared.now, self.findings)
+        self._hint_line = 0
+        self._undated = 0  # sitemaps of an index
+        self._first_undated = 0
+        self._listing = shared.duplicates.begin(document.file, self.findings)
+        self._variants = shared.variants.begin(self.findings)
+
+    def items(self, items: list[Entry | Child], line_of: LineOf) -> None:
+        """Judge the next items of the document."""
+        if not items:
+            return
+        locs = [item.loc for item in items]
+        lastmods = [item.lastmod for item in items]
+        # Nearly all documents hold pages with a date and nothing else, which one comparison in C shows.
+        if list(map(Entry, locs, lastmods)) == items:
+            self._pages(locs, lastmods, line_of)
+            return
+        entries = [(number, item) for number, item in enumerate(items) if isinstance(item, Entry)]
+        if len(entries) == len(items):
+            self._pages(locs, lastmods, line_of)
+        else:
+            self._mixed(items, line_of)
+        for number, entry in entries:
+            self._entry(entry, number, line_of)
+
+    def end(self) -> None:
+        """Judge the document as a whole."""
+        self._dates.end(churn=not self._extensions.news)
+        if self._hint_line:
+            self.findings.add(
+                "hint.ignored", self._hint_line, "changefreq and priority are read by no large search engine"
+            )
+        if many := self._undated:
+            says = f"{many:,} sitemaps have" if many > 1 else "a sitemap has"
+            self.findings.add("index.no_lastmod", self._first_undated, f"{says} no lastmod here")
+        self._variants.end()
+
+    def _mixed(self, items: list[Entry | Child], line_of: LineOf) -> None:
+        """Judge the addresses and dates of an index, or of a document that is not sure what it is."""
+        places = [number for number, item in enumerate(items) if isinstance(item, Entry)]
+        if places:
+            pages = [items[number] for number in places]
+            locs, lastmods = [page.loc for page in pages], [page.lastmod for page in pages]
+            self._pages(locs, lastmods, lambda number: line_of(places[number]))
+        self._dates.check(["" if isinstance(item, Entry) else item.lastmod for item in items], line_of)
+        for number, item in enumerate(items):
+            if isinstance(item, Child) and not item.lastmod:
+                self._first_undated = self._first_undated if self._undated else line_of(number)
+                self._undated += 1
+
+    def _pages(self, locs: list[str], lastmods: list[str], line_of: LineOf) -> None:
+        """Judge the addresses and dates of pages."""
+        self._listing.add(locs, self._addresses.check(locs, line_of), line_of)
+        self._dates.check(lastmods, line_of)
+        self._dates.keep(lastmods)
+        if self._document.format in _FEEDS and "" in lastmods:
+            for number, text in enumerate(lastmods):
+                if not text:
+                    self.findings.add("feed.no_date", line_of(number), "the item has no date")
+
+    def _entry(self, entry: Entry, number: int, line_of: LineOf) -> None:
+        """Judge what a page has besides an address and a date."""
+        if (entry.changefreq or entry.priority is not None) and not self._hint_line:
+            self._hint_line = line_of(number)
+        if entry.images or entry.videos or entry.news is not None:
+            self._extensions.check(entry, line_of(number))
+        if entry.alternates:
+            self._variants.add(entry, line_of(number))

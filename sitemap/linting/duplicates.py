@@ -1,0 +1,104 @@
+"""Owns the search for URLs that are listed more than once, in one file or in several of a set."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from sitemap.finding import PER_RULE, Findings
+from sitemap.linting.quote import shown
+from sitemap.reading.tree import LineOf
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """A URL that was listed before: the rule it breaks, where and how it stands, and its hash."""
+
+    rule: str
+    line: int
+    loc: str
+    number: int
+
+
+class Listing:
+    """The URLs of one document; made by :meth:`Duplicates.begin`."""
+
+    def __init__(self, file: str, findings: Findings, seen: set[int]) -> None:
+        self.file = file
+        self.findings = findings
+        self.hashes: list[int] = []  # of all URLs, in their order
+        self.again: list[_Again] = []  # of each rule as many as will be said
+        self.counts: Counter[str] = Counter()  # of each rule, all
+        self._seen = seen  # in this document and those before it
+        self._own: set[int] = set()  # those of this document, once duplicates make it needed
+        self._in_own = 0  # how many of the hashes are in it
+
+    def add(self, locs: list[str], forms: list[str], line_of: LineOf) -> None:
+        """Take down a batch of URLs, given also in the form to compare."""
+        hashes = list(map(hash, forms))
+        fresh = set(hashes)
+        if len(fresh) < len(hashes) or not self._seen.isdisjoint(fresh):
+            self._take_down(locs, hashes, line_of)
+        self._seen |= fresh
+        self.hashes += hashes
+
+    def _take_down(self, locs: list[str], hashes: list[int], line_of: LineOf) -> None:
+        here: set[int] = set()
+        own = self._own
+        own.update(self.hashes[self._in_own :])
+        self._in_own = len(self.hashes)
+        for place, number in enumerate(hashes):
+            if number in here or number in own:
+                rule = "duplicate.loc"
+            elif number in self._seen:
+                rule = "duplicate.across_files"
+            else:
+                rule = ""
+            here.add(number)
+            if not rule:
+                continue
+            self.counts[rule] += 1
+            if self.counts[rule] <= PER_RULE:  # of more than are said the first place need not be known
+                self.again.append(_Again(rule, line_of(place), locs[place], number))
+
+
+class Duplicates:
+    """Remembers of each URL its 64-bit hash, in a set and in order: about 100 bytes, so 100 MB for a million URLs.
+
+    That two different URLs of ten million have one hash happens in one of a hundred thousand such sets.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+        self._listings: list[Listing] = []
+
+    def begin(self, file: str, findings: Findings) -> Listing:
+        """Begin a document."""
+        listing = Listing(file, findings, self._seen)
+        self._listings.append(listing)
+        return listing
+
+    def lists(self, url: str) -> bool:
+        """Whether a URL, given in the form to compare, is listed in any document."""
+        return hash(url) in self._seen
+
+    def finish(self) -> None:
+        """Say of the duplicates where each was listed first."""
+        wanted = {
+            again.number
+            for listing in self._listings
+            for again in listing.again
+            if again.rule == "duplicate.across_files"
+        }
+        first: dict[int, str] = {}
+        for listing in self._listings if wanted else ():
+            for number in wanted.intersection(listing.hashes):
+                first.setdefault(number, f"entry {listing.hashes.index(number) + 1:,} of {listing.file}")
+        for listing in self._listings:
+            for again in listing.again:
+                where = first.get(again.number, "")
+                if again.rule == "duplicate.loc":
+                    where = f"entry {listing.hashes.index(again.number) + 1:,}"
+                listing.findings.add(
+                    again.rule, again.line, f"{shown(again.loc)} is listed already, as {where}"
+                )
+            for rule, times in listing.counts.items():
+                listing.findings.count(rule, max(times - PER_RULE, 0))

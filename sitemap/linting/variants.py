@@ -1,0 +1,170 @@
+"""Owns the checks of language variants: those of one entry, and whether the entries of a set name each other.
+
+https://developers.google.com/search/docs/specialty/international/localized-versions#guidelines
+"""
+
+from array import array
+from typing import Final
+
+from sitemap.acceptance import alternate_faults
+from sitemap.finding import Findings
+from sitemap.languages import hreflang_fault
+from sitemap.linting.addresses import form, is_formed
+from sitemap.linting.duplicates import Duplicates
+from sitemap.linting.quote import shown
+from sitemap.model import Alternate, Entry
+
+MAX_HELD: Final = (
+    4_000_000  # URLs of pages and variants, the most that are held: a gigabyte, at 100 characters each
+)
+_CACHED: Final = 4_096  # sets that are held for a quick look
+
+
+class _Codes(dict[str, str]):
+    """What is wrong with each code that was met; found out once."""
+
+    def __missing__(self, code: str) -> str:
+        fault = hreflang_fault(code)
+        if len(self) < 10_000:
+            self[code] = fault
+        return fault
+
+
+class Variants:
+    """Compares the variants of all documents of a set.
+
+    Each URL is held once (some 200 bytes with its number); the variants of a page are numbers of 4 bytes, and held once
+    for all the pages that state the same, as the pages of a translated text do. ``full`` says that there were more than
+    :data:`MAX_HELD` URLs, and that not every page was compared.
+    """
+
+    def __init__(self) -> None:
+        self.full = False
+        self.codes = _Codes()
+        self._numbers: dict[str, int] = {}  # of URLs in the form to compare
+        self._urls: list[str] = []
+        self._sets: dict[
+            bytes, int
+        ] = {}  # the variants of a page, as sorted numbers, to the number of the set
+        self._pages: dict[int, int] = {}  # page to set
+        self._documents: list[tuple[Findings, array[int]]] = []  # with page, line, page, line …
+        self._members: list[array[int]] = []  # of each set, when all are known
+        self._cache: dict[int, frozenset[int]] = {}
+
+    def begin(self, findings: Findings) -> "PageVariants":
+        """Begin a document."""
+        places = array("L")
+        self._documents.append((findings, places))
+        return PageVariants(self, findings, places)
+
+    def hold(self, page: str, variants: list[str], line: int, places: "array[int]") -> None:
+        """Remember the variants of a page, all in the form to compare. A page that comes again is not compared."""
+        if len(self._urls) >= MAX_HELD:
+            self.full = True
+            return
+        number = self._number(page)
+        if number not in self._pages:
+            stated = array("L", sorted({self._number(url) for url in variants})).tobytes()
+            self._pages[number] = self._sets.setdefault(stated, len(self._sets))
+            places.extend((number, line))
+
+    def finish(self, listed: Duplicates, *, whole: bool) -> None:
+        """Judge all documents together; that a variant is listed nowhere is said only when the set was read whole."""
+        self._members = [array("L", stated) for stated in self._sets]
+        closed = [self._is_closed(number, members) for number, members in enumerate(self._members)]
+        for findings, places in self._documents:
+            for page, line in zip(places[::2], places[1::2], strict=True):
+                own = self._pages[page]
+                if not closed[own] or page not in self._among(own):
+                    self._judge(page, listed, findings, line, whole=whole)
+
+    def _is_closed(self, number: int, members: "array[int]") -> bool:
+        """Whether all the pages of a set of variants state that very set: then every link among them is returned."""
+        return all(self._pages.get(page) == number for page in members)
+
+    def _judge(self, page: int, listed: Duplicates, findings: Findings, line: int, *, whole: bool) -> None:
+        silent, unlisted = [], []
+        for variant in self._members[self._pages[page]]:
+            theirs = self._pages.get(variant)
+            if theirs is None and not listed.lists(self._urls[variant]):
+                unlisted.append(variant)
+            elif variant != page and (theirs is None or page not in self._among(theirs)):
+                silent.append(variant)
+        this = shown(self._urls[page])
+        if silent:
+            findings.add("hreflang.not_mutual", line, f"{self._some(silent)} not name {this} as a variant")
+        if unlisted and whole:
+            findings.add(
+                "hreflang.unlisted", line, f"{self._some(unlisted)} not have an entry, as a variant of {this}"
+            )
+
+    def _some(self, variants: list[int]) -> str:
+        """The first of some URLs, the number of the others, and a verb."""
+        more = len(variants) - 1
+        return shown(self._urls[variants[0]]) + (f" and {more:,} more do" if more else " does")
+
+    def _among(self, number: int) -> frozenset[int]:
+        """The members of a set, for a quick look."""
+        if number not in self._cache:
+            if len(self._cache) >= _CACHED:
+                self._cache.clear()
+            self._cache[number] = frozenset(self._members[number])
+        return self._cache[number]
+
+    def _number(self, url: str) -> int:
+        number = self._numbers.setdefault(url, len(self._urls))
+        if number == len(self._urls):
+            self._urls.append(url)
+        return number
+
+
+class PageVariants:
+    """Checks the variants of the pages of one document; made by :meth:`Variants.begin`."""
+
+    def __init__(self, shared: Variants, findings: Findings, places: "array[int]") -> None:
+        self._shared = shared
+        self._findings = findings
+        self._places = places
+        self._without_default = 0
+        self._first_without = 0
+
+    def add(self, entry: Entry, line: int) -> None:
+        """Judge the variants of a page by themselves, and have them compared with those of other pages later."""
+        page = form(entry.loc)
+        forms = [
+            alternate.href if is_formed(alternate.href) else self._form(alternate, line)
+            for alternate in entry.alternates
+        ]
+        self._judge_codes(entry.alternates, forms, line)
+        if page not in forms:
+            self._findings.add(
+                "hreflang.no_self", line, f"the variants of {shown(entry.loc)} leave out the page itself"
+            )
+        self._shared.hold(page, forms, line, self._places)
+
+    def end(self) -> None:
+        """End the document."""
+        if many := self._without_default:
+            says = f"{many:,} pages with variants name" if many > 1 else "a page with variants names"
+            self._findings.add("hreflang.no_default", self._first_without, f"{says} no x-default")
+
+    def _form(self, alternate: Alternate, line: int) -> str:
+        for fault in alternate_faults(alternate):
+            if fault.rule == "hreflang.url":  # of the code the list of languages knows more
+                self._findings.add(fault.rule, line, fault.sentence)
+        return form(alternate.href)
+
+    def _judge_codes(self, alternates: tuple[Alternate, ...], forms: list[str], line: int) -> None:
+        leads: dict[str, str] = {}
+        for alternate, url in zip(alternates, forms, strict=True):
+            if fault := self._shared.codes[alternate.hreflang]:
+                self._findings.add("hreflang.code", line, f"hreflang {shown(alternate.hreflang)}: {fault}")
+            if leads.setdefault(alternate.hreflang.lower(), url) != url:
+                self._findings.add(
+                    "hreflang.conflict",
+                    line,
+                    f"{shown(alternate.hreflang)} leads to {shown(url)} and to another URL: keep one",
+                )
+        if "x-default" not in leads and len(leads) > 1:
+            self._first_without = self._first_without if self._without_default else line
+            self._without_default += 1

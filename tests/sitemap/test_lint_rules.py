@@ -1,0 +1,48 @@
+"""Every rule of the table: a document that breaks it, and it alone, and one that nearly does."""
+
+from pathlib import Path
+
+import pytest
+from lint_cases import CASES, NOW, Case, Files
+
+from sitemap import RULES, Finding, SourceError, lint
+
+
+def findings(case: Case, files: bytes | Files, folder: Path) -> tuple[Finding, ...]:
+    """What lint says of files, which are on the disk and, as children of an index, at their address."""
+    files = {case.name: files} if isinstance(files, bytes) else files
+    for name, data in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
+
+    def opener(url: str) -> bytes:
+        data = files.get(url.removeprefix(case.home))
+        if data is None:
+            raise SourceError(f"{url} cannot be read: there is none")
+        return data
+
+    sources = [folder / name for name in files]
+    if case.whole_set:
+        return lint(*sources, url=case.home, now=NOW, opener=opener).findings
+    return lint(sources[0], url=case.home + next(iter(files)), now=NOW, opener=opener).findings
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.rule for case in CASES])
+def test_ours_each_rule_is_found_where_it_is_broken_and_nothing_else_is(case: Case, tmp_path: Path) -> None:
+    found = findings(case, case.bad, tmp_path)
+    assert {finding.rule for finding in found} - case.also == {case.rule}, found
+    assert case.line in {finding.line for finding in found if finding.rule == case.rule}, found
+    for finding in found:
+        assert finding.file
+        assert len(finding.sentence) < 500
+        assert finding.sentence.isprintable()
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.rule for case in CASES])
+def test_ours_what_comes_near_is_clean(case: Case, tmp_path: Path) -> None:
+    assert findings(case, case.good, tmp_path) == ()
+
+
+def test_ours_no_rule_is_without_its_documents() -> None:
+    assert {case.rule for case in CASES} == set(RULES)
+    assert len(CASES) == len(RULES)
