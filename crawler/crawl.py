@@ -76,7 +76,7 @@ async def _visit(plan: Plan, frontier: SqliteFrontier, watch: Watch) -> Run:
     """Crawl until nothing is left or something stops it."""
     config = plan.config
     async with AsyncExitStack() as stack:
-        fetcher = await stack.enter_async_context(planning.fetcher(plan))
+        fetcher = await stack.enter_async_context(planning.fetcher(config, [origin(plan.seed)]))
         rulebook = Rulebook(fetcher, config.fetch.user_agent, obey=config.obey.robots)
         robots = await rulebook.rules(origin(plan.seed))
         if robots.access is Access.NOTHING:

@@ -8,7 +8,8 @@
      ├── Incomplete        4   cut short; state saved, run again to go on
      ├── NothingCrawlable  5   host unknown, refused, robots.txt unreachable, nothing indexable
      ├── StateInUse        6   another process holds the state directory
-     └── StorageError      7   disk full, no permission, not a database
+     ├── StorageError      7   disk full, no permission, not a database
+     └── FindingsFound    10   a sitemap has findings at or over the threshold
 """
 
 from typing import ClassVar
@@ -54,3 +55,9 @@ class StorageError(SiteatlasError):
     """The disk or the state on it refuses."""
 
     exit_code = 7
+
+
+class FindingsFound(SiteatlasError):
+    """A sitemap that was checked has findings at or over the threshold."""
+
+    exit_code = 10

@@ -1,6 +1,7 @@
 """The plan of a crawl: a configuration whose words have become values, and what each part is told of it."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,9 +56,9 @@ class Plan:
 def plan(config: Config) -> Plan:
     """Check everything that can be checked before a request is sent. Raises UsageError."""
     params = Params(config.urls.drop_params, config.urls.keep_params)
-    seed = _url(config.site.url, "the start URL", params)
+    seed = address(config.site.url, "the start URL", params)
     given = config.site.sitemap_url
-    sitemap_url = _url(given, "--sitemap-url", params) if given else _beside(seed)
+    sitemap_url = address(given, "--sitemap-url", params) if given else _beside(seed)
     section = config.scope
     bounds = Bounds(section.max_depth, section.max_segments, section.max_repeats)
     try:
@@ -135,9 +136,9 @@ def hello(ready: Plan) -> Hello:
     return Hello(options, ready.params, parse.deadline, parse.memory)
 
 
-def fetcher(ready: Plan) -> Fetcher:
-    """Who fetches, as whom, and with which secrets for the start URL's origin. Raises UsageError."""
-    fetch, home = ready.config.fetch, origin(ready.seed)
+def fetcher(config: Config, homes: Sequence[str]) -> Fetcher:
+    """Who fetches, as whom, and with which secrets for the first of the origins that were named. Raises UsageError."""
+    fetch = config.fetch
     limits = FetchLimits(
         connect=fetch.connect_timeout,
         tls=fetch.connect_timeout,
@@ -154,14 +155,14 @@ def fetcher(ready: Plan) -> Fetcher:
         proxy=proxy,
         ca_file=Path(fetch.ca_file) if fetch.ca_file else None,
         http2=fetch.http2,
-        idle=ready.config.pace.concurrency,
+        idle=config.pace.concurrency,
     )
     kind = ReqwestTransports if fetch.transport == "fast" else HttpxTransports
     try:
-        identity = Identity(fetch.user_agent, credentials=(_credentials(ready.config, home),))
+        identity = Identity(fetch.user_agent, credentials=(_credentials(config, homes[0]),))
         # what the operator names may be at a private address; where pages lead to may not
-        named = [f"{scheme}://{host}" for host in ready.config.scope.hosts for scheme in ("http", "https")]
-        policy = AddressPolicy.for_seeds([home], [each for each in named if "*" not in each])
+        named = [f"{scheme}://{host}" for host in config.scope.hosts for scheme in ("http", "https")]
+        policy = AddressPolicy.for_seeds(homes, [each for each in named if "*" not in each])
         return Fetcher(kind(options, limits), identity, policy, limits)
     except ValueError as error:
         raise UsageError(str(error)) from None
@@ -180,7 +181,8 @@ def _credentials(config: Config, home: str) -> Credentials:
         raise UsageError(str(error)) from None
 
 
-def _url(text: str, what: str, params: Params) -> Url:
+def address(text: str, what: str, params: Params) -> Url:
+    """A URL that a person gave, in canonical form; ``what`` names it in the UsageError for one that cannot be used."""
     if not text:
         raise UsageError(f"{what} is missing: siteatlas crawl https://example.com/ -o DIR")
     try:

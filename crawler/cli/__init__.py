@@ -15,4 +15,13 @@ def main() -> None:
             os.open(os.devnull, os.O_RDWR)
     from crawler.cli.app import run  # noqa: PLC0415 - `siteatlas --help` stays quick
 
-    sys.exit(run())
+    code = run()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except BrokenPipeError:  # `siteatlas … | head`
+            pass
+        except OSError:
+            code = code or 1
+    # The threads of the HTTP client may be holding Python when it is taken down, and would abort the process.
+    os._exit(code)

@@ -2,25 +2,21 @@
 
 import io
 import json
-import logging
-import os
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.logging import RichHandler
 
-from crawler.cli.options import flag_of, overlay, with_flags
-from crawler.config import Config, build, read
-from crawler.errors import Incomplete, SiteatlasError
+from crawler.cli.lint import EPILOG as LINT_EPILOG
+from crawler.cli.lint import lint
+from crawler.cli.options import settings, with_flags
+from crawler.cli.told import Told
 from crawler.version import __version__
 
 EPILOG = (
     "Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 publish refused, 4 incomplete (run again to go "
-    "on), 5 nothing crawlable, 6 state in use by another process, 7 storage error."
+    "on), 5 nothing crawlable, 6 state in use by another process, 7 storage error, 10 findings."
 )
 
 app = typer.Typer(
@@ -56,7 +52,7 @@ def siteatlas(
 
 
 @app.command(epilog=EPILOG)
-@with_flags
+@with_flags()
 def crawl(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
@@ -81,13 +77,11 @@ def crawl(  # noqa: PLR0913 - the command line is wide
     The sitemap covers the directory of URL (https://example.com/docs/ covers /docs/ and below), as the sitemap
     protocol demands. A crawl that was cut short is resumed by the same command.
     """
-    with _Told(verbose) as told:
-        settings = _settings(config, url, flags)
+    with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
+        chosen = settings(config, flags, url)
         from crawler.cli.crawl import crawl_site  # noqa: PLC0415 - the crawler is not needed to show help
 
-        report = crawl_site(
-            settings, told.console, fresh=fresh, dry_run=dry_run, quiet=quiet, verbose=verbose
-        )
+        report = crawl_site(chosen, told.console, fresh=fresh, dry_run=dry_run, quiet=quiet, verbose=verbose)
         told.exit_code = report.exit_code
         if as_json:
             json.dump(report.as_json(), sys.stdout, indent=2)
@@ -101,55 +95,4 @@ def crawl(  # noqa: PLR0913 - the command line is wide
         sys.stdout.flush()
 
 
-def _settings(file: Path | None, url: str | None, flags: dict[str, Any]) -> Config:
-    tables = read(file) if file else {}
-    site = tables.get("site", {})
-    if url is not None and isinstance(site, dict):
-        tables = {**tables, "site": {**site, "url": url}}
-    return build(overlay(tables, flags), str(file) if file else "", flag_of)
-
-
-class _Told:
-    """Errors told in one line, and the exit code of whatever happened."""
-
-    def __init__(self, verbose: bool) -> None:
-        self.console = Console(stderr=True, highlight=False)
-        self.exit_code = 0
-        self._verbose = verbose
-
-    def __enter__(self) -> "_Told":
-        logging.basicConfig(
-            level=logging.INFO if self._verbose else logging.WARNING,
-            format="%(message)s",
-            handlers=[RichHandler(console=self.console, show_path=False, show_time=False, markup=False)],
-            force=True,
-        )
-        logging.getLogger("httpx").setLevel(logging.WARNING)
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            if self.exit_code:
-                raise typer.Exit(self.exit_code)
-            return
-        if isinstance(error, BrokenPipeError):  # `siteatlas … | head`: whoever read us has had enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(self.exit_code) from error
-        if isinstance(error, SiteatlasError):
-            self.say(str(error))
-            raise typer.Exit(error.exit_code) from error
-        if isinstance(error, KeyboardInterrupt):
-            self.say("interrupted; what is known is saved, the same command goes on")
-            raise typer.Exit(Incomplete.exit_code) from error
-        if isinstance(error, Exception) and not isinstance(error, typer.Exit):
-            if self._verbose:
-                self.console.print_exception()
-            version = metadata.version("siteatlas")
-            self.say(
-                f"internal error in siteatlas {version}: {type(error).__name__}: {error} (-v shows where)"
-            )
-            raise typer.Exit(1) from error
-
-    def say(self, text: str) -> None:
-        """One line on standard error."""
-        self.console.print(f"siteatlas: {text}", markup=False, soft_wrap=True)
+app.command(epilog=LINT_EPILOG)(lint)

@@ -4,13 +4,14 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from pydantic import TypeAdapter
 from pydantic_core import PydanticUndefined
 
-from crawler.config import Config, Section
+from crawler.config import Config, Section, build, read
 from crawler.errors import UsageError
 
 
@@ -115,18 +116,32 @@ _PANELS = {
 }
 
 
-def with_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a Typer command that ends in ``**flags`` every flag of the table as a parameter."""
-    own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    flags = [
-        inspect.Parameter(
-            flag.field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(flag)
-        )
-        for flag in FLAGS
-    ]
-    command.__signature__ = inspect.Signature([*own, *flags])  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in [*own, *flags]}
-    return command
+def with_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a Typer command that ends in ``**flags`` the flags of these keys as parameters; without keys, all flags."""
+    wanted = [flag for flag in FLAGS if not keys or flag.key in keys]
+
+    def give(command: Callable[..., None]) -> Callable[..., None]:
+        own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        flags = [
+            inspect.Parameter(
+                flag.field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(flag)
+            )
+            for flag in wanted
+        ]
+        command.__signature__ = inspect.Signature([*own, *flags])  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in [*own, *flags]}
+        return command
+
+    return give
+
+
+def settings(file: Path | None, flags: Mapping[str, Any], url: str | None = None) -> Config:
+    """The configuration: the file, with what the flags and ``url`` set in its place. Raises UsageError."""
+    tables = read(file) if file else {}
+    site = tables.get("site", {})
+    if url is not None and isinstance(site, dict):
+        tables = {**tables, "site": {**site, "url": url}}
+    return build(overlay(tables, flags), str(file) if file else "", flag_of)
 
 
 def overlay(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,23 +1,16 @@
 """The summary that a person reads after a crawl. Whatever came from the web is stripped of control characters here."""
 
-import re
-
 from crawler.cli.progress import clock
+from crawler.cli.words import amount, count, safe
 from crawler.model import State
 from crawler.report import Report
 
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _WIDTH = 22
 
 _MEANING = {
     State.OUT_OF_SCOPE: "other hosts, or outside the sitemap's directory",
     State.PENDING: "known, and not visited yet",
 }
-
-
-def safe(text: str) -> str:
-    """Text that a terminal shows and never obeys: control and direction characters become visible escapes."""
-    return _UNSAFE.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def lines(report: Report) -> list[str]:
@@ -27,13 +20,13 @@ def lines(report: Report) -> list[str]:
 
 def _published(report: Report) -> list[str]:
     if not report.published:
-        found = f" ({_count(report.listed, 'page')} would be listed)" if report.listed else ""
+        found = f" ({count(report.listed, 'page')} would be listed)" if report.listed else ""
         return [f"nothing was published: {safe(report.refusal)}{found}"]
     total = sum(file.bytes for file in report.published)
     first, *rest = report.published
     names = first.name if not rest else f"{first.name} and {len(rest):,} more files"
     described = [
-        _count(number, what)
+        count(number, what)
         for number, what in (
             (report.with_lastmod, "with lastmod"),
             (report.images, "image"),
@@ -43,7 +36,7 @@ def _published(report: Report) -> list[str]:
         if number
     ]
     return [
-        f"{_count(report.listed, 'page')} listed in {safe(report.directory)}/{names} ({amount(total)})",
+        f"{count(report.listed, 'page')} listed in {safe(report.directory)}/{names} ({amount(total)})",
         *([f"  {', '.join(described)}"] if described else []),
         f"  to be served as {report.sitemap_url}",
     ]
@@ -52,7 +45,7 @@ def _published(report: Report) -> list[str]:
 def _crawl(report: Report) -> list[str]:
     rate = report.fetched / report.seconds if report.seconds else 0
     told = (
-        f"crawled {report.url} in {clock(report.seconds)}: {_count(report.fetched, 'request')}, "
+        f"crawled {report.url} in {clock(report.seconds)}: {count(report.fetched, 'request')}, "
         f"{amount(report.bytes)}, {rate:,.0f} a second"
     )
     if report.resumed:
@@ -81,20 +74,3 @@ def _left_out(report: Report) -> list[str]:
 
 def _notes(report: Report) -> list[str]:
     return ["", *(f"note: {safe(note)}" for note in report.notes)] if report.notes else []
-
-
-def _count(number: int, what: str) -> str:
-    plural = "" if number == 1 or what.startswith("with") else "s"
-    return f"{number:,} {what}{plural}"
-
-
-def amount(size: float) -> str:
-    """Bytes for people: ``812 bytes``, ``1.4 MB``."""
-    if size < 1000:
-        return f"{size:.0f} bytes"
-    unit = ""
-    for unit in ("kB", "MB", "GB"):  # noqa: B007 - the unit that fits is what is wanted
-        size /= 1000
-        if size < 1000:
-            break
-    return f"{size:.1f} {unit}" if size < 100 else f"{size:,.0f} {unit}"

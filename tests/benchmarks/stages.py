@@ -26,7 +26,7 @@ from crawler.parsing.frames import LENGTH, Job, decode_job, decode_page, encode
 from crawler.parsing.pool import ParsePool
 from crawler.publish import publish
 from crawler.store import Store
-from crawler.url import Resolver
+from crawler.url import Resolver, origin
 from sitemap import Directory
 
 Result = TypeVar("Result")
@@ -101,7 +101,7 @@ class Bench:
         todo = iter(urls)
 
         async def run() -> float:
-            async with planning.fetcher(self._plan) as fetcher:
+            async with planning.fetcher(self._plan.config, [origin(self._plan.seed)]) as fetcher:
 
                 async def work() -> None:
                     for url in todo:

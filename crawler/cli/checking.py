@@ -1,0 +1,164 @@
+"""Reads what was named, with all that it leads to, and has it judged or listed."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from crawler.cli.listing import Lister
+from crawler.cli.places import Place, is_url, local, places
+from crawler.config import Config
+from crawler.errors import UsageError
+from sitemap import (
+    Child,
+    CrossSubmits,
+    Document,
+    Entry,
+    InvalidLocation,
+    Linter,
+    LintReport,
+    ReadLimits,
+    SourceError,
+    TreeLimits,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from crawler.remote import Remote
+
+MAX_HOSTS: Final = 20  # whose robots.txt is asked
+MAX_SAID: Final = 20  # redirects that are named
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is read: the words that a person typed, the address of those that are files, and the settings for requests.
+
+    ``cross_submits``: whether the robots.txt of other hosts is asked; None: when a URL was named.
+    """
+
+    words: Sequence[str]
+    url: str
+    limits: TreeLimits
+    config: Config
+    cross_submits: bool | None = None
+
+
+def limits(max_depth: int, max_files: int, max_bytes: int, max_entries: int) -> TreeLimits:
+    """How much is read: indexes under one another and files in all; bytes, unpacked, and entries of one file."""
+    return TreeLimits(max_depth, max_files, ReadLimits(max_bytes, max_entries))
+
+
+def check(task: Task, rules: Collection[str], say: Say) -> LintReport:
+    """Judge it by these rules. ``say`` gets a line for each thing that a report does not hold.
+
+    Raises UsageError for a source that cannot be read, NothingCrawlable for a URL that does not answer.
+    """
+    with _opened(task, say) as (found, remote):
+        submits = _Submits(remote.robots if remote and task.cross_submits is not False else None)
+        linter = _Linter(submits)
+        for place in found:
+            _walk(place, linter, task)
+        if submits.full:
+            say(f"the robots.txt of {MAX_HOSTS} other hosts were asked, and of no more")
+        unpacked = remote.unpacked if remote else set()
+    report = linter.report()
+    kept = (
+        each
+        for each in report.findings
+        if each.rule in rules and not (each.rule == "sitemap.mislabelled" and each.file in unpacked)
+    )
+    return replace(report, findings=tuple(kept))
+
+
+def show(task: Task, listing: str, write: Callable[[str], object], say: Say) -> None:
+    """List it as "tree", "urls" or "counts". ``say`` and errors as for :func:`check`."""
+    lister = Lister(listing, write)
+    with _opened(task, say) as (found, _):
+        for place in found:
+            _walk(place, lister, task)
+    lister.finish()
+
+
+@contextmanager
+def _opened(task: Task, say: Say) -> Iterator[tuple[Iterator[Place], "Remote | None"]]:
+    """The places, and who makes requests if any are to be made."""
+    if not task.words:
+        raise UsageError(
+            "say what is to be checked: siteatlas lint FILE, or URL, or - for the standard input"
+        )
+    files = local(task.words, task.url)
+    urls = [word for word in task.words if is_url(word)]
+    if not urls and not (task.cross_submits and task.url):
+        yield places(task.words, files, task.url, None), None
+        return
+    from crawler.remote import Remote, homes  # noqa: PLC0415 - files are checked without an HTTP client
+
+    with Remote(task.config, homes(urls or [task.url]), task.limits.read.max_bytes) as remote:
+        yield places(task.words, files, task.url, remote), remote
+        for asked, answered in remote.redirects[:MAX_SAID]:
+            say(f"{asked} redirects to {answered}")
+        if more := len(remote.redirects[MAX_SAID:]):
+            say(f"and {more:,} more redirects")
+
+
+def _walk(place: Place, visitor: Linter | Lister, task: Task) -> None:
+    try:
+        walk(place.source, visitor, opener=place.opener, url=place.url, limits=task.limits)
+    except SourceError as error:
+        raise UsageError(str(error)) from None
+
+
+class _Submits:
+    """Whether the robots.txt of other hosts names the sitemap at hand, or an index that leads to it."""
+
+    def __init__(self, fetch: Callable[[str], bytes | None] | None) -> None:
+        self.full = False
+        self._fetch = fetch
+        self._known: dict[str, bytes | None] = {}
+        self._by_url: dict[str, CrossSubmits | None] = {}
+        self._now: CrossSubmits | None = None
+
+    def turn_to(self, document: Document) -> None:
+        """A document's URLs will be asked about."""
+        if document.url not in self._by_url:
+            self._by_url[document.url] = self._submits(document)
+        self._now = self._by_url[document.url]
+
+    def vouched(self, url: str) -> bool:
+        """Whether the document may list a URL of another origin."""
+        return self._now is not None and self._now.vouched(url)
+
+    def _submits(self, document: Document) -> CrossSubmits | None:
+        indexes, above = [], document.parent
+        while above is not None:
+            indexes.append(above.url)
+            above = above.parent
+        try:
+            return CrossSubmits(document.url, self._robots, filter(None, indexes))
+        except InvalidLocation:
+            return None
+
+    def _robots(self, url: str) -> bytes | None:
+        if url not in self._known:
+            if self._fetch is None or len(self._known) >= MAX_HOSTS:
+                self.full = self._fetch is not None
+                return None
+            self._known[url] = self._fetch(url)
+        return self._known[url]
+
+
+class _Linter(Linter):
+    """A linter that asks about each document under its own name."""
+
+    def __init__(self, submits: _Submits) -> None:
+        super().__init__(datetime.now(UTC), submits.vouched)
+        self._submits = submits
+
+    def items(self, document: Document, items: list[Entry | Child], line_of: Callable[[int], int]) -> None:
+        """See :class:`sitemap.Linter`."""
+        self._submits.turn_to(document)
+        super().items(document, items, line_of)

@@ -1,0 +1,56 @@
+"""``siteatlas lint --list``: the tree of the files, their URLs one by one, or how many entries each has."""
+
+from collections.abc import Callable, Iterator
+
+from crawler.cli.words import amount, count, safe
+from sitemap import Child, Document, Entry, Format
+
+Write = Callable[[str], object]
+
+
+class Lister:
+    """Sees documents while they are read (the visitor of :func:`sitemap.walk`), and writes what was asked for.
+
+    ``listing`` is "tree", "urls" or "counts".
+    """
+
+    def __init__(self, listing: str, write: Write) -> None:
+        self._documents: list[Document] = []
+        self._listing = listing
+        self._write = write
+
+    def begin(self, document: Document) -> None:
+        """A document begins."""
+        self._documents.append(document)
+
+    def items(self, document: Document, items: list[Entry | Child], line_of: Callable[[int], int]) -> None:  # noqa: ARG002
+        """The next items of a document: their URLs are written at once."""
+        if self._listing == "urls":
+            self._write("".join(f"{safe(item.loc)}\n" for item in items if isinstance(item, Entry)))
+
+    def end(self, document: Document) -> None:
+        """A document is over."""
+
+    def finish(self) -> None:
+        """All documents have been read: write what can be told only now."""
+        for line in {"tree": self._tree, "counts": self._counts}.get(self._listing, list)():
+            self._write(f"{line}\n")
+
+    def _tree(self) -> Iterator[str]:
+        for document in self._documents:
+            yield f"{'  ' * document.depth}{safe(document.file)}  {_described(document)}"
+
+    def _counts(self) -> Iterator[str]:
+        for document in self._documents:
+            yield f"{document.entries:>12,}  {safe(document.file)}"
+        total = sum(each.entries for each in self._documents if each.format is not Format.INDEX)
+        yield f"{total:>12,}  URLs in all"
+
+
+def _described(document: Document) -> str:
+    if document.format is None:
+        fault = next((finding.sentence for finding in document.findings), "nothing was found in it")
+        return f"no sitemap: {safe(fault)}"
+    entries = count(document.entries, "entry", "entries")
+    cut = "" if document.complete else ", not read to its end"
+    return f"{document.format}, {entries}, {amount(document.size)}{cut}"

@@ -1,0 +1,78 @@
+"""Finds what a person named: a file, the sitemap in a folder, the standard input, a document by URL."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+from urllib.parse import quote
+
+from crawler.errors import NothingCrawlable, UsageError
+from sitemap import InvalidLocation, Location, SourceError
+
+if TYPE_CHECKING:
+    from crawler.remote import Remote
+
+IN_A_FOLDER: Final = ("sitemap.xml", "sitemap_index.xml", "sitemap-index.xml", "sitemap.xml.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A document: where its bytes come from, its public address or "", and who opens what it leads to.
+
+    Without an opener that is looked for beside a file.
+    """
+
+    source: Path | bytes | BinaryIO
+    url: str
+    opener: Callable[[str], bytes] | None = None
+
+
+def is_url(word: str) -> bool:
+    """Whether a word of the command line is a URL."""
+    return word.lower().startswith(("http://", "https://"))
+
+
+def local(words: Sequence[str], url: str) -> dict[str, Path]:
+    """The file that each word means that is one. ``url`` is the address of the files. Raises UsageError."""
+    if url:
+        try:
+            Location(url)
+        except InvalidLocation as error:
+            raise UsageError(f"--url: {error}") from None
+    found = {word: _file(Path(word)) for word in words if word != "-" and not is_url(word)}
+    if url and len(words) == len(set(filter(is_url, words))):
+        raise UsageError("--url is the address of a file, and what was named are URLs already")
+    if url and not url.endswith("/") and len(words) > 1:
+        raise UsageError("--url names one file; for several it is their directory, and ends with a slash")
+    return found
+
+
+def places(
+    words: Sequence[str], files: dict[str, Path], url: str, remote: "Remote | None"
+) -> Iterator[Place]:
+    """The places in the order named, each opened when its turn comes. NothingCrawlable for a URL without an answer."""
+    for word in words:
+        if word == "-":
+            yield Place(sys.stdin.buffer, url)
+        elif word in files:
+            path = files[word]
+            yield Place(path, url + quote(path.name) if url.endswith("/") else url)
+        elif remote is not None:
+            try:
+                where, content = remote.locate(word)
+            except SourceError as error:
+                raise NothingCrawlable(str(error)) from None
+            yield Place(content, where, remote.open)
+
+
+def _file(path: Path) -> Path:
+    if path.is_dir():
+        inside = next((path / name for name in IN_A_FOLDER if (path / name).is_file()), None)
+        if inside is None:
+            raise UsageError(f"the folder {str(path)!r} has no {' or '.join(IN_A_FOLDER[:2])}")
+        return inside
+    if not path.exists():
+        hint = f"; did you mean https://{path}?" if "." in path.parts[0] and len(path.parts) > 1 else ""
+        raise UsageError(f"there is no file {str(path)!r}{hint}")
+    return path

@@ -1,0 +1,59 @@
+"""How every command ends: errors told in one line, logging on standard error, and the exit code."""
+
+import logging
+import os
+import sys
+from importlib import metadata
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+
+from crawler.errors import Incomplete, SiteatlasError
+
+
+class Told:
+    """Errors told in one line, and the exit code of whatever happened."""
+
+    def __init__(self, verbose: bool, interrupted: str = "interrupted") -> None:
+        self.console = Console(stderr=True, highlight=False)
+        self.exit_code = 0
+        self._verbose = verbose
+        self._interrupted = interrupted
+
+    def __enter__(self) -> "Told":
+        logging.basicConfig(
+            level=logging.INFO if self._verbose else logging.WARNING,
+            format="%(message)s",
+            handlers=[RichHandler(console=self.console, show_path=False, show_time=False, markup=False)],
+            force=True,
+        )
+        logging.getLogger("httpx").setLevel(logging.WARNING)
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            if self.exit_code:
+                raise typer.Exit(self.exit_code)
+            return
+        if isinstance(error, BrokenPipeError):  # `siteatlas … | head`: whoever read us has had enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(self.exit_code) from error
+        if isinstance(error, SiteatlasError):
+            self.say(str(error))
+            raise typer.Exit(error.exit_code) from error
+        if isinstance(error, KeyboardInterrupt):
+            self.say(self._interrupted)
+            raise typer.Exit(Incomplete.exit_code) from error
+        if isinstance(error, Exception) and not isinstance(error, typer.Exit):
+            if self._verbose:
+                self.console.print_exception()
+            version = metadata.version("siteatlas")
+            self.say(
+                f"internal error in siteatlas {version}: {type(error).__name__}: {error} (-v shows where)"
+            )
+            raise typer.Exit(1) from error
+
+    def say(self, text: str) -> None:
+        """One line on standard error."""
+        self.console.print(f"siteatlas: {text}", markup=False, soft_wrap=True)

@@ -1,0 +1,29 @@
+"""How numbers, sizes and texts from the web are put on a terminal."""
+
+import re
+
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def safe(text: str) -> str:
+    """Text that a terminal shows and never obeys: control and direction characters become visible escapes."""
+    return _UNSAFE.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def count(number: int, what: str, many: str = "") -> str:
+    """A number and what it counts: ``1 page``, ``1,204 pages``; ``many`` is the plural when it takes no s."""
+    if number != 1 and not what.startswith("with"):
+        what = many or f"{what}s"
+    return f"{number:,} {what}"
+
+
+def amount(size: float) -> str:
+    """Bytes for people: ``812 bytes``, ``1.4 MB``."""
+    if size < 1000:
+        return f"{size:.0f} bytes"
+    unit = ""
+    for unit in ("kB", "MB", "GB"):  # noqa: B007 - the unit that fits is what is wanted
+        size /= 1000
+        if size < 1000:
+            break
+    return f"{size:.1f} {unit}" if size < 100 else f"{size:,.0f} {unit}"

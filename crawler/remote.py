@@ -1,0 +1,141 @@
+"""Opens sitemaps by URL for whoever reads synchronously: one at a time, at a pace, redirects followed and noted."""
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from http import HTTPStatus
+from types import TracebackType
+from typing import Final, Self
+
+import anyio
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from crawler.config import Config
+from crawler.fetch import ROBOTS_BODY, BodyLimits, Fetcher
+from crawler.indexability import is_transient, redirect_target
+from crawler.lanes import Lanes
+from crawler.model import Failure, Reply, Url
+from crawler.params import Params
+from crawler.plan import address, fetcher
+from crawler.politeness import Pace, retry_delay
+from crawler.url import InvalidUrl, normalise, origin
+from sitemap import SourceError
+
+MAX_REDIRECTS: Final = 5
+LONGEST_WAIT: Final = 60.0  # seconds that a server may ask for before it counts as not answering
+_AS_IT_IS: Final = Params((), ())  # a sitemap's URL keeps all of its parameters
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+
+
+class Remote:
+    """Fetches documents while it is entered. ``redirects`` are pairs of the URL asked for and the one that answered.
+
+    ``unpacked`` are the URLs of files that are packed, and were unpacked on their way because the server called that a
+    content coding (as Apache does with its AddEncoding).
+
+    ``homes`` are the origins that the operator names: they may be at private addresses, and the first of them gets the
+    secrets of the configuration. Nothing else may be private. robots.txt is not asked: a person named the URL.
+    """
+
+    def __init__(self, config: Config, homes: Sequence[str], max_bytes: int) -> None:
+        self.redirects: list[tuple[str, str]] = []
+        self.unpacked: set[str] = set()
+        self._config = config
+        self._homes = homes
+        # One byte more than is read, so that it is the reader who says that the document is too large.
+        self._body = BodyLimits(wire=max_bytes + 1, decoded=max_bytes + 1, refuse=max(100 * 2**20, max_bytes))
+        self._lanes = Lanes(Pace(1, config.pace.rate, config.pace.delay), 0)
+        self._stack = ExitStack()
+        self._portal: BlockingPortal
+        self._fetcher: Fetcher
+
+    def __enter__(self) -> Self:
+        """Raises UsageError for options that cannot work."""
+        self._fetcher = fetcher(self._config, self._homes)
+        self._portal = self._stack.enter_context(start_blocking_portal("asyncio"))
+        self._stack.callback(lambda: self._portal.call(self._fetcher.aclose))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def open(self, url: str) -> bytes:
+        """The document at a URL, redirects followed. SourceError says why there is none."""
+        return self._portal.call(self._document, url, self._body).body
+
+    def locate(self, url: str) -> tuple[str, bytes]:
+        """The URL that a document really has, at the end of its redirects, and its content. SourceError as ``open``."""
+        reply = self._portal.call(self._document, url, self._body)
+        return reply.url, reply.body
+
+    def robots(self, url: str) -> bytes | None:
+        """The content of a robots.txt, or None when there is none to be had."""
+        try:
+            return self._portal.call(self._document, url, ROBOTS_BODY).body
+        except SourceError:
+            return None
+
+    async def _document(self, text: str, body: BodyLimits) -> Reply:
+        try:
+            first = url = normalise(text, _AS_IT_IS)
+        except InvalidUrl as error:
+            raise SourceError(str(error)) from None
+        for _ in range(MAX_REDIRECTS + 1):
+            answer = await self._persist(url, body)
+            if isinstance(answer, Failure):
+                raise SourceError(answer.message)
+            if answer.status == 200:
+                self._note(text, first, answer)
+                return answer
+            if answer.status not in _REDIRECTS:
+                raise SourceError(f"{url} answered {answer.status}{_meaning(answer.status)}")
+            target = redirect_target(answer, _AS_IT_IS)
+            if isinstance(target, InvalidUrl):
+                raise SourceError(f"{url} redirects nowhere: {target}")
+            url = target
+        raise SourceError(f"{first} redirects more than {MAX_REDIRECTS} times, at last to {url}")
+
+    def _note(self, text: str, asked: Url, reply: Reply) -> None:
+        if reply.url != asked:
+            self.redirects.append((asked, reply.url))
+        if "gzip" in (reply.header("content-encoding") or "").lower():
+            self.unpacked.update((text, reply.url))
+
+    async def _persist(self, url: Url, body: BodyLimits) -> Reply | Failure:
+        """The answer, tried again while that may help."""
+        for attempt in range(self._config.fetch.retries + 1):
+            answer = await self._ask(url, body)
+            worth = answer.transient if isinstance(answer, Failure) else is_transient(answer.status)
+            if not worth or attempt == self._config.fetch.retries:
+                break
+            await anyio.sleep(retry_delay(attempt, url) / 2)
+        return answer
+
+    async def _ask(self, url: Url, body: BodyLimits) -> Reply | Failure:
+        """One request, when its origin is ready for it."""
+        home = origin(url)
+        while (wait := self._lanes.ready(home, time.time())) > 0:
+            if wait > LONGEST_WAIT:
+                raise SourceError(f"{home} wants no request for {wait:,.0f} seconds: try again later")
+            await anyio.sleep(wait)
+        self._lanes.start(url, time.time())
+        answer = None
+        try:
+            answer = await self._fetcher.fetch(url, body=body)
+        finally:
+            self._lanes.finish(url, time.time(), answer)
+        return answer
+
+
+def _meaning(status: int) -> str:
+    try:
+        return f", {HTTPStatus(status).phrase.lower()}"
+    except ValueError:
+        return ""
+
+
+def homes(urls: Sequence[str]) -> list[str]:
+    """The origins of URLs that a person named, each once. Raises UsageError for one that cannot be used."""
+    return list(dict.fromkeys(origin(address(url, "the URL", _AS_IT_IS)) for url in urls))

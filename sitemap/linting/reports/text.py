@@ -1,0 +1,59 @@
+"""Owns the report that a person reads: a line for each finding, as compilers write them, and a verdict at the end."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from sitemap.finding import Finding
+from sitemap.linting.lint import LintReport
+from sitemap.linting.reports.documents import all_documents
+from sitemap.rules import RULES, Severity
+
+_COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}  # red, yellow, cyan
+
+
+def as_text(
+    report: LintReport,
+    fail_on: Severity | None = Severity.ERROR,
+    *,
+    colour: bool = False,
+    sources: bool = False,
+) -> str:
+    """The findings, ``path:line: severity rule: sentence``, a summary, and whether any is at or over ``fail_on``.
+
+    ``colour`` adds the escape sequences of terminals, ``sources`` a line for each finding with what its rule demands
+    and where that is written. Whatever came from a document is shown and never obeyed by a terminal.
+    """
+    lines = [line for finding in report.findings for line in _told(finding, colour, sources)]
+    lines += [f"not checked: {visible(sentence)}" for sentence in report.not_checked]
+    if lines:
+        lines.append("")
+    files = sum(1 for _ in all_documents(report))
+    counts = [_count(number, severity) for severity, number in report.severities.items()]
+    lines.append(f"{_count(files, 'file')}, {_count(report.entries, 'entry')}: {', '.join(counts)}")
+    failing = sum(finding.times for finding in report.at_least(fail_on)) if fail_on else 0
+    verdict = f"fails: {_count(failing, 'finding')} at or over {fail_on}" if failing else "passes"
+    lines.append(_painted(verdict, "31" if failing else "32", colour))
+    return "\n".join([*lines, ""])
+
+
+def visible(text: str) -> str:
+    """Text that a terminal shows as it is: what does not print, or turns the line around, becomes an escape."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _told(finding: Finding, colour: bool, sources: bool) -> Iterator[str]:
+    where = ":".join([finding.file or "document", *([str(finding.line)] if finding.line else ())])
+    severity = _painted(finding.severity, _COLOUR[finding.severity], colour)
+    yield f"{visible(where)}: {severity} {finding.rule}: {visible(finding.sentence)}"
+    if sources:
+        rule = RULES[finding.rule]
+        yield f"    {rule.sentence} {rule.source}"
+
+
+def _painted(text: str, code: str, colour: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if colour else text
+
+
+def _count(number: int, what: str) -> str:
+    plural = what if number == 1 else "entries" if what == "entry" else f"{what}s"
+    return f"{number:,} {plural}"
