@@ -61,6 +61,14 @@ class LintReport:
         """The findings that are as bad as that, or worse."""
         return tuple(finding for finding in self.findings if _BADNESS[finding.severity] <= _BADNESS[severity])
 
+    def all_documents(self) -> Iterator[Document]:
+        """Every document, each index before its children."""
+        waiting = list(reversed(self.documents))
+        while waiting:
+            document = waiting.pop()
+            yield document
+            waiting += reversed(document.children)
+
 
 class Linter:
     """Judges documents while they are read: the visitor of :func:`sitemap.walk`. All it is led through is one set.
