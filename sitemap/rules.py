@@ -57,7 +57,7 @@ _TABLE: Final = (
     ("sitemap.too_deep", _E, "Elements are not nested deeper than any format needs.", _PROTOCOL + "#xmlTagDefinitions"),
     ("sitemap.token_too_long", _E, "No tag, comment or text is longer than readers will hold.", _PROTOCOL + "#xmlTagDefinitions"),
     ("sitemap.value_too_long", _E, "No value is longer than any tag may be.", _PROTOCOL + "#xmlTagDefinitions"),
-    ("sitemap.no_entries", _E, "A urlset has at least one url, an index at least one sitemap.", _XSD),
+    ("sitemap.no_entries", _E, "A urlset has at least one url, an index at least one sitemap; of an empty news sitemap Google only warns.", _XSD),
     ("sitemap.mixed", _E, "A urlset holds url elements only, a sitemapindex sitemap elements only.", _PROTOCOL + "#index"),
     ("sitemap.order", _E, "loc, lastmod, changefreq, priority come in this order, extensions after them.", _XSD),
     ("sitemap.repeated", _E, "A tag that may occur once occurs once.", _XSD),
