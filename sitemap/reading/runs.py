@@ -69,14 +69,14 @@ class Run:
         return list(accumulate((gap.count(b"\n") for gap in gaps), initial=first))[1:]
 
 
-def read_run(name: str, data: bytes, start: int) -> Run | None:
-    """The plain items, ``url`` or ``sitemap`` elements, that begin at ``start``. None when there is none."""
+def read_run(name: str, data: bytes, start: int, end: int) -> Run | None:
+    """The plain items, ``url`` or ``sitemap`` elements, that ``data[start:end]`` begins with. None when it does not."""
     # A byte is a character here: what is not ASCII is never plain, whatever it means.
-    text = str(memoryview(data)[start:], "latin-1")
+    text = str(memoryview(data)[start:end], "latin-1")
     parts = _PATTERNS[name].split(text)
     width = 6 if name == "url" else 4
     locs, dates, rest = parts[1::width], parts[2::width], parts[-2] or ""
-    end = len(data) - len(rest)
+    end = start + len(text) - len(rest)
     if rest:
         del locs[-1], dates[-1]
     if not locs or ("\r" in text and _LONE_RETURN.search(text, 0, end - start)):

@@ -9,14 +9,14 @@ from sitemap.format import Format
 from sitemap.reading.elements import Elements, Stop
 from sitemap.reading.overlong import Overlong
 from sitemap.reading.repair import Repairer
-from sitemap.reading.runs import read_run
+from sitemap.reading.runs import Run, read_run
 
 # expat before 2.6 reads a long token again with every piece, so pieces are large and tokens are bounded.
 PIECE: Final = 64 * 1024
 MAX_TOKEN: Final = 1024 * 1024
 MAX_RESTARTS: Final = 5_000
 _WINDOW: Final = 2 * 1024 * 1024  # bytes kept for a new start
-_STRIDE: Final = 4 * 1024  # bytes that the parser reads at least between two runs
+_REACH: Final = 4 * 1024  # bytes: more than a plain item can have
 _ITEM = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:url|sitemap|item|entry)(?=[\s>/])", re.IGNORECASE)
 _FIRST = re.compile(rb"<(?:url|sitemap)>")  # of an item that may be plain
 _JUNK = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
@@ -53,7 +53,8 @@ class XmlStream:
         self._window = b""  # what was fed since the end of the last item
         self._whole = True  # False: the window had to be cut
         self._line = first_line  # of the window's first byte
-        self._stride = _STRIDE  # bytes that the parser reads before the next run is looked for
+        self._stride = 1  # bytes that the parser reads at least before a run is looked for again
+        self._reach = _REACH  # bytes that are looked through for a run
         self._begin(())
 
     def feed(self, data: bytes) -> None:
@@ -108,29 +109,30 @@ class XmlStream:
 
     def _take_run(self, data: bytes, start: int) -> int:
         """Read the plain items that begin here; answers where they end."""
-        name = "" if self._seeking or self._overlong.closing else self._elements.plain_item()
-        if (
-            not name
-            or start == len(data)
-            or self._unread()
-            or self._in_cdata
-            or (self._repairer and self._repairer.holds)
-        ):
+        busy = self._seeking or self._overlong.closing or self._in_cdata or self._unread()
+        held = self._repairer and self._repairer.holds
+        name = "" if busy or held else self._elements.plain_item()
+        if not name or start == len(data):
             return start
-        run = read_run(name, data, start)
-        length = run.end - start if run else 0
-        self._stride = _STRIDE if length > self._stride else min(self._stride * 2, PIECE * 4)
-        if run is None:
-            return start
+        begin = start
+        while start < len(data) and (run := read_run(name, data, start, start + self._reach)):
+            self._skip_to(run)
+            start, self._reach = run.end, min(self._reach * 4, PIECE * 4)
+        if start < len(data):
+            self._reach = _REACH
+        # Where runs are short or none, they are looked for ever more seldom.
+        self._stride = 1 if start - begin > _REACH // 4 else min(self._stride * 2, PIECE * 4)
+        return start
+
+    def _skip_to(self, run: Run) -> None:
+        """Be where the parser would be if it had read the run."""
         line, count = self._elements.line, run.line_ends
         fed = self._position + len(self._window)
         self._line += self._window.count(b"\n") + count
-        self._window = f"</{name}>".encode()  # as if the parser had read up to here
-        self._whole = True
+        self._window, self._whole = f"</{run.name}>".encode(), True
         self._position = fed - len(self._window)
         self._elements.take_run(run, line, self._position)
         self._elements.first_line += count
-        return run.end
 
     def _next_run(self, data: bytes, start: int) -> int:
         """Up to where the parser must read before another run is looked for."""
