@@ -74,8 +74,7 @@ class XmlStream:
 
     def _flush(self, *, final: bool, rest: bool = False) -> None:
         """Read what waits, up to the end of an item unless the ``rest`` is wanted too."""
-        data = b"".join(self._waiting)
-        self._waiting.clear()
+        data, self._waiting = b"".join(self._waiting), []
         self._bytes_waiting = start = 0
         while not self.over:
             end = start + PIECE * 4
@@ -118,8 +117,7 @@ class XmlStream:
         while start < len(data) and (run := read_run(name, data, start, start + self._reach)):
             self._skip_to(run)
             start, self._reach = run.end, min(self._reach * 4, PIECE * 4)
-        if start < len(data):
-            self._reach = _REACH
+        self._reach = _REACH if start < len(data) else self._reach
         # Where runs are short or none, they are looked for ever more seldom.
         self._stride = 1 if start - begin > _REACH // 4 else min(self._stride * 2, PIECE * 4)
         return start
