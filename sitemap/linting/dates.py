@@ -19,39 +19,34 @@ SKEW: Final = timedelta(minutes=5)
 OLDEST: Final = "1995"
 ENOUGH: Final = 20  # dated entries, below which equal dates prove nothing
 _MOST: Final = 0.9  # of the dated entries within a day: churn
-_TO_THE_SECOND: Final = 19  # characters
+_DAY: Final = len("2024-05-08")
+_TO_THE_SECOND: Final = len("2024-05-08T08:53:11")
 _SAMPLE: Final = 500  # dates
-_STRIDES: Final = (
-    7_919,
-    7_907,
-    7_901,
-    7_883,
-)  # primes: the sample is spread, and no pattern of the document shows
-
-
-def earliest(text: str) -> datetime | None:
-    """The first instant that a date can mean, or None when it is no date; a mere day begins at midnight UTC."""
-    moment = w3c.read(text)
-    return moment.instant() if moment else None
+# Primes: a sample in such steps is spread, and no pattern of the document shows in it.
+_STRIDES: Final = (7_919, 7_907, 7_901, 7_883)
 
 
 def latest(text: str) -> datetime | None:
     """The last instant that a date can mean, or None when it is no date; a mere day ends with midnight UTC."""
-    moment = w3c.read(text)
-    if moment is None:
-        return None
+    begins, is_day = _begin(text)
     try:
-        return moment.instant() + timedelta(days=0 if isinstance(moment.value, datetime) else 1)
+        return begins + timedelta(days=1) if begins and is_day else begins
     except OverflowError:
-        return moment.instant()
+        return begins
 
 
 def is_future(text: str, now: datetime) -> bool:
-    """Whether a date has begun nowhere on earth, or a time has not come; False for what is no date."""
+    """Whether a day has begun nowhere on earth, or a time has not come; False for what is no date."""
+    begins, is_day = _begin(text)
+    return begins is not None and begins > now + (AHEAD if is_day else SKEW)
+
+
+def _begin(text: str) -> tuple[datetime | None, bool]:
+    """The first instant that a date can mean, and whether it is a mere day."""
+    if begins := w3c.instant(text):  # of all that :func:`sitemap.w3c.read` can, what nearly all dates need
+        return begins, len(text) == _DAY
     moment = w3c.read(text)
-    if moment is None:
-        return False
-    return moment.instant() > now + (SKEW if isinstance(moment.value, datetime) else AHEAD)
+    return (moment.instant(), not isinstance(moment.value, datetime)) if moment else (None, False)
 
 
 class Dates:

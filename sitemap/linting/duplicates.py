@@ -61,8 +61,9 @@ class Listing:
 
 
 class Duplicates:
-    """Remembers of each URL its 64-bit hash, in a set and in order: about 100 bytes, so 100 MB for a million URLs.
+    """Remembers of each URL its 64-bit hash, in a set and in order.
 
+    That takes about 170 bytes at most, as measured: 330 MiB for two million URLs.
     That two different URLs of ten million have one hash happens in one of a hundred thousand such sets.
     """
 

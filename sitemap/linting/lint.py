@@ -76,7 +76,7 @@ class Linter:
     ``now`` is an aware datetime. ``vouched`` says of a URL of another origin whether the robots.txt there names the
     sitemap (:meth:`sitemap.CrossSubmits.vouched` does); without it no other origin is vouched for. :meth:`report` ends
     it. A document that is met again, as when an index and its sitemaps are all given, is judged once.
-    Memory: about 100 bytes for each URL that is listed, and what :class:`Variants` says for pages with variants.
+    Memory: about 170 bytes for each URL that is listed, and what :class:`Variants` says for pages with variants.
     """
 
     def __init__(self, now: datetime, vouched: Callable[[str], bool] | None = None) -> None:
