@@ -1,5 +1,6 @@
 """Owns what an item of a feed means: its link, date, title and summary, and the media it carries. Pure."""
 
+import html
 from typing import Any, Final
 
 from sitemap.model import Alternate, Entry
@@ -34,6 +35,10 @@ def feed_entry(fields: dict[str, Any], base: str, say: Say, *, atom: bool) -> En
     summary = next(
         (text for name in ("summary", "description", "content") if (text := fields.get(name, "").strip())), ""
     )[:MAX_SUMMARY]
+    if not atom and "<" not in summary:
+        summary = html.unescape(
+            summary
+        )  # a description is HTML: without a tag it is text in the guise of HTML
     images, videos = media(_with_enclosures(fields, links), Item(title, summary, base, say))
     return Entry(
         loc,

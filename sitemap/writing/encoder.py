@@ -42,6 +42,10 @@ class Encoder(Protocol):
     def suffix(self) -> str:
         """How the names of its files end when they are not packed: ".xml" or ".txt"."""
 
+    @property
+    def news(self) -> int:
+        """The bit of entries with news, of which a document has fewer; 0 for a format that has none."""
+
     def fault(self, entry: Entry) -> str:
         """Why this format cannot hold an entry, or "". What every format demands is :mod:`sitemap.acceptance`'s."""
 

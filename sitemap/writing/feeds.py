@@ -5,6 +5,7 @@ for the page, and readers that take the last.
 https://www.rssboard.org/rss-specification, https://www.rfc-editor.org/rfc/rfc4287
 """
 
+import html
 from typing import Final
 
 from sitemap import namespaces
@@ -26,6 +27,7 @@ class RssEncoder:
 
     format: Final = Format.RSS
     suffix: Final = ".xml"
+    news: Final = 0
 
     def __init__(self, channel: Channel, look: str = "") -> None:
         about = attribute("href", uri(channel.url))
@@ -50,10 +52,10 @@ class RssEncoder:
         return bits(entry)
 
     def entry(self, entry: Entry) -> bytes:
-        """One ``item`` element."""
+        """One ``item`` element. Its description is HTML, as everybody reads it: plain text is escaped for that too."""
         loc = escape(uri(entry.loc))
         return (
-            f"<item><title>{escape(_title(entry))}</title><link>{loc}</link>{tag('description', entry.summary)}"
+            f"<item><title>{escape(_title(entry))}</title><link>{loc}</link>{tag('description', html.escape(entry.summary, quote=False))}"
             f'<guid isPermaLink="true">{loc}</guid>{tag("pubDate", rfc822(entry.lastmod))}{media(entry)}</item>\n'
         ).encode()
 
@@ -79,6 +81,7 @@ class AtomEncoder:
 
     format: Final = Format.ATOM
     suffix: Final = ".xml"
+    news: Final = 0
 
     def __init__(self, channel: Channel, look: str = "") -> None:
         self._root = f'{DECLARATION}{look}<feed xmlns="{namespaces.ATOM}"'

@@ -7,6 +7,7 @@ from sitemap import limits
 from sitemap.format import Format
 from sitemap.model import Entry
 from sitemap.writing.channel import Channel
+from sitemap.writing.stylesheet import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +26,9 @@ class WriterOptions:
     ``child`` is the template of the names of the files below an index (:class:`sitemap.writing.naming.Names`).
     ``always_index`` writes an index even for a single file.
 
-    ``retired`` are names of :data:`sitemap.RETIRED` tags to be written all the same. ``stylesheet`` publishes a
-    stylesheet beside the set, so that a person who opens it in a browser sees a table. ``vouched`` is asked for URLs
+    ``retired`` are names of :data:`sitemap.RETIRED` tags to be written all the same. ``stylesheet``
+    publishes a stylesheet beside the set, so that a person who opens it in a browser sees a table: "css" makes a plain
+    one; "xsl" makes one with links, in the browsers that still have XSLT. ``vouched`` is asked for URLs
     that the location rule forbids and that may be listed all the same, because the robots.txt of their host names this
     sitemap (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
     """
@@ -41,5 +43,5 @@ class WriterOptions:
     always_index: bool = False
     channel: Channel | None = None
     retired: tuple[str, ...] = ()
-    stylesheet: bool = False
+    stylesheet: Kind = ""
     vouched: Callable[[str], bool] | None = None

@@ -15,6 +15,7 @@ class TextEncoder:
 
     format: Final = Format.TEXT
     suffix: Final = ".txt"
+    news: Final = 0
 
     def fault(self, entry: Entry) -> str:
         """Nothing: every URL is a line."""

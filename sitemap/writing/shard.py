@@ -9,18 +9,30 @@ from sitemap.errors import LimitExceeded
 class Shard:
     """Counts entries and the uncompressed bytes of one file, its head and foot included, at every moment.
 
-    ``room`` is that of the :class:`sitemap.writing.encoder.Encoder`: what a head declares is counted from the first
-    entry on that needs it. ``max_urls`` and ``max_bytes`` may be lower than the protocol's limits, never higher
-    (LimitExceeded).
+    ``room`` and ``news`` are those of the :class:`sitemap.writing.encoder.Encoder`: what a head declares is counted
+    from the first entry on that needs it, and articles have a limit of their own. ``max_urls`` and ``max_bytes`` may be
+    lower than the protocol's limits, never higher (LimitExceeded).
     """
 
-    __slots__ = ("_body", "_room", "_room_of", "entries", "extensions", "lastmod", "max_bytes", "max_urls")
+    __slots__ = (
+        "_articles",
+        "_body",
+        "_news",
+        "_room",
+        "_room_of",
+        "entries",
+        "extensions",
+        "lastmod",
+        "max_bytes",
+        "max_urls",
+    )
 
     def __init__(
         self,
         room: Callable[[int], int],
         max_urls: int = limits.MAX_URLS,
         max_bytes: int = limits.MAX_BYTES,
+        news: int = 0,
     ) -> None:
         if not 1 <= max_urls <= limits.MAX_URLS:
             raise LimitExceeded(f"max_urls is {max_urls:,}: it must be between 1 and {limits.MAX_URLS:,}")
@@ -36,6 +48,8 @@ class Shard:
         self.extensions = 0
         self.lastmod = ""  # the newest of its entries, as it was written, or ""
         self._body = 0
+        self._news = news
+        self._articles = 0
 
     @property
     def size(self) -> int:
@@ -53,6 +67,10 @@ class Shard:
         room = self._room if together == self.extensions else self._room_of(together)
         if self.entries + count > self.max_urls or room + self._body + n_bytes > self.max_bytes:
             return False
+        if extensions & self._news:  # entries that declare something come one by one
+            if self._articles == limits.MAX_NEWS:
+                return False
+            self._articles += 1
         self.entries += count
         self._body += n_bytes
         self.extensions = together

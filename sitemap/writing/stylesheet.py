@@ -6,11 +6,20 @@ https://www.w3.org/TR/xml-stylesheet/
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files as package_files
-from typing import Final
+from typing import Final, Literal
 
+from sitemap.errors import SitemapError
 from sitemap.xml_text import escape
 
+# XSLT makes links of URLs, but browsers drop it: https://developer.chrome.com/docs/web-platform/deprecating-xslt
+Kind = Literal["", "css", "xsl"]
+
 _TYPES: Final = {"css": "text/css"}
+_NAMES: Final[dict[str, tuple[str, ...]]] = {
+    "": (),
+    "css": ("sitemap.css",),
+    "xsl": ("sitemap.xsl", "sitemap.css"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +42,12 @@ def instructions(stylesheets: Sequence[Stylesheet | str]) -> str:
     )
 
 
-def files() -> dict[str, bytes]:
+def files(kind: Kind) -> dict[str, bytes]:
     """The stylesheets that this package brings: the names they must have beside the sitemap, and their bytes.
 
-    The first is XSLT; the second is CSS, for the browsers that drop XSLT.
+    With XSLT comes CSS, for the browsers that have dropped XSLT. SitemapError for a kind that there is not.
     """
+    if kind not in _NAMES:
+        raise SitemapError(f"there is no stylesheet {kind!r}: choose css or xsl")
     folder = package_files("sitemap.writing")
-    return {name: folder.joinpath(name).read_bytes() for name in ("sitemap.xsl", "sitemap.css")}
+    return {name: folder.joinpath(name).read_bytes() for name in _NAMES[kind]}

@@ -36,6 +36,7 @@ class UrlsetEncoder:
 
     format: Final = Format.URLSET
     suffix: Final = ".xml"
+    news: Final = NEWS
 
     def __init__(self, retired: frozenset[str] = frozenset(), look: str = "") -> None:
         self._retired = retired

@@ -48,7 +48,7 @@ class SitemapWriter:
     """
 
     def __init__(self, destination: Destination, location: str, options: WriterOptions = _DEFAULTS) -> None:
-        self._sheets = stylesheet.files() if options.stylesheet else {}
+        self._sheets = stylesheet.files(options.stylesheet)
         look = tuple(self._sheets)
         self._options = options
         self._group = options.group
@@ -65,7 +65,11 @@ class SitemapWriter:
                 f"{self.names.index} is the name of the stylesheet: choose another for the set"
             )
         shard = functools.partial(
-            Shard, functools.cache(self._encoder.room), options.max_urls, options.max_bytes
+            Shard,
+            functools.cache(self._encoder.room),
+            options.max_urls,
+            options.max_bytes,
+            self._encoder.news,
         )
         self._new_shard = shard
         shard()  # its limits are checked before anything is touched

@@ -1,6 +1,7 @@
 """Feeds that are written: well-formed to lxml, and to feedparser and the reader what the entries were."""
 
 import calendar
+import html
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ from test_encoding import allowed, document, parsed
 
 from sitemap import Alternate, Channel, Entry, Format, Image, News, SitemapError, Video
 from sitemap import encoder as make
+from sitemap import read
 
 A = "{http://www.w3.org/2005/Atom}"
 M = "{http://search.yahoo.com/mrss/}"
@@ -86,7 +88,8 @@ def test_ours_every_entry_comes_back_from_a_feed(format: Format, pages: list[Ent
         assert (link.get("href") if name else link.text) == page.loc
         assert item.findtext(name + ("id" if name else "guid")) == page.loc
         assert item.findtext(name + "title") == page.title
-        assert (item.findtext(name + ("summary" if name else "description")) or "") == page.summary
+        summary = page.summary if name else html.escape(page.summary, quote=False)
+        assert (item.findtext(name + ("summary" if name else "description")) or "") == summary
         contents = item.findall(M + "content")
         assert [content.get("url") or "" for content in contents if content.get("medium") == "image"] == [
             image.loc for image in page.images
@@ -113,7 +116,8 @@ def test_ours_feedparser_reads_what_was_meant(format: Format) -> None:
     assert [item.link for item in feed.entries] == [page.loc for page in pages]
     assert [item.id for item in feed.entries] == [page.loc for page in pages]
     assert [item.title for item in feed.entries] == [page.title for page in pages]
-    assert feed.entries[0].summary == FULL.summary
+    meant = FULL.summary if format is Format.ATOM else html.escape(FULL.summary, quote=False)
+    assert feed.entries[0].summary == meant
     dates = [item.updated_parsed if format is Format.ATOM else item.published_parsed for item in feed.entries]
     assert [calendar.timegm(date) for date in dates] == [instant(page.lastmod) for page in pages]
     assert calendar.timegm(feed.feed.updated_parsed) == instant("2026-11-05")
@@ -248,3 +252,10 @@ def test_ours_dates_are_those_of_the_standard_library() -> None:
     page = Entry("https://example.com/", now.isoformat())
     feed = heard(document(make(Format.RSS, channel=CHANNEL), page))
     assert feed.entries[0].published == "Thu, 05 Nov 2026 10:00:00 GMT"
+
+
+def test_rssboard_a_description_is_html_and_plain_text_looks_like_itself() -> None:
+    page = Entry("https://example.com/", summary="a <b>tag</b> & an &amp;")
+    data = document(make(Format.RSS, channel=Channel("t", "https://example.com/")), page)
+    assert heard(data).entries[0].summary == "a &lt;b&gt;tag&lt;/b&gt; &amp; an &amp;amp;"
+    assert read(data) == [page]

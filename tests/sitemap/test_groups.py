@@ -394,12 +394,20 @@ def test_ours_a_lost_line_of_a_text_is_found(tmp_path: Path) -> None:
 
 def test_ours_the_stylesheet_is_beside_what_it_shows(tmp_path: Path) -> None:
     entries = [Entry(f"{SITE}/maps/{number}") for number in range(3)]
-    published = publish(tmp_path, entries, f"{SITE}/maps/sitemap.xml", max_urls=2, stylesheet=True)
+    published = publish(tmp_path, entries, f"{SITE}/maps/sitemap.xml", max_urls=2, stylesheet="xsl")
     assert published.beside
     for facts in published.beside:
         assert (tmp_path / facts.name).stat().st_size == facts.size
         for name in ("sitemap.xml", "sitemap-1.xml", "sitemap-2.xml"):
             assert f'href="{facts.name}"' in (tmp_path / name).read_text()
+
+
+def test_ours_a_stylesheet_can_do_without_xslt(tmp_path: Path) -> None:
+    published = publish(tmp_path, [Entry(f"{SITE}/")], stylesheet="css")
+    assert [facts.name for facts in published.beside] == ["sitemap.css"]
+    assert "xsl" not in (tmp_path / "sitemap.xml").read_text()
+    with pytest.raises(SitemapError, match="choose css or xsl"):
+        publish(tmp_path, [Entry(f"{SITE}/")], stylesheet="html")
 
 
 # Other sitemaps in the index.

@@ -118,7 +118,7 @@ def test_ours_a_file_beside_the_set_is_known_by_its_address() -> None:
 
 def test_ours_the_set_is_never_the_stylesheet(tmp_path: Path) -> None:
     with pytest.raises(SitemapError, match="stylesheet"):
-        SitemapWriter(Directory(tmp_path), "https://example.com/sitemap.xsl", WriterOptions(stylesheet=True))
+        SitemapWriter(Directory(tmp_path), "https://example.com/sitemap.xsl", WriterOptions(stylesheet="xsl"))
 
 
 @settings(max_examples=150, deadline=None)

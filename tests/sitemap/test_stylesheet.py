@@ -19,7 +19,7 @@ from sitemap import encoder as make
 from sitemap.writing.index import INDEX_FOOT, encode_child, index_head
 from sitemap.writing.stylesheet import files, instructions
 
-SHEETS = tuple(files())
+SHEETS = tuple(files("xsl"))
 SCRIPT = "<script>document.title = 'caught'</script>"
 PAGES = [
     FULL,
@@ -60,7 +60,7 @@ def check(page: Any) -> None:
 def transform(data: bytes) -> Any:
     quiet = etree.XMLParser(no_network=True, resolve_entities=False)
     sheet = etree.XSLT(
-        etree.fromstring(files()["sitemap.xsl"], quiet), access_control=etree.XSLTAccessControl.DENY_ALL
+        etree.fromstring(files("xsl")["sitemap.xsl"], quiet), access_control=etree.XSLTAccessControl.DENY_ALL
     )
     return html.document_fromstring(str(sheet(etree.fromstring(data, quiet))))
 
@@ -103,7 +103,7 @@ def test_ours_columns_of_nothing_are_left_out_and_one_is_not_many() -> None:
 
 
 def test_ours_the_files_need_nothing_else() -> None:
-    for name, data in files().items():
+    for name, data in files("xsl").items():
         text = data.decode()
         for trap in ("<script", "@import", "url(", "src=", "disable-output-escaping", "document("):
             assert trap not in text, (name, trap)
@@ -149,7 +149,7 @@ def dom(url: str, home: Path) -> Any:
 @pytest.mark.needs_chromium
 def test_ours_a_browser_shows_the_table(served: tuple[Path, str], tmp_path: Path) -> None:
     folder, url = served
-    for name, data in files().items():
+    for name, data in files("xsl").items():
         (folder / name).write_bytes(data)
     (folder / "sitemap.xml").write_bytes(document(make(stylesheets=SHEETS), *PAGES))
     check(html.document_fromstring(dom(url + "/sitemap.xml", tmp_path)))

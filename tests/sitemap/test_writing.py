@@ -17,6 +17,7 @@ from sitemap import (
     InvalidEntry,
     InvalidLocation,
     LimitExceeded,
+    News,
     Published,
     SitemapError,
     SitemapWriter,
@@ -376,6 +377,15 @@ def test_ours_a_shard_is_never_over_a_limit() -> None:
     assert shard.offer(1_000 - before)
     assert (shard.size, shard.free) == (1_000, 0)
     assert not shard.offer(0)
+
+
+def test_google_a_file_has_a_thousand_articles_at_most(tmp_path: Path) -> None:
+    news = News("The Example Times", "en", "2026-02-01", "A title")
+    with SitemapWriter(Directory(tmp_path), LOCATION) as writer:
+        writer.extend(Entry(f"https://example.com/{number}") for number in range(3))
+        writer.extend(Entry(f"https://example.com/news/{number}", news=news) for number in range(1_001))
+        published = writer.finish()
+    assert [facts.entries for facts in published.files] == [1_003, 1, 2]
 
 
 def test_ours_a_writer_is_used_once(tmp_path: Path) -> None:
