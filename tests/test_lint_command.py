@@ -110,6 +110,7 @@ def test_ours_threshold_and_chosen_rules_decide_the_exit_code(
         (("good.xml", "--max-bytes", "many"), "--max-bytes"),
         (("good.xml", "--url", "example.com/sitemap.xml"), "--url"),
         (("good.xml", "bad.xml", "--url", "https://example.com/sitemap.xml"), "ends with a slash"),
+        (("good.xml", "--cross-submits"), "--cross-submits needs"),
         (("https://", "--rate", "0"), "cannot be used"),
         (("https://me:hunter2@example.com/sitemap.xml",), "--basic-auth"),
     ],
@@ -291,6 +292,44 @@ def test_ours_lists_urls_counts_and_the_tree(folder: Path, site: Site) -> None:
     assert "urlset, 2 entries" in tree.out
     counts = siteatlas(folder, "lint", "set", "good.xml", "--list", "counts")
     assert [line.split()[0] for line in counts.out.splitlines()] == ["2", "1", "2", "2", "5"]
+
+
+def test_no_color_org_colour_is_for_terminals_that_want_it(folder: Path) -> None:
+    assert "\x1b[31merror\x1b[0m" in siteatlas(folder, "lint", "bad.xml", FORCE_COLOR="1", TERM="xterm").out
+    for wish in ({}, {"NO_COLOR": "1", "FORCE_COLOR": "1", "TERM": "xterm"}):
+        assert "\x1b" not in siteatlas(folder, "lint", "bad.xml", **wish).out
+
+
+def test_ours_a_list_says_what_is_missing(folder: Path) -> None:
+    (folder / "set" / "one.xml").write_text("<!doctype html><title>Not found</title>")
+    ran = siteatlas(folder, "lint", "set", "--list", "urls")
+    assert (ran.code, ran.out.splitlines()) == (0, ["https://example.com/2", "https://example.com/1"])
+    assert "one.xml" in ran.err
+    ran = siteatlas(folder, "lint", "set/one.xml", "--list", "urls")
+    assert (ran.code, ran.out) == (10, "")
+    assert "set/one.xml is no sitemap" in ran.err
+
+
+def test_apache_a_packed_file_that_is_also_called_a_coding_is_not_mislabelled(
+    folder: Path, site: Site
+) -> None:
+    packed = gzip.compress(urlset(f"{site.url}1").encode())
+    site.routes["/two.xml.gz"] = Answer(packed, headers={"Content-Encoding": "gzip"})
+    ran = siteatlas(folder, "lint", f"{site.url}two.xml.gz", "--format", "json", *NOW)
+    assert (ran.code, rules(ran)) == (0, set())
+    site.routes["/two.xml.gz"] = xml(urlset(f"{site.url}1"))
+    ran = siteatlas(folder, "lint", f"{site.url}two.xml.gz", "--format", "json", *NOW)
+    assert rules(ran) == {("two.xml.gz", "sitemap.mislabelled")}
+
+
+def test_ours_what_a_sitemap_says_never_reaches_a_terminal_as_it_is(folder: Path) -> None:
+    hostile = "https://example.com/\u202e\u0085\u200f"
+    (folder / "bad.xml").write_text(urlset(hostile + "#x"))
+    (folder / "ix.xml").write_text(index(hostile + ".xml"))
+    for words in (("bad.xml",), ("ix.xml",), ("bad.xml", "--list", "urls"), ("ix.xml", "--list", "tree")):
+        ran = siteatlas(folder, "lint", *words)
+        assert ran.out + ran.err
+        assert all(line.isprintable() for line in (ran.out + ran.err).split("\n")), words
 
 
 def test_ours_the_limits_of_reading_are_findings(folder: Path) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from crawler.cli.listing import Lister
 from crawler.cli.places import Place, is_url, local, places
+from crawler.cli.words import safe
 from crawler.config import Config
-from crawler.errors import UsageError
+from crawler.errors import FindingsFound, UsageError
 from sitemap import (
     Child,
     CrossSubmits,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from crawler.remote import Remote
 
 MAX_HOSTS: Final = 20  # whose robots.txt is asked
-MAX_SAID: Final = 20  # redirects that are named
+MAX_SAID: Final = 20  # redirects, or losses, that are named
 
 Say = Callable[[str], None]
 
@@ -75,12 +76,19 @@ def check(task: Task, rules: Collection[str], say: Say) -> LintReport:
 
 
 def show(task: Task, listing: str, write: Callable[[str], object], say: Say) -> None:
-    """List it as "tree", "urls" or "counts". ``say`` and errors as for :func:`check`."""
+    """List it as "tree", "urls" or "counts". ``say`` and errors as for :func:`check`.
+
+    ``say`` is told what could not be read. Raises FindingsFound for a document that was named and is no sitemap.
+    """
     lister = Lister(listing, write)
     with _opened(task, say) as (found, _):
         for place in found:
             _walk(place, lister, task)
     lister.finish()
+    for finding in lister.losses()[:MAX_SAID]:
+        say(f"{safe(finding.file)}: {safe(finding.sentence)}")
+    if lost := lister.not_read():
+        raise FindingsFound(f"{safe(lost.file) or 'the document'} is no sitemap")
 
 
 @contextmanager
@@ -91,6 +99,8 @@ def _opened(task: Task, say: Say) -> Iterator[tuple[Iterator[Place], "Remote | N
             "say what is to be checked: siteatlas lint FILE, or URL, or - for the standard input"
         )
     files = local(task.words, task.url)
+    if task.cross_submits and not task.url and not any(map(is_url, task.words)):
+        raise UsageError("--cross-submits needs the address of the file: --url")
     urls = [word for word in task.words if is_url(word)]
     if not urls and not (task.cross_submits and task.url):
         yield places(task.words, files, task.url, None), None

@@ -65,75 +65,81 @@ class Listing(StrEnum):
     COUNTS = "counts"
 
 
-Names = list[str] | None
+Sources = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILE|URL|-...",
+        help="Sitemaps, indexes or feeds; a folder means the sitemap.xml or sitemap_index.xml in it, - the standard "
+        "input.",
+        show_default=False,
+    ),
+]
+Address = Annotated[
+    str,
+    typer.Option(
+        "--url",
+        metavar="URL",
+        help="The public address of a FILE, for the location rule; with a slash at its end, the directory of several.",
+        show_default=False,
+    ),
+]
+Shape = Annotated[Form, typer.Option("--format", help="How the report is told.")]
+Threshold = Annotated[
+    FailOn, typer.Option("--fail-on", help="Findings of this severity or worse end with exit code 10.")
+]
+Ignored = Annotated[
+    list[str] | None, typer.Option("--ignore", metavar="RULE", help="Leave out the findings of this rule.")
+]
+Only = Annotated[
+    list[str] | None, typer.Option("--only", metavar="RULE", help="Tell the findings of this rule only.")
+]
+Table = Annotated[bool, typer.Option("--rules", help="Print the table of rules and leave.")]
+Listed = Annotated[
+    Listing | None,
+    typer.Option("--list", help="List what is there instead: the files, every URL, or how much of what."),
+]
+Follow = Annotated[bool, typer.Option("--follow/--no-follow", help="Read the sitemaps that an index lists.")]
+Depth = Annotated[int, typer.Option("--max-depth", min=1, metavar="N", help="Levels below the first file.")]
+Files = Annotated[int, typer.Option("--max-files", min=1, metavar="N", help="Files read in all.")]
+Bytes = Annotated[str, typer.Option("--max-bytes", metavar="SIZE", help="Bytes read of one file, unpacked.")]
+Entries = Annotated[int, typer.Option("--max-entries", min=1, metavar="N", help="Entries read of one file.")]
+CrossSubmits = Annotated[
+    bool | None,
+    typer.Option(
+        "--cross-submits/--no-cross-submits",
+        help="Ask the robots.txt of other hosts whether it names the sitemap that lists their URLs. On for a URL.",
+        show_default=False,
+    ),
+]
+Settings = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Say what each rule demands, and where that is written.")
+]
 
 
 @with_flags(*REQUESTS)
 def lint(  # noqa: PLR0913 - the command line is wide
-    sources: Annotated[
-        Names,
-        typer.Argument(
-            metavar="FILE|URL|-...",
-            help="Sitemaps, indexes or feeds; a folder means the sitemap.xml or sitemap_index.xml in it, - the "
-            "standard input.",
-            show_default=False,
-        ),
-    ] = None,
-    url: Annotated[
-        str,
-        typer.Option(
-            "--url",
-            metavar="URL",
-            help="The public address of a FILE, for the location rule.",
-            show_default=False,
-        ),
-    ] = "",
-    form: Annotated[Form, typer.Option("--format", help="How the report is told.")] = Form.TEXT,
-    fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="Findings of this severity or worse end with exit code 10.")
-    ] = FailOn.ERROR,
-    ignore: Annotated[
-        Names, typer.Option("--ignore", metavar="RULE", help="Leave out the findings of this rule.")
-    ] = None,
-    only: Annotated[
-        Names, typer.Option("--only", metavar="RULE", help="Tell the findings of this rule only.")
-    ] = None,
-    rules: Annotated[bool, typer.Option("--rules", help="Print the table of rules and leave.")] = False,
-    listing: Annotated[
-        Listing | None,
-        typer.Option("--list", help="List what is there instead: the files, every URL, or how much of what."),
-    ] = None,
-    follow: Annotated[
-        bool, typer.Option("--follow/--no-follow", help="Read the sitemaps that an index lists.")
-    ] = True,
-    max_depth: Annotated[
-        int, typer.Option("--max-depth", min=1, metavar="N", help="Indexes above one another.")
-    ] = 3,
-    max_files: Annotated[
-        int, typer.Option("--max-files", min=1, metavar="N", help="Files read in all.")
-    ] = 50_001,
-    max_bytes: Annotated[
-        str, typer.Option("--max-bytes", metavar="SIZE", help="Bytes read of one file, unpacked.")
-    ] = "64M",
-    max_entries: Annotated[
-        int, typer.Option("--max-entries", min=1, metavar="N", help="Entries read of one file.")
-    ] = 1_000_000,
-    cross_submits: Annotated[
-        bool | None,
-        typer.Option(
-            "--cross-submits/--no-cross-submits",
-            help="Ask the robots.txt of other hosts whether it names the sitemap that lists their URLs. On for a URL.",
-            show_default=False,
-        ),
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Say what each rule demands, and where that is written.")
-    ] = False,
+    sources: Sources = None,
+    url: Address = "",
+    form: Shape = Form.TEXT,
+    fail_on: Threshold = FailOn.ERROR,
+    ignore: Ignored = None,
+    only: Only = None,
+    rules: Table = False,
+    listing: Listed = None,
+    follow: Follow = True,
+    max_depth: Depth = 3,
+    max_files: Files = 100_000,
+    max_bytes: Bytes = "64M",
+    max_entries: Entries = 1_000_000,
+    cross_submits: CrossSubmits = None,
+    config: Settings = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
     **flags: Any,
 ) -> None:
     """Check sitemaps against the protocol, or list what is in them.
@@ -156,13 +162,13 @@ def lint(  # noqa: PLR0913 - the command line is wide
             return
         report = checking.check(task, chosen, say)
         threshold = None if fail_on is FailOn.NEVER else Severity(fail_on)
+        failing = bool(threshold and report.at_least(threshold))
+        told.exit_code = FindingsFound.exit_code if failing else 0
         if not quiet or form is not Form.TEXT:
             sys.stdout.write(_report(report, form, threshold, sources=verbose))
             sys.stdout.flush()
-        if threshold and report.at_least(threshold):
-            told.exit_code = FindingsFound.exit_code
-            if quiet:
-                raise FindingsFound(f"there are findings at or over {threshold}")
+        if failing and quiet:
+            raise FindingsFound(f"there are findings at or over {threshold}")
 
 
 def _report(report: "sitemap.LintReport", form: Form, threshold: Severity | None, *, sources: bool) -> str:
@@ -173,7 +179,7 @@ def _report(report: "sitemap.LintReport", form: Form, threshold: Severity | None
     if form is Form.JUNIT:
         return sitemap.as_junit(report, threshold)
     terminal = Console()
-    colour = terminal.is_terminal and not terminal.no_color
+    colour = terminal.color_system is not None and not terminal.no_color
     return sitemap.as_text(report, threshold, colour=colour, sources=sources)
 
 
@@ -188,7 +194,7 @@ def _bytes(text: str) -> int:
         raise UsageError(f"--max-bytes: {error}") from None
 
 
-def _rules(only: Names, ignore: Names) -> frozenset[str]:
+def _rules(only: list[str] | None, ignore: list[str] | None) -> frozenset[str]:
     """The ids of the rules whose findings are told. Raises UsageError."""
     for name in (*(only or ()), *(ignore or ())):
         if name not in RULES:
@@ -199,7 +205,7 @@ def _rules(only: Names, ignore: Names) -> frozenset[str]:
 
 
 def _table() -> str:
-    """The rules, each in two lines: its id and severity, what it demands and where that is written."""
+    """The rules, each in three lines: its severity and id, what it demands, where that is written."""
     return "".join(
         f"{rule.severity:8}{rule.id}\n        {rule.sentence}\n        {rule.source}\n"
         for rule in RULES.values()

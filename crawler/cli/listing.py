@@ -3,7 +3,11 @@
 from collections.abc import Callable, Iterator
 
 from crawler.cli.words import amount, count, safe
-from sitemap import Child, Document, Entry, Format
+from sitemap import Child, Document, Entry, Finding, Format
+
+_LOSSES = frozenset(
+    ("index.child_unreadable", "index.too_deep", "index.too_many", "sitemap.truncated", "sitemap.not_xml")
+)
 
 Write = Callable[[str], object]
 
@@ -35,6 +39,15 @@ class Lister:
         """All documents have been read: write what can be told only now."""
         for line in {"tree": self._tree, "counts": self._counts}.get(self._listing, list)():
             self._write(f"{line}\n")
+
+    def losses(self) -> list[Finding]:
+        """What says that something was not read."""
+        found = (each for document in self._documents for each in document.findings)
+        return [each for each in found if each.rule in _LOSSES]
+
+    def not_read(self) -> Document | None:
+        """A document that was named and is no sitemap."""
+        return next((each for each in self._documents if each.depth == 0 and each.format is None), None)
 
     def _tree(self) -> Iterator[str]:
         for document in self._documents:

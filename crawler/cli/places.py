@@ -73,6 +73,7 @@ def _file(path: Path) -> Path:
             raise UsageError(f"the folder {str(path)!r} has no {' or '.join(IN_A_FOLDER[:2])}")
         return inside
     if not path.exists():
-        hint = f"; did you mean https://{path}?" if "." in path.parts[0] and len(path.parts) > 1 else ""
+        like_a_url = len(path.parts) > 1 and "." in path.parts[0] and str(path).isprintable()
+        hint = f"; did you mean https://{path}?" if like_a_url else ""
         raise UsageError(f"there is no file {str(path)!r}{hint}")
     return path
