@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_encoding import allowed, document, parsed
 
-from sitemap import Alternate, Channel, Entry, Format, Image, News, SitemapError, Video
+from sitemap import Alternate, Channel, Entry, Format, Image, News, SitemapError, Video, read
 from sitemap import encoder as make
-from sitemap import read
 
 A = "{http://www.w3.org/2005/Atom}"
 M = "{http://search.yahoo.com/mrss/}"
