@@ -4,19 +4,26 @@ import doctest
 import re
 from pathlib import Path
 
+import pytest
+
 from crawler import errors
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
 
 
-def test_ours_the_examples_of_the_readme_run() -> None:
+@pytest.mark.parametrize("page", [README, ROOT / "sitemap" / "README.md"], ids=["README", "sitemap"])
+def test_ours_the_examples_of_a_page_run(page: Path) -> None:
     parser = doctest.DocTestParser()
     runner = doctest.DocTestRunner()
-    blocks = re.findall(r"```pycon\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(r"```pycon\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) >= 2
+    names: dict[str, object] = {}  # an example may go on where the one before ended
     for number, block in enumerate(blocks):
         told: list[str] = []
-        runner.run(parser.get_doctest(block, {}, f"block {number}", str(README), 0), out=told.append)
+        example = parser.get_doctest(block, names, f"block {number}", str(page), 0)
+        runner.run(example, out=told.append, clear_globs=False)
+        names |= example.globs
         assert runner.failures == 0, "".join(told)
 
 
