@@ -188,6 +188,8 @@ def address(text: str, what: str, params: Params) -> Url:
     try:
         url = normalise(text, params)
     except InvalidUrl as error:
+        if "@" in text:  # perhaps a password; the error masks it
+            raise UsageError(f"{what} cannot be used: {error}") from None
         hint = "" if "://" in text else f"; did you mean https://{text}?"
         raise UsageError(f'{what} "{text}" cannot be used: {error}{hint}') from None
     if "@" in text.partition("://")[2].partition("/")[0]:

@@ -113,6 +113,7 @@ def test_ours_threshold_and_chosen_rules_decide_the_exit_code(
         (("good.xml", "--cross-submits"), "--cross-submits needs"),
         (("https://", "--rate", "0"), "cannot be used"),
         (("https://me:hunter2@example.com/sitemap.xml",), "--basic-auth"),
+        (("https://me:hunter2@exam ple.com/sitemap.xml",), "cannot be used"),
     ],
 )
 def test_ours_what_cannot_be_asked_is_one_line_and_2(folder: Path, words: tuple[str, ...], says: str) -> None:
