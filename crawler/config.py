@@ -192,6 +192,12 @@ class Output(Section):
     """URLs in one file at most."""
     max_bytes: int = Field(default=52_428_800, ge=10_000, le=52_428_800)
     """Bytes in one file at most, uncompressed."""
+    group: Literal["", "section", "language", "type"] = ""
+    """Give each section (first directory), language or type (news, video, image, page) sitemaps of its own."""
+    file_names: str = ""
+    """The names of the files below an index, such as "{stem}-{group}-{n}.xml"; {next} is a number but for the first."""
+    stylesheet: Literal["", "css", "xsl"] = ""
+    """Publish a stylesheet too, so that a person who opens the sitemap sees a table."""
     changefreq: Literal["", "always", "hourly", "daily", "weekly", "monthly", "yearly", "never"] = ""
     """Written to every entry when set. Search engines ignore it."""
     priority: float | None = Field(default=None, ge=0, le=1)

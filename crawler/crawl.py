@@ -25,7 +25,7 @@ from crawler.model import Find, Verdict
 from crawler.parsing.pool import ParsePool
 from crawler.plan import Plan
 from crawler.politeness import Pace
-from crawler.publish import publish
+from crawler.publish import publish, writer
 from crawler.report import Report, Run, report
 from crawler.robots import Access
 from crawler.rulebook import Rulebook
@@ -51,6 +51,9 @@ async def crawl(
     try:
         if not dry_run:
             destination.check()
+            writer(
+                plan, destination
+            ).abort()  # settings that no sitemap can have are told now, not after hours
         with Store(plan.state, planning.deciding(plan.config), fresh=fresh) as store:
             by_level = plan.config.scope.max_depth is not None
             frontier = store.frontier(_admission(plan.scope), by_level=by_level)

@@ -5,25 +5,32 @@ from dataclasses import dataclass, field
 
 from crawler.config import Content, Output
 from crawler.engine import Ending
-from crawler.errors import Incomplete, NothingCrawlable, PublishRefused
+from crawler.errors import Incomplete, NothingCrawlable, PublishRefused, UsageError
 from crawler.frontier import Frontier
 from crawler.model import Record, State, Url
 from crawler.plan import Plan
 from sitemap import (
     Alternate,
+    DestinationError,
     Directory,
     Entry,
     FileFacts,
     Image,
     InvalidEntry,
+    LimitExceeded,
+    SitemapError,
     SitemapWriter,
     WriterOptions,
     alternate_fault,
+    by_language,
+    by_section,
+    by_type,
     image_fault,
     video_fault,
 )
 
 _FAILED = (State.SERVER_ERROR, State.UNREACHABLE, State.PARSE_FAILED, State.INTERNAL_ERROR)
+_GROUPS = {"section": by_section(), "language": by_language(), "type": by_type()}
 _FEW = 5  # failures that say nothing about the site as a whole, however small it is
 MAX_NOTES = 20  # different things that are odd
 
@@ -125,26 +132,41 @@ def _nothing(frontier: Frontier, seed: Url) -> str:
     return f"{told}; to crawl there: siteatlas crawl {ended.target}" if ended.target else told
 
 
-def _write(plan: Plan, entries: "Entries", destination: Directory, listed: Listed) -> tuple[FileFacts, ...]:
+def writer(plan: Plan, destination: Directory) -> SitemapWriter:
+    """The writer of the plan's sitemap. UsageError when there can be none with these settings.
+
+    Raises sitemap.DestinationError when the destination cannot be written to.
+    """
     output = plan.config.output
-    with SitemapWriter(
-        destination,
-        plan.sitemap_url,
-        WriterOptions(
-            gzip=output.gzip,
-            max_urls=output.max_urls,
-            max_bytes=output.max_bytes,
-            vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
-        ),
-    ) as writer:
+    options = WriterOptions(
+        gzip=output.gzip,
+        max_urls=output.max_urls,
+        max_bytes=output.max_bytes,
+        group=_GROUPS.get(output.group),
+        child=output.file_names,
+        stylesheet=output.stylesheet,
+        vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
+    )
+    try:
+        return SitemapWriter(destination, plan.sitemap_url, options)
+    except DestinationError:
+        raise
+    except SitemapError as error:
+        raise UsageError(str(error)) from error
+
+
+def _write(plan: Plan, entries: "Entries", destination: Directory, listed: Listed) -> tuple[FileFacts, ...]:
+    with writer(plan, destination) as target:
         for entry in entries:
             try:
-                writer.add(entry)
+                target.add(entry)
             except InvalidEntry as error:
                 listed.note(Url(entry.loc), f"not listed: {error.reason}")
+            except LimitExceeded as error:
+                raise UsageError(f"{error}; the crawl is saved, run again with other settings") from error
             else:
                 listed.count(entry)
-        return tuple(reversed(writer.finish().files))
+        return tuple(reversed(target.finish().files))
 
 
 class Entries:

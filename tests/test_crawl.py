@@ -256,6 +256,26 @@ def test_ours_more_urls_than_a_file_takes_give_an_index_and_shards(tmp_path: Pat
         assert list(published(tmp_path)) == ["sitemap.xml"]
 
 
+def test_ours_sections_get_files_of_their_own_names_and_a_stylesheet(tmp_path: Path) -> None:
+    routes = {"/": links("/shop/1", "/blog/1"), "/shop/1": "x", "/blog/1": "x"}
+    with scripted(routes) as site:
+        names = ("--group", "section", "--file-names", "{group}-sitemap{next}.xml")
+        ran = crawl(tmp_path, site.url, *names, "--stylesheet", "css")
+        assert ran.code == 0, ran.err
+        assert set(published(tmp_path)) == {
+            "sitemap.xml",
+            "sitemap.css",
+            "blog-sitemap.xml",
+            "root-sitemap.xml",
+            "shop-sitemap.xml",
+        }
+        assert b"/shop/1</loc>" in published(tmp_path)["shop-sitemap.xml"]
+        before = len(site.log)
+        ran = crawl(tmp_path, site.url, "--file-names", "../{n}.xml", "--fresh")
+        assert (ran.code, len(site.log)) == (2, before)
+        assert "one plain path segment" in ran.err
+
+
 def test_ours_two_crawls_give_the_same_bytes(tmp_path: Path) -> None:
     routes = {"/": links(*(f"/p{n}" for n in range(60)))} | {
         f"/p{n}": Answer(links(f"/p{(n * 7) % 60}"), delay=(n % 5) / 200) for n in range(60)
