@@ -5,7 +5,6 @@ from typing import Any
 
 from sitemap.finding import Finding
 from sitemap.linting.lint import LintReport
-from sitemap.linting.reports.documents import all_documents
 from sitemap.reading.tree import Document
 from sitemap.rules import RULES
 
@@ -32,7 +31,7 @@ def as_json(report: LintReport) -> str:
         a list of sentences: what could not be judged, and why.
     """
     counts = {
-        "files": sum(1 for _ in all_documents(report)),
+        "files": sum(1 for _ in report.all_documents()),
         "entries": report.entries,
         **{severity.value: number for severity, number in report.severities.items()},
         "rules": report.rules,

@@ -5,7 +5,6 @@ https://github.com/testmoapp/junitxml
 
 from sitemap.finding import Finding
 from sitemap.linting.lint import LintReport
-from sitemap.linting.reports.documents import all_documents
 from sitemap.rules import RULES, Severity
 from sitemap.xml_text import escape
 
@@ -35,7 +34,7 @@ def as_junit(report: LintReport, fail_on: Severity | None = Severity.ERROR) -> s
 
 def _by_file(report: LintReport) -> dict[str, list[Finding]]:
     """The findings of each file, also of files that have none."""
-    files: dict[str, list[Finding]] = {document.file: [] for document in all_documents(report)}
+    files: dict[str, list[Finding]] = {document.file: [] for document in report.all_documents()}
     for finding in report.findings:
         files.setdefault(finding.file, []).append(finding)
     return files

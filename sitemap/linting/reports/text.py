@@ -5,7 +5,6 @@ from typing import Final
 
 from sitemap.finding import Finding
 from sitemap.linting.lint import LintReport
-from sitemap.linting.reports.documents import all_documents
 from sitemap.rules import RULES, Severity
 
 _COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}  # red, yellow, cyan
@@ -27,7 +26,7 @@ def as_text(
     lines += [f"not checked: {visible(sentence)}" for sentence in report.not_checked]
     if lines:
         lines.append("")
-    files = sum(1 for _ in all_documents(report))
+    files = sum(1 for _ in report.all_documents())
     counts = [_count(number, severity) for severity, number in report.severities.items()]
     lines.append(f"{_count(files, 'file')}, {_count(report.entries, 'entry')}: {', '.join(counts)}")
     failing = sum(finding.times for finding in report.at_least(fail_on)) if fail_on else 0
