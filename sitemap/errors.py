@@ -1,5 +1,7 @@
 """Owns the errors of this package. Every exception that leaves the package is one of these."""
 
+from sitemap.quoting import shown
+
 
 class SitemapError(Exception):
     """Anything this package refuses or cannot do; the message names the thing and the remedy."""
@@ -9,7 +11,7 @@ class InvalidEntry(SitemapError):
     """An entry that no valid sitemap can hold. ``loc`` is its URL, ``reason`` a sentence without the URL."""
 
     def __init__(self, loc: str, reason: str) -> None:
-        super().__init__(f"{loc[:200]!r} cannot be listed: {reason}")
+        super().__init__(f"{shown(loc)} cannot be listed: {reason}")
         self.loc = loc
         self.reason = reason
 

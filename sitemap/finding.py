@@ -38,7 +38,7 @@ class Findings:
         self._kept: list[Finding] = []
 
     def add(self, rule: str, line: int, sentence: str) -> None:
-        """Take down one finding; quoted pieces of the document must be cut to size and ``repr``-ed by the caller."""
+        """Take down one finding; pieces of the document in it are quoted with :func:`sitemap.quoting.shown`."""
         count = self.counts[rule] = self.counts.get(rule, 0) + 1
         if count <= self._per_rule:
             self._kept.append(Finding(rule, line, sentence, self._file))

@@ -10,6 +10,7 @@ from ipaddress import IPv6Address
 from urllib.parse import urlsplit
 
 from sitemap.errors import InvalidLocation
+from sitemap.quoting import shown
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")
@@ -74,12 +75,12 @@ def directory(sitemap_url: str) -> str:
     """
     if _BLANK.search(sitemap_url):
         raise InvalidLocation(
-            f"{sitemap_url[:200]!r} holds white space or a control character: percent-encode it"
+            f"{shown(sitemap_url)} holds white space or a control character: percent-encode it"
         )
     try:
         where, path = parts(sitemap_url)
     except ValueError as error:
-        raise InvalidLocation(f"a sitemap cannot be at {sitemap_url[:200]!r}: {error}") from error
+        raise InvalidLocation(f"a sitemap cannot be at {shown(sitemap_url)}: {error}") from error
     return where + path[: path.rfind("/") + 1]
 
 
@@ -131,9 +132,9 @@ def parts(url: str) -> tuple[str, str]:
     if split.scheme not in _DEFAULT_PORTS or not split.hostname or "@" in split.netloc:
         raise ValueError("it is not an absolute http or https URL without credentials")
     port = split.port
-    shown = "" if port in {None, _DEFAULT_PORTS[split.scheme]} else f":{port}"
+    suffix = "" if port in {None, _DEFAULT_PORTS[split.scheme]} else f":{port}"
     host = _host(split.hostname, literal="[" in split.netloc)
-    return f"{split.scheme}://{host}{shown}", _resolve(_comparable(split.path or "/"))
+    return f"{split.scheme}://{host}{suffix}", _resolve(_comparable(split.path or "/"))
 
 
 def _host(host: str, *, literal: bool) -> str:

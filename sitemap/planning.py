@@ -10,6 +10,7 @@ from typing import Final
 from sitemap import limits
 from sitemap.errors import InvalidLocation, LimitExceeded
 from sitemap.location import Location, parts, same
+from sitemap.quoting import shown
 from sitemap.robots_lines import missing_lines
 
 _MAX_ORIGINS: Final = 10_000  # a plan is for people to carry out, and is held in memory
@@ -116,7 +117,7 @@ class SitemapPlan:
             self.sitemaps.append(planned)
         elif not same(before.url, url):
             raise InvalidLocation(
-                f"{before.url[:200]!r} and {url[:200]!r} are in one directory and cover the same URLs: name one of them"
+                f"{shown(before.url)} and {shown(url)} are in one directory and cover the same URLs: name one of them"
             )
         return before
 
@@ -161,7 +162,7 @@ def plan(
             Sitemap: https://example.com/sitemap.xml
     """
     if not name or "/" in name or "\\" in name:
-        raise InvalidLocation(f"{name[:200]!r} is no file name: each origin's sitemap is in its root")
+        raise InvalidLocation(f"{shown(name)} is no file name: each origin's sitemap is in its root")
     planned = SitemapPlan(sitemaps, central, name)
     for url in urls:
         planned.count(url)

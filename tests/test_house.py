@@ -70,6 +70,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "sitemap.limits",
             "sitemap.model",
             "sitemap.namespaces",
+            "sitemap.quoting",
             "sitemap.rules",
         ),
     },

@@ -62,8 +62,7 @@ class Lister:
 
 def _described(document: Document) -> str:
     if document.format is None:
-        fault = next((finding.sentence for finding in document.findings), "nothing was found in it")
-        return f"no sitemap: {safe(fault)}"
+        return f"no sitemap: {safe(document.refusal)}"
     entries = count(document.entries, "entry", "entries")
     cut = "" if document.complete else ", not read to its end"
     return f"{document.format}, {entries}, {amount(document.size)}{cut}"

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from sitemap import location
 from sitemap.errors import SourceError
-from sitemap.reading import values
+from sitemap.quoting import shown
 
 
 def beside(path: str | Path, url: str = "") -> Callable[[str], Path]:
@@ -28,9 +28,9 @@ def beside(path: str | Path, url: str = "") -> Callable[[str], Path]:
             if found.is_relative_to(folder.resolve()) and found.is_file():
                 return folder / unquote(relative)
         except (OSError, ValueError) as error:
-            raise SourceError(f"{values.shown(child)} is not beside its index: {error}") from error
+            raise SourceError(f"{shown(child)} is not beside its index: {error}") from error
         raise SourceError(
-            f"{values.shown(child)} is not beside its index: there is no file {unquote(relative)[:120]!r}"
+            f"{shown(child)} is not beside its index: there is no file {shown(unquote(relative))}"
         )
 
     return find

@@ -72,6 +72,13 @@ class SitemapParser:
         return self._elements.format
 
     @property
+    def refusal(self) -> str:
+        """Why a closed document is no sitemap, in the words of its first finding; "" for one that is."""
+        if self.format is not None:
+            return ""
+        return next((finding.sentence for finding in self.findings), "no entry was found")
+
+    @property
     def complete(self) -> bool:
         """Whether the document was read to its end without loss."""
         lost = self._lost or (isinstance(self._reader, XmlStream) and not self._reader.complete)

@@ -6,8 +6,9 @@ from sitemap.errors import NotASitemap
 from sitemap.finding import Finding
 from sitemap.format import Format
 from sitemap.model import Child, Entry
+from sitemap.quoting import shown
 from sitemap.reading.parse import ReadLimits, SitemapParser
-from sitemap.reading.source import Source, name_of, pieces, shown
+from sitemap.reading.source import Source, described, name_of, pieces
 
 
 class SitemapReader:
@@ -45,10 +46,9 @@ class SitemapReader:
         for piece in pieces(self._source):
             yield from self._parser.feed(piece)
         yield from self._parser.close()
-        if self._parser.format is None:
-            sentence = next((finding.sentence for finding in self._parser.findings), "no entry was found")
-            name = repr(self._name[:200]) if self._name else shown(self._source)
-            raise NotASitemap(f"{name} is no sitemap: {sentence}")
+        if self._parser.refusal:
+            name = shown(self._name) if self._name else described(self._source)
+            raise NotASitemap(f"{name} is no sitemap: {self._parser.refusal}")
 
 
 def read(source: Source, base_url: str = "") -> list[Entry | Child]:

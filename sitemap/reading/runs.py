@@ -12,6 +12,7 @@ from typing import Final
 
 from sitemap import limits
 from sitemap.model import Child, Entry
+from sitemap.reading.values import PRIORITIES
 
 _SPACE = r"[ \t\r\n]*+"
 # Of printable ASCII without < > & " \ ^ ` { | } [ ] and #: at least 12 characters, which is limits.MIN_LOC.
@@ -29,10 +30,6 @@ _HINTS = (
     rf"(?:<changefreq>({'|'.join(sorted(limits.CHANGE_FREQUENCIES))})</changefreq>{_SPACE})?+"
     rf"(?:<priority>(0\.[0-9]|1\.0|[01])</priority>{_SPACE})?+"
 )
-_PRIORITIES: Final = {f"{tenth / 10}": tenth / 10 for tenth in range(11)} | {
-    "0": 0.0,
-    "1": 1.0,
-}
 _LONE_RETURN = re.compile("\r(?!\n)")
 
 
@@ -99,7 +96,7 @@ def read_run(name: str, data: bytes, start: int, end: int) -> Run | None:
         return Run(name, list(map(Entry, locs, dates)), tuple(values), data, start, end)
     values += [value for value, found in (("changefreq", words), ("priority", numbers)) if any(found)]
     freqs = [word or "" for word in words]
-    priorities = [None if number is None else _PRIORITIES[number] for number in numbers]
+    priorities = [None if number is None else PRIORITIES[number] for number in numbers]
     return Run(name, list(map(Entry, locs, dates, freqs, priorities)), tuple(values), data, start, end)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from sitemap.errors import SourceError
+from sitemap.quoting import shown
 
 _PIECE: Final = 256 * 1024
 
@@ -27,10 +28,10 @@ def pieces(source: Source) -> Iterator[bytes]:
         for piece in source if read is None else iter(lambda: read(_PIECE), b""):
             if not isinstance(piece, bytes | bytearray | memoryview):
                 said = f"gave {type(piece).__name__} instead of bytes: open it in binary mode"
-                raise SourceError(f"{shown(source)} {said}")
+                raise SourceError(f"{described(source)} {said}")
             yield bytes(piece)
     except (OSError, ValueError) as error:
-        raise SourceError(f"{shown(source)} cannot be read: {error}") from error
+        raise SourceError(f"{described(source)} cannot be read: {error}") from error
 
 
 def name_of(source: Source) -> str:
@@ -41,7 +42,7 @@ def name_of(source: Source) -> str:
     return os.fspath(name) if isinstance(name, str | os.PathLike) else ""
 
 
-def shown(source: Source) -> str:
+def described(source: Source) -> str:
     """A source as a message names it."""
     name = name_of(source)
-    return repr(name[:200]) if name else "the document"
+    return shown(name) if name else "the document"

@@ -11,7 +11,7 @@ from sitemap.errors import InvalidLocation, NotASitemap, SourceError
 from sitemap.finding import Finding, Findings
 from sitemap.format import Format
 from sitemap.model import Child, Entry
-from sitemap.reading import values
+from sitemap.quoting import shown
 from sitemap.reading.beside import beside
 from sitemap.reading.parse import ReadLimits, SitemapParser
 from sitemap.reading.source import Source, name_of, pieces
@@ -24,9 +24,8 @@ LineOf = Callable[[int], int]  # the line of an item, by its number among those 
 class TreeLimits:
     """Where a walk stops; findings of the index say what was not read."""
 
-    max_depth: int = (
-        3  # documents below the first one; the protocol allows 1, and 0 is for who wants no others
-    )
+    # Documents below the first one; the protocol allows 1, and 0 is for who wants no others.
+    max_depth: int = 3
     max_files: int = 100_000  # documents of the whole tree
     read: ReadLimits = field(default_factory=ReadLimits)  # of each of them
     max_children: int = protocol.MAX_CHILDREN  # sitemaps of one index that are read
@@ -37,7 +36,7 @@ class Document:
 
     ``file`` is its path or URL as messages name it, ``url`` its public address or "", ``parent`` the index that lists
     it, ``depth`` 0 for the first one; ``children`` are the documents below it that could be opened. ``format``,
-    ``complete``, ``size`` and ``entries`` are those of :class:`sitemap.SitemapParser`.
+    ``refusal``, ``complete``, ``size`` and ``entries`` are those of :class:`sitemap.SitemapParser`.
     """
 
     def __init__(self, file: str, url: str, parent: "Document | None", read_limits: ReadLimits) -> None:
@@ -56,6 +55,11 @@ class Document:
     def format(self) -> Format | None:
         """What kind of document it is, or None."""
         return self.parser.format
+
+    @property
+    def refusal(self) -> str:
+        """Why it is no sitemap, or "" when it is one."""
+        return self.parser.refusal
 
     @property
     def complete(self) -> bool:
@@ -123,9 +127,11 @@ def walk(
     return document
 
 
-def tree(source: Source, opener: Opener | None = None, url: str = "") -> Document:
+def tree(
+    source: Source, opener: Opener | None = None, url: str = "", limits: TreeLimits | None = None
+) -> Document:
     """The documents of a tree with their counts and findings, as :func:`walk` finds them; no entry is kept."""
-    return walk(source, _Nobody(), opener, url)
+    return walk(source, _Nobody(), opener, url, limits)
 
 
 def iter_entries(
@@ -142,9 +148,9 @@ def iter_entries(
         for item in items:
             if isinstance(item, Entry):
                 yield item
-    if document.format is None:
-        sentence = next((finding.sentence for finding in document.findings), "no entry was found")
-        raise NotASitemap(f"{document.file or 'the document'} is no sitemap: {sentence}")
+    if document.refusal:
+        name = shown(document.file) if document.file else "the document"
+        raise NotASitemap(f"{name} is no sitemap: {document.refusal}")
 
 
 def _default_opener(source: Source, url: str) -> Opener | None:
@@ -205,9 +211,9 @@ class _Way:
                     index.of_index.add("index.too_many", line, said)
                 return
             if prefix and not location.within(prefix, loc):
-                index.of_index.add("index.outside", line, f"{values.shown(loc)} is not below {prefix}")
+                index.of_index.add("index.outside", line, f"{shown(loc)} is not below {prefix}")
             if self._files >= self._limits.max_files:
-                said = f"{self._files:,} documents were read, {values.shown(loc)} and what follows was not"
+                said = f"{self._files:,} documents were read, {shown(loc)} and what follows was not"
                 index.of_index.add("index.too_many", line, said)
                 return
             yield from self._child(index, line, loc)
@@ -215,7 +221,7 @@ class _Way:
     def _child(self, index: Document, line: int, loc: str) -> Iterator[list[Entry | Child]]:
         """One sitemap that an index lists, unless it was read before."""
         assert self._opener is not None  # noqa: S101 - nothing is listed for who opens nothing
-        say, shown = index.of_index.add, values.shown(loc)
+        say, name = index.of_index.add, shown(loc)
         if self._met(index, line, _keys(loc)):
             return
         child = None
@@ -227,15 +233,14 @@ class _Way:
             index.children.append(child)
             yield from self.through(child, source)
         except SourceError as error:
-            say("index.child_unreadable", line, f"{shown} cannot be read: {error}")
+            say("index.child_unreadable", line, f"{name} cannot be read: {error}")
             if child:
                 self._visitor.end(child)
             return
-        if child.format is None:
-            reason = next((finding.sentence for finding in child.findings), "no entry was found")
-            say("index.child_unreadable", line, f"{shown} is no sitemap: {reason}")
+        if child.refusal:
+            say("index.child_unreadable", line, f"{name} is no sitemap: {child.refusal}")
         elif child.format is Format.INDEX:
-            say("index.nested", line, f"{shown} is an index itself")
+            say("index.nested", line, f"{name} is an index itself")
 
     def _met(self, index: Document, line: int, keys: list[str]) -> bool:
         """Whether a child was read before, which is said."""
@@ -245,7 +250,7 @@ class _Way:
         above: Document | None = index
         while above and above is not found:
             above = above.parent
-        name = repr((found.url or found.file)[:120])
+        name = shown(found.url or found.file)
         if above:
             index.of_index.add("index.cycle", line, f"{name} leads back to itself")
         else:

@@ -1,17 +1,20 @@
 """Owns the reading of single values as they occur in the wild: URLs, dates, numbers, words. Pure."""
 
 import re
+from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from sitemap import limits, w3c
+from sitemap.quoting import shown
 
 _INNER_SPACE = re.compile(r"[\t\n\r]+")
-_NUMBER = re.compile(
-    r"\+?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})"
-)  # as xsd:decimal, but never negative
+# As xsd:decimal, but never negative.
+_NUMBER = re.compile(r"\+?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})")
 _WHOLE = re.compile(r"\+?[0-9]{1,18}")
-# Priorities as nearly everybody writes them.
-_PRIORITIES = {f"{tenth / 10}": tenth / 10 for tenth in range(11)} | {"1": 1.0, "0": 0.0}
+PRIORITIES: Final = {f"{tenth / 10}": tenth / 10 for tenth in range(11)} | {
+    "1": 1.0,
+    "0": 0.0,
+}  # as most write them
 _YES_NO = {"yes": True, "no": False}
 _AS_GOOD_AS = {
     "true": True,
@@ -24,8 +27,7 @@ _AS_GOOD_AS = {
     "0": False,
 }
 _UNUSABLE = re.compile("[\x00-\x20\x7f\ud800-\udfff\ufffe\uffff]")
-_USERINFO = re.compile(r"//[^/?#]*@")
-MAX_URL = 8_192  # characters of a URL that is still handed on
+MAX_URL: Final = 8_192  # characters of a URL that is still handed on
 
 
 def is_plain(text: str) -> bool:
@@ -67,7 +69,7 @@ def url(text: str, base: str) -> tuple[str, str, str]:
     if not rule and len(found) > limits.MAX_LOC:
         rule, sentence = (
             "sitemap.loc_too_long",
-            f"a URL has {len(found):,} characters, fewer than 2,048 are allowed",
+            f"a URL has {len(found):,} characters, fewer than {limits.MAX_LOC + 1:,} are allowed",
         )
     return found, rule, sentence
 
@@ -107,7 +109,7 @@ def changefreq(text: str) -> tuple[str, str]:
 
 def priority(text: str) -> tuple[float | None, str]:
     """A number from 0.0 to 1.0 or None, and a sentence when it was none."""
-    value = _PRIORITIES.get(text)
+    value = PRIORITIES.get(text)
     if value is None:
         value = number(text)
     if value is not None and 0.0 <= value <= 1.0:
@@ -140,8 +142,3 @@ def yes_no(text: str) -> tuple[bool | None, str]:
     if word in _AS_GOOD_AS:
         return _AS_GOOD_AS[word], f"{word!r} was read as {'yes' if _AS_GOOD_AS[word] else 'no'!r}"
     return None, f"{text.strip()[:64]!r} is neither yes nor no and was left out"
-
-
-def shown(stated: str) -> str:
-    """A URL as a message may quote it: cut to size, harmless, and without a user name or password."""
-    return repr(_USERINFO.sub("//", stated)[:120])

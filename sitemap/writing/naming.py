@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from sitemap import limits, location
 from sitemap.errors import InvalidLocation
+from sitemap.quoting import shown
 
 _SAFE = "-._~!$&'()*+,;=:@"  # RFC 3986 section 3.3, pchar
 _SUFFIXES: Final = (".xml", ".txt", ".rss", ".atom")
@@ -88,15 +89,15 @@ class Names:
     def _check_names(self, template: str) -> None:
         longest = self.child(limits.MAX_CHILDREN, "x" * (_MAX_SLUG + 65) if self.grouped else "")
         if longest.startswith(".") or not _is_plain(longest):
-            raise InvalidLocation(f"{template[:200]!r} cannot name files: use one plain path segment")
+            raise InvalidLocation(f"{shown(template)} cannot name files: use one plain path segment")
         if longest.endswith(".gz") and not self._gz:
-            raise InvalidLocation(f"{template[:200]!r} must not end in .gz: the option gzip adds it")
+            raise InvalidLocation(f"{shown(template)} must not end in .gz: the option gzip adds it")
         if len(longest.encode()) > _MAX_NAME or len(self.url(longest)) > limits.MAX_LOC:
-            raise InvalidLocation(f"{self.location[:200]!r} is too long for the address of a sitemap")
+            raise InvalidLocation(f"{shown(self.location)} is too long for the address of a sitemap")
         general = re.compile(_pattern(self._tokens, _SLUG))
         if general.fullmatch(self.index.removesuffix(".gz")):
             raise InvalidLocation(
-                f"{template[:200]!r} can make {self.index!r}, which is the set itself: choose another template"
+                f"{shown(template)} can make {self.index!r}, which is the set itself: choose another template"
             )
 
 
@@ -118,9 +119,9 @@ def _file_name(url: str) -> str:
     try:
         name = unquote(urlsplit(url).path.rpartition("/")[2], errors="strict")
     except ValueError as error:
-        raise InvalidLocation(f"a sitemap cannot be at {url[:200]!r}: {error}") from error
+        raise InvalidLocation(f"a sitemap cannot be at {shown(url)}: {error}") from error
     if name.startswith(".") or not _is_plain(name) or len(name) > 200:
-        raise InvalidLocation(f"{url[:200]!r} does not end in a file name: give one, such as …/sitemap.xml")
+        raise InvalidLocation(f"{shown(url)} does not end in a file name: give one, such as …/sitemap.xml")
     return name
 
 
@@ -141,7 +142,7 @@ def _tokens(template: str, fixed: dict[str, str]) -> list[tuple[str, str]]:
     try:
         parsed = list(Formatter().parse(template))
     except ValueError as error:
-        raise InvalidLocation(f"{template[:200]!r} is no template: {error}") from error
+        raise InvalidLocation(f"{shown(template)} is no template: {error}") from error
     for literal, field, spec, conversion in parsed:
         text(literal)
         if field in fixed:
@@ -149,7 +150,7 @@ def _tokens(template: str, fixed: dict[str, str]) -> list[tuple[str, str]]:
         elif field is not None:
             if field not in {*_NUMBERS, "group"} or spec or conversion:
                 raise InvalidLocation(
-                    f"{template[:200]!r} has a field {field[:64]!r}: there are {{stem}}, {{suffix}}, {{group}}, {{n}} "
+                    f"{shown(template)} has a field {field[:64]!r}: there are {{stem}}, {{suffix}}, {{group}}, {{n}} "
                     "and {next}, as they stand"
                 )
             tokens.append(("", field))
@@ -161,16 +162,16 @@ def _check_fields(tokens: list[tuple[str, str]], template: str, *, grouped: bool
     numbers = [place for place, (_, field) in enumerate(tokens) if field in _NUMBERS]
     groups = [place for place, (_, field) in enumerate(tokens) if field == "group"]
     if len(numbers) != 1:
-        raise InvalidLocation(f"{template[:200]!r} must have one of {{n}} and {{next}}, so that names differ")
+        raise InvalidLocation(f"{shown(template)} must have one of {{n}} and {{next}}, so that names differ")
     if len(groups) != grouped:
         wanted = "needs {group} once: there are groups" if grouped else "has {group}, and there are no groups"
-        raise InvalidLocation(f"{template[:200]!r} {wanted}")
+        raise InvalidLocation(f"{shown(template)} {wanted}")
     if grouped:
         number, group = numbers[0], groups[0]
         between = tokens[min(number, group) + 1][0]
         if not between or between[0 if number < group else -1].isdigit() or len(fields) != 2:
             raise InvalidLocation(
-                f"{template[:200]!r} must have something other than a digit between {{group}} and the number"
+                f"{shown(template)} must have something other than a digit between {{group}} and the number"
             )
 
 

@@ -1,6 +1,7 @@
 """A sitemap speaks only for the directory it is in. https://www.sitemaps.org/protocol.html#location"""
 
 import doctest
+import re
 
 import ada_url
 import pytest
@@ -91,7 +92,7 @@ def test_ours_only_absolute_http_has_a_directory(url: str) -> None:
         directory(url)
     with pytest.raises(InvalidLocation) as caught:
         Location(url)
-    assert repr(url) in str(caught.value)
+    assert repr(re.sub("//.*@", "//***@", url)) in str(caught.value)
 
 
 CATALOG = "http://example.com/catalog/sitemap.xml"
