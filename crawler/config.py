@@ -4,7 +4,6 @@ The sections are the tables of the TOML file. The command line decides precedenc
 """
 
 import difflib
-import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from crawler.errors import UsageError
 from crawler.params import TRACKING
+from crawler.quantities import duration, size
 from crawler.version import __version__
 
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _SECRETS = {"headers", "basic_auth", "cookies", "proxy"}  # keys whose values no message repeats
-_SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0)]
@@ -195,7 +193,7 @@ class Output(Section):
     group: Literal["", "section", "language", "type"] = ""
     """Give each section (first directory), language or type (news, video, image, page) sitemaps of its own."""
     file_names: str = ""
-    """The names of the files below an index, such as "{stem}-{group}-{n}.xml"; {next} is a number but for the first."""
+    """Names of the files below an index, such as "{stem}-{group}-{n}.xml"; {next} is a number but for the first."""
     stylesheet: Literal["", "css", "xsl"] = ""
     """Publish a stylesheet too, so that a person who opens the sitemap sees a table."""
     changefreq: Literal["", "always", "hourly", "daily", "weekly", "monthly", "yearly", "never"] = ""
@@ -233,22 +231,6 @@ class Config(Section):
     content: Content = Content()
     output: Output = Output()
     state: State = State()
-
-
-def duration(text: str) -> float:
-    """Seconds of ``90``, ``90s``, ``15m``, ``2h`` or ``1d``. Raises ValueError."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhd]?)\s*", text)
-    if not match:
-        raise ValueError(f'"{text}" is not a duration: write seconds, or 90s, 15m, 2h, 1d')
-    return float(match[1]) * _UNITS[match[2]]
-
-
-def size(text: str) -> int:
-    """Bytes of ``500000``, ``512K``, ``20M`` or ``1G``. Raises ValueError."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?\s*", text, re.IGNORECASE)
-    if not match:
-        raise ValueError(f'"{text}" is not a size: write bytes, or 512K, 20M, 1G')
-    return int(float(match[1]) * _SIZES[match[2].upper()])
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -7,7 +7,8 @@ import pytest
 
 from crawler.cli.example import example
 from crawler.cli.options import FLAGS, flag_of
-from crawler.config import Config, build, duration, known_keys, size
+from crawler.config import Config, build, known_keys
+from crawler.quantities import duration, size
 from crawler.errors import UsageError
 
 EXAMPLE = Path(__file__).parent.parent / "config.example.toml"

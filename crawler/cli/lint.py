@@ -12,8 +12,8 @@ from rich.console import Console
 import sitemap
 from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
-from crawler.config import size
 from crawler.errors import FindingsFound, UsageError
+from crawler.quantities import size
 from crawler.version import __version__
 from sitemap import RULES, Severity
 

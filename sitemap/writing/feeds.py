@@ -54,8 +54,9 @@ class RssEncoder:
     def entry(self, entry: Entry) -> bytes:
         """One ``item`` element. Its description is HTML, as everybody reads it: plain text is escaped for that too."""
         loc = escape(uri(entry.loc))
+        summary = tag("description", html.escape(entry.summary, quote=False))
         return (
-            f"<item><title>{escape(_title(entry))}</title><link>{loc}</link>{tag('description', html.escape(entry.summary, quote=False))}"
+            f"<item><title>{escape(_title(entry))}</title><link>{loc}</link>{summary}"
             f'<guid isPermaLink="true">{loc}</guid>{tag("pubDate", rfc822(entry.lastmod))}{media(entry)}</item>\n'
         ).encode()
 
