@@ -32,6 +32,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.config",
             "crawler.url",
             "crawler.params",
+            "crawler.quantities",
             "crawler.scope",
             "crawler.patterns",
             "crawler.robots",
