@@ -44,10 +44,8 @@ class CrossSubmits:
         self._names = (sitemap_url, *(Location(url).url for url in index_urls))
         self._fetch = fetch_robots
         self._max_origins = max_origins
-        self._last = (
-            "",
-            False,
-        )  # what a URL begins with, and the answer: neighbours in a list are of one host
+        # What a URL begins with, and the answer: neighbours in a list are of one host.
+        self._last = ("", False)
 
     def vouched(self, url: str) -> bool:
         """Whether the robots.txt of the URL's own origin names the sitemap.

@@ -43,9 +43,8 @@ class Location:
     """
 
     url: str
-    directory: str = field(
-        init=False, repr=False
-    )  # the prefix of all that may be listed, in the form to compare
+    # The prefix of all that may be listed, in the form to compare.
+    directory: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "directory", directory(self.url))

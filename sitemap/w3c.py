@@ -70,9 +70,12 @@ _OFFSET = re.compile(
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # RFC 822 section 5.1; its military letters were defined wrongly and count as UTC (RFC 2822 section 4.3).
-_ZONES = {"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
 _UTC_NAMES = frozenset({"", "Z", "GMT", "UT", "UTC", "WET", "-0000"})
-_MORE_ZONES = {"CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "BST": 1, "WEST": 1, "MSK": 3, "JST": 9, "KST": 9}
+_ZONES = {
+    "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+    # In no standard, and seen in feeds.
+    "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "BST": 1, "WEST": 1, "MSK": 3, "JST": 9, "KST": 9,
+}  # fmt: skip
 
 
 def read(text: str) -> Moment | None:
@@ -210,7 +213,7 @@ def _with_clock(day: date, clock: str) -> Moment:
     carry = timedelta()
     if hour == 24 and not int(found["minute"] or 0) and not int(found["second"] or 0):
         hour, carry = 0, timedelta(days=1)  # ISO 8601: the end of the day
-    second = min(int(found["second"] or 0), 59) if found["second"] == "60" else int(found["second"] or 0)
+    second = 59 if found["second"] == "60" else int(found["second"] or 0)  # a leap second
     micro = int((found["fraction"] or "0")[:6].ljust(6, "0"))
     zone = _zone(found["zone"].strip())
     value = (
@@ -225,8 +228,8 @@ def _zone(text: str) -> timezone:
     upper = text.upper().partition("[")[0]  # the name of a zone may follow (RFC 9557)
     if upper in _UTC_NAMES or (len(upper) == 1 and upper.isalpha()):
         return UTC
-    if upper in _ZONES or upper in _MORE_ZONES:
-        return timezone(timedelta(hours=_ZONES.get(upper, _MORE_ZONES.get(upper, 0))))
+    if upper in _ZONES:
+        return timezone(timedelta(hours=_ZONES[upper]))
     found = _OFFSET.fullmatch(upper)
     if not found:
         raise ValueError(text)

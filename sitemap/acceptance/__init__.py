@@ -6,10 +6,10 @@ first, or "", for a writer. All are pure.
 
 from sitemap.acceptance.address import url_fault
 from sitemap.acceptance.extensions import alternate_fault, alternate_faults, image_fault, image_faults
-from sitemap.acceptance.fault import Fault, first
+from sitemap.acceptance.fault import Fault
 from sitemap.acceptance.news import news_fault, news_faults
 from sitemap.acceptance.page import entry_fault, entry_faults
-from sitemap.acceptance.retired import retired_faults
+from sitemap.acceptance.retired import retired_fault, retired_faults
 from sitemap.acceptance.video import video_fault, video_faults
 
 __all__ = [
@@ -18,11 +18,11 @@ __all__ = [
     "alternate_faults",
     "entry_fault",
     "entry_faults",
-    "first",
     "image_fault",
     "image_faults",
     "news_fault",
     "news_faults",
+    "retired_fault",
     "retired_faults",
     "url_fault",
     "video_fault",

@@ -9,7 +9,7 @@ from typing import Final
 
 from sitemap import limits, w3c
 from sitemap.acceptance.address import url_fault
-from sitemap.acceptance.fault import DATE_FORMS, Fault
+from sitemap.acceptance.fault import DATE_FORMS, Fault, first
 from sitemap.model import Entry, Image, News, Price, TvShow, Video
 from sitemap.retired import RETIRED
 from sitemap.xml_text import FORBIDDEN
@@ -21,6 +21,11 @@ _IDS: Final = frozenset({"tms:series", "tms:program", "rovi:series", "rovi:progr
 _GENRE: Final = "(?:PressRelease|Satire|Blog|OpEd|Opinion|UserGenerated)"
 _GENRES: Final = re.compile(f"{_GENRE}(?:, *{_GENRE})*")
 _TICKERS: Final = re.compile(r"\w+:\w+(?:, *\w+:\w+){0,4}")
+
+
+def retired_fault(entry: Entry, tags: Collection[str] = RETIRED) -> str:
+    """Why those retired tags of an entry that are named in ``tags`` cannot be written, or ""."""
+    return first(retired_faults(entry, tags))
 
 
 def retired_faults(entry: Entry, tags: Collection[str] = RETIRED) -> Iterator[Fault]:
@@ -46,7 +51,10 @@ def _image(image: Image) -> Iterator[tuple[str, str]]:
 
 def _video(video: Video) -> Iterator[tuple[str, str]]:
     if len(video.category) > limits.MAX_VIDEO_CATEGORY:
-        yield "video:category", f"category has {len(video.category):,} characters, 256 are allowed"
+        yield (
+            "video:category",
+            f"category has {len(video.category):,} characters, {limits.MAX_VIDEO_CATEGORY} are allowed",
+        )
     if video.gallery_loc is not None:
         yield "video:gallery_loc", url_fault("gallery_loc", video.gallery_loc[0])
     for price in video.prices:

@@ -84,24 +84,23 @@ class Dates:
         A sample shows first whether there is anything to count: what more than half of the dates say is the commonest
         in it.
         """
-        dates = list(filter(None, self._kept))
-        self._kept = dates
+        dates, self._kept = list(filter(None, self._kept)), []
         if len(dates) < ENOUGH:
             return
         stride = next(prime for prime in _STRIDES if len(dates) % prime)
         sample = [dates[place * stride % len(dates)] for place in range(min(len(dates), _SAMPLE))]
         [(common, often)] = Counter(text[:_TO_THE_SECOND] for text in sample).most_common(1)
-        if often * 4 > len(sample) and self._is_stamp(common):
+        if often * 4 > len(sample) and self._is_stamp(common, dates):
             return
         if churn and sum(map(self._may_be_recent.__le__, sample)) * 2 > len(sample):
-            recent = self._recent()
+            recent = self._recent(dates)
             if recent >= len(dates) * _MOST:
                 self._say("churn", f"{recent:,} of {len(dates):,} lastmods lie within the last 24 hours")
 
-    def _is_stamp(self, common: str) -> bool:
+    def _is_stamp(self, common: str, dates: list[str]) -> bool:
         """Say it, and answer True, when most dates are the same to the second, or all to the day."""
-        total = len(self._kept)
-        times = sum(text.startswith(common) for text in self._kept)
+        total = len(dates)
+        times = sum(text.startswith(common) for text in dates)
         if times == total:
             self._say("all_equal", f"all {total:,} lastmods are {common}, the time of a build, it seems")
         elif len(common) == _TO_THE_SECOND and times >= ENOUGH and times * 2 > total:
@@ -110,12 +109,12 @@ class Dates:
             return False
         return True
 
-    def _recent(self) -> int:
+    def _recent(self, dates: list[str]) -> int:
         """How many dates lie within the last day."""
         since, until = self._now - timedelta(days=1), self._now + SKEW
         return sum(
             times
-            for text, times in Counter(self._kept).items()
+            for text, times in Counter(dates).items()
             if text >= self._may_be_recent and (at := w3c.instant(text)) and since <= at <= until
         )
 

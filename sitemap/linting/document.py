@@ -47,19 +47,16 @@ class DocumentChecks:
         """Judge the next items of the document."""
         if not items:
             return
-        locs = [item.loc for item in items]
-        lastmods = [item.lastmod for item in items]
-        # Nearly all documents hold pages with a date and nothing else, which one comparison in C shows.
-        if list(map(Entry, locs, lastmods)) == items:
-            self._pages(locs, lastmods, line_of)
-            return
-        entries = [(number, item) for number, item in enumerate(items) if isinstance(item, Entry)]
-        if len(entries) == len(items):
-            self._pages(locs, lastmods, line_of)
-        else:
+        entries = [item for item in items if isinstance(item, Entry)]
+        if len(entries) < len(items):
             self._mixed(items, line_of)
-        for number, entry in entries:
-            self._entry(entry, number, line_of)
+        else:
+            self._pages([item.loc for item in entries], [item.lastmod for item in entries], line_of)
+        # Nearly all documents hold pages with a date and nothing else.
+        if any(map(_has_more, entries)):
+            for number, item in enumerate(items):
+                if isinstance(item, Entry) and _has_more(item):
+                    self._entry(item, number, line_of)
 
     def end(self) -> None:
         """Judge the document as a whole."""

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 
 from sitemap.finding import PER_RULE, Findings
+from sitemap.linting.addresses import key
 from sitemap.linting.quote import shown
 from sitemap.reading.tree import LineOf
 
@@ -24,31 +26,39 @@ class Listing:
     def __init__(self, file: str, findings: Findings, seen: set[int]) -> None:
         self.file = file
         self.findings = findings
-        self.hashes: list[int] = []  # of all URLs, in their order
         self.again: list[_Again] = []  # of each rule as many as will be said
         self.counts: Counter[str] = Counter()  # of each rule, all
+        self._batches: list[list[int]] = []  # the hashes of all URLs, in their order
         self._seen = seen  # in this document and those before it
         self._own: set[int] = set()  # those of this document, once duplicates make it needed
-        self._in_own = 0  # how many of the hashes are in it
+        self._in_own = 0  # how many of the batches are in it
 
-    def add(self, locs: list[str], forms: list[str], line_of: LineOf) -> None:
-        """Take down a batch of URLs, given also in the form to compare."""
-        hashes = list(map(hash, forms))
-        fresh = set(hashes)
-        if len(fresh) < len(hashes) or not self._seen.isdisjoint(fresh):
-            self._take_down(locs, hashes, line_of)
-        self._seen |= fresh
-        self.hashes += hashes
+    def add(self, locs: list[str], keys: list[str], line_of: LineOf) -> None:
+        """Take down a batch of URLs, given also by the keys that tell them apart."""
+        hashes = list(map(hash, keys))
+        before, known = self._seen.intersection(hashes), len(self._seen)
+        self._seen.update(hashes)
+        if len(self._seen) - known < len(hashes):
+            self._take_down(locs, hashes, before, line_of)
+        self._batches.append(hashes)
 
-    def _take_down(self, locs: list[str], hashes: list[int], line_of: LineOf) -> None:
+    def places(self, wanted: set[int]) -> dict[int, int]:
+        """Where each of some hashes is listed first, from 1, as far as they are here."""
+        found: dict[int, int] = {}
+        for place, number in enumerate(chain.from_iterable(self._batches), 1):
+            if number in wanted and found.setdefault(number, place) == place and len(found) == len(wanted):
+                break
+        return found
+
+    def _take_down(self, locs: list[str], hashes: list[int], before: set[int], line_of: LineOf) -> None:
         here: set[int] = set()
         own = self._own
-        own.update(self.hashes[self._in_own :])
-        self._in_own = len(self.hashes)
+        own.update(*self._batches[self._in_own :])
+        self._in_own = len(self._batches)
         for place, number in enumerate(hashes):
             if number in here or number in own:
                 rule = "duplicate.loc"
-            elif number in self._seen:
+            elif number in before:
                 rule = "duplicate.across_files"
             else:
                 rule = ""
@@ -79,7 +89,7 @@ class Duplicates:
 
     def lists(self, url: str) -> bool:
         """Whether a URL, given in the form to compare, is listed in any document."""
-        return hash(url) in self._seen
+        return hash(key(url)) in self._seen
 
     def finish(self) -> None:
         """Say of the duplicates where each was listed first."""
@@ -90,14 +100,18 @@ class Duplicates:
             if again.rule == "duplicate.across_files"
         }
         first: dict[int, str] = {}
-        for listing in self._listings if wanted else ():
-            for number in wanted.intersection(listing.hashes):
-                first.setdefault(number, f"entry {listing.hashes.index(number) + 1:,} of {listing.file}")
         for listing in self._listings:
+            if not wanted:
+                break
+            places = listing.places(wanted)
+            first |= {number: f"entry {place:,} of {listing.file}" for number, place in places.items()}
+            wanted -= places.keys()
+        for listing in self._listings:
+            own = {again.number for again in listing.again if again.rule == "duplicate.loc"}
+            places = listing.places(own) if own else {}
             for again in listing.again:
-                where = first.get(again.number, "")
-                if again.rule == "duplicate.loc":
-                    where = f"entry {listing.hashes.index(again.number) + 1:,}"
+                own_place = again.rule == "duplicate.loc"
+                where = f"entry {places[again.number]:,}" if own_place else first[again.number]
                 listing.findings.add(
                     again.rule, again.line, f"{shown(again.loc)} is listed already, as {where}"
                 )

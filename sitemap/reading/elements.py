@@ -7,8 +7,8 @@ from sitemap.finding import Findings
 from sitemap.format import Format
 from sitemap.model import Child, Entry
 from sitemap.reading import url_items
+from sitemap.reading.extensions import add_part, gather
 from sitemap.reading.feed_items import feed_entry
-from sitemap.reading.item_parts import add_part, gather
 from sitemap.reading.parts import MAX_PARTS, MAX_TEXT, Part, PartReader
 from sitemap.reading.runs import Lines, Run
 from sitemap.reading.scopes import Scopes

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sitemap.model import Alternate, Entry
 from sitemap.reading import values
-from sitemap.reading.item_parts import Say, alternates
+from sitemap.reading.extensions import Say, alternates
 from sitemap.reading.media import Item, media
 from sitemap.reading.parts import Part
 from sitemap.reading.vocabulary import CORE
@@ -35,10 +35,10 @@ def feed_entry(fields: dict[str, Any], base: str, say: Say, *, atom: bool) -> En
     summary = next(
         (text for name in ("summary", "description", "content") if (text := fields.get(name, "").strip())), ""
     )[:MAX_SUMMARY]
-    if not atom and "<" not in summary:
-        summary = html.unescape(
-            summary
-        )  # a description is HTML: without a tag it is text in the guise of HTML
+    if (
+        not atom and "<" not in summary
+    ):  # a description is HTML: without a tag it is text in the guise of HTML
+        summary = html.unescape(summary)
     images, videos = media(_with_enclosures(fields, links), Item(title, summary, base, say))
     return Entry(
         loc,

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sitemap.model import Image, Price, Video
 from sitemap.reading import values
-from sitemap.reading.item_parts import Say, rating
+from sitemap.reading.extensions import Say, rating
 from sitemap.reading.parts import MAX_TEXT, Part
 from sitemap.reading.vocabulary import DC, MEDIA
 

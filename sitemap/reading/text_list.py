@@ -8,9 +8,7 @@ from sitemap.model import Child, Entry
 from sitemap.reading import values
 from sitemap.reading.runs import Lines
 
-_PIECE: Final = (
-    16 * 1024
-)  # bytes that are worth looking at: what a line begins with is not read for each byte
+_PIECE: Final = 16 * 1024  # bytes worth looking at: what a line begins with is not read for each byte
 _MAX_LINE: Final = 64 * 1024  # characters; longer lines are dropped as they come
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from sitemap import limits, w3c
 from sitemap.model import Child, Entry
 from sitemap.reading import values
-from sitemap.reading.item_parts import Say, alternates
+from sitemap.reading.extensions import Say, alternates
 
 _SEQUENCE: Final = {"loc": 0, "lastmod": 1, "changefreq": 2, "priority": 3}
 _LAST: Final = 4  # everything else, in any order

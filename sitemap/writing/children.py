@@ -14,6 +14,7 @@ from sitemap.writing.explain import failure
 from sitemap.writing.index import INDEX_FOOT, encode_child, index_head
 from sitemap.writing.naming import Names
 from sitemap.writing.published import Published, commit
+from sitemap.writing.stylesheet import Stylesheet
 from sitemap.writing.target import FileFacts, Target
 from sitemap.writing.verify import Kind
 
@@ -96,7 +97,7 @@ def write_index(
     children: Iterable[Child | Published],
     *,
     vouched: Vouched | None = None,
-    stylesheets: Sequence[str] = (),
+    stylesheets: Sequence[Stylesheet | str] = (),
 ) -> Published:
     """Publish an index of sitemaps that exist already, in their order: other tools' sitemaps, feeds, published sets.
 

@@ -7,7 +7,7 @@ from sitemap import limits
 from sitemap.format import Format
 from sitemap.model import Entry
 from sitemap.writing.channel import Channel
-from sitemap.writing.stylesheet import Kind
+from sitemap.writing.stylesheet import StylesheetKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,5 +43,5 @@ class WriterOptions:
     always_index: bool = False
     channel: Channel | None = None
     retired: tuple[str, ...] = ()
-    stylesheet: Kind = ""
+    stylesheet: StylesheetKind = ""
     vouched: Callable[[str], bool] | None = None

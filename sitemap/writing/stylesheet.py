@@ -12,7 +12,7 @@ from sitemap.errors import SitemapError
 from sitemap.xml_text import escape
 
 # XSLT makes links of URLs, but browsers drop it: https://developer.chrome.com/docs/web-platform/deprecating-xslt
-Kind = Literal["", "css", "xsl"]
+StylesheetKind = Literal["", "css", "xsl"]
 
 _TYPES: Final = {"css": "text/css"}
 _NAMES: Final[dict[str, tuple[str, ...]]] = {
@@ -42,7 +42,7 @@ def instructions(stylesheets: Sequence[Stylesheet | str]) -> str:
     )
 
 
-def files(kind: Kind) -> dict[str, bytes]:
+def files(kind: StylesheetKind) -> dict[str, bytes]:
     """The stylesheets that this package brings: the names they must have beside the sitemap, and their bytes.
 
     With XSLT comes CSS, for the browsers that have dropped XSLT. SitemapError for a kind that there is not.

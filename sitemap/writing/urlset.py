@@ -3,7 +3,7 @@
 from typing import Final
 
 from sitemap import namespaces
-from sitemap.acceptance import first, retired_faults
+from sitemap.acceptance import retired_fault
 from sitemap.format import Format
 from sitemap.model import Entry
 from sitemap.writing.elements import decimal, tag
@@ -45,7 +45,7 @@ class UrlsetEncoder:
 
     def fault(self, entry: Entry) -> str:
         """What the schemas say of the retired tags that are asked for; the others are never there."""
-        return first(retired_faults(entry, self._retired)) if self._retired else ""
+        return retired_fault(entry, self._retired) if self._retired else ""
 
     def extensions(self, entry: Entry) -> int:
         """The namespaces that the entry needs."""
