@@ -12,7 +12,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from crawler.config import Config
 from crawler.fetch import ROBOTS_BODY, BodyLimits, Fetcher
-from crawler.indexability import is_transient, redirect_target
+from crawler.indexability import REDIRECTS, is_transient, redirect_target
 from crawler.lanes import Lanes
 from crawler.model import Failure, Reply, Url
 from crawler.params import Params
@@ -24,7 +24,6 @@ from sitemap import SourceError
 MAX_REDIRECTS: Final = 5
 LONGEST_WAIT: Final = 60.0  # seconds that a server may ask for before it counts as not answering
 _AS_IT_IS: Final = Params((), ())  # a sitemap's URL keeps all of its parameters
-_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
 class Remote:
@@ -89,7 +88,7 @@ class Remote:
             if answer.status == 200:
                 self._note(text, first, answer)
                 return answer
-            if answer.status not in _REDIRECTS:
+            if answer.status not in REDIRECTS:
                 raise SourceError(f"{url} answered {answer.status}{_meaning(answer.status)}")
             target = redirect_target(answer, _AS_IT_IS)
             if isinstance(target, InvalidUrl):
