@@ -22,6 +22,12 @@ _FORMED: Final = re.compile(
     rf"https?://[a-z0-9-]++(?:\.[a-z0-9-]++)*+/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]++|%(?!{_UNRESERVED})[0-9A-F]{{2}})*+"
 )
 _USERINFO: Final = re.compile(r"https?://[^/?#@]*@", re.IGNORECASE)
+_DOT_SEGMENT: Final = re.compile(r"/\.")  # perhaps; several times as fast as a search for the text
+# Percent signs that are not of the escape of a byte beyond ASCII.
+_ASCII_ESCAPE: Final = re.compile("%(?![89A-Fa-f][0-9A-Fa-f])(?:[0-7][0-9A-Fa-f])?")
+_ASCII: Final = bytes(range(0x80))
+# Quoted-printable is percent-encoding with another sign (RFC 2045 section 6.7), and is decoded in C.
+_TO_QUOTED: Final = bytes.maketrans(b"%=", b"=\x01")
 
 
 def is_formed(url: str) -> bool:

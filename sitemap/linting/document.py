@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeGuard
 
 from sitemap.finding import Findings
 from sitemap.format import Format
@@ -47,16 +47,10 @@ class DocumentChecks:
         """Judge the next items of the document."""
         if not items:
             return
-        entries = [item for item in items if isinstance(item, Entry)]
-        if len(entries) < len(items):
-            self._mixed(items, line_of)
+        if _are_pages(items):
+            self._pages(items, line_of)
         else:
-            self._pages([item.loc for item in entries], [item.lastmod for item in entries], line_of)
-        # Nearly all documents hold pages with a date and nothing else.
-        if any(map(_has_more, entries)):
-            for number, item in enumerate(items):
-                if isinstance(item, Entry) and _has_more(item):
-                    self._entry(item, number, line_of)
+            self._mixed(items, line_of)
 
     def end(self) -> None:
         """Judge the document as a whole."""
@@ -74,17 +68,17 @@ class DocumentChecks:
         """Judge the addresses and dates of an index, or of a document that is not sure what it is."""
         places = [number for number, item in enumerate(items) if isinstance(item, Entry)]
         if places:
-            pages = [items[number] for number in places]
-            locs, lastmods = [page.loc for page in pages], [page.lastmod for page in pages]
-            self._pages(locs, lastmods, lambda number: line_of(places[number]))
+            pages = [item for item in items if isinstance(item, Entry)]
+            self._pages(pages, lambda number: line_of(places[number]))
         self._dates.check(["" if isinstance(item, Entry) else item.lastmod for item in items], line_of)
         for number, item in enumerate(items):
             if isinstance(item, Child) and not item.lastmod:
                 self._first_undated = self._first_undated if self._undated else line_of(number)
                 self._undated += 1
 
-    def _pages(self, locs: list[str], lastmods: list[str], line_of: LineOf) -> None:
-        """Judge the addresses and dates of pages."""
+    def _pages(self, pages: list[Entry], line_of: LineOf) -> None:
+        """Judge pages: their addresses and dates as a batch, and one by one those that have more than that."""
+        locs, lastmods = [page.loc for page in pages], [page.lastmod for page in pages]
         self._listing.add(locs, self._addresses.check(locs, line_of), line_of)
         self._dates.check(lastmods, line_of)
         self._dates.keep(lastmods)
@@ -92,6 +86,17 @@ class DocumentChecks:
             for number, text in enumerate(lastmods):
                 if not text:
                     self.findings.add("feed.no_date", line_of(number), "the item has no date")
+        for number, page in [
+            (number, page)
+            for number, page in enumerate(pages)
+            if page.changefreq
+            or page.priority is not None
+            or page.images
+            or page.videos
+            or page.alternates
+            or page.news is not None
+        ]:
+            self._entry(page, number, line_of)
 
     def _entry(self, entry: Entry, number: int, line_of: LineOf) -> None:
         """Judge what a page has besides an address and a date."""
@@ -101,3 +106,8 @@ class DocumentChecks:
             self._extensions.check(entry, line_of(number))
         if entry.alternates:
             self._variants.add(entry, line_of(number))
+
+
+def _are_pages(items: list[Entry | Child]) -> TypeGuard[list[Entry]]:
+    """Whether none of the items is a sitemap; nearly all documents are of one kind, which a count in C shows."""
+    return list(map(type, items)).count(Entry) == len(items)
