@@ -1,11 +1,12 @@
 """Owns what is said about a document that is not as it should be: one finding a defect, in bounded number."""
 
+import sys
 from dataclasses import dataclass
 from typing import Final
 
 from sitemap.rules import RULES, Severity
 
-PER_RULE: Final = 20  # findings of one rule that are kept word for word
+MAX_FINDINGS: Final = 20  # of one rule in a document that are kept word for word, unless more are wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +30,18 @@ class Finding:
 
 
 class Findings:
-    """Collects the findings of one document. After the first 20 of a rule only their number is kept."""
+    """Collects the findings of one document. Of a rule the first ``most`` are kept, or all (0); else only their number."""
 
-    def __init__(self, file: str = "", per_rule: int = PER_RULE) -> None:
+    def __init__(self, file: str = "", most: int = MAX_FINDINGS) -> None:
         self.counts: dict[str, int] = {}  # of each rule, also of what was not kept
         self._file = file
-        self._per_rule = per_rule
+        self.most = most or sys.maxsize  # of one rule that are kept
         self._kept: list[Finding] = []
 
     def add(self, rule: str, line: int, sentence: str) -> None:
         """Take down one finding; pieces of the document in it are quoted with :func:`sitemap.quoting.shown`."""
         count = self.counts[rule] = self.counts.get(rule, 0) + 1
-        if count <= self._per_rule:
+        if count <= self.most:
             self._kept.append(Finding(rule, line, sentence, self._file))
 
     def count(self, rule: str, times: int) -> None:
@@ -54,11 +55,11 @@ class Findings:
             Finding(
                 rule,
                 0,
-                f"and {count - self._per_rule:,} more like these",
+                f"and {count - self.most:,} more like these",
                 self._file,
-                count - self._per_rule,
+                count - self.most,
             )
             for rule, count in self.counts.items()
-            if count > self._per_rule
+            if count > self.most
         )
         return (*self._kept, *more)

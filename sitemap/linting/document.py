@@ -32,7 +32,7 @@ class DocumentChecks:
     """Checks one document, batch by batch. All that is found goes to ``findings``, also what only the set can show."""
 
     def __init__(self, document: Document, shared: Shared) -> None:
-        self.findings = Findings(document.file)
+        self.findings = Findings(document.file, document.max_findings)
         self._document = document
         self._addresses = Addresses(document.url, self.findings, shared.vouched)
         self._dates = Dates(shared.now, self.findings)

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 
-from sitemap.finding import PER_RULE, Findings
+from sitemap.finding import Findings
 from sitemap.linting.addresses import key
 from sitemap.linting.quote import shown
 from sitemap.reading.tree import LineOf
@@ -66,7 +66,9 @@ class Listing:
             if not rule:
                 continue
             self.counts[rule] += 1
-            if self.counts[rule] <= PER_RULE:  # of more than are said the first place need not be known
+            if (
+                self.counts[rule] <= self.findings.most
+            ):  # of more than are said the first place need not be known
                 self.again.append(_Again(rule, line_of(place), locs[place], number))
 
 
@@ -116,4 +118,4 @@ class Duplicates:
                     again.rule, again.line, f"{shown(again.loc)} is listed already, as {where}"
                 )
             for rule, times in listing.counts.items():
-                listing.findings.count(rule, max(times - PER_RULE, 0))
+                listing.findings.count(rule, max(times - listing.findings.most, 0))

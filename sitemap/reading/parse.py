@@ -9,7 +9,7 @@ from typing import Final
 
 from sitemap import limits
 from sitemap.errors import SitemapError
-from sitemap.finding import Finding, Findings
+from sitemap.finding import MAX_FINDINGS, Finding, Findings
 from sitemap.format import Format
 from sitemap.gz import MAGIC, Unpacker
 from sitemap.model import Child, Entry
@@ -34,6 +34,7 @@ class ReadLimits:
     max_entries: int = 1_000_000
     max_depth: int = 64  # elements inside each other
     max_token: int = MAX_TOKEN  # bytes of a tag, comment or instruction: a longer one is passed over
+    max_findings: int = MAX_FINDINGS  # of one rule that are told one by one; 0 tells all, however many
 
 
 class SitemapParser:
@@ -51,7 +52,7 @@ class SitemapParser:
         self.entries = 0
         self._name = file.partition("?")[0].partition("#")[0].lower() if "://" in file else file.lower()
         self._limits = read_limits or ReadLimits()
-        self._findings = Findings(file)
+        self._findings = Findings(file, self._limits.max_findings)
         self._elements = Elements(base_url, self._findings, self._limits.max_depth)
         self._lines = Lines()
         self._unpackers: list[Unpacker] = []

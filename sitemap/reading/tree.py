@@ -46,7 +46,8 @@ class Document:
         self.depth: int = parent.depth + 1 if parent else 0
         self.children: list[Document] = []
         self.parser = SitemapParser(url, read_limits, file)
-        self.of_index = Findings(file)  # what only its children can show
+        self.max_findings = read_limits.max_findings  # of one rule
+        self.of_index = Findings(file, self.max_findings)  # what only its children can show
 
     def __repr__(self) -> str:
         return f"<Document {self.file or self.url!r}: {self.format}, {self.entries:,} entries>"

@@ -1,6 +1,7 @@
 """Linting sets of documents: what is judged together, how it is answered, and that what we write has nothing wrong."""
 
 import io
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,9 +19,11 @@ from sitemap import (
     Entry,
     Image,
     News,
+    ReadLimits,
     Severity,
     SitemapWriter,
     SourceError,
+    TreeLimits,
     Video,
     WriterOptions,
     lint,
@@ -276,3 +279,14 @@ def test_ours_what_we_write_is_clean(tmp_path: Path, entries: list[Entry], gzip:
     abroad = sum(not entry.loc.isascii() for entry in entries)
     assert report.rules == ({"sitemap.loc_not_ascii": abroad} if abroad else {})
     assert report.entries == len(entries)
+
+
+@pytest.mark.parametrize(("most", "kept"), [(20, 20), (3, 3), (0, 30)])
+def test_ours_as_many_findings_of_a_rule_are_told_as_are_wanted(most: int, kept: int) -> None:
+    lines = [f"https://example.com/{number}#top" for number in range(15)] * 2 + ["nothing"] * 30
+    limits = TreeLimits(read=ReadLimits(max_findings=most))
+    report = lint("\n".join(lines).encode(), url="https://example.com/sitemap.txt", limits=limits)
+    told = Counter(finding.rule for finding in report.findings if finding.line)
+    again = min(kept, 15)
+    assert told == {"sitemap.text_line": kept, "sitemap.loc_fragment": kept, "duplicate.loc": again}
+    assert report.rules == {"sitemap.text_line": 30, "sitemap.loc_fragment": 30, "duplicate.loc": 15}
