@@ -59,3 +59,18 @@ def test_ours_the_benchmark_refuses_a_folder_without_an_index(tmp_path: Path) ->
     command = [sys.executable, "-m", "tests.benchmarks.crawl", "--tree", str(tmp_path)]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (run.returncode, run.stderr.strip()) == (2, f"{tmp_path} has no index.html")
+
+
+def test_ours_the_benchmark_of_sitemaps_writes_reads_and_lints(tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    command = [sys.executable, "-m", "tests.benchmarks.sitemap", "-n", "60000", "--rounds", "1", "--no-peers"]
+    run = subprocess.run(
+        [*command, "--json", str(result)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    runs = json.loads(result.read_text())["runs"]
+    assert [(one["who"], one["task"]) for one in runs] == [
+        ("siteatlas", task) for task in ("write", "read", "lint")
+    ]
+    assert all(one["cost"]["cpu"] > 0 and one["cost"]["peak"] > 10_000_000 for one in runs)
+    assert "times as fast as reading" in run.stdout
