@@ -30,7 +30,7 @@ class Finding:
 
 
 class Findings:
-    """Collects the findings of one document. Of a rule the first ``most`` are kept, or all (0); else only their number."""
+    """Collects the findings of one document. The first ``most`` of a rule are kept (0: all), else their number."""
 
     def __init__(self, file: str = "", most: int = MAX_FINDINGS) -> None:
         self.counts: dict[str, int] = {}  # of each rule, also of what was not kept

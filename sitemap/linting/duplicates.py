@@ -66,9 +66,7 @@ class Listing:
             if not rule:
                 continue
             self.counts[rule] += 1
-            if (
-                self.counts[rule] <= self.findings.most
-            ):  # of more than are said the first place need not be known
+            if self.counts[rule] <= self.findings.most:  # of others the first place need not be known
                 self.again.append(_Again(rule, line_of(place), locs[place], number))
 
 
