@@ -1,12 +1,26 @@
 """``siteatlas lint --list``: the tree of the files, their URLs one by one, or how many entries each has."""
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from crawler.cli.words import amount, count, safe
 from sitemap import Child, Document, Entry, Finding, Format
 
-_LOSSES = frozenset(
-    ("index.child_unreadable", "index.too_deep", "index.too_many", "sitemap.truncated", "sitemap.not_xml")
+_NOT_OPENED: Final = frozenset({"index.child_unreadable", "index.too_deep", "index.too_many"})
+# Why the end of a document, or some of it, was not read. Some are also told of documents that were read whole.
+_NOT_WHOLE: Final = frozenset(
+    f"sitemap.{name}"
+    for name in (
+        "truncated",
+        "not_xml",
+        "not_well_formed",
+        "dtd",
+        "gzip",
+        "too_large",
+        "too_many",
+        "too_deep",
+        "token_too_long",
+    )
 )
 
 Write = Callable[[str], object]
@@ -42,8 +56,12 @@ class Lister:
 
     def losses(self) -> list[Finding]:
         """What says that something was not read."""
-        found = (each for document in self._documents for each in document.findings)
-        return [each for each in found if each.rule in _LOSSES]
+        return [
+            finding
+            for document in self._documents
+            for finding in document.findings
+            if finding.rule in _NOT_OPENED or (finding.rule in _NOT_WHOLE and not document.complete)
+        ]
 
     def not_read(self) -> Document | None:
         """A document that was named and is no sitemap."""

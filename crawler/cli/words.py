@@ -7,7 +7,7 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069
 
 def safe(text: str) -> str:
     """Text that a terminal shows and never obeys: control and direction characters become visible escapes."""
-    return _UNSAFE.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _UNSAFE.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def count(number: int, what: str, many: str = "") -> str:
