@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from sitemap.reading.parse import ReadLimits, SitemapParser
     from sitemap.reading.reader import SitemapReader, read
     from sitemap.reading.source import Source
-    from sitemap.reading.tree import Document, Opener, TreeLimits, Visitor, iter_entries, tree, walk
+    from sitemap.reading.tree import Document, Opener, TreeLimits, Visitor
+    from sitemap.reading.walk import iter_entries, tree, walk
     from sitemap.retired import RETIRED
     from sitemap.robots_lines import missing_lines, sitemaps_in
     from sitemap.rules import RULES, Rule, Severity
@@ -149,9 +150,10 @@ _ROOMS: Final = {
     "model": "Alternate Child Entry Image News Price TvShow Video",
     "reading.parse": "ReadLimits SitemapParser",
     "reading.beside": "beside",
+    "reading.walk": "iter_entries tree walk",
     "reading.reader": "SitemapReader read",
     "reading.source": "Source",
-    "reading.tree": "Document Opener TreeLimits Visitor iter_entries tree walk",
+    "reading.tree": "Document Opener TreeLimits Visitor",
     "writing.target": "FileFacts",
     "format": "Format",
     "writing.children": "write_index",

@@ -15,9 +15,11 @@ from sitemap.linting.duplicates import Duplicates
 from sitemap.linting.variants import MAX_HELD, Variants
 from sitemap.model import Child, Entry
 from sitemap.reading.source import Source, name_of
-from sitemap.reading.tree import Document, LineOf, Opener, TreeLimits, walk
+from sitemap.reading.tree import Document, LineOf, Opener, TreeLimits
+from sitemap.reading.walk import walk
 from sitemap.rules import Severity
 
+_FEW: Final = 5  # files that are named for what was left out of them
 _BADNESS: Final = {severity: place for place, severity in enumerate(Severity)}
 
 
@@ -76,7 +78,7 @@ class Linter:
     ``now`` is an aware datetime. ``vouched`` says of a URL of another origin whether the robots.txt there names the
     sitemap (:meth:`sitemap.CrossSubmits.vouched` does); without it no other origin is vouched for. :meth:`report` ends
     it. A document that is met again, as when an index and its sitemaps are all given, is judged once.
-    Memory: about 170 bytes for each URL that is listed, and what :class:`Variants` says for pages with variants.
+    Memory: about 90 bytes for each URL that is listed, and what :class:`Variants` says for pages with variants.
     """
 
     def __init__(self, now: datetime, vouched: Callable[[str], bool] | None = None) -> None:
@@ -119,15 +121,26 @@ class Linter:
         return LintReport(tuple(findings), tuple(self._roots), entries, not_read + self._not_compared())
 
     def _not_read(self) -> Iterator[str]:
-        lost = sum(not document.complete for document, _ in self._judged)
-        if lost:
-            yield f"documents that could not be read to their end, {lost:,}: what they do not list was not judged"
+        cut = [document for document, _ in self._judged if document.cut]
+        for document in cut[:_FEW]:
+            yield f"{document.file or 'the document'}: {document.cut}"
+        if more := len(cut[_FEW:]):
+            yield f"{more:,} more files, of which not all was read either"
+        if lost := sum(not (document.complete or document.cut) for document, _ in self._judged):
+            said = f"{lost:,} files" if lost > 1 else "a file"
+            yield f"{said} could not be read to the end, so the rest was not checked"
         indexes = [document for document, _ in self._judged if document.format is Format.INDEX]
         listed, read = (
             sum(counts) for counts in ([i.entries for i in indexes], [len(i.children) for i in indexes])
         )
         if read < listed:
-            yield f"sitemaps that indexes list, but were not read, {listed - read:,}: what they list was not judged"
+            many = listed - read
+            said = (
+                f"{many:,} child sitemaps were not read, so their"
+                if many > 1
+                else "a child sitemap was not read, so its"
+            )
+            yield f"{said} contents were not checked"
 
     def _not_compared(self) -> tuple[str, ...]:
         if not self._shared.variants.full:

@@ -1,31 +1,36 @@
 """Owns the way through a tree of sitemaps: an index, what it lists, and what those list, without going in circles."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from sitemap import limits as protocol
 from sitemap import location
-from sitemap.errors import InvalidLocation, NotASitemap, SourceError
+from sitemap.errors import InvalidLocation, NotASitemap, SitemapError, SourceError
 from sitemap.finding import Finding, Findings
 from sitemap.format import Format
 from sitemap.model import Child, Entry
 from sitemap.quoting import shown
-from sitemap.reading.beside import beside
 from sitemap.reading.parse import ReadLimits, SitemapParser
 from sitemap.reading.source import Source, name_of, pieces
+from sitemap.rules import Severity
 
-Opener = Callable[[str], Source]  # from the URL of a child to where its bytes are; raises SourceError
+# From the URL of a child to its bytes, or to where they are. A SourceError, OSError or ValueError that it raises (those
+# of urllib and requests are) says why the child cannot be read, and goes no further.
+Opener = Callable[[str], Source]
 LineOf = Callable[[int], int]  # the line of an item, by its number among those that were handed on with it
+
+_DEEP: Final = 3  # indexes inside one another: the protocol allows none, and no honest site has more
 
 
 @dataclass(frozen=True, slots=True)
 class TreeLimits:
-    """Where a walk stops; findings of the index say what was not read."""
+    """Where a walk stops; :attr:`Document.cut` says of an index that not all it lists was read."""
 
     # Documents below the first one; the protocol allows 1, and 0 is for who wants no others.
-    max_depth: int = 3
+    max_depth: int = _DEEP
     max_files: int = 100_000  # documents of the whole tree
     read: ReadLimits = field(default_factory=ReadLimits)  # of each of them
     max_children: int = protocol.MAX_CHILDREN  # sitemaps of one index that are read
@@ -48,6 +53,7 @@ class Document:
         self.parser = SitemapParser(url, read_limits, file)
         self.max_findings = read_limits.max_findings  # of one rule
         self.of_index = Findings(file, self.max_findings)  # what only its children can show
+        self.limit = ""
 
     def __repr__(self) -> str:
         return f"<Document {self.file or self.url!r}: {self.format}, {self.entries:,} entries>"
@@ -66,6 +72,11 @@ class Document:
     def complete(self) -> bool:
         """Whether it was read to its end without loss; its children have their own say."""
         return self.parser.complete
+
+    @property
+    def cut(self) -> str:
+        """What the limits of this reading left out of it, or of what it lists, in words; no defect of the document."""
+        return self.parser.cut or self.limit
 
     @property
     def size(self) -> int:
@@ -96,70 +107,11 @@ class Visitor(Protocol):
         """A document is over, and so is all below it."""
 
 
-class _Nobody:
-    def begin(self, document: Document) -> None:
-        """Not interested."""
+class Way:
+    """One walk, and what it has seen.
 
-    def items(self, document: Document, items: list[Entry | Child], line_of: LineOf) -> None:
-        """Not interested."""
-
-    def end(self, document: Document) -> None:
-        """Not interested."""
-
-
-def walk(
-    source: Source,
-    visitor: Visitor,
-    opener: Opener | None = None,
-    url: str = "",
-    limits: TreeLimits | None = None,
-) -> Document:
-    """Read a document and all it leads to, in flat memory, and answer the first one.
-
-    ``url`` is its public address, if known: what an index may list depends on it. ``opener`` finds the children;
-    without one they are looked for beside a source that is a path (:func:`sitemap.beside`), and not at all for any
-    other. A child that cannot be read, or is no sitemap, is a finding of its index. SourceError when the first source
-    cannot be read.
+    ``lost`` is what was not read just now, as an error and a finding: an empty answer follows each time it is set.
     """
-    way = _Way(visitor, opener or _default_opener(source, url), limits or TreeLimits())
-    document = way.begin(source, url, None)
-    for _ in way.through(document, source):
-        pass
-    return document
-
-
-def tree(
-    source: Source, opener: Opener | None = None, url: str = "", limits: TreeLimits | None = None
-) -> Document:
-    """The documents of a tree with their counts and findings, as :func:`walk` finds them; no entry is kept."""
-    return walk(source, _Nobody(), opener, url, limits)
-
-
-def iter_entries(
-    source: Source, opener: Opener | None = None, url: str = "", limits: TreeLimits | None = None
-) -> Iterator[Entry]:
-    """All entries of a tree one after the other, in flat memory. Opens what :func:`walk` opens.
-
-    What cannot be read below the first document is left out: :func:`walk` tells. SourceError when the first source
-    cannot be read, NotASitemap at its end when it is none.
-    """
-    way = _Way(_Nobody(), opener or _default_opener(source, url), limits or TreeLimits())
-    document = way.begin(source, url, None)
-    for items in way.through(document, source):
-        for item in items:
-            if isinstance(item, Entry):
-                yield item
-    if document.refusal:
-        name = shown(document.file) if document.file else "the document"
-        raise NotASitemap(f"{name} is no sitemap: {document.refusal}")
-
-
-def _default_opener(source: Source, url: str) -> Opener | None:
-    return beside(source, url) if isinstance(source, str | Path) else None
-
-
-class _Way:
-    """One walk, and what it has seen."""
 
     def __init__(self, visitor: Visitor, opener: Opener | None, limits: TreeLimits) -> None:
         self._visitor = visitor
@@ -167,6 +119,7 @@ class _Way:
         self._limits = limits
         self._seen: dict[str, Document] = {}  # forms of URLs, and paths
         self._files = 0
+        self.lost: tuple[type[SitemapError], Finding] | None = None
 
     def begin(self, source: Source, url: str, parent: Document | None) -> Document:
         """Take down a document that is about to be read."""
@@ -186,7 +139,9 @@ class _Way:
                 self._gather(listed, answer, parser.line_of)
             self._visitor.items(document, answer, parser.line_of)
             yield answer
-        if listed and self._opener and self._limits.max_depth:
+        if document.format is not None and not document.complete:
+            yield self._lose(_reason(document), SourceError)
+        if listed and self._limits.max_depth:
             yield from self._below(document, listed)
         self._visitor.end(document)
 
@@ -200,48 +155,78 @@ class _Way:
     def _below(self, index: Document, listed: list[tuple[int, str]]) -> Iterator[list[Entry | Child]]:
         """What lies below an index."""
         most = self._limits.max_children
+        if self._opener is None:
+            said = f"{len(listed):,} sitemaps of an index were not read: pass an opener, which finds them"
+            yield self._lose(Finding("index.child_unreadable", listed[0][0], said, index.file))
+            return
         if index.depth >= self._limits.max_depth:
             said = f"the sitemaps of an index {index.depth} indexes deep were not read"
-            index.of_index.add("index.too_deep", listed[0][0], said)
+            take_down = self._unread if index.depth >= _DEEP else self._cut
+            yield take_down(index, "index.too_deep", listed[0][0], said)
             return
         prefix = _directory(index.url)
         for number, (line, loc) in enumerate(listed):
             if number == most:
-                if most != protocol.MAX_CHILDREN:  # else the parser has said it
-                    said = f"there are more than {most:,} sitemaps, the rest was not read"
-                    index.of_index.add("index.too_many", line, said)
+                said = f"there are more than {most:,} sitemaps, the rest was not read"
+                if most == protocol.MAX_CHILDREN:  # which the parser has said
+                    yield self._lose(Finding("index.too_many", line, said, index.file))
+                else:
+                    yield self._cut(index, "index.too_many", line, said)
                 return
             if prefix and not location.within(prefix, loc):
                 index.of_index.add("index.outside", line, f"{shown(loc)} is not below {prefix}")
             if self._files >= self._limits.max_files:
                 said = f"{self._files:,} documents were read, {shown(loc)} and what follows was not"
-                index.of_index.add("index.too_many", line, said)
+                yield self._cut(index, "index.too_many", line, said)
                 return
             yield from self._child(index, line, loc)
 
     def _child(self, index: Document, line: int, loc: str) -> Iterator[list[Entry | Child]]:
         """One sitemap that an index lists, unless it was read before."""
-        assert self._opener is not None  # noqa: S101 - nothing is listed for who opens nothing
-        say, name = index.of_index.add, shown(loc)
+        name = shown(loc)
         if self._met(index, line, _keys(loc)):
             return
         child = None
         try:
-            source = self._opener(loc)
+            source = self._open(loc)
             if self._met(index, line, _keys("", source)):
                 return
             child = self.begin(source, loc, index)
             index.children.append(child)
             yield from self.through(child, source)
         except SourceError as error:
-            say("index.child_unreadable", line, f"{name} cannot be read: {error}")
             if child:
                 self._visitor.end(child)
+            yield self._unread(index, "index.child_unreadable", line, f"{name} cannot be read: {error}")
             return
         if child.refusal:
-            say("index.child_unreadable", line, f"{name} is no sitemap: {child.refusal}")
+            said = f"{name} is no sitemap: {child.refusal}"
+            yield self._unread(index, "index.child_unreadable", line, said, NotASitemap)
         elif child.format is Format.INDEX:
-            say("index.nested", line, f"{name} is an index itself")
+            index.of_index.add("index.nested", line, f"{name} is an index itself")
+
+    def _open(self, loc: str) -> Source:
+        assert self._opener is not None  # noqa: S101 - who opens nothing does not come here
+        try:
+            return self._opener(loc)
+        except (OSError, ValueError) as error:
+            raise SourceError(str(error) or type(error).__name__) from error
+
+    def _unread(
+        self, index: Document, rule: str, line: int, said: str, kind: type[SitemapError] = SourceError
+    ) -> list[Entry | Child]:
+        """Take down what of an index is not read."""
+        index.of_index.add(rule, line, said)
+        return self._lose(Finding(rule, line, said, index.file), kind)
+
+    def _cut(self, index: Document, rule: str, line: int, said: str) -> list[Entry | Child]:
+        """Read no more of what an index lists, because that much was asked for."""
+        index.limit = said
+        return self._lose(Finding(rule, line, said, index.file))
+
+    def _lose(self, finding: Finding, kind: type[SitemapError] = SourceError) -> list[Entry | Child]:
+        self.lost = kind, finding
+        return []
 
     def _met(self, index: Document, line: int, keys: list[str]) -> bool:
         """Whether a child was read before, which is said."""
@@ -275,9 +260,22 @@ def _keys(url: str, source: Source = b"") -> list[str]:
             keys.append(location.form(url))
         except ValueError:
             keys.append(url)
-    if isinstance(source, str | Path):
+    if isinstance(source, str | os.PathLike):
         keys.append(str(Path(source).resolve()))
     return keys
+
+
+def _reason(document: Document) -> Finding:
+    """Why a document was not read without loss."""
+    name, file = shown(document.file or "the document"), document.file
+    if document.cut:
+        return Finding("sitemap.truncated", 0, f"{name}: {document.cut}", file)
+    errors = [
+        each for each in document.parser.findings if each.severity is Severity.ERROR and each.times == 1
+    ]
+    told = [each for each in errors if each.rule != "sitemap.no_entries"]  # which comes of the loss
+    rule, why = (told[-1].rule, told[-1].sentence) if told else ("sitemap.truncated", "it is broken")
+    return Finding(rule, 0, f"{name} was not read without loss: {why}", file)
 
 
 def _directory(url: str) -> str:

@@ -9,7 +9,19 @@ from typing import Any
 
 import pytest
 
-from sitemap import Entry, Finding, Format, ReadLimits, SitemapParser, SitemapReader, SourceError, read
+from sitemap import (
+    Entry,
+    Finding,
+    Format,
+    ReadLimits,
+    SitemapParser,
+    SitemapReader,
+    SourceError,
+    iter_entries,
+    lint,
+    read,
+    tree,
+)
 
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 A, B = Entry("https://example.com/a"), Entry("https://example.com/b")
@@ -48,8 +60,24 @@ def test_ours_every_kind_of_source(tmp_path: Path) -> None:
     with path.open("rb") as file:
         assert read(file) == [A, B]
     pieces = (DOCUMENT[start : start + 7] for start in range(0, len(DOCUMENT), 7))
-    for source in (path, str(path), DOCUMENT, io.BytesIO(DOCUMENT), pieces, [DOCUMENT]):
+    for source in (path, str(path), DOCUMENT, io.BytesIO(DOCUMENT), pieces, [DOCUMENT], bytearray(DOCUMENT)):
         assert read(source) == [A, B]
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("https://example.com/sitemap.xml", "is a URL: this package opens no connections"),
+        ("HTTP://example.com/", "is a URL"),
+        ("<urlset/>", "looks like XML: pass bytes"),
+        (None, "NoneType is no source"),
+        (7, "int is no source"),
+    ],
+)
+def test_ours_what_is_no_source_is_said_with_the_remedy(source: Any, told: str) -> None:
+    for use in (read, lint, tree, lambda one: list(iter_entries(one))):
+        with pytest.raises(SourceError, match=told):
+            use(source)
 
 
 def test_ours_a_source_that_fails_says_so(tmp_path: Path) -> None:

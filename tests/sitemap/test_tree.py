@@ -2,8 +2,10 @@
 
 import gzip
 from collections.abc import Callable, Iterator
+from email.message import Message
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError, URLError
 
 import pytest
 
@@ -12,6 +14,7 @@ from sitemap import (
     Directory,
     Document,
     Entry,
+    Finding,
     Format,
     NotASitemap,
     ReadLimits,
@@ -218,8 +221,7 @@ def test_ours_an_index_that_lists_its_own_file_is_a_circle(tmp_path: Path) -> No
 
 def test_ours_the_entries_of_a_tree_one_after_the_other(tmp_path: Path) -> None:
     opener = site(a_xml=urlset("1", "2"), b_xml=index("c.xml"), c_xml=urlset("3"))
-    assert [entry.loc[-1] for entry in iter_entries(index("a.xml", "b.xml", "gone.xml"), opener)] == [*"123"]
-    assert list(iter_entries(index("a.xml"))) == []  # nobody knows where it is
+    assert [entry.loc[-1] for entry in iter_entries(index("a.xml", "b.xml"), opener)] == [*"123"]
     with pytest.raises(NotASitemap):
         list(iter_entries(b"<html></html>"))
     with pytest.raises(SourceError):
@@ -227,6 +229,64 @@ def test_ours_the_entries_of_a_tree_one_after_the_other(tmp_path: Path) -> None:
     with pytest.raises(SourceError):
         tree(tmp_path / "missing.xml")
     assert tree(b"<html></html>").format is None
+
+
+@pytest.mark.parametrize(
+    ("opener", "limits", "kind", "told", "rule"),
+    [
+        (site(a=urlset("1")), TreeLimits(), SourceError, "b' cannot be read: 404", "index.child_unreadable"),
+        (site(a=urlset("1"), b=b"<p/>"), TreeLimits(), NotASitemap, "b' is no sitemap", "index.child_unreadable"),
+        (site(a=urlset("1"), b=urlset("2")[:-30]), TreeLimits(), SourceError, "too early", "sitemap.truncated"),
+        (site(a=urlset("1"), b=index("c")), TreeLimits(max_depth=1), SourceError, "1 indexes deep", "index.too_deep"),
+        (site(a=urlset("1")), TreeLimits(max_children=1), SourceError, "more than 1 sitemaps", "index.too_many"),
+        (site(a=urlset("1")), TreeLimits(max_files=2), SourceError, "2 documents", "index.too_many"),
+        (site(a=urlset("1"), b=urlset("2", "3", "4")), TreeLimits(read=ReadLimits(max_entries=2)), SourceError,
+         "b': reading stopped after 2 ", "sitemap.truncated"),
+    ],
+)  # fmt: skip
+def test_ours_no_entries_are_lost_without_a_word(
+    opener: Any, limits: TreeLimits, kind: type[Exception], told: str, rule: str
+) -> None:
+    entries = iter_entries(index("a", "b"), opener, limits=limits)
+    assert next(entries).loc[-1] == "1"
+    with pytest.raises(kind, match=told):
+        list(entries)
+    findings: list[Finding] = []
+    again = iter_entries(index("a", "b"), opener, limits=limits, unread=findings.append)
+    assert next(again).loc[-1] == "1"
+    list(again)
+    assert (len(findings), findings[-1].rule) == (1, rule)
+    assert told in findings[-1].sentence
+
+
+def test_ours_an_index_whose_sitemaps_nobody_finds_is_no_empty_one() -> None:
+    with pytest.raises(SourceError, match="2 sitemaps of an index were not read: pass an opener"):
+        list(iter_entries(index("a", "b")))
+    findings: list[Finding] = []
+    assert list(iter_entries(index("a", "b"), unread=findings.append)) == []
+    assert [(finding.rule, finding.line) for finding in findings] == [("index.child_unreadable", 2)]
+    assert list(iter_entries(index("a"), limits=TreeLimits(max_depth=0))) == []  # as was asked
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (URLError(TimeoutError("timed out")), "timed out"),
+        (HTTPError(HOME, 410, "Gone", Message(), None), "HTTP Error 410: Gone"),
+        (ValueError("unknown url type"), "unknown url type"),
+        (TimeoutError(), "TimeoutError"),
+    ],
+    ids=["url", "http", "value", "timeout"],
+)
+def test_ours_what_an_opener_raises_is_why_a_child_cannot_be_read(raised: Exception, told: str) -> None:
+    def opener(url: str) -> bytes:
+        raise raised
+
+    root = tree(index("a.xml"), opener)
+    assert [finding.rule for finding in root.findings] == ["index.child_unreadable"]
+    assert told in root.findings[0].sentence
+    with pytest.raises(SourceError, match=told):
+        list(iter_entries(index("a.xml"), opener))
 
 
 def test_ours_limits_hold_for_each_document() -> None:
