@@ -37,9 +37,17 @@ class Findings:
         self._file = file
         self.most = most or sys.maxsize  # of one rule that are kept
         self._kept: list[Finding] = []
+        self._told: set[Finding] = set()  # what will be met again
+
+    def again(self, line: int) -> None:
+        """From this line on the document is read a second time: what was said of it is not said twice."""
+        self._told = {finding for finding in self._kept if finding.line >= line}
 
     def add(self, rule: str, line: int, sentence: str) -> None:
         """Take down one finding; pieces of the document in it are quoted with :func:`sitemap.quoting.shown`."""
+        if self._told and (told := Finding(rule, line, sentence, self._file)) in self._told:
+            self._told.remove(told)
+            return
         count = self.counts[rule] = self.counts.get(rule, 0) + 1
         if count <= self.most:
             self._kept.append(Finding(rule, line, sentence, self._file))

@@ -61,9 +61,11 @@ class Unpacker:
             if self._member.eof:
                 data = self._next_member(data)
                 continue
+            before = self._member.copy()
             try:
                 content = self._member.decompress(data, _PIECE)
             except zlib.error as error:
+                yield from _until_broken(before, data)
                 self._stop(f"the gzip stream is broken ({error})")
                 return
             self._begun = True
@@ -103,3 +105,14 @@ class Unpacker:
 
     def _stop(self, fault: str) -> None:
         self.fault, self._over = fault, True
+
+
+def _until_broken(member: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
+    """What comes before a defect, also when that is the checksum at the very end: zlib itself gives nothing of it."""
+    for start in range(len(data)):
+        try:
+            content = member.decompress(data[start : start + 1])
+        except zlib.error:
+            return
+        if content:
+            yield content

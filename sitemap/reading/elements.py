@@ -9,7 +9,7 @@ from sitemap.model import Child, Entry
 from sitemap.reading import url_items
 from sitemap.reading.extensions import add_part, gather
 from sitemap.reading.feed_items import feed_entry
-from sitemap.reading.parts import MAX_PARTS, MAX_TEXT, Part, PartReader
+from sitemap.reading.parts import MAX_PARTS, Part, PartReader, cut
 from sitemap.reading.runs import Lines, Run
 from sitemap.reading.scopes import Scopes
 from sitemap.reading.vocabulary import (
@@ -36,7 +36,7 @@ class Stop(Exception):
 class Elements:
     """The handlers of an expat parser. Complete items gather in ``items``; whoever drives the parser takes them."""
 
-    def __init__(self, base_url: str, findings: Findings, max_depth: int) -> None:
+    def __init__(self, base_url: str, findings: Findings, max_depth: int, max_text: int) -> None:
         self.items: list[Entry | Child] = []
         self.lines = Lines()  # of the items
         self.format: Format | None = None
@@ -47,8 +47,9 @@ class Elements:
         self.first_line = 1  # the document's line that is the parser's line 1
         self._findings = findings
         self._max_depth = max_depth
+        self._max_text = max_text
         self._scopes = Scopes(base_url, self._say)
-        self._parts = PartReader(self._resolve, self._check_depth, self._part_done)
+        self._parts = PartReader(max_text, self._resolve, self._check_depth, self._part_done)
         self._texts: dict[str, str] = {}  # qualified name to key, of the present kind of item's plain values
         self._item_name = ""
         self._kind = ""  # the local name of items
@@ -90,7 +91,20 @@ class Elements:
         self._texts.update({name: name for name in run.values})
         self.lines.add_run(run, line)
         self.items += run.items
-        self.good, self.good_open = good, self._open
+        self.mark(good)
+
+    def mark(self, good: int) -> bool:
+        """All up to this byte is read for good. False, and it is not, inside an item."""
+        if not self._in_item:
+            self.good, self.good_open = good, self._open
+        return not self._in_item
+
+    def bound(self) -> None:
+        """Forget what is too much of a value that has not ended; to be called after each piece."""
+        if self._wanted:
+            cut(self._text, self._max_text + 1)
+        elif self._in_item:
+            self._parts.bound()
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """A start tag. The two commonest cases, a value and an item, are decided first."""
@@ -118,7 +132,7 @@ class Elements:
             text = self._text
             self.parser.CharacterDataHandler = None
             self._wanted = ""
-            if len(text) == 1 and self._key not in self._fields and len(text[0]) <= MAX_TEXT:
+            if len(text) == 1 and self._key not in self._fields and len(text[0]) <= self._max_text:
                 self._fields[self._key] = text[0]
             else:
                 self._keep("".join(text))
@@ -143,12 +157,12 @@ class Elements:
         if key in self._fields:
             if not self._feed:
                 self._say("sitemap.repeated", f"{key} occurs more than once, the first counts")
-        elif len(text) <= MAX_TEXT:
+        elif len(text) <= self._max_text:
             self._fields[key] = text
         elif key in _LONG:
-            self._fields[key] = text[:MAX_TEXT]
+            self._fields[key] = text[: self._max_text]
         else:
-            self._say("sitemap.value_too_long", f"{key} has {len(text):,} characters, dropped")
+            self._say("sitemap.value_too_long", f"{key} has more than {self._max_text:,} characters, dropped")
 
     def _start_other(self, name: str, attributes: dict[str, str]) -> None:
         """Everything but a plain value or item: roots, channels, extensions, and whatever has attributes."""

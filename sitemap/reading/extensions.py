@@ -5,7 +5,7 @@ from typing import Any, Final, TypeVar
 
 from sitemap.model import Alternate, Image, News, Price, TvShow, Video
 from sitemap.reading import values
-from sitemap.reading.parts import MAX_TEXT, Part
+from sitemap.reading.parts import Part
 from sitemap.reading.vocabulary import CORE
 from sitemap.retired import RETIRED
 
@@ -55,8 +55,8 @@ class Tags:
                     say("sitemap.unknown_element", f"{kind} has no tag {name[:64]!r}")
             elif name in self.found and name not in many:
                 say("sitemap.repeated", f"{kind} has more than one {name}, the first counts")
-            elif len(inner.text) > MAX_TEXT:
-                say("sitemap.value_too_long", f"{name} has {len(inner.text):,} characters, dropped")
+            elif inner.too_long:
+                say("sitemap.value_too_long", f"{name} has more than {len(inner.text):,} characters, dropped")
             else:
                 self.found.setdefault(name, []).append(inner)
                 if f"{kind}:{name}" in _RETIRED:

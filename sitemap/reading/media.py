@@ -13,7 +13,7 @@ from typing import Any, Final
 from sitemap.model import Image, Price, Video
 from sitemap.reading import values
 from sitemap.reading.extensions import Say, rating
-from sitemap.reading.parts import MAX_TEXT, Part
+from sitemap.reading.parts import Part
 from sitemap.reading.vocabulary import DC, MEDIA
 
 _FLASH: Final = "application/x-shockwave-flash"  # a player, not a film
@@ -99,7 +99,7 @@ class _Object:
     def text(self, name: str) -> str:
         """The text of the innermost element, or ""."""
         part = self.find(name)
-        return part.text[:MAX_TEXT] if part else ""
+        return part.text if part else ""
 
     def attribute(self, name: str, attribute: str) -> str:
         """An attribute of the innermost element, or ""."""

@@ -35,6 +35,7 @@ class ReadLimits:
     max_depth: int = 64  # elements inside each other
     max_token: int = MAX_TOKEN  # bytes of a tag, comment or instruction: a longer one is passed over
     max_findings: int = MAX_FINDINGS  # of one rule that are told one by one; 0 tells all, however many
+    max_text: int = 65_536  # characters of a value: a longer one is dropped, or cut if it is prose
 
 
 class SitemapParser:
@@ -53,7 +54,7 @@ class SitemapParser:
         self._name = file.partition("?")[0].partition("#")[0].lower() if "://" in file else file.lower()
         self._limits = read_limits or ReadLimits()
         self._findings = Findings(file, self._limits.max_findings)
-        self._elements = Elements(base_url, self._findings, self._limits.max_depth)
+        self._elements = Elements(base_url, self._findings, self._limits.max_depth, self._limits.max_text)
         self._lines = Lines()
         self._unpackers: list[Unpacker] = []
         self._starts: list[bytes] = [b""]  # first bytes of each layer, until it is known whether it is packed

@@ -4,13 +4,20 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 MAX_PARTS: Final = 10_000  # elements of one part
-MAX_TEXT: Final = 65_536  # characters of one value
+
+
+def cut(texts: list[str], most: int) -> bool:
+    """Leave the first characters of a value that came in pieces. True when there were more."""
+    if sum(map(len, texts)) <= most:
+        return False
+    texts[:] = ["".join(texts)[:most]]
+    return True
 
 
 class Part:
     """One element with its attributes, text and elements. Names are in lower case, as ``resolve`` gave them."""
 
-    __slots__ = ("_text", "attributes", "family", "local", "parts", "texts")
+    __slots__ = ("_text", "attributes", "family", "local", "parts", "texts", "too_long")
 
     def __init__(self, family: str, local: str, attributes: dict[str, str]) -> None:
         self.family = family
@@ -18,6 +25,7 @@ class Part:
         self.attributes = attributes
         self.parts: list[Part] = []
         self.texts: list[str] = []
+        self.too_long = False  # then ``text`` is its beginning
         self._text: str | None = None
 
     @property
@@ -44,10 +52,12 @@ class PartReader:
 
     def __init__(
         self,
+        max_text: int,
         resolve: Callable[[int, str, dict[str, str]], tuple[str, str]],
         check_depth: Callable[[int], None],
         done: Callable[[Part | None, bool], None],
     ) -> None:
+        self._max_text = max_text
         self._resolve = resolve  # depth, name and attributes to family and local name
         self._check_depth = check_depth  # may end the parse
         self._done = done
@@ -83,9 +93,17 @@ class PartReader:
 
     def _end(self, _: str) -> None:
         part = self._open.pop()
+        texts = part.texts  # nearly always one that is short
+        if texts and (len(texts) > 1 or len(texts[0]) > self._max_text):
+            part.too_long |= cut(texts, self._max_text)
         self._parser.CharacterDataHandler = None  # what stands between elements is no value
         if not self._open:
             self._give_back(part)
+
+    def bound(self) -> None:
+        """Forget what is too much of a value that has not ended."""
+        if self._open:
+            self._open[-1].too_long |= cut(self._open[-1].texts, self._max_text)
 
     def _skip(self, *_: object) -> None:
         self._check_depth(self._depth + self._skipped)

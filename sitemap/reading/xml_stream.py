@@ -155,6 +155,7 @@ class XmlStream:
             self._window += data
             try:
                 self._parser.Parse(data, final)
+                self._elements.bound()
             except Stop:
                 self.over, self.complete = True, False
             except expat.ExpatError as error:
@@ -234,7 +235,7 @@ class XmlStream:
             self._line += self._window.count(b"\n") + self._overlong.lines
             self._elements.first_line += self._overlong.lines
             self._position += len(self._window) - 1
-            self._window, self._whole = b">", False
+            self._window, self._whole = b">", self._elements.mark(self._position)
         return data
 
     def _recover(self, error: expat.ExpatError, *, final: bool) -> bytes:
@@ -243,18 +244,14 @@ class XmlStream:
         line = self._line + self._window.count(b"\n", 0, at)
         reason = expat.ErrorString(error.code)
         if final and error.code in _ENDS:
-            self._findings.add("sitemap.truncated", line, f"the document ends too early ({reason})")
-            self.over, self.complete = True, False
-            return b""
+            return self._end("sitemap.truncated", line, f"the document ends too early ({reason})")
         self._restarts += 1
         if self._restarts > MAX_RESTARTS:
-            self._findings.add(
-                "sitemap.not_well_formed", line, "there are too many defects: reading stopped here"
-            )
-            self.over, self.complete = True, False
-            return b""
-        if error.code == _JUNK:
-            return self._after_root(at, line)
+            said = "there are too many defects: reading stopped here"
+            return self._end("sitemap.not_well_formed", line, said)
+        if error.code == _JUNK:  # only searched for more items
+            self._findings.add("sitemap.junk", line, "something stands behind the end of the root element")
+            return self._skip(at)
         self._findings.add("sitemap.not_well_formed", line, f"this is not well-formed XML ({reason})")
         done = max(elements.good - self._position, 0)
         if elements.good:
@@ -263,15 +260,16 @@ class XmlStream:
             self._repairer = Repairer()
             rest = self._window[done:]
             self._line += self._window.count(b"\n", 0, done)
+            self._findings.again(self._line)
             self._restart(elements.good_open)
             return self._repairer.feed(rest, final=final)
         self.complete = False
         return self._skip(max(at, done))
 
-    def _after_root(self, at: int, line: int) -> bytes:
-        """What stands behind the root element is only searched for more items."""
-        self._findings.add("sitemap.junk", line, "something stands behind the end of the root element")
-        return self._skip(at)
+    def _end(self, rule: str, line: int, sentence: str) -> bytes:
+        self._findings.add(rule, line, sentence)
+        self.over, self.complete = True, False
+        return b""
 
     def _skip(self, at: int) -> bytes:
         """Go on at the first item behind an error."""

@@ -167,7 +167,7 @@ def test_ours_defects_behind_a_long_comment_have_their_line() -> None:
     comment = "<!--" + "x\n" * (LONG // 2) + "-->"
     data = urlset(url(A), comment, "<url><loc>https://example.com/?a&b</loc></url>\n", url(B))
     items, parser, _ = parse(data)
-    assert (items, parser.complete) == ([A, B], False)
+    assert (items, parser.complete) == ([A, Entry("https://example.com/?a&b"), B], True)
     assert rules(parser) == ["sitemap.token_too_long", "sitemap.not_well_formed"]
     assert [finding.line for finding in parser.findings] == [3, 3 + LONG // 2]
 

@@ -1,0 +1,80 @@
+"""What a hostile document costs, and that nothing is lost or said twice because of it."""
+
+import gzip
+import tracemalloc
+
+import pytest
+from documents import LOC, findings, parse, url, urlset
+
+from sitemap import Entry, ReadLimits, SitemapParser
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<loc>", "</loc>"),
+        ("<lastmod><![CDATA[", "]]></lastmod>"),
+        ("<image:image><image:title>", "</image:title></image:image>"),
+        ("<video:video><video:tag>", "</video:tag></video:video>"),
+        ("<image:image><image:loc/>", "</image:image>"),
+    ],
+)
+def test_ours_a_value_without_end_is_dropped_as_it_comes(before: str, after: str) -> None:
+    head, _, foot = urlset(f"<url><loc>{LOC}</loc>{before}|{after}</url>{url()}").partition(b"|")
+    parser = SitemapParser()
+    tracemalloc.start()
+    items = parser.feed(head)
+    for _ in range(24):
+        items += parser.feed(b"all work, no play\n" * (MIB // 18))
+    items += parser.feed(foot) + parser.close()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * MIB
+    assert items[-1] == Entry(LOC)
+    assert parser.complete
+
+
+@pytest.mark.parametrize("piece", [7, 1 << 20])
+def test_ours_how_long_a_value_may_be_does_not_depend_on_how_it_comes(piece: int) -> None:
+    def read(text: str) -> list[str]:
+        tag = f"<video:video><video:title>{text}</video:title></video:video>"
+        items, parser = parse(urlset(url(tag)), piece, read_limits=ReadLimits(max_text=50))
+        return [items[0].videos[0].title, *(rule for rule, _ in findings(parser))]
+
+    assert read("x" * 50) == ["x" * 50]
+    assert read("&#120;" * 51) == ["", "sitemap.value_too_long"]
+    assert read("x" + " " * 49) == ["x"]
+    assert read("x" + " " * 50) == ["", "sitemap.value_too_long"]
+
+
+@pytest.mark.parametrize("defect", ["</b>", "<1/>"])
+def test_ours_a_defect_that_cannot_be_mended_is_said_once(defect: str) -> None:
+    odd = "<odd/>"
+    items, parser = parse(urlset(f"{url()}\n{odd}\n{defect}\n{url(loc=LOC + '2')}"))
+    assert findings(parser) == [("sitemap.unknown_element", 4), ("sitemap.not_well_formed", 5)]
+    assert items == [Entry(LOC), Entry(LOC + "2")]
+
+
+@pytest.mark.parametrize("before", ["", url() + "\n"])
+@pytest.mark.parametrize("piece", [7, 1 << 20])
+def test_ours_an_entry_behind_a_comment_that_is_too_long_is_mended(before: str, piece: int) -> None:
+    long = f"<!--{'a' * 300}\n-->"
+    data = urlset(f"{before}{long}{url('<lastmod>a & b</lastmod>', LOC + '?a=1&b=2')}{url()}")
+    items, parser = parse(data, piece, read_limits=ReadLimits(max_token=200))
+    assert [item.loc for item in items] == [LOC] * bool(before) + [LOC + "?a=1&b=2", LOC]
+    line = 3 + data[: data.index(b"?a=1&b")].count(b"\n") - 2
+    assert [found for found in findings(parser) if found[0] != "sitemap.token_too_long"] == [
+        ("sitemap.not_well_formed", line),
+        ("lastmod.invalid", line),
+    ]
+    assert parser.complete
+
+
+@pytest.mark.parametrize("piece", [1, 100, 1 << 20])
+def test_rfc1952_all_that_stands_before_a_defect_of_the_stream_is_read(piece: int) -> None:
+    packed = gzip.compress(urlset(url() * 50))
+    items, parser = parse(packed[:-8] + b"\0\0\0\0" + packed[-4:], piece)
+    assert (items, findings(parser)) == ([Entry(LOC)] * 50, [("sitemap.gzip", 0)])
+    assert not parser.complete
