@@ -49,7 +49,7 @@ class Elements:
         self._max_depth = max_depth
         self._max_text = max_text
         self._scopes = Scopes(base_url, self._say)
-        self._parts = PartReader(max_text, self._resolve, self._check_depth, self._part_done)
+        self._parts = PartReader(max_text, self._part, self._check_depth, self._part_done)
         self._texts: dict[str, str] = {}  # qualified name to key, of the present kind of item's plain values
         self._item_name = ""
         self._kind = ""  # the local name of items
@@ -63,18 +63,20 @@ class Elements:
         self._open = open_names
         self._depth = len(open_names)
         self._item_depth = 0  # of what is open around the item
-        self._item_line = 0
         self._fields: dict[str, Any] = {}
+        self._lines_of: dict[str, int] = {}  # of its values by key, and under "" of the item
         self._in_item = False
         self._wanted = ""
         self._key = ""
+        self._begun = 0  # the line of the value that is read
         self._text: list[str] = []
         self._leave()
 
     @property
     def line(self) -> int:
         """The line of the document that is being read."""
-        return self.first_line + int(self.parser.CurrentLineNumber) - 1
+        line: int = self.first_line + self.parser.CurrentLineNumber - 1
+        return line
 
     def plain_item(self) -> str:
         """The name of the items that may be read as a run here, "" where only the parser knows what comes."""
@@ -111,15 +113,18 @@ class Elements:
         self._depth += 1
         if not attributes:
             if self._in_item:
-                if name in self._texts:
-                    self._key = self._texts[name]
+                key = self._texts.get(name)
+                if key is not None:
+                    self._key = key
                     self._wanted = name
                     self._text = []
-                    self.parser.CharacterDataHandler = self._text.append
+                    parser = self.parser
+                    parser.CharacterDataHandler = self._text.append
+                    self._begun = self.first_line + parser.CurrentLineNumber - 1
                     return
             elif name == self._item_name:
                 self._fields = {}
-                self._item_line = self.line
+                self._lines_of = {"": self.line}
                 self._item_depth = self._depth - 1
                 self._in_item = True
                 return
@@ -129,11 +134,12 @@ class Elements:
         """An end tag."""
         self._depth -= 1
         if name == self._wanted:
-            text = self._text
+            text, key = self._text, self._key
             self.parser.CharacterDataHandler = None
             self._wanted = ""
-            if len(text) == 1 and self._key not in self._fields and len(text[0]) <= self._max_text:
-                self._fields[self._key] = text[0]
+            if len(text) == 1 and key not in self._fields and len(text[0]) <= self._max_text:
+                self._fields[key] = text[0]
+                self._lines_of[key] = self._begun
             else:
                 self._keep("".join(text))
         elif self._in_item:
@@ -156,13 +162,13 @@ class Elements:
         key = self._key
         if key in self._fields:
             if not self._feed:
-                self._say("sitemap.repeated", f"{key} occurs more than once, the first counts")
-        elif len(text) <= self._max_text:
-            self._fields[key] = text
-        elif key in _LONG:
+                self._say("sitemap.repeated", f"{key} occurs more than once: keep one", self._begun)
+        elif len(text) <= self._max_text or key in _LONG:
             self._fields[key] = text[: self._max_text]
+            self._lines_of[key] = self._begun
         else:
-            self._say("sitemap.value_too_long", f"{key} has more than {self._max_text:,} characters, dropped")
+            said = f"{key} has more than {self._max_text:,} characters: no value needs so many"
+            self._say("sitemap.value_too_long", said, self._begun)
 
     def _start_other(self, name: str, attributes: dict[str, str]) -> None:
         """Everything but a plain value or item: roots, channels, extensions, and whatever has attributes."""
@@ -197,7 +203,7 @@ class Elements:
             self._say("sitemap.mixed", f"a {self.format} holds a {kind} element")
         self.around = self.around or self._open
         self._fields = {"about": attributes.get("rdf:about", "")} if self.format is Format.RSS1 else {}
-        self._item_line = self.line
+        self._lines_of = {"": self.line}
         self._item_depth = self._depth - 1
         self._in_item = True
 
@@ -213,18 +219,19 @@ class Elements:
         """An element inside an item that is not known yet, or has attributes, or elements."""
         family, local = named = self._scopes.resolve(name)
         if local == "link" and family in {XHTML, ATOM}:
-            gather(self._fields, "links", attributes, self._say)
+            gather(self._fields, "links", (attributes, self.line), self._say)
         elif named in TEXTS[self._kind]:
             self._key = self._texts[name] = TEXTS[self._kind][named]
             if attributes and self._feed:
                 self._fields.setdefault(self._key + "@", attributes)
             self._wanted = name
             self._text = []
+            self._begun = self.line
             self.parser.CharacterDataHandler = self._text.append
         elif named in PARTS[self._kind] or (family == MEDIA and local in MEDIA_PARTS and self._feed):
             if not family and not self._feed:
                 self._say("sitemap.unknown_element", f"{name!r} lacks its prefix {local}:")
-            self._parts.begin(self.parser, self._depth, Part(family, local, attributes))
+            self._parts.begin(self.parser, self._depth, Part(family, local, attributes, self.line))
         else:
             if not self._feed:
                 self._fields.setdefault("other", True)
@@ -232,19 +239,19 @@ class Elements:
                     self._say("sitemap.unknown_element", f"a {self._kind} has no element {name[:64]!r}")
             self._parts.begin(self.parser, self._depth, None)
 
-    def _resolve(self, depth: int, name: str, attributes: dict[str, str]) -> tuple[str, str]:
-        """The family and local name of an element inside a part."""
+    def _part(self, depth: int, name: str, attributes: dict[str, str]) -> Part:
+        """An element inside a part."""
         if attributes and self._scopes.enter(depth, attributes):
             self._texts.clear()
-        return self._scopes.resolve(name)
+        family, local = self._scopes.resolve(name)
+        return Part(family, local, attributes, self.line)
 
     def _part_done(self, part: Part | None, cut: bool) -> None:
         """The end of a part of an item, or of an element that was skipped."""
         self._depth -= 1
-        if cut:
-            self._say(
-                "sitemap.value_too_long", f"an element holds more than {MAX_PARTS:,}, the rest was dropped"
-            )
+        if cut and part is not None:
+            said = f"{part.local} holds more than {MAX_PARTS:,} elements: none needs so many"
+            self._say("sitemap.value_too_long", said, part.line)
         if part is not None and self._feed:
             gather(self._fields, "parts", part, self._say)
         elif part is not None:
@@ -274,23 +281,24 @@ class Elements:
         """The end of an item."""
         item: Entry | Child | None
         if self._kind == "url":
-            item = url_items.entry(self._fields, self._scopes.base, self._say)
+            item = url_items.entry(self._fields, self._lines_of, self._scopes.base, self._say)
         elif self._kind == "sitemap":
-            item = url_items.child(self._fields, self._scopes.base, self._say)
+            item = url_items.child(self._fields, self._lines_of, self._scopes.base, self._say)
         else:
-            item = feed_entry(self._fields, self._scopes.base, self._say, atom=self._kind == "entry")
+            atom = self._kind == "entry"
+            item = feed_entry(self._fields, self._lines_of, self._scopes.base, self._say, atom=atom)
         if item is not None:
             self.items.append(item)
-            self.lines.append(self._item_line)
+            self.lines.append(self._lines_of[""])
 
     def _check_depth(self, depth: int) -> None:
         if depth > self._max_depth:
             self._say("sitemap.too_deep", f"elements are nested more than {self._max_depth} deep")
             raise Stop
 
-    def _say(self, rule: str, sentence: str) -> None:
+    def _say(self, rule: str, sentence: str, line: int = 0) -> None:
         if rule == "retired.tag":  # once for each tag
             if sentence in self._retired:
                 return
             self._retired.add(sentence)
-        self._findings.add(rule, self.line, sentence)
+        self._findings.add(rule, line or self.line, sentence)

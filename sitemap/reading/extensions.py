@@ -1,7 +1,7 @@
 """Owns what the extensions of a url mean: its images, videos, news and language variants. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from sitemap.model import Alternate, Image, News, Price, TvShow, Video
 from sitemap.reading import values
@@ -11,7 +11,15 @@ from sitemap.retired import RETIRED
 
 MAX_EXTENSIONS: Final = 10_000  # images, videos or links of one entry
 _Value = TypeVar("_Value", int, bool)
-Say = Callable[[str, str], None]  # takes down a finding: a rule id and a sentence
+Lines = Mapping[str, int]  # on which the values of an item begin, by key, and under "" the item
+
+
+class Say(Protocol):
+    """Takes down a finding: a rule id, a sentence, and the line, 0 for the one that is being read."""
+
+    def __call__(self, rule: str, sentence: str, line: int = 0) -> None:
+        """Take it down."""
+
 
 _IMAGE_TAGS: Final = frozenset({"loc", "caption", "geo_location", "title", "license"})
 _NEWS_TAGS: Final = frozenset(
@@ -36,6 +44,7 @@ _RETIRED: Final = frozenset(RETIRED)
 _IMAGE_RULES = dict.fromkeys(
     ("sitemap.loc_missing", "sitemap.loc_relative", "sitemap.loc_invalid"), "image.loc_missing"
 )
+_PLURALS: Final = {"image": "images", "video": "videos"}
 _VARIANT_RULES = dict.fromkeys(_IMAGE_RULES, "hreflang.url")
 
 
@@ -52,15 +61,18 @@ class Tags:
             name = inner.local
             if name not in known:
                 if inner.family in {part.family, CORE}:
-                    say("sitemap.unknown_element", f"{kind} has no tag {name[:64]!r}")
+                    say(
+                        "sitemap.unknown_element", f"{kind} has no tag {name[:64]!r}: take it out", inner.line
+                    )
             elif name in self.found and name not in many:
-                say("sitemap.repeated", f"{kind} has more than one {name}, the first counts")
+                say("sitemap.repeated", f"{kind} has more than one {name}: keep one", inner.line)
             elif inner.too_long:
-                say("sitemap.value_too_long", f"{name} has more than {len(inner.text):,} characters, dropped")
+                said = f"{name} has more than {len(inner.text):,} characters: no value needs so many"
+                say("sitemap.value_too_long", said, inner.line)
             else:
                 self.found.setdefault(name, []).append(inner)
                 if f"{kind}:{name}" in _RETIRED:
-                    say("retired.tag", f"{kind}:{name} is retired")
+                    say("retired.tag", f"{kind}:{name} is retired: leave it out", inner.line)
 
     def __contains__(self, name: str) -> bool:
         return name in self.found
@@ -95,7 +107,7 @@ class Tags:
             return None
         value, sentence = read(self.found[name][0].text)
         if sentence:
-            self._say(rule, f"{name} {sentence}")
+            self._say(rule, f"{name} {sentence}", self.found[name][0].line)
         return value
 
 
@@ -104,27 +116,27 @@ def add_part(fields: dict[str, Any], part: Part, base: str, say: Say) -> None:
     kind = part.local
     if kind == "image":
         if found := image(part, base, say):
-            gather(fields, kind, found, say)
+            gather(fields, kind, found, say, part.line)
     elif kind == "video":
-        gather(fields, kind, video(part, say), say)
+        gather(fields, kind, video(part, say), say, part.line)
     elif kind in fields:
-        say("sitemap.repeated", f"a url has more than one {kind}, the first counts")
+        say("sitemap.repeated", f"a url has more than one {kind}: keep one", part.line)
     elif kind == "news":
         fields[kind] = news(part, say)
     else:
         fields[kind] = True
-        say("retired.tag", "mobile:mobile is retired")
+        say("retired.tag", "mobile:mobile is retired: leave it out", part.line)
 
 
-def gather(fields: dict[str, Any], key: str, value: object, say: Say) -> None:
-    """Keep one of many values, up to a bound."""
+def gather(fields: dict[str, Any], key: str, value: object, say: Say, line: int = 0) -> None:
+    """Keep one of many values, up to a bound, which is said of the line."""
     kept = fields.setdefault(key, [])
     if len(kept) < MAX_EXTENSIONS:
         kept.append(value)
     elif key + "+" not in fields:
         fields[key + "+"] = True
         rule = "image.too_many" if key == "image" else "sitemap.value_too_long"
-        say(rule, f"an entry has more than {MAX_EXTENSIONS:,} {key}, the rest was dropped")
+        say(rule, f"an entry has more than {MAX_EXTENSIONS:,} {_PLURALS.get(key, key)}: take some out", line)
 
 
 def image(part: Part, base: str, say: Say) -> Image | None:
@@ -136,7 +148,7 @@ def image(part: Part, base: str, say: Say) -> Image | None:
     tags = Tags(part, _IMAGE_TAGS, say)
     loc, rule, sentence = values.url(tags.text("loc"), base)
     if sentence:
-        say(_IMAGE_RULES.get(rule, rule), f"of an image: {sentence}")
+        say(_IMAGE_RULES.get(rule, rule), f"image: {sentence}", (tags.first("loc") or part).line)
     if not loc:
         return None
     return Image(loc, *(tags.text(name) for name in ("caption", "geo_location", "title", "license")))
@@ -166,46 +178,44 @@ def video(part: Part, say: Say) -> Video:
         stated |= _player(player, say)
     return Video(
         **stated,
-        rating=rating(tags.text("rating"), say),
+        rating=rating(stars.text, say, stars.line) if (stars := tags.first("rating")) else None,
         tags=tuple(tag.text for tag in tags.all("tag")),
         prices=tuple(
             Price(tag.text, *(tag.attribute(name) for name in ("currency", "type", "resolution")))
             for tag in tags.all("price")
         ),
         tvshow=_tvshow(show, say) if (show := tags.first("tvshow")) else None,
-        segments=tuple(
-            (tag.text, _duration(tag.attribute("duration"), say)) for tag in tags.all("content_segment_loc")
-        ),
+        segments=tuple((tag.text, _duration(tag, say)) for tag in tags.all("content_segment_loc")),
         ids=tuple((tag.attribute("type"), tag.text) for tag in tags.all("id")),
     )
 
 
-def rating(text: str, say: Say) -> float | None:
+def rating(text: str, say: Say, line: int) -> float | None:
     """A rating as a number, or None; what is no number is a finding."""
     value = values.number(text)
     if text and value is None:
-        say("video.rating", f"rating {text[:64]!r} is no number and was left out")
+        say("video.rating", f"rating {text[:64]!r} is no number: write one from 0.0 to 5.0", line)
     return value
 
 
-def alternates(links: Iterable[Mapping[str, str]], base: str, say: Say) -> tuple[Alternate, ...]:
-    """The language variants among the links of an entry."""
+def alternates(links: Iterable[tuple[Mapping[str, str], int]], base: str, say: Say) -> tuple[Alternate, ...]:
+    """The language variants among the links of an entry, given as attributes and line."""
     found = []
-    for stated in links:
+    for stated, line in links:
         link = stated
         if "hreflang" not in link or link.get("rel") != "alternate":
             link = {key.lower(): value.strip() for key, value in stated.items()}
             if link.get("rel", "").lower() != "alternate":
                 if "hreflang" in link:
-                    say("hreflang.code", 'a link with hreflang has no rel="alternate" and was left out')
+                    say("hreflang.code", 'a link with hreflang has no rel: write rel="alternate"', line)
                 continue
             if "hreflang" not in link:
                 if "media" not in link:  # a page for small screens
-                    say("hreflang.code", "an alternate has no hreflang and was left out")
+                    say("hreflang.code", "an alternate link has no hreflang: write its language", line)
                 continue
         url, rule, sentence = values.url(link.get("href", ""), base)
         if sentence:
-            say(_VARIANT_RULES.get(rule, rule), f"of a variant: {sentence}")
+            say(_VARIANT_RULES.get(rule, rule), f"variant: {sentence}", line)
         if url:
             found.append(Alternate(link["hreflang"].strip(), url))
     return tuple(found)
@@ -216,17 +226,18 @@ def _player(player: Part, say: Say) -> dict[str, Any]:
     if embed := player.attribute("allow_embed"):
         found["allow_embed"], sentence = values.yes_no(embed)
         if sentence:
-            say("video.yes_no", f"allow_embed {sentence}")
+            say("video.yes_no", f"allow_embed {sentence}", player.line)
     for name in ("allow_embed", "autoplay"):
         if player.attribute(name):
-            say("retired.tag", f"video:player_loc@{name} is retired")
+            say("retired.tag", f"video:player_loc@{name} is retired: leave it out", player.line)
     return found
 
 
-def _duration(text: str, say: Say) -> int | None:
+def _duration(segment: Part, say: Say) -> int | None:
+    text = segment.attribute("duration")
     value, sentence = values.whole(text) if text else (None, "")
     if sentence:
-        say("video.duration", f"duration {sentence}")
+        say("video.duration", f"duration {sentence}", segment.line)
     return value
 
 

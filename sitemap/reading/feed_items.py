@@ -4,8 +4,9 @@ import html
 from typing import Any, Final
 
 from sitemap.model import Alternate, Entry
+from sitemap.quoting import shown
 from sitemap.reading import values
-from sitemap.reading.extensions import Say, alternates
+from sitemap.reading.extensions import Lines, Say, alternates
 from sitemap.reading.media import Item, media
 from sitemap.reading.parts import Part
 from sitemap.reading.vocabulary import CORE
@@ -16,18 +17,26 @@ _RSS_DATES = ("modified", "updated", "pubdate", "date")
 _ATOM_DATES = ("updated", "modified", "published", "issued")
 
 
-def feed_entry(fields: dict[str, Any], base: str, say: Say, *, atom: bool) -> Entry | None:
-    """The page that an item is about, or None when it names none."""
-    links = [{key.lower(): value.strip() for key, value in link.items()} for link in fields.get("links", ())]
-    pages = [
-        link for link in links if link.get("rel", "alternate").lower() == "alternate" and link.get("href")
+_Links = list[tuple[dict[str, str], int]]  # attributes and line of each
+
+
+def feed_entry(fields: dict[str, Any], lines: Lines, base: str, say: Say, *, atom: bool) -> Entry | None:
+    """The page that an item is about, or None when it names none. ``lines`` are those of its fields, and its own."""
+    links: _Links = [
+        ({key.lower(): value.strip() for key, value in link.items()}, line)
+        for link, line in fields.get("links", ())
     ]
-    main = next((link for link in pages if not link.get("hreflang")), pages[0] if pages else {})
+    pages = [
+        (link, line)
+        for link, line in links
+        if link.get("rel", "alternate").lower() == "alternate" and link.get("href")
+    ]
+    main, line = next((page for page in pages if not page[0].get("hreflang")), pages[0] if pages else ({}, 0))
     stated = main.get("href", "") if atom else rss_link(fields, main.get("href", ""))
     loc, rule, sentence = values.url(stated, base)
     if sentence:
-        say(rule, sentence)
-    lastmod = _lastmod(fields, _ATOM_DATES if atom else _RSS_DATES, say)
+        say(rule, sentence, lines.get("link", lines.get("guid", line)) or lines[""])
+    lastmod = _lastmod(fields, lines, _ATOM_DATES if atom else _RSS_DATES, say)
     if not loc:
         return None
     title = fields.get("title", "").strip()
@@ -64,29 +73,32 @@ def rss_link(fields: dict[str, Any], other: str) -> str:
     return other
 
 
-def _lastmod(fields: dict[str, Any], dates: tuple[str, ...], say: Say) -> str:
-    stated = next((text for name in dates if (text := fields.get(name, "").strip())), "")
+def _lastmod(fields: dict[str, Any], lines: Lines, dates: tuple[str, ...], say: Say) -> str:
+    name = next((name for name in dates if fields.get(name, "").strip()), "")
+    stated = fields[name].strip() if name else ""
     lastmod = values.lastmod(stated)[0] if stated else ""
     if stated and not lastmod:
-        say("lastmod.invalid", f"{stated[:64]!r} is no date to the day")
+        say(
+            "lastmod.invalid",
+            f"{shown(stated)} is no date to the day: write YYYY-MM-DDThh:mm:ss+00:00",
+            lines[name],
+        )
     return lastmod
 
 
-def _variants(
-    pages: list[dict[str, str]], main: dict[str, str], base: str, say: Say
-) -> tuple[Alternate, ...]:
+def _variants(pages: _Links, main: dict[str, str], base: str, say: Say) -> tuple[Alternate, ...]:
     """RFC 4287 section 4.2.7.4: hreflang tells the language of what is linked, so one alone is no variant."""
-    variants = [link for link in pages if link.get("hreflang")]
-    if variants == [main]:
+    variants = [page for page in pages if page[0].get("hreflang")]
+    if len(variants) == 1 and variants[0][0] is main:
         return ()
-    return alternates([link | {"rel": "alternate"} for link in variants], base, say)
+    return alternates([(link | {"rel": "alternate"}, line) for link, line in variants], base, say)
 
 
-def _with_enclosures(fields: dict[str, Any], links: list[dict[str, str]]) -> list[Part]:
+def _with_enclosures(fields: dict[str, Any], links: _Links) -> list[Part]:
     """The parts of an item, and Atom's enclosures in the form of RSS's."""
     parts: list[Part] = fields.get("parts", [])
     return parts + [
-        Part(CORE, "enclosure", {"url": link.get("href", ""), "type": link.get("type", "")})
-        for link in links
+        Part(CORE, "enclosure", {"url": link.get("href", ""), "type": link.get("type", "")}, line)
+        for link, line in links
         if link.get("rel", "").lower() == "enclosure"
     ]

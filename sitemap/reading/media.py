@@ -33,13 +33,14 @@ class Item:
     base: str
     say: Say
 
-    def address(self, text: str, rule: str) -> str:
-        """An absolute URL, or ""."""
-        if not text:
+    def address(self, part: Part | None, rule: str, attribute: str = "url") -> str:
+        """The absolute URL in an attribute, or ""."""
+        text = part.attribute(attribute) if part else ""
+        if not part or not text:
             return ""
         found, _, sentence = values.url(text, self.base)
         if sentence:
-            self.say(rule, sentence)
+            self.say(rule, sentence, part.line)
         return found
 
 
@@ -52,7 +53,7 @@ def media(parts: list[Part], item: Item) -> tuple[tuple[Image, ...], tuple[Video
     videos: list[Video] = []
     for number, media_object in enumerate(_objects(parts)):
         if number == _MOST:
-            item.say("sitemap.value_too_long", f"an item has more than {_MOST:,} media, the rest was dropped")
+            item.say("sitemap.value_too_long", f"an item has more than {_MOST:,} media: take some out")
             break
         if media_object.kind == "image":
             image = _image(media_object, item)
@@ -67,7 +68,7 @@ def media(parts: list[Part], item: Item) -> tuple[tuple[Image, ...], tuple[Video
             continue
         kind = part.attribute("type").lower().partition("/")[0]
         rule = {"image": "image.loc_missing", "video": "video.url"}.get(kind)
-        loc = item.address(part.attribute("url"), rule) if rule else ""
+        loc = item.address(part, rule) if rule else ""
         if not loc or loc in known:
             continue
         if kind == "image":
@@ -154,7 +155,7 @@ def _kind(content: Part) -> str:
 
 def _image(stated: _Object, item: Item) -> Image:
     return Image(
-        item.address(stated.content.attribute("url") if stated.content else "", "image.loc_missing"),
+        item.address(stated.content, "image.loc_missing"),
         caption=stated.text("description"),
         title=stated.text("title"),
         license=stated.attribute("license", "href"),
@@ -163,19 +164,19 @@ def _image(stated: _Object, item: Item) -> Image:
 
 def _video(stated: _Object, item: Item) -> Video:
     content = stated.content or Part(MEDIA, "content", {})
-    url = item.address(content.attribute("url"), "video.url")
-    player = item.address(stated.attribute("player", "url"), "video.url")
+    url = item.address(content, "video.url")
+    player = item.address(stated.find("player"), "video.url")
     period = {name.lower(): date for name, date in _PERIOD.findall(stated.text("valid"))}
     prices = [part for part in stated.all("price") if part.attribute("type").lower() != "subscription"]
     subscribed = any(part.attribute("type").lower() == "subscription" for part in stated.all("price"))
     flash = content.attribute("type").lower() == _FLASH
     return Video(
-        thumbnail_loc=item.address(stated.attribute("thumbnail", "url"), "video.url"),
+        thumbnail_loc=item.address(stated.find("thumbnail"), "video.url"),
         title=stated.text("title"),
         description=stated.text("description"),
         content_loc="" if flash else url,
         player_loc=player or (url if flash else ""),
-        duration=_whole(content.attribute("duration"), "video.duration", item),
+        duration=_whole(content, "duration", "video.duration", item),
         publication_date=period.get("start", ""),
         expiration_date=period.get("end", ""),
         restriction=next(
@@ -214,21 +215,24 @@ def _community(part: Part | None, item: Item) -> dict[str, Any]:
     stars = next(part.all("starrating"), None) if part else None
     statistics = next(part.all("statistics"), None) if part else None
     return {
-        "rating": rating(stars.attribute("average"), item.say) if stars else None,
-        "view_count": _whole(statistics.attribute("views"), "video.view_count", item) if statistics else None,
+        "rating": rating(stars.attribute("average"), item.say, stars.line) if stars else None,
+        "view_count": _whole(statistics, "views", "video.view_count", item) if statistics else None,
     }
 
 
 def _thumbnail(parts: list[Part], item: Item) -> str:
     """The picture of an item, which is that of an enclosed video too."""
     for part in parts:
-        if part.local in {"thumbnail", "image"} and (url := part.attribute("url") or part.attribute("href")):
-            return item.address(url, "video.url")
+        if part.local in {"thumbnail", "image"}:
+            for attribute in ("url", "href"):
+                if part.attribute(attribute):
+                    return item.address(part, "video.url", attribute)
     return ""
 
 
-def _whole(text: str, rule: str, item: Item) -> int | None:
+def _whole(part: Part, attribute: str, rule: str, item: Item) -> int | None:
+    text = part.attribute(attribute)
     value, sentence = values.whole(text) if text else (None, "")
     if sentence:
-        item.say(rule, sentence)
+        item.say(rule, f"{attribute} {sentence}", part.line)
     return value

@@ -17,12 +17,13 @@ def cut(texts: list[str], most: int) -> bool:
 class Part:
     """One element with its attributes, text and elements. Names are in lower case, as ``resolve`` gave them."""
 
-    __slots__ = ("_text", "attributes", "family", "local", "parts", "texts", "too_long")
+    __slots__ = ("_text", "attributes", "family", "line", "local", "parts", "texts", "too_long")
 
-    def __init__(self, family: str, local: str, attributes: dict[str, str]) -> None:
+    def __init__(self, family: str, local: str, attributes: dict[str, str], line: int = 0) -> None:
         self.family = family
         self.local = local
         self.attributes = attributes
+        self.line = line  # of its start tag
         self.parts: list[Part] = []
         self.texts: list[str] = []
         self.too_long = False  # then ``text`` is its beginning
@@ -53,12 +54,12 @@ class PartReader:
     def __init__(
         self,
         max_text: int,
-        resolve: Callable[[int, str, dict[str, str]], tuple[str, str]],
+        make: Callable[[int, str, dict[str, str]], Part],
         check_depth: Callable[[int], None],
         done: Callable[[Part | None, bool], None],
     ) -> None:
         self._max_text = max_text
-        self._resolve = resolve  # depth, name and attributes to family and local name
+        self._make = make  # of depth, name and attributes
         self._check_depth = check_depth  # may end the parse
         self._done = done
         self._open: list[Part] = []
@@ -71,20 +72,19 @@ class PartReader:
         self._parser = parser
         self._before = (parser.StartElementHandler, parser.EndElementHandler)
         self._depth = depth
+        self._room = MAX_PARTS
         if part is None:
             self._skipped = 1
             parser.StartElementHandler, parser.EndElementHandler = self._skip, self._skip_end
             return
         self._open = [part]
-        self._room = MAX_PARTS
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
         parser.CharacterDataHandler = part.texts.append
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         depth = self._depth + len(self._open)
         self._check_depth(depth)
-        family, local = self._resolve(depth, name, attributes)
-        part = Part(family, local, attributes)
+        part = self._make(depth, name, attributes)
         if self._room > 0:
             self._open[-1].parts.append(part)
         self._room -= 1

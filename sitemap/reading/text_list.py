@@ -5,10 +5,13 @@ from typing import Final
 
 from sitemap.finding import Findings
 from sitemap.model import Child, Entry
+from sitemap.quoting import shown
 from sitemap.reading import values
 from sitemap.reading.runs import Lines
 
 _PIECE: Final = 16 * 1024  # bytes worth looking at: what a line begins with is not read for each byte
+_URL: Final = ("http://", "https://")
+_REMEDY: Final = "write one URL a line, with https:// and the host, and nothing else"
 _MAX_LINE: Final = 64 * 1024  # characters; longer lines are dropped as they come
 
 
@@ -55,7 +58,9 @@ class TextList:
             self._read(line)
         if len(self._rest) > _MAX_LINE:
             if not self._dropping:
-                self._findings.add("sitemap.text_line", self._line + 1, "a line is too long and was dropped")
+                self._findings.add(
+                    "sitemap.text_line", self._line + 1, f"a line is too long for a URL: {_REMEDY}"
+                )
             self._rest, self._dropping = "", True
 
     def _read(self, line: str) -> None:
@@ -66,10 +71,22 @@ class TextList:
         text = line.strip(" \t\r\x00\x0b\x0c\u00a0\ufeff")
         if not text:
             return
-        if not text.lower().startswith(("http://", "https://")):
-            self._findings.add("sitemap.text_line", self._line, f"{text[:60]!r} is no URL")
+        if not text.lower().startswith(_URL):
+            self._findings.add(
+                "sitemap.text_line", self._line, f"{shown(text)} is no absolute URL: {_REMEDY}"
+            )
             return
-        loc, rule, sentence = values.url(text, "")
+        urls = text.split()
+        if len(urls) > 1 and all(url.lower().startswith(_URL) for url in urls):
+            said = f"{shown(text)} is more than one URL: {_REMEDY}"
+            self._findings.add("sitemap.text_line", self._line, said)
+        else:
+            urls = [text]
+        for url in urls:
+            self._add(url)
+
+    def _add(self, url: str) -> None:
+        loc, rule, sentence = values.url(url, "")
         if rule:
             self._findings.add(rule, self._line, sentence)
         if loc:

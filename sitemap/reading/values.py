@@ -15,6 +15,8 @@ PRIORITIES: Final = {f"{tenth / 10}": tenth / 10 for tenth in range(11)} | {
     "1": 1.0,
     "0": 0.0,
 }  # as most write them
+_DATE_FORMS = "YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00"
+_WORDS = "always, hourly, daily, weekly, monthly, yearly, never"
 _YES_NO = {"yes": True, "no": False}
 _AS_GOOD_AS = {
     "true": True,
@@ -27,6 +29,8 @@ _AS_GOOD_AS = {
     "0": False,
 }
 _UNUSABLE = re.compile("[\x00-\x20\x7f\ud800-\udfff\ufffe\uffff]")
+_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
+_IN_FULL = "write it in full, with https:// and the host"
 MAX_URL: Final = 8_192  # characters of a URL that is still handed on
 
 
@@ -42,36 +46,37 @@ def is_plain(text: str) -> bool:
 
 
 def url(text: str, base: str) -> tuple[str, str, str]:
-    """An absolute http(s) URL or "", and the rule id and sentence of a finding or ""."""
+    """An absolute http(s) URL or "", and the rule id and sentence of a finding or "".
+
+    Of a URL that is too long, but not so long that it is dropped, nothing is said here: it is judged like any other.
+    """
     if is_plain(text):
         return text, "", ""
     stated = text.strip()
     if not stated:
-        return "", "sitemap.loc_missing", "there is no URL"
+        return "", "sitemap.loc_missing", "there is no URL: write an absolute one, or take the entry out"
     if len(stated) > MAX_URL:
-        return "", "sitemap.loc_too_long", f"a URL has {len(stated):,} characters and was dropped"
+        most = f"fewer than {limits.MAX_LOC + 1:,} are allowed"
+        return "", "sitemap.loc_too_long", f"{shown(stated)} has {len(stated):,} characters, {most}"
     rule = sentence = ""
     found = _INNER_SPACE.sub("", stated).replace(" ", "%20")
     if found != stated:
-        rule, sentence = "sitemap.loc_encoding", f"{shown(stated)} holds blank space"
+        rule, sentence = "sitemap.loc_encoding", f"{shown(stated)} holds blank space: {_blank(stated)}"
     if not found[:8].lower().startswith(("http://", "https://")):
-        rule, sentence = "sitemap.loc_relative", f"{shown(stated)} is not absolute"
+        if not base and not _SCHEME.match(found):
+            return "", "sitemap.loc_relative", f"{shown(stated)} is not absolute: {_IN_FULL}"
+        rule, sentence = "sitemap.loc_relative", f"{shown(stated)} is not absolute: {_IN_FULL}"
         try:
             found = urljoin(base, found) if base else ""
         except ValueError:
             found = ""
     if not _is_http(found) or _UNUSABLE.search(found):
-        return (
-            "",
-            "sitemap.loc_invalid",
-            f"{shown(stated)} is no absolute http or https URL and was dropped",
-        )
-    if not rule and len(found) > limits.MAX_LOC:
-        rule, sentence = (
-            "sitemap.loc_too_long",
-            f"a URL has {len(found):,} characters, fewer than {limits.MAX_LOC + 1:,} are allowed",
-        )
+        return "", "sitemap.loc_invalid", f"{shown(stated)} is no http or https URL: {_IN_FULL}"
     return found, rule, sentence
+
+
+def _blank(text: str) -> str:
+    return "write %20" if " " in text else "write it on one line"
 
 
 def _is_http(text: str) -> bool:
@@ -86,14 +91,18 @@ def lastmod(text: str) -> tuple[str, str, str]:
     """A date in a form that the XSD allows or "", and the rule id and sentence of a finding or ""."""
     stated = text.strip()
     if not stated:
-        return "", "lastmod.invalid", "lastmod is empty"
+        return "", "lastmod.invalid", "lastmod is empty: leave the tag out"
     if w3c.is_valid(stated):
         return stated, "", ""
     if found := w3c.normalise(stated):
-        return found, "lastmod.form", f"lastmod {stated[:64]!r} was read as {found}"
+        return (
+            found,
+            "lastmod.form",
+            f"lastmod {stated[:64]!r} has a form that the schema does not allow: write {found}",
+        )
     if w3c.read(stated):
-        return "", "lastmod.form", f"lastmod {stated[:64]!r} says no day and was left out"
-    return "", "lastmod.invalid", f"lastmod {stated[:64]!r} is no date"
+        return "", "lastmod.form", f"lastmod {stated[:64]!r} says no day: write YYYY-MM-DD"
+    return "", "lastmod.invalid", f"lastmod {stated[:64]!r} is no date: write {_DATE_FORMS}"
 
 
 def changefreq(text: str) -> tuple[str, str]:
@@ -103,8 +112,10 @@ def changefreq(text: str) -> tuple[str, str]:
         return stated, ""
     word = stated.lower()
     if word in limits.CHANGE_FREQUENCIES:
-        return word, f"changefreq {stated!r} was read as {word!r}"
-    return "", f"changefreq {stated[:64]!r} is not a word of the protocol"
+        return word, f"changefreq {stated!r} is not spelled as in the protocol: write {word}"
+    if not stated:
+        return "", "changefreq is empty: leave the tag out"
+    return "", f"changefreq {stated[:64]!r} is no word of the protocol: write one of {_WORDS}"
 
 
 def priority(text: str) -> tuple[float | None, str]:
@@ -114,7 +125,14 @@ def priority(text: str) -> tuple[float | None, str]:
         value = number(text)
     if value is not None and 0.0 <= value <= 1.0:
         return value, ""
-    return None, f"priority {text.strip()[:64]!r} is not between 0.0 and 1.0"
+    stated = text.strip()[:64]
+    if not stated:
+        return None, "priority is empty: leave the tag out"
+    if value is not None or number(stated.lstrip("-")) is not None:
+        return None, f"priority {stated!r} is out of range: write a number from 0.0 to 1.0"
+    meant = number(stated.replace(",", "."))
+    remedy = str(meant) if meant is not None and meant <= 1.0 else "one from 0.0 to 1.0"
+    return None, f"priority {stated!r} is no number: write {remedy}"
 
 
 def number(text: str) -> float | None:
@@ -130,8 +148,10 @@ def whole(text: str) -> tuple[int | None, str]:
         return int(text), ""
     value = number(text)
     if value is not None and value == int(value):
-        return int(value), f"{text[:64]!r} was read as {int(value)}"
-    return None, f"{text[:64]!r} is no whole number and was left out"
+        return int(value), f"{text[:64]!r} is no whole number: write {int(value)}"
+    if not text:
+        return None, "is empty: leave it out"
+    return None, f"{text[:64]!r} is no whole number: write one in digits, or leave it out"
 
 
 def yes_no(text: str) -> tuple[bool | None, str]:
@@ -140,5 +160,9 @@ def yes_no(text: str) -> tuple[bool | None, str]:
     if word in _YES_NO:
         return _YES_NO[word], ""
     if word in _AS_GOOD_AS:
-        return _AS_GOOD_AS[word], f"{word!r} was read as {'yes' if _AS_GOOD_AS[word] else 'no'!r}"
-    return None, f"{text.strip()[:64]!r} is neither yes nor no and was left out"
+        return _AS_GOOD_AS[
+            word
+        ], f"{word!r} is neither yes nor no: write {'yes' if _AS_GOOD_AS[word] else 'no'}"
+    if not word:
+        return None, "is empty: leave it out"
+    return None, f"{text.strip()[:64]!r} is neither yes nor no: write one of them, or leave it out"

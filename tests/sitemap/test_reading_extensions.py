@@ -116,8 +116,11 @@ def test_google_retired_tags_are_named_once_each() -> None:
     _, parser = parse(urlset((url(IMAGES + VIDEO + NEWS + "<mobile:mobile/>") + "\n") * 100))
     named = [finding.sentence for finding in parser.findings]
     assert len(named) == 17
-    assert named[:2] == ["image:caption is retired", "image:geo_location is retired"]
-    assert "video:player_loc@autoplay is retired" in named
+    assert named[:2] == [
+        "image:caption is retired: leave it out",
+        "image:geo_location is retired: leave it out",
+    ]
+    assert "video:player_loc@autoplay is retired: leave it out" in named
     assert {finding.line for finding in parser.findings} <= set(range(3, 45))
 
 
