@@ -105,7 +105,9 @@ class Fillings:
         others = [name for child in self._children.others if (name := self._names.file(child.loc))]
         for slug in slugs(group):
             pattern = self._names.ours([slug])
-            if slug.casefold() not in taken and not any(map(pattern.fullmatch, others)):
+            if slug.casefold() in taken or self._names.is_index(slug):
+                continue
+            if not any(map(pattern.fullmatch, others)):
                 return slug
         raise InvalidLocation(f"the files of the group {group[:64]!r} would have the names of others")
 

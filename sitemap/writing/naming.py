@@ -16,7 +16,6 @@ _SUFFIXES: Final = (".xml", ".txt", ".rss", ".atom")
 _NUMBERS: Final = {"n": "[1-9][0-9]*", "next": "(?:[2-9]|[1-9][0-9]+)?"}
 _PLAIN: Final = "{stem}-{n}{suffix}"
 _GROUPED: Final = "{stem}-{group}-{n}{suffix}"
-_SLUG: Final = "[A-Za-z0-9_-]+"
 _MAX_SLUG: Final = 60
 _MAX_NAME: Final = 255  # bytes of a file name that every usual file system takes
 
@@ -61,6 +60,11 @@ class Names:
         values = {"group": group, "n": str(number), "next": str(number) if number > 1 else ""}
         return "".join(text if not field else values[field] for text, field in self._tokens) + self._gz
 
+    def is_index(self, group: str = "") -> bool:
+        """Whether a child would be called as the set itself."""
+        children = _pattern(self._tokens, re.escape(group))
+        return bool(re.fullmatch(children, self.index.removesuffix(".gz"), re.IGNORECASE))
+
     def url(self, name: str) -> str:
         """The public address of a file of the set."""
         return self.location if name == self.index else self.directory + quote(name, safe=_SAFE)
@@ -94,22 +98,23 @@ class Names:
             raise InvalidLocation(f"{shown(template)} must not end in .gz: the option gzip adds it")
         if len(longest.encode()) > _MAX_NAME or len(self.url(longest)) > limits.MAX_LOC:
             raise InvalidLocation(f"{shown(self.location)} is too long for the address of a sitemap")
-        general = re.compile(_pattern(self._tokens, _SLUG))
-        if general.fullmatch(self.index.removesuffix(".gz")):
+        if not self.grouped and self.is_index():
             raise InvalidLocation(
                 f"{shown(template)} can make {self.index!r}, which is the set itself: choose another template"
             )
 
 
 def slugs(group: str) -> Iterator[str]:
-    """Names for the files of a group, from the nicest to the longest: letters, digits, ``-`` and ``_`` of ASCII.
+    """Names for the files of a group, from the nicest to the longest: letters, digits, ``.``, ``-``, ``_`` of ASCII.
 
-    A group that is called so already keeps its name. What has to be changed gets a part of its SHA-256, which keeps
-    groups apart that differ only in what was changed.
+    The nicest is the group's own name, with ``-`` for all else, and is for the first who wants it. The others have a
+    part of its SHA-256. So have all names of a group of which too little would be left to know it by.
     """
-    nice = re.sub("[^A-Za-z0-9_]+", "-", group).strip("-")[:_MAX_SLUG].rstrip("-") or "group"
-    if nice == group:
+    whole = re.sub("[^A-Za-z0-9_.]+", "-", group).strip("-.")
+    nice = re.sub(r"\.(?=gz$)", "-", whole[:_MAX_SLUG].rstrip("-."), flags=re.IGNORECASE)  # .gz says packed
+    if 2 * len(nice) > len(group) and len(whole) <= _MAX_SLUG:
         yield nice
+    nice = nice or "group"
     digest = hashlib.sha256(group.encode("utf-8", "surrogatepass")).hexdigest()
     yield f"{nice}-{digest[:8]}"
     yield f"{nice}-{digest}"

@@ -157,7 +157,7 @@ def test_sitemaps_org_each_group_has_files_of_its_own_within_the_limits(tmp_path
     end = r"\.xml\.gz" if packed else r"\.xml"
     for group in {facts.group for facts in files}:
         own = [facts for facts in files if facts.group == group]
-        assert [re.fullmatch(rf"sitemap-[A-Za-z0-9-]+-(\d+){end}", facts.name)[1] for facts in own] == [  # type: ignore[index]
+        assert [re.fullmatch(rf"sitemap-[A-Za-z0-9._-]+-(\d+){end}", facts.name)[1] for facts in own] == [  # type: ignore[index]
             str(number + 1) for number in range(len(own))
         ]
         assert all(facts.entries <= 30 for facts in own)

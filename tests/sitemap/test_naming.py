@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -83,12 +84,6 @@ def test_ours_a_template_that_mixes_up_groups_is_refused(template: str) -> None:
         Names(LOCATION, template, grouped=True)
 
 
-def test_ours_a_template_that_can_make_the_name_of_the_set_is_refused() -> None:
-    with pytest.raises(InvalidLocation, match="the set itself"):
-        Names("https://example.com/post-sitemap.xml.gz", "{group}-sitemap{next}.xml", grouped=True)
-    Names("https://example.com/sitemap_index.xml", "{group}-sitemap{next}.xml", grouped=True)
-
-
 def test_ours_strangers_are_not_taken_for_ours() -> None:
     yoast = Names(LOCATION, "{group}-sitemap{next}.xml", grouped=True)
     ours = yoast.ours(["post", "a.b|.*"])
@@ -122,21 +117,58 @@ def test_ours_the_set_is_never_the_stylesheet(tmp_path: Path) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.text(max_size=40), max_size=6, unique=True))
-def test_ours_groups_get_safe_names_that_differ(groups: list[str]) -> None:
-    firsts = [next(slugs(group)) for group in groups]
-    for group, slug in zip(groups, firsts, strict=True):
-        assert re.fullmatch("[A-Za-z0-9_-]{1,130}", slug)
-        assert slug == group or slug.startswith(
-            tuple("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
-        )
-    assert len(set(firsts)) == len(groups)
+@given(st.text(max_size=100))
+def test_ours_groups_get_safe_names(group: str) -> None:
+    made = list(slugs(group))
+    assert len(set(made)) == len(made)
+    for slug in made:
+        assert re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_.-]{0,130}", slug)
+        assert not slug.lower().endswith((".gz", "."))
+
+
+@pytest.mark.parametrize(
+    ("group", "slug"),
+    [
+        ("java.base", "java.base"),
+        ("my_docs v2", "my_docs-v2"),
+        (".hidden", "hidden"),
+        ("shop/shoes/", "shop-shoes"),
+        ("a.gz", "a-gz"),
+        ("日本語x", "x-a60f59b4"),
+        ("", "group-e3b0c442"),
+    ],
+)
+def test_ours_a_group_keeps_its_name_as_far_as_files_can_have_it(group: str, slug: str) -> None:
+    assert next(slugs(group)) == slug
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text("aA. -é_", max_size=4), min_size=1, max_size=6, unique=True))
+def test_ours_groups_that_look_alike_have_files_of_their_own(groups: list[str]) -> None:
+    locs = [f"https://example.com/{number}" for number in range(len(groups))]
+    options = WriterOptions(group=lambda entry: groups[int(entry.loc[20:])], always_index=True)
+    with TemporaryDirectory() as folder, SitemapWriter(folder, LOCATION, options) as writer:
+        writer.extend(map(Entry, locs))
+        files = writer.finish().files[:-1]
+    assert sorted(facts.group for facts in files) == sorted(groups)
+    assert len({facts.name.casefold() for facts in files}) == len(groups)
+
+
+def test_ours_a_group_that_would_take_the_name_of_the_index_gets_another(tmp_path: Path) -> None:
+    options = WriterOptions(group=lambda entry: entry.loc[20:22], child="{group}-sitemap{next}.xml")
+    (tmp_path / "xx-sitemap.xml").write_text("another's")
+    with SitemapWriter(tmp_path, "https://example.com/wp-sitemap.xml", options) as writer:
+        writer.extend([Entry("https://example.com/po"), Entry("https://example.com/wp")])
+        files = writer.finish().files
+    assert [facts.name for facts in files if facts.group != "wp"] == ["po-sitemap.xml", "wp-sitemap.xml"]
+    assert next(facts.name for facts in files if facts.group == "wp").startswith("wp-")
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(["", "{group}-sitemap{next}.xml", "{n}-{group}", "{next}x{group}.xml", "{group}-{next}"]),
-    st.lists(st.from_regex("[A-Za-z0-9_-]{1,4}", fullmatch=True), min_size=2, max_size=5, unique=True),
+    st.lists(st.from_regex("[A-Za-z0-9_.-]{1,4}", fullmatch=True), min_size=2, max_size=5, unique=True),
 )
 def test_ours_no_two_files_have_one_name(template: str, groups: list[str]) -> None:
     names = Names(LOCATION, template, grouped=True)
