@@ -10,11 +10,28 @@ from typing import Final
 
 
 class Severity(StrEnum):
-    """How bad a finding is, the worst first."""
+    """How bad a finding is, the worst first. The worse is the greater: ``ERROR > NOTE``, and ``max`` is the worst."""
 
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
+
+    @property
+    def _rank(self) -> int:
+        return -list(Severity).index(self)
+
+    # Against another text a severity is compared as the text that it is.
+    def __lt__(self, other: str) -> bool:
+        return self._rank < other._rank if isinstance(other, Severity) else str.__lt__(self, other)
+
+    def __le__(self, other: str) -> bool:
+        return self == other or self < other
+
+    def __gt__(self, other: str) -> bool:
+        return not self <= other
+
+    def __ge__(self, other: str) -> bool:
+        return not self < other
 
 
 @dataclass(frozen=True, slots=True)

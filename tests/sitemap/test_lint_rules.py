@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from lint_cases import CASES, NOW, Case, Files
 
-from sitemap import RULES, Finding, SourceError, lint
+from sitemap import RULES, Finding, Severity, SourceError, lint
 
 
 def findings(case: Case, files: bytes | Files, folder: Path) -> tuple[Finding, ...]:
@@ -46,3 +46,18 @@ def test_ours_what_comes_near_is_clean(case: Case, tmp_path: Path) -> None:
 def test_ours_no_rule_is_without_its_documents() -> None:
     assert {case.rule for case in CASES} == set(RULES)
     assert len(CASES) == len(RULES)
+
+
+def test_ours_the_worse_severity_is_the_greater() -> None:
+    error, warning, note = Severity
+    assert max(Severity) is error
+    assert min([note, warning]) is note
+    assert sorted(Severity) == [note, warning, error]
+    assert error > warning > note
+    assert note < warning < error
+    assert error >= note <= warning
+    assert [each <= warning for each in Severity] == [False, True, True]
+    assert [each >= warning for each in Severity] == [True, True, False]
+    assert [each < warning for each in Severity] == [False, False, True]
+    assert [each > warning for each in Severity] == [True, False, False]
+    assert error == "error"
