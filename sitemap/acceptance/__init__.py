@@ -7,6 +7,7 @@ first, or "", for a writer. All are pure.
 from sitemap.acceptance.address import url_fault
 from sitemap.acceptance.extensions import alternate_fault, alternate_faults, image_fault, image_faults
 from sitemap.acceptance.fault import Fault
+from sitemap.acceptance.kinds import kind_fault
 from sitemap.acceptance.news import news_fault, news_faults
 from sitemap.acceptance.page import entry_fault, entry_faults
 from sitemap.acceptance.retired import retired_fault, retired_faults
@@ -20,6 +21,7 @@ __all__ = [
     "entry_faults",
     "image_fault",
     "image_faults",
+    "kind_fault",
     "news_fault",
     "news_faults",
     "retired_fault",

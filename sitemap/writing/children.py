@@ -1,5 +1,6 @@
 """Owns what an index lists: which sitemaps may be in it, how many find room, and its bytes."""
 
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
@@ -9,7 +10,7 @@ from sitemap import limits, location, w3c
 from sitemap.acceptance import entry_fault
 from sitemap.errors import EmptySitemap, InvalidEntry, LimitExceeded
 from sitemap.model import Child, Entry
-from sitemap.writing.destination import Destination, Stage
+from sitemap.writing.destination import Destination, Directory, Stage
 from sitemap.writing.explain import failure
 from sitemap.writing.index import INDEX_FOOT, encode_child, index_head
 from sitemap.writing.naming import Names
@@ -92,7 +93,7 @@ class Children:
 
 
 def write_index(
-    destination: Destination,
+    destination: Destination | str | os.PathLike[str],
     location: str,
     children: Iterable[Child | Published],
     *,
@@ -112,6 +113,8 @@ def write_index(
         listed.add(child)
     if not listed.others:
         raise EmptySitemap(f"{location} would list nothing: the published set is left as it is")
+    if isinstance(destination, str | os.PathLike):
+        destination = Directory(destination)
     stage = destination.stage()
     try:
         facts = listed.write(stage, names.index, ())

@@ -79,12 +79,12 @@ def encoder(
     written, a feed without a channel, or a name that is no retired tag.
     """
     asked, look = tags.wanted(retired), instructions(stylesheets)
-    if format is Format.URLSET:
+    if format == Format.URLSET:
         return UrlsetEncoder(asked, look)
-    if format is Format.TEXT:
+    if format == Format.TEXT:
         return TextEncoder()
     if format in {Format.RSS, Format.ATOM}:
         if channel is None:
             raise SitemapError(f"{format} needs a Channel: say the feed's title and link")
-        return RssEncoder(channel, look) if format is Format.RSS else AtomEncoder(channel, look)
+        return RssEncoder(channel, look) if format == Format.RSS else AtomEncoder(channel, look)
     raise SitemapError(f"pages are not listed in the format {format}: choose urlset, text, RSS or Atom")

@@ -4,19 +4,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sitemap import limits
+from sitemap.errors import LimitExceeded, SitemapError
 from sitemap.format import Format
 from sitemap.model import Entry
 from sitemap.writing.channel import Channel
-from sitemap.writing.stylesheet import StylesheetKind
+from sitemap.writing.stylesheet import StylesheetKind, check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterOptions:
     """The choices of a :class:`sitemap.SitemapWriter`; every default is a plain urlset within the protocol's limits.
 
-    ``format`` is URLSET, TEXT, RSS or ATOM; a feed needs a ``channel``. ``gzip`` packs the sitemaps, and adds ``.gz``
-    to their names; an index is packed only if its own name says so. ``max_urls`` (entries) and ``max_bytes``
-    (uncompressed) are those of one file and may be lower than the protocol's, never higher
+    ``format`` is URLSET, TEXT, RSS or ATOM, or its value ("text"); a feed needs a ``channel``. ``gzip`` packs the
+    sitemaps, and adds ``.gz`` to their names; an index is packed only if its own name says so. ``max_urls`` (entries)
+    and ``max_bytes`` (uncompressed) are those of one file and may be lower than the protocol's, never higher
     (https://www.sitemaps.org/protocol.html#index).
 
     ``group`` names the group of an entry, always the same for the same entry; each group has files of its own, at most
@@ -28,9 +29,11 @@ class WriterOptions:
 
     ``retired`` are names of :data:`sitemap.RETIRED` tags to be written all the same. ``stylesheet``
     publishes a stylesheet beside the set, so that a person who opens it in a browser sees a table: "css" makes a plain
-    one; "xsl" makes one with links, in the browsers that still have XSLT. ``vouched`` is asked for URLs
-    that the location rule forbids and that may be listed all the same, because the robots.txt of their host names this
-    sitemap (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
+    one; "xsl" makes one with links and more columns, above which Chromium warns that it will drop XSLT. ``vouched`` is
+    asked for URLs that the location rule forbids and that may be listed all the same, because the robots.txt of their
+    host names this sitemap (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits).
+
+    LimitExceeded for limits that are not those of any file, SitemapError for any other choice that there is not.
     """
 
     format: Format = Format.URLSET
@@ -45,3 +48,15 @@ class WriterOptions:
     retired: tuple[str, ...] = ()
     stylesheet: StylesheetKind = ""
     vouched: Callable[[str], bool] | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "format", Format(self.format))
+        except ValueError as error:
+            names = ", ".join(repr(each.value) for each in Format if each is not Format.INDEX)
+            raise SitemapError(f"there is no format {self.format!r}: choose one of {names}") from error
+        check(self.stylesheet)
+        for name, most in (("max_urls", limits.MAX_URLS), ("max_bytes", limits.MAX_BYTES)):
+            number = getattr(self, name)
+            if not isinstance(number, int) or not 1 <= number <= most:
+                raise LimitExceeded(f"{name} is {number!r}: a file may have 1 to {most:,}")

@@ -24,7 +24,11 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Stylesheet:
-    """A stylesheet: its URL, absolute or relative to the document, and its media type ("" to tell it by the name)."""
+    """A stylesheet of your own: its URL, absolute or relative to the document, and its media type.
+
+    A type of "" is told by the name. For :func:`sitemap.encoder`, whose documents link it; a
+    :class:`sitemap.SitemapWriter` brings and links one of ours, as :class:`sitemap.WriterOptions` says.
+    """
 
     href: str
     type: str = ""
@@ -42,12 +46,17 @@ def instructions(stylesheets: Sequence[Stylesheet | str]) -> str:
     )
 
 
+def check(kind: StylesheetKind) -> None:
+    """SitemapError for a kind that there is not."""
+    if kind not in _NAMES:
+        raise SitemapError(f"there is no stylesheet {kind!r}: choose css or xsl")
+
+
 def files(kind: StylesheetKind) -> dict[str, bytes]:
     """The stylesheets that this package brings: the names they must have beside the sitemap, and their bytes.
 
     With XSLT comes CSS, for the browsers that have dropped XSLT. SitemapError for a kind that there is not.
     """
-    if kind not in _NAMES:
-        raise SitemapError(f"there is no stylesheet {kind!r}: choose css or xsl")
+    check(kind)
     folder = package_files("sitemap.writing")
     return {name: folder.joinpath(name).read_bytes() for name in _NAMES[kind]}

@@ -1,19 +1,20 @@
 """Owns the writing of a set of sitemaps: streams entries into files, and publishes them as a whole or not at all."""
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from types import TracebackType
 from typing import Final, NoReturn, Self
 
-from sitemap.acceptance import entry_fault
+from sitemap.acceptance import entry_fault, kind_fault
 from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitExceeded, SitemapError
 from sitemap.format import Format
 from sitemap.model import Child, Entry
 from sitemap.writing import stylesheet
 from sitemap.writing.bulk import LINES, WRITTEN, Bulk, bulk
 from sitemap.writing.children import Children
-from sitemap.writing.destination import Destination
+from sitemap.writing.destination import Destination, Directory
 from sitemap.writing.encoder import encoder
 from sitemap.writing.explain import failure
 from sitemap.writing.filling import Filling, Fillings
@@ -33,6 +34,7 @@ Refused = Callable[[InvalidEntry], object]
 class SitemapWriter:
     """Writes entries, in the caller's order, as one sitemap or as an index with its children.
 
+    ``destination`` is where the files go; a path is that :class:`sitemap.Directory`.
     ``location`` is the public URL of the set: it decides what may be listed (:mod:`sitemap.location`) and how files are
     called (:class:`sitemap.writing.naming.Names`). It is the URL of the only file, in whatever format, or else of the
     index, which is XML. :class:`WriterOptions` has all choices. Memory is flat: entries go to the stage as they come.
@@ -47,7 +49,12 @@ class SitemapWriter:
         'https://example.com/sitemap.xml'
     """
 
-    def __init__(self, destination: Destination, location: str, options: WriterOptions = _DEFAULTS) -> None:
+    def __init__(
+        self,
+        destination: Destination | str | os.PathLike[str],
+        location: str,
+        options: WriterOptions = _DEFAULTS,
+    ) -> None:
         self._sheets = stylesheet.files(options.stylesheet)
         look = tuple(self._sheets)
         self._options = options
@@ -78,6 +85,8 @@ class SitemapWriter:
         self._last = ""
         self._urls = 0
         self._over = False
+        if isinstance(destination, str | os.PathLike):
+            destination = Directory(destination)
         self._stage = destination.stage()
         self._fillings = Fillings(self._stage, self._encoder, self.names, self._children, shard)
 
@@ -98,11 +107,16 @@ class SitemapWriter:
         """
         if self._over:
             self._be_open()
-        line = None if self._line is None else self._line(entry, self._directory)
-        fault = self._fault(entry) if line is None else ""
-        if fault or entry.loc == self._last:
-            raise InvalidEntry(entry.loc, fault or "it was just added")
-        self._put("" if self._group is None else self._group(entry), entry, line)
+        try:
+            line = None if self._line is None else self._line(entry, self._directory)
+            fault = self._fault(entry) if line is None else ""
+            if fault or entry.loc == self._last:
+                raise InvalidEntry(entry.loc, fault or "it was just added")
+            self._put("" if self._group is None else self._group(entry), entry, line)
+        except (TypeError, AttributeError, ValueError) as error:
+            if not (fault := kind_fault(entry)):
+                raise  # it is the caller's: that of a group, or of who vouches
+            raise InvalidEntry(str(getattr(entry, "loc", entry)), fault) from error
 
     def extend(self, entries: Iterable[Entry], refused: Refused | None = None) -> None:
         """Write all of the entries: as :meth:`add` does one by one, and much faster when they say little.
@@ -110,6 +124,10 @@ class SitemapWriter:
         ``refused`` is called with the InvalidEntry of each that cannot be listed; without it, that is raised, and what
         came before is written. Otherwise raises what :meth:`add` and the entries themselves raise.
         """
+        if isinstance(entries, str | Entry):
+            raise SitemapError(
+                f"extend takes many entries, not {type(entries).__name__}: add takes one Entry"
+            )
         source = iter(entries)
         while batch := list(islice(source, _BATCH)):
             self._be_open()
@@ -220,7 +238,10 @@ class SitemapWriter:
         """Write a batch at once, if there is nothing unusual about it."""
         if self._encoder.format not in WRITTEN:
             return False
-        batch = bulk(entries, self._directory, self._last)
+        try:
+            batch = bulk(entries, self._directory, self._last)
+        except (TypeError, AttributeError):  # something is of a wrong type: add() will find it
+            return False
         if batch is None:
             return False
         for group, part in self._parts(batch):

@@ -2,6 +2,8 @@
 
 import gzip
 import hashlib
+import re
+from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -363,6 +365,59 @@ def test_sitemaps_org_limits_cannot_be_raised(tmp_path: Path, options: dict[str,
     with pytest.raises(LimitExceeded):
         SitemapWriter(Directory(tmp_path), LOCATION, WriterOptions(**options))
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"format": "html"}, "there is no format 'html': choose one of 'urlset', 'RSS'"),
+        ({"stylesheet": "sass"}, "choose css or xsl"),
+        ({"max_urls": "9"}, "max_urls is '9': a file may have 1 to 50,000"),
+    ],
+)
+def test_ours_a_choice_that_there_is_not_is_said_at_once(options: Any, told: str) -> None:
+    with pytest.raises(SitemapError, match=told):
+        WriterOptions(**options)
+
+
+def test_ours_a_path_is_a_directory_and_a_text_a_format(tmp_path: Path) -> None:
+    options: Any = WriterOptions(format="text")  # type: ignore[arg-type]
+    for place in (tmp_path / "a", str(tmp_path / "b")):
+        with SitemapWriter(place, "https://example.com/sitemap.txt", options) as writer:
+            writer.add(Entry("https://example.com/"))
+            writer.finish()
+        assert (Path(place) / "sitemap.txt").read_bytes() == b"https://example.com/\n"
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        (Entry("https://example.com/a", lastmod=date(2026, 1, 31)), "lastmod is a date: sitemap.format_date()"),  # type: ignore[arg-type]
+        (Entry("https://example.com/a", images=["a.jpg"]), r"images\[0\] is of the type str: write Image"),  # type: ignore[arg-type]
+        (Entry("https://example.com/a", images=(Image(7),)), r"images\[0\].loc is of the type int, and must be str"),  # type: ignore[arg-type]
+        (Entry("https://example.com/a", priority="0.5"), "priority is of the type str, and must be float | None"),  # type: ignore[arg-type]
+        (Entry("https://example.com/a", alternates={"de": "x"}), "alternates is of the type"),  # type: ignore[arg-type]
+        (Entry(None), "loc is of the type null, and must be str"),  # type: ignore[arg-type]
+        ("https://example.com/a", "write Entry"),
+        (None, "this is of the type NoneType: write Entry"),
+    ],
+)  # fmt: skip
+def test_ours_values_of_wrong_types_are_said_with_the_remedy(tmp_path: Path, entry: Any, told: str) -> None:
+    refused: list[InvalidEntry] = []
+    with SitemapWriter(tmp_path, LOCATION) as writer:
+        with pytest.raises(InvalidEntry, match=told):
+            writer.add(entry)
+        writer.extend([Entry("https://example.com/b"), entry, Entry("https://example.com/c")], refused.append)
+        assert writer.finish().urls == 2
+    assert re.search(told, refused[0].reason)
+
+
+def test_ours_what_a_callers_function_raises_is_not_hidden(tmp_path: Path) -> None:
+    options = WriterOptions(group=lambda entry: entry.loc + 1)  # type: ignore[operator]
+    with SitemapWriter(tmp_path, LOCATION, options) as writer, pytest.raises(TypeError):
+        writer.add(Entry("https://example.com/"))
+    with SitemapWriter(tmp_path, LOCATION) as writer, pytest.raises(SitemapError, match="add takes one"):
+        writer.extend("https://example.com/")  # type: ignore[arg-type]
 
 
 def test_ours_a_shard_is_never_over_a_limit() -> None:
