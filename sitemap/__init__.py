@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sitemap.retired import RETIRED
     from sitemap.robots_lines import missing_lines, sitemaps_in
     from sitemap.rules import RULES, Rule, Severity
+    from sitemap.w3c import Moment, Precision, format_date, parse_date
     from sitemap.writing.channel import Channel
     from sitemap.writing.children import write_index
     from sitemap.writing.destination import Destination, Directory, Stage
@@ -73,10 +74,12 @@ __all__ = [
     "LintReport",
     "Linter",
     "Location",
+    "Moment",
     "News",
     "NotASitemap",
     "Opener",
     "PlannedSitemap",
+    "Precision",
     "Price",
     "Published",
     "ReadLimits",
@@ -110,11 +113,13 @@ __all__ = [
     "directory",
     "encoder",
     "entry_fault",
+    "format_date",
     "image_fault",
     "iter_entries",
     "lint",
     "missing_lines",
     "news_fault",
+    "parse_date",
     "plan",
     "read",
     "sitemaps_in",
@@ -154,6 +159,7 @@ _ROOMS: Final = {
     "reading.reader": "SitemapReader read",
     "reading.source": "Source",
     "reading.tree": "Document Opener TreeLimits Visitor",
+    "w3c": "Moment Precision format_date parse_date",
     "writing.target": "FileFacts",
     "format": "Format",
     "writing.children": "write_index",
@@ -174,4 +180,4 @@ if not TYPE_CHECKING:  # a type checker that saw this would believe every name
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted(__all__)

@@ -63,6 +63,11 @@ class SitemapPlan:
         self._name = "" if self.sitemaps else name  # of the sitemap that each origin gets
         self._origins: set[str] = set()
 
+    def __repr__(self) -> str:
+        listed = ", ".join(f"{each.url}: {each.urls:,} URLs" for each in self.sitemaps[:_EXAMPLES])
+        more = ", …" if len(self.sitemaps) > _EXAMPLES else ""
+        return f"<SitemapPlan {listed}{more}; {self.unlisted:,} unlisted>"
+
     def sitemap_for(self, url: str) -> str:
         """The address of the sitemap that lists a URL, or "" when none may.
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from enum import StrEnum
 
+from sitemap.errors import SitemapError
+
 
 class Precision(StrEnum):
     """How much a date says."""
@@ -108,6 +110,23 @@ def write(value: date | datetime, *, fraction: bool = False) -> str:
         raise ValueError("a datetime without a zone cannot be written: attach one, such as datetime.UTC")
     value = value.astimezone(UTC)
     return (value if fraction else value.replace(microsecond=0)).isoformat()
+
+
+def format_date(value: date | datetime, *, fraction: bool = False) -> str:
+    """The text of a date, as :func:`write` makes it; SitemapError for a naive datetime and for what is no date.
+
+    >>> format_date(date(2026, 2, 13))
+    '2026-02-13'
+    """
+    if not isinstance(value, date):
+        raise SitemapError(f"{type(value).__name__} is no date: give a date or an aware datetime")
+    try:
+        return write(value, fraction=fraction)
+    except (ValueError, OverflowError) as error:
+        raise SitemapError(str(error)) from error
+
+
+parse_date = read  # so called outside this module
 
 
 def normalise(text: str) -> str:

@@ -175,3 +175,8 @@ def test_sitemaps_org_a_plan_that_is_carried_out_keeps_the_location_rule(
             assert not any(Location(each).covers(url) for each in wanted)
     assert sum(each.urls for each in planned.sitemaps) == listed
     assert planned.unlisted == len(urls) - listed
+
+
+def test_ours_a_plan_shows_what_it_holds() -> None:
+    made = plan(["https://example.com/", "https://example.com/a"], central="https://example.com/sitemap.xml")
+    assert repr(made) == "<SitemapPlan https://example.com/sitemap.xml: 2 URLs; 0 unlisted>"

@@ -1,13 +1,13 @@
 """Dates are read in every form seen in the wild, and written in two."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sitemap import w3c
-from sitemap.w3c import Moment, Precision
+from sitemap import Moment, Precision, SitemapError, format_date, parse_date, w3c
 
 
 def at(*parts: int, hours: float = 0) -> datetime:
@@ -201,3 +201,18 @@ def test_w3c_the_newest_of_many_is_that_of_one_after_the_other(texts: list[str],
         if text and w3c.is_later(text, str(latest)):
             latest = text
     assert w3c.newest(texts) == newest == latest
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-02-13", "2026-02-13T10:00:00+00:00", "2026-02-13T10:00:00.250000+00:00"]
+)
+def test_w3c_a_date_goes_there_and_back_without_loss(text: str) -> None:
+    moment = parse_date(text)
+    assert moment is not None
+    assert format_date(moment.value, fraction=moment.precision is Precision.FRACTION) == text
+
+
+@pytest.mark.parametrize("bad", [datetime(2026, 1, 1), "2026-01-01", None])  # noqa: DTZ001
+def test_ours_what_is_no_date_is_no_text(bad: Any) -> None:
+    with pytest.raises(SitemapError):
+        format_date(bad)
