@@ -15,7 +15,7 @@ README = ROOT / "README.md"
 @pytest.mark.parametrize("page", [README, ROOT / "sitemap" / "README.md"], ids=["README", "sitemap"])
 def test_ours_the_examples_of_a_page_run(page: Path) -> None:
     parser = doctest.DocTestParser()
-    runner = doctest.DocTestRunner()
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     blocks = re.findall(r"```pycon\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) >= 2
     names: dict[str, object] = {}  # an example may go on where the one before ended
