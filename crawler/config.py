@@ -59,7 +59,7 @@ class Scope(Section):
     subdomains: bool = False
     """Crawl the subdomains of the site's registrable domain too."""
     hosts: tuple[str, ...] = ()
-    """More hosts to crawl (registrable domains or host names)."""
+    """More hosts to read from (a registrable domain: those below it too); they may be at private addresses."""
     sitemap_seeds: bool = True
     """Follow the site's own sitemaps (robots.txt lines and /sitemap.xml) to find pages."""
 
@@ -276,7 +276,7 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str])
         return f'unknown key "{where}"{inside}: {hint}'
     if len(fault["loc"]) >= 2 and (flag := flag_of(".".join(map(str, fault["loc"][:2])))) != where:
         where = f"{flag} ({where})"
-    said = str(fault["msg"]).removeprefix("Value error, ")
+    said = str(fault["msg"]).removeprefix("Value error, ").replace("'', ", "")
     told = f"{where}{inside}: {said[:1].lower()}{said[1:]}"
     given = fault.get("input")
     is_secret = _SECRETS & set(map(str, fault["loc"]))

@@ -14,6 +14,12 @@ def duration(text: str) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
+def as_size(number: int) -> str:
+    """Bytes as :func:`size` reads them, in the largest unit that leaves no rest: ``64M``, ``52428801``."""
+    unit = next((unit for unit in "GMK" if number and not number % _SIZES[unit]), "")
+    return f"{number // _SIZES[unit]}{unit}"
+
+
 def size(text: str) -> int:
     """Bytes of ``500000``, ``512K``, ``20M`` or ``1G``. Raises ValueError."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?\s*", text, re.IGNORECASE)

@@ -11,7 +11,7 @@ import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from crawler.config import Config
-from crawler.fetch import ROBOTS_BODY, BodyLimits, Fetcher
+from crawler.fetch import ROBOTS_BODY, BodyLimits, Code, Fetcher
 from crawler.indexability import REDIRECTS, is_transient, redirect_target
 from crawler.lanes import Lanes
 from crawler.model import Failure, Reply, Url
@@ -30,7 +30,8 @@ class Remote:
     """Fetches documents while it is entered. ``redirects`` are pairs of the URL asked for and the one that answered.
 
     ``unpacked`` are the URLs of files that are packed, and were unpacked on their way because the server called that a
-    content coding (as Apache does with its AddEncoding).
+    content coding (as Apache does with its AddEncoding). ``private`` are the reasons, one for each host, why hosts at
+    private addresses were not asked.
 
     ``homes`` are the origins that the operator names: they may be at private addresses, and the first of them gets the
     secrets of the configuration. Nothing else may be private. robots.txt is not asked: a person named the URL.
@@ -39,6 +40,7 @@ class Remote:
     def __init__(self, config: Config, homes: Sequence[str], max_bytes: int) -> None:
         self.redirects: list[tuple[str, str]] = []
         self.unpacked: set[str] = set()
+        self.private: set[str] = set()
         self._config = config
         self._homes = homes
         # One byte more than is read, so that it is the reader who says that the document is too large.
@@ -84,7 +86,9 @@ class Remote:
         for _ in range(MAX_REDIRECTS + 1):
             answer = await self._persist(url, body)
             if isinstance(answer, Failure):
-                raise SourceError(answer.message)
+                raise SourceError(
+                    self._refusal(url) if answer.code == Code.PRIVATE_ADDRESS else answer.message
+                )
             if answer.status == 200:
                 self._note(text, first, answer)
                 return answer
@@ -101,6 +105,12 @@ class Remote:
             self.redirects.append((asked, reply.url))
         if "gzip" in (reply.header("content-encoding") or "").lower():
             self.unpacked.update((text, reply.url))
+
+    def _refusal(self, url: Url) -> str:
+        where = origin(url).partition("://")[2]
+        said = f"{where} is at a private address: name it with --host {where} if it is meant"
+        self.private.add(said)
+        return said
 
     async def _persist(self, url: Url, body: BodyLimits) -> Reply | Failure:
         """The answer, tried again while that may help."""

@@ -74,7 +74,7 @@ def test_ours_a_good_file_passes_and_a_bad_one_ends_with_10(folder: Path) -> Non
     assert bad.code == 10
     assert "bad.xml:4: error sitemap.loc_invalid: " in bad.out
     assert "bad.xml:5: warning sitemap.loc_fragment: " in bad.out
-    assert bad.out.splitlines()[-1].startswith("fails: 1 finding ")
+    assert bad.out.splitlines()[-1].startswith("fails: 1 error")
 
 
 @pytest.mark.parametrize(
@@ -304,14 +304,14 @@ def test_no_color_org_colour_is_for_terminals_that_want_it(folder: Path) -> None
 def test_ours_a_list_says_what_is_missing(folder: Path) -> None:
     (folder / "set" / "one.xml").write_text("<!doctype html><title>Not found</title>")
     ran = siteatlas(folder, "lint", "set", "--list", "urls")
-    assert (ran.code, ran.out.splitlines()) == (0, ["https://example.com/2", "https://example.com/1"])
+    assert (ran.code, ran.out.splitlines()) == (10, ["https://example.com/2", "https://example.com/1"])
     assert "one.xml" in ran.err
     ran = siteatlas(folder, "lint", "set/one.xml", "--list", "urls")
     assert (ran.code, ran.out) == (10, "")
     assert "set/one.xml is no sitemap" in ran.err
     (folder / "broken.xml.gz").write_bytes(gzip.compress(urlset("https://example.com/1").encode()) + b"junk")
     ran = siteatlas(folder, "lint", "broken.xml.gz", "--list", "urls")
-    assert (ran.code, ran.out) == (0, "https://example.com/1\n")
+    assert (ran.code, ran.out) == (10, "https://example.com/1\n")
     assert "broken.xml.gz: other data follows the gzip stream" in ran.err
 
 
@@ -337,9 +337,15 @@ def test_ours_what_a_sitemap_says_never_reaches_a_terminal_as_it_is(folder: Path
         assert all(line.isprintable() for line in (ran.out + ran.err).split("\n")), words
 
 
-def test_ours_the_limits_of_reading_are_findings(folder: Path) -> None:
-    assert "sitemap.too_large" in siteatlas(folder, "lint", "good.xml", "--max-bytes", "100").out
-    assert "sitemap.too_many" in siteatlas(folder, "lint", "good.xml", "--max-entries", "1").out
+def test_sitemaps_org_limits_are_findings_and_those_of_a_person_are_not(folder: Path) -> None:
+    for words in (
+        ("good.xml", "--max-bytes", "100"),
+        ("good.xml", "--max-entries", "1"),
+        ("set", "--max-files", "2"),
+    ):
+        ran = siteatlas(folder, "lint", *words, "--only", "sitemap,index")
+        assert (ran.code, " error " in ran.out) == (0, False), ran.out
+        assert "not checked: " in ran.out
     ran = siteatlas(folder, "lint", "set", "--max-files", "2", "--format", "json")
     assert json.loads(ran.out)["counts"]["files"] == 2
     huge = urlset(*(f"https://example.com/{number}" for number in range(50_001)))
@@ -363,6 +369,110 @@ def test_ours_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
+
+
+def test_ours_a_private_host_is_named_once_with_its_remedy(folder: Path, site: Site) -> None:
+    with scripted({"/a.xml": xml(urlset("{url}1")), "/b.xml": xml(urlset("{url}2"))}) as other:
+        site.routes["/sitemap.xml"] = xml(index(*(f"{other.url}{name}.xml" for name in ("a", "b", "c"))))
+        words = (
+            "lint",
+            f"{site.url}sitemap.xml",
+            "--no-cross-submits",
+            "--only",
+            "index.child_unreadable",
+            *NOW,
+        )
+        refused = siteatlas(folder, *words)
+        where = other.url.removeprefix("http://").strip("/")
+        assert (refused.code, refused.out.count("--host")) == (10, 1)
+        assert f"--host {where} if it is meant (and so are 2 more)" in refused.out
+        allowed = siteatlas(folder, *words, "--host", where)
+        assert "c.xml answered 404" in allowed.out
+        assert allowed.out.count("index.child_unreadable") == 1
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_sitemaps_org_the_url_of_a_page_means_the_sitemaps_of_its_site(
+    folder: Path, site: Site, named: bool
+) -> None:
+    site.routes["/"] = "<!doctype html><html><title>Home</title></html>"
+    site.routes["/robots.txt"] = Answer("Sitemap: {url}one.xml" if named else "", headers={})
+    ran = siteatlas(folder, "lint", site.url, "--list", "tree", *NOW)
+    first = ran.out.split()[0]
+    assert first == site.url + ("one.xml" if named else "sitemap.xml")
+    assert f"{site.url} is no sitemap; " in ran.err
+    for path in ("/one.xml", "/sitemap.xml", "/robots.txt"):
+        site.routes.pop(path)
+    ran = siteatlas(folder, "lint", site.url, *NOW)
+    assert (ran.code, ran.out) == (5, "")
+    assert "name its URL" in ran.err
+
+
+def test_ours_as_many_findings_are_told_as_are_wanted(folder: Path) -> None:
+    (folder / "many.xml").write_text(urlset(*(f"ftp://example.com/{number}" for number in range(30))))
+    for words, told in (((), 20), (("--max-findings", "3"), 3), (("--max-findings", "0"), 30)):
+        ran = siteatlas(folder, "lint", "many.xml", "--format", "json", *words)
+        found = [each for each in json.loads(ran.out)["findings"] if each["rule"] == "sitemap.loc_invalid"]
+        assert sum(each["times"] == 1 for each in found) == told
+        assert sum(each["times"] for each in found) == 30
+
+
+def test_ours_rules_are_chosen_by_family_and_by_environment(folder: Path) -> None:
+    for words in (
+        ("--ignore", "sitemap"),
+        ("--ignore", "lastmod,sitemap.*"),
+        ("--only", "lastmod, location"),
+    ):
+        assert siteatlas(folder, "lint", "bad.xml", *words).out.endswith("\npasses\n")
+    assert siteatlas(folder, "lint", "bad.xml", SITEATLAS_FAIL_ON="never").code == 0
+    assert siteatlas(folder, "lint", "bad.xml", SITEATLAS_IGNORE="sitemap.loc_invalid,hint").code == 0
+    assert siteatlas(folder, "lint", "bad.xml", SITEATLAS_FORMAT="json").out.startswith("{")
+
+
+def test_ours_lists_are_told_in_json_too(folder: Path) -> None:
+    ran = siteatlas(folder, "lint", "set", "set/one.xml", "--list", "urls", "--format", "json")
+    assert [(json.loads(line)["loc"], json.loads(line)["file"]) for line in ran.out.splitlines()] == [
+        ("https://example.com/1", "set/one.xml"),
+        ("https://example.com/2", "set/two.xml.gz"),
+        ("https://example.com/1", "set/two.xml.gz"),
+    ]
+    names = "loc lastmod changefreq priority images videos alternates news file"
+    assert list(json.loads(ran.out.splitlines()[0])) == names.split()
+    counts = json.loads(
+        siteatlas(folder, "lint", "set", "set/one.xml", "--list", "counts", "--format", "json").out
+    )
+    assert (counts["urls"], len(counts["files"])) == (3, 3)
+    tree = json.loads(siteatlas(folder, "lint", "set", "--list", "tree", "--format", "json").out)
+    assert [each["entries"] for each in tree["files"][0]["children"]] == [1, 2]
+    refused = siteatlas(folder, "lint", "set", "--list", "tree", "--format", "sarif")
+    assert (refused.code, "not as sarif" in refused.err) == (2, True)
+
+
+def test_ours_an_index_on_the_standard_input_says_what_is_missing(folder: Path) -> None:
+    ran = subprocess.run(
+        command("lint", "-"),
+        cwd=folder,
+        env=environment(),
+        input=(folder / "set" / "sitemap.xml").read_bytes(),
+        capture_output=True,
+        check=False,
+    )
+    assert b"not checked: 2 child sitemaps were not read, so their contents were not checked" in ran.stdout
+    assert b"give its file or URL instead" in ran.stdout
+
+
+@pytest.mark.parametrize("name", ["crawl", "lint"])
+def test_ours_help_fits_80_columns_and_cuts_nothing(folder: Path, name: str) -> None:
+    ran = siteatlas(folder, name, "--help", COLUMNS="80")
+    assert max(map(len, ran.out.splitlines())) <= 80
+    assert "…" not in ran.out
+    for word in (
+        "Examples:\n    siteatlas",
+        "Exit codes:",
+        "--respect-canonical" if name == "crawl" else "--max-findings",
+    ):
+        assert word in ran.out
+    assert not {"<bool>", "52428800", "(10.0)"} & set(ran.out.split())
 
 
 @pytest.mark.needs_nginx

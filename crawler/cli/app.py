@@ -8,24 +8,33 @@ from typing import Annotated, Any
 
 import typer
 
+from crawler.cli.helping import RAW, Command
 from crawler.cli.lint import EPILOG as LINT_EPILOG
 from crawler.cli.lint import lint
 from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
 from crawler.version import __version__
 
-EPILOG = (
+EXIT_CODES = (
     "Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 publish refused, 4 incomplete (run again to go "
     "on), 5 nothing crawlable, 6 state in use by another process, 7 storage error, 10 findings."
 )
+EPILOG = f"""{RAW}Examples:
+  siteatlas crawl https://www.example.com/ -o public
+  siteatlas crawl https://www.example.com/ -o public --exclude '/docs/old/*'
+  siteatlas crawl https://www.example.com/ -o public --group section --gzip
+  siteatlas crawl http://localhost:8000/ -o public -c 32 --rate 0 --dry-run -v
+
+{EXIT_CODES}"""
 
 app = typer.Typer(
     name="siteatlas",
     help="Crawl a website and write its sitemap.",
-    epilog=EPILOG,
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -51,7 +60,7 @@ def siteatlas(
         raise typer.Exit
 
 
-@app.command(epilog=EPILOG)
+@app.command(cls=Command, epilog=EPILOG)
 @with_flags()
 def crawl(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
@@ -95,4 +104,4 @@ def crawl(  # noqa: PLR0913 - the command line is wide
         sys.stdout.flush()
 
 
-app.command(epilog=LINT_EPILOG)(lint)
+app.command(cls=Command, epilog=LINT_EPILOG)(lint)

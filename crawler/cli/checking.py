@@ -1,6 +1,7 @@
 """Reads what was named, with all that it leads to, and has it judged or listed."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,6 +17,8 @@ from sitemap import (
     CrossSubmits,
     Document,
     Entry,
+    Finding,
+    Format,
     InvalidLocation,
     Linter,
     LintReport,
@@ -48,9 +51,12 @@ class Task:
     cross_submits: bool | None = None
 
 
-def limits(max_depth: int, max_files: int, max_bytes: int, max_entries: int) -> TreeLimits:
-    """How much is read: indexes under one another and files in all; bytes, unpacked, and entries of one file."""
-    return TreeLimits(max_depth, max_files, ReadLimits(max_bytes, max_entries))
+def limits(max_depth: int, max_files: int, max_bytes: int, max_entries: int, max_findings: int) -> TreeLimits:
+    """How much is read: indexes under one another and files in all; bytes, unpacked, and entries of one file.
+
+    ``max_findings`` is how many findings of a rule in one file are told, 0 for all.
+    """
+    return TreeLimits(max_depth, max_files, ReadLimits(max_bytes, max_entries, max_findings=max_findings))
 
 
 def check(task: Task, rules: Collection[str], say: Say) -> LintReport:
@@ -65,30 +71,62 @@ def check(task: Task, rules: Collection[str], say: Say) -> LintReport:
             _walk(place, linter, task)
         if submits.full:
             say(f"the robots.txt of {MAX_HOSTS} other hosts were asked, and of no more")
-        unpacked = remote.unpacked if remote else set()
+        unpacked, private = (remote.unpacked, remote.private) if remote else (set(), set())
     report = linter.report()
     kept = (
         each
         for each in report.findings
         if each.rule in rules and not (each.rule == "sitemap.mislabelled" and each.file in unpacked)
     )
-    return replace(report, findings=tuple(kept))
+    return replace(
+        report,
+        findings=_once_a_host(kept, private),
+        not_checked=(*report.not_checked, *_no_way(task, report)),
+    )
 
 
-def show(task: Task, listing: str, write: Callable[[str], object], say: Say) -> None:
+def _once_a_host(findings: Iterable[Finding], refused: Iterable[str]) -> tuple[Finding, ...]:
+    """The findings, with those in one for each file that say the same of a host that was not asked."""
+    told: dict[object, Finding] = {}
+    for number, finding in enumerate(findings):
+        why = next((each for each in refused if finding.sentence.endswith(each)), "")
+        key = (finding.file, why) if why else number
+        told[key] = replace(told[key], times=told[key].times + finding.times) if key in told else finding
+    return tuple(
+        replace(each, sentence=f"{each.sentence} (and so are {each.times - 1:,} more)")
+        if isinstance(key, tuple) and each.times > 1
+        else each
+        for key, each in told.items()
+    )
+
+
+def _no_way(task: Task, report: LintReport) -> Iterator[str]:
+    """What is said when the standard input is an index, which has no folder beside it."""
+    if "-" in task.words and task.limits.max_depth:
+        index = next((each for each in report.documents if each.format is Format.INDEX), None)
+        if index and index.entries and not index.children and index.file == sys.stdin.buffer.name:
+            yield "an index on the standard input does not say where its sitemaps are: give its file or URL instead"
+
+
+def show(task: Task, listing: str, write: Callable[[str], object], say: Say, *, as_json: bool) -> None:
     """List it as "tree", "urls" or "counts". ``say`` and errors as for :func:`check`.
 
-    ``say`` is told what could not be read. Raises FindingsFound for a document that was named and is no sitemap.
+    ``say`` is told what could not be read. Raises FindingsFound when there was such a document.
     """
-    lister = Lister(listing, write)
+    lister = Lister(listing, write, as_json=as_json)
     with _opened(task, say) as (found, _):
         for place in found:
             _walk(place, lister, task)
     lister.finish()
-    for finding in lister.losses()[:MAX_SAID]:
+    for document in lister.cut()[:MAX_SAID]:
+        say(f"{safe(document.file)}: {safe(document.cut)}")
+    losses = lister.losses()
+    for finding in losses[:MAX_SAID]:
         say(f"{safe(finding.file)}: {safe(finding.sentence)}")
     if lost := lister.not_read():
         raise FindingsFound(f"{safe(lost.file) or 'the document'} is no sitemap")
+    if losses:
+        raise FindingsFound("the list has gaps: not everything could be read")
 
 
 @contextmanager
@@ -103,12 +141,12 @@ def _opened(task: Task, say: Say) -> Iterator[tuple[Iterator[Place], "Remote | N
         raise UsageError("--cross-submits needs the address of the file: --url")
     urls = [word for word in task.words if is_url(word)]
     if not urls and not (task.cross_submits and task.url):
-        yield places(task.words, files, task.url, None), None
+        yield places(task.words, files, task.url, None, say), None
         return
     from crawler.remote import Remote, homes  # noqa: PLC0415 - files are checked without an HTTP client
 
     with Remote(task.config, homes(urls or [task.url]), task.limits.read.max_bytes) as remote:
-        yield places(task.words, files, task.url, remote), remote
+        yield places(task.words, files, task.url, remote, say), remote
         for asked, answered in remote.redirects[:MAX_SAID]:
             say(f"{asked} redirects to {answered}")
         if more := len(remote.redirects[MAX_SAID:]):

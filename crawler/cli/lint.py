@@ -2,14 +2,34 @@
 
 import sys
 from difflib import get_close_matches
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 
 import sitemap
+from crawler.cli.helping import RAW
+from crawler.cli.lint_options import (
+    Address,
+    Bytes,
+    CrossSubmits,
+    Depth,
+    Entries,
+    FailOn,
+    Files,
+    Findings,
+    Follow,
+    Form,
+    Ignored,
+    Listed,
+    Only,
+    Quiet,
+    Settings,
+    Shape,
+    Sources,
+    Table,
+    Threshold,
+    Verbose,
+)
 from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
 from crawler.errors import FindingsFound, UsageError
@@ -17,11 +37,17 @@ from crawler.quantities import size
 from crawler.version import __version__
 from sitemap import RULES, Severity
 
-EPILOG = (
-    "Exit codes: 0 no finding at or over --fail-on, 1 internal error, 2 usage, or no such file, 5 the URL cannot be "
-    "fetched, 10 findings at or over --fail-on."
-)
+EPILOG = f"""{RAW}Examples:
+  siteatlas lint public/sitemap.xml --url https://www.example.com/sitemap.xml
+  siteatlas lint https://www.example.com/
+  siteatlas lint public --fail-on warning --ignore lastmod,hint
+  siteatlas lint https://www.example.com/sitemap.xml --list urls --format json
+
+Exit codes: 0 no finding of the level of --fail-on, 1 internal error, 2 usage, or no such file, 5 the URL cannot be
+fetched, 10 findings of that level, or (with --list) files that cannot be read.
+"""
 REQUESTS = (
+    "scope.hosts",
     "pace.rate",
     "pace.delay",
     "fetch.user_agent",
@@ -39,88 +65,6 @@ REQUESTS = (
 )
 
 
-class Form(StrEnum):
-    """In which form the report is told."""
-
-    TEXT = "text"
-    JSON = "json"
-    SARIF = "sarif"
-    JUNIT = "junit"
-
-
-class FailOn(StrEnum):
-    """From which severity on findings are a failure."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
-    NEVER = "never"
-
-
-class Listing(StrEnum):
-    """What is listed instead of judged."""
-
-    TREE = "tree"
-    URLS = "urls"
-    COUNTS = "counts"
-
-
-Sources = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="FILE|URL|-...",
-        help="Sitemaps, indexes or feeds; a folder means the sitemap.xml or sitemap_index.xml in it, - the standard "
-        "input.",
-        show_default=False,
-    ),
-]
-Address = Annotated[
-    str,
-    typer.Option(
-        "--url",
-        metavar="URL",
-        help="The public address of a FILE, for the location rule; with a slash at its end, the directory of several.",
-        show_default=False,
-    ),
-]
-Shape = Annotated[Form, typer.Option("--format", help="How the report is told.")]
-Threshold = Annotated[
-    FailOn, typer.Option("--fail-on", help="Findings of this severity or worse end with exit code 10.")
-]
-Ignored = Annotated[
-    list[str] | None, typer.Option("--ignore", metavar="RULE", help="Leave out the findings of this rule.")
-]
-Only = Annotated[
-    list[str] | None, typer.Option("--only", metavar="RULE", help="Tell the findings of this rule only.")
-]
-Table = Annotated[bool, typer.Option("--rules", help="Print the table of rules and leave.")]
-Listed = Annotated[
-    Listing | None,
-    typer.Option("--list", help="List what is there instead: the files, every URL, or how much of what."),
-]
-Follow = Annotated[bool, typer.Option("--follow/--no-follow", help="Read the sitemaps that an index lists.")]
-Depth = Annotated[int, typer.Option("--max-depth", min=1, metavar="N", help="Levels below the first file.")]
-Files = Annotated[int, typer.Option("--max-files", min=1, metavar="N", help="Files read in all.")]
-Bytes = Annotated[str, typer.Option("--max-bytes", metavar="SIZE", help="Bytes read of one file, unpacked.")]
-Entries = Annotated[int, typer.Option("--max-entries", min=1, metavar="N", help="Entries read of one file.")]
-CrossSubmits = Annotated[
-    bool | None,
-    typer.Option(
-        "--cross-submits/--no-cross-submits",
-        help="Ask the robots.txt of other hosts whether it names the sitemap that lists their URLs. On for a URL.",
-        show_default=False,
-    ),
-]
-Settings = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Say what each rule demands, and where that is written.")
-]
-
-
 @with_flags(*REQUESTS)
 def lint(  # noqa: PLR0913 - the command line is wide
     sources: Sources = None,
@@ -136,6 +80,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
     max_files: Files = 100_000,
     max_bytes: Bytes = "64M",
     max_entries: Entries = 1_000_000,
+    max_findings: Findings = 20,
     cross_submits: CrossSubmits = None,
     config: Settings = None,
     quiet: Quiet = False,
@@ -153,11 +98,15 @@ def lint(  # noqa: PLR0913 - the command line is wide
             return
         from crawler.cli import checking  # noqa: PLC0415 - not needed to show help
 
-        limits = checking.limits(max_depth if follow else 0, max_files, _bytes(max_bytes), max_entries)
+        limits = checking.limits(
+            max_depth if follow else 0, max_files, _bytes(max_bytes), max_entries, max_findings
+        )
         task = checking.Task(sources or [], url, limits, settings(config, flags), cross_submits)
         say = _silent if quiet else told.say
         if listing is not None:
-            checking.show(task, listing, sys.stdout.write, say)
+            if form not in (Form.TEXT, Form.JSON):
+                raise UsageError(f"--list is told as text or json, not as {form}")
+            checking.show(task, listing, sys.stdout.write, say, as_json=form is Form.JSON)
             sys.stdout.flush()
             return
         report = checking.check(task, chosen, say)
@@ -168,7 +117,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
             sys.stdout.write(_report(report, form, threshold, sources=verbose))
             sys.stdout.flush()
         if failing and quiet:
-            raise FindingsFound(f"there are findings at or over {threshold}")
+            raise FindingsFound(f"there are findings of level {threshold} or worse")
 
 
 def _report(report: "sitemap.LintReport", form: Form, threshold: Severity | None, *, sources: bool) -> str:
@@ -196,12 +145,22 @@ def _bytes(text: str) -> int:
 
 def _rules(only: list[str] | None, ignore: list[str] | None) -> frozenset[str]:
     """The ids of the rules whose findings are told. Raises UsageError."""
-    for name in (*(only or ()), *(ignore or ())):
-        if name not in RULES:
-            near = get_close_matches(name, RULES, n=1, cutoff=0.4)
+    return frozenset(_named(only) if only else RULES).difference(_named(ignore))
+
+
+def _named(texts: list[str] | None) -> set[str]:
+    """The rules that texts name, with commas between: each an id or a family, ``lastmod`` or ``lastmod.*``."""
+    found = set()
+    for name in filter(None, (each.strip() for text in texts or () for each in text.split(","))):
+        family = name.removesuffix("*").removesuffix(".") + "."
+        if not (named := {name} & RULES.keys() or {rule for rule in RULES if rule.startswith(family)}):
+            near = get_close_matches(
+                name, [*RULES, *(rule.partition(".")[0] for rule in RULES)], n=1, cutoff=0.4
+            )
             hint = f'did you mean "{near[0]}"?' if near else "siteatlas lint --rules names them all"
             raise UsageError(f"there is no rule {name!r}: {hint}")
-    return frozenset(only or RULES).difference(ignore or ())
+        found |= named
+    return found
 
 
 def _table() -> str:

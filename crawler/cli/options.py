@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from pydantic import TypeAdapter
-from pydantic_core import PydanticUndefined
 
 from crawler.config import Config, Section, build, read
 from crawler.errors import UsageError
+from crawler.quantities import as_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ FLAGS = (
     Flag("--max-segments", "scope.max_segments", "N"),
     Flag("--max-repeats", "scope.max_repeats", "N"),
     Flag("--subdomains/--no-subdomains", "scope.subdomains"),
-    Flag("--host", "scope.hosts", "HOST", many=True),
+    Flag("--host", "scope.hosts", "HOST[:PORT]", many=True),
     Flag("--sitemap-seeds/--no-sitemap-seeds", "scope.sitemap_seeds"),
     Flag("--drop-param", "urls.drop_params", "NAME", many=True),
     Flag("--keep-param", "urls.keep_params", "NAME", many=True),
@@ -197,10 +196,10 @@ def _annotation(flag: Flag) -> Any:
     names = flag.names.split() if "/" not in flag.names else [flag.names]
     option = typer.Option(
         *names,
-        help=field.description,
+        help=f"{field.description}{_shown(field.default, flag.metavar)}",
         metavar=flag.metavar or None,
         envvar=None if flag.many else flag.variable,
-        show_default=_shown(field.default),
+        show_default=False,
         show_envvar=False,
         rich_help_panel=_PANELS[section],
     )
@@ -209,11 +208,18 @@ def _annotation(flag: Flag) -> Any:
     return Annotated[str | None if flag.metavar else bool | None, option]
 
 
-def _shown(default: object) -> str | bool:
-    if default is PydanticUndefined or default in (None, "", (), {}):
-        return False
+def _shown(default: object, metavar: str) -> str:
+    """A default as a person would write it, in brackets; "" for none."""
+    if default in (None, "", (), {}):
+        return ""
     if isinstance(default, tuple):
-        return f"{len(default)} names"
-    if isinstance(default, bool):
-        return "on" if default else "off"
-    return str(TypeAdapter(type(default)).dump_python(default))
+        shown = f"{len(default)} names"
+    elif isinstance(default, bool):
+        shown = "on" if default else "off"
+    elif isinstance(default, int) and metavar == "SIZE":
+        shown = as_size(default)
+    elif isinstance(default, float):
+        shown = f"{default:g}"
+    else:
+        shown = str(default)
+    return f"  [default: {shown}]"

@@ -1,19 +1,25 @@
 """Finds what a person named: a file, the sitemap in a folder, the standard input, a document by URL."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from crawler.errors import NothingCrawlable, UsageError
-from sitemap import InvalidLocation, Location, SourceError
+from sitemap import InvalidLocation, Location, SourceError, sitemaps_in
 
 if TYPE_CHECKING:
     from crawler.remote import Remote
 
 IN_A_FOLDER: Final = ("sitemap.xml", "sitemap_index.xml", "sitemap-index.xml", "sitemap.xml.gz")
+
+AT_A_ROOT: Final = IN_A_FOLDER[:2]  # of a site
+_HTML: Final = re.compile(
+    rb"\s*(?><!--.*?-->\s*|<\?xml[^>]*>\s*)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+).match
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +55,16 @@ def local(words: Sequence[str], url: str) -> dict[str, Path]:
 
 
 def places(
-    words: Sequence[str], files: dict[str, Path], url: str, remote: "Remote | None"
+    words: Sequence[str],
+    files: dict[str, Path],
+    url: str,
+    remote: "Remote | None",
+    say: Callable[[str], None],
 ) -> Iterator[Place]:
-    """The places in the order named, each opened when its turn comes. NothingCrawlable for a URL without an answer."""
+    """The places in the order named, each opened when its turn comes. NothingCrawlable for a URL without an answer.
+
+    A URL of a page means the sitemaps of its site, which ``say`` is told.
+    """
     for word in words:
         if word == "-":
             yield Place(sys.stdin.buffer, url)
@@ -59,11 +72,58 @@ def places(
             path = files[word]
             yield Place(path, url + quote(path.name) if url.endswith("/") else url)
         elif remote is not None:
-            try:
-                where, content = remote.locate(word)
-            except SourceError as error:
-                raise NothingCrawlable(str(error)) from None
-            yield Place(content, where, remote.open)
+            if _may_be_a_page(word):
+                yield from _of_a_page(word, remote, say)
+            else:
+                yield _remote(word, remote)
+
+
+def _remote(url: str, remote: "Remote") -> Place:
+    try:
+        where, content = remote.locate(url)
+    except SourceError as error:
+        raise NothingCrawlable(str(error)) from None
+    return Place(content, where, remote.open)
+
+
+def _may_be_a_page(url: str) -> bool:
+    """Whether a URL is not plainly that of a sitemap or feed, which is judged even when it answers with a page."""
+    name = urlsplit(url).path.rpartition("/")[2].lower()
+    return not name.endswith((".xml", ".gz", ".txt", ".rss", ".atom"))
+
+
+def _of_a_page(url: str, remote: "Remote", say: Callable[[str], None]) -> Iterator[Place]:
+    """The document at a URL; of a page the sitemaps of its site, as robots.txt names them or where they usually are."""
+    try:
+        place = _remote(url, remote)
+        if not (isinstance(place.source, bytes) and _is_page(place.source)):
+            yield place
+            return
+    except NothingCrawlable:
+        if not urlsplit(url).path.endswith("/"):
+            raise
+    site = "://".join(urlsplit(url)[:2])
+    if named := sitemaps_in(remote.robots(f"{site}/robots.txt") or b""):
+        say(f"{url} is no sitemap; these are named by robots.txt: {', '.join(named[:5])}")
+        yield from (_remote(each, remote) for each in named)
+        return
+    for name in AT_A_ROOT:
+        try:
+            place = _remote(f"{site}/{name}", remote)
+        except NothingCrawlable:
+            continue
+        if isinstance(place.source, bytes) and not _is_page(place.source):
+            say(f"{url} is no sitemap; {place.url} is")
+            yield place
+            return
+    raise NothingCrawlable(
+        f"{url} is no sitemap, robots.txt names none, and there is no {' or '.join(AT_A_ROOT)}: name its URL"
+    )
+
+
+def _is_page(content: bytes) -> bool:
+    """Whether it is HTML."""
+    return bool(_HTML(content[:4096]))
 
 
 def _file(path: Path) -> Path:

@@ -156,7 +156,7 @@ def test_ours_text_has_a_clickable_line_for_each_finding_and_a_verdict(report: L
     lines = as_text(report).splitlines()
     assert lines[-2].startswith("2 files, 3 entries: ")
     errors = report.severities[Severity.ERROR]
-    assert lines[-1] == f"fails: {errors} findings at or over error"
+    assert lines[-1] == f"fails: {errors} errors"
     for line, finding in zip(lines, report.findings, strict=False):
         assert line.startswith(f"bad one.xml:{finding.line}: {finding.severity} {finding.rule}: ")
     assert as_text(lint(io.BytesIO(GOOD))).splitlines()[-1] == "passes"
@@ -168,3 +168,14 @@ def test_ours_text_shows_what_is_hostile_and_obeys_none_of_it() -> None:
     coloured = as_text(HOSTILE, colour=True)
     assert set(re.findall(r"\x1b\[\d+m", coloured)) == {"\x1b[31m", "\x1b[36m", "\x1b[0m"}
     assert re.sub(r"\x1b\[\d+m", "", coloured) == as_text(HOSTILE)
+
+
+def test_ours_text_tells_once_what_many_whole_documents_break() -> None:
+    findings = tuple(Finding("lastmod.all_equal", 0, "all are equal", f"{number}.xml") for number in range(7))
+    other = Finding("lastmod.all_equal", 3, "of a line", "x.xml")
+    lines = as_text(LintReport((*findings, other), (), 0)).splitlines()
+    assert lines[:2] == [
+        "0.xml: warning lastmod.all_equal: all are equal (and 6 more files, each as a whole)",
+        "x.xml:3: warning lastmod.all_equal: of a line",
+    ]
+    assert as_text(LintReport(findings[:5], (), 0)).count("all are equal") == 5

@@ -1,12 +1,15 @@
 """Owns the report that a person reads: a line for each finding, as compilers write them, and a verdict at the end."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from sitemap.finding import Finding
 from sitemap.linting.lint import LintReport
 from sitemap.rules import RULES, Severity
 
+_SAME: Final = 5  # files that break a rule as a whole and are told one by one
 _COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}  # red, yellow, cyan
 
 
@@ -22,7 +25,7 @@ def as_text(
     ``colour`` adds the escape sequences of terminals, ``sources`` a line for each finding with what its rule demands
     and where that is written. Whatever came from a document is shown and never obeyed by a terminal.
     """
-    lines = [line for finding in report.findings for line in _told(finding, colour, sources)]
+    lines = [line for finding in _folded(report.findings) for line in _told(finding, colour, sources)]
     lines += [f"not checked: {visible(sentence)}" for sentence in report.not_checked]
     if lines:
         lines.append("")
@@ -30,7 +33,7 @@ def as_text(
     counts = [_count(number, severity) for severity, number in report.severities.items()]
     lines.append(f"{_count(files, 'file')}, {_count(report.entries, 'entry')}: {', '.join(counts)}")
     failing = sum(finding.times for finding in report.at_least(fail_on)) if fail_on else 0
-    verdict = f"fails: {_count(failing, 'finding')} at or over {fail_on}" if failing else "passes"
+    verdict = f"fails: {_failing(failing, fail_on)}" if failing and fail_on else "passes"
     lines.append(_painted(verdict, "31" if failing else "32", colour))
     return "\n".join([*lines, ""])
 
@@ -40,6 +43,20 @@ def visible(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def _folded(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings, with one for those of a rule that many whole documents break in the same way."""
+    findings = list(findings)
+    files = Counter(each.rule for each in findings if not each.line and each.times == 1)
+    told = set()
+    for each in findings:
+        many = files[each.rule]
+        if each.line or each.times > 1 or many <= _SAME:
+            yield each
+        elif each.rule not in told:
+            told.add(each.rule)
+            yield replace(each, sentence=f"{each.sentence} (and {many - 1:,} more files, each as a whole)")
+
+
 def _told(finding: Finding, colour: bool, sources: bool) -> Iterator[str]:
     where = ":".join([finding.file or "document", *([str(finding.line)] if finding.line else ())])
     severity = _painted(finding.severity, _COLOUR[finding.severity], colour)
@@ -47,6 +64,13 @@ def _told(finding: Finding, colour: bool, sources: bool) -> Iterator[str]:
     if sources:
         rule = RULES[finding.rule]
         yield f"    {rule.sentence} {rule.source}"
+
+
+def _failing(number: int, fail_on: Severity) -> str:
+    """The findings that are as bad as that, counted: "2 errors", "3 findings of level warning or worse"."""
+    if fail_on is Severity.ERROR:
+        return _count(number, fail_on)
+    return f"{_count(number, 'finding')} of level {fail_on} or worse"
 
 
 def _painted(text: str, code: str, colour: bool) -> str:
