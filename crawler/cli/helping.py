@@ -1,0 +1,26 @@
+"""How a command explains itself: its options in groups, in lines that any terminal can show."""
+
+from typing import TYPE_CHECKING, Final
+
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from typer._click import Context, HelpFormatter
+
+RAW: Final = "\b\n"  # what follows, up to an empty line, is shown line by line
+_OWN: Final = "Options"
+
+
+class Command(TyperCommand):
+    """A command whose help has a heading for each group of options (``rich_help_panel``), without frames."""
+
+    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write the options, group by group."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                name = "Arguments" if parameter.param_type_name == "argument" else _OWN
+                groups.setdefault(getattr(parameter, "rich_help_panel", None) or name, []).append(record)
+        for name, records in groups.items():
+            with formatter.section(name):
+                formatter.write_dl(records, col_max=26)

@@ -1,0 +1,165 @@
+"""The options of ``siteatlas lint``: their names, what they take, and what is said of them."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Form(StrEnum):
+    """In which form the report is told."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    JUNIT = "junit"
+
+
+class FailOn(StrEnum):
+    """From which severity on findings are a failure."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+    NEVER = "never"
+
+
+class Listing(StrEnum):
+    """What is listed instead of judged."""
+
+    TREE = "tree"
+    URLS = "urls"
+    COUNTS = "counts"
+
+
+Sources = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILE|URL|-...",
+        help="Sitemaps, indexes or feeds. A folder means the sitemap.xml or sitemap_index.xml in it, the URL of a page "
+        "the sitemaps of its site, - the standard input.",
+        show_default=False,
+    ),
+]
+Address = Annotated[
+    str,
+    typer.Option(
+        "--url",
+        metavar="URL",
+        help="The public address of a FILE, for the location rule; with a slash at its end, the directory of several.",
+        show_default=False,
+    ),
+]
+Shape = Annotated[
+    Form,
+    typer.Option(
+        "--format", help="How the report, or the list, is told.", envvar="SITEATLAS_FORMAT", show_envvar=False
+    ),
+]
+Threshold = Annotated[
+    FailOn,
+    typer.Option(
+        "--fail-on",
+        help="Findings of this severity or worse end with exit code 10.",
+        envvar="SITEATLAS_FAIL_ON",
+        show_envvar=False,
+    ),
+]
+Ignored = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ignore",
+        metavar="RULES",
+        help="Leave out the findings of these rules: ids, or families such as lastmod, with commas between. "
+        "May be repeated.",
+        envvar="SITEATLAS_IGNORE",
+        show_envvar=False,
+    ),
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only",
+        metavar="RULES",
+        help="Tell the findings of these rules only, named in the same way. May be repeated.",
+        envvar="SITEATLAS_ONLY",
+        show_envvar=False,
+    ),
+]
+Table = Annotated[bool, typer.Option("--rules", help="Print the table of rules and leave.")]
+Listed = Annotated[
+    Listing | None,
+    typer.Option("--list", help="List what is there instead: the files, every URL, or how much of what."),
+]
+Follow = Annotated[
+    bool,
+    typer.Option(
+        "--follow/--no-follow",
+        help="Read the sitemaps that an index lists.",
+        envvar="SITEATLAS_FOLLOW",
+        show_envvar=False,
+    ),
+]
+Depth = Annotated[int, typer.Option("--max-depth", min=1, metavar="N", help="Levels below the first file.")]
+Files = Annotated[
+    int,
+    typer.Option(
+        "--max-files",
+        min=1,
+        metavar="N",
+        help="Files read in all.",
+        envvar="SITEATLAS_MAX_FILES",
+        show_envvar=False,
+    ),
+]
+Bytes = Annotated[
+    str,
+    typer.Option(
+        "--max-bytes",
+        metavar="SIZE",
+        help="Bytes read of one file, unpacked.",
+        envvar="SITEATLAS_MAX_BYTES",
+        show_envvar=False,
+    ),
+]
+Entries = Annotated[
+    int,
+    typer.Option(
+        "--max-entries",
+        min=1,
+        metavar="N",
+        help="Entries read of one file.",
+        envvar="SITEATLAS_MAX_ENTRIES",
+        show_envvar=False,
+    ),
+]
+Findings = Annotated[
+    int,
+    typer.Option(
+        "--max-findings",
+        min=0,
+        metavar="N",
+        help="Findings of one rule in one file that are told one by one; 0 tells all.",
+        envvar="SITEATLAS_MAX_FINDINGS",
+        show_envvar=False,
+    ),
+]
+CrossSubmits = Annotated[
+    bool | None,
+    typer.Option(
+        "--cross-submits/--no-cross-submits",
+        help="Ask the robots.txt of other hosts whether it names the sitemap that lists their URLs. On for a URL.",
+        show_default=False,
+        envvar="SITEATLAS_CROSS_SUBMITS",
+        show_envvar=False,
+    ),
+]
+Settings = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Say what each rule demands, and where that is written.")
+]
