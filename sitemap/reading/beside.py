@@ -1,5 +1,6 @@
 """Owns where the children of a local index are: in its folder or below, and never elsewhere."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
@@ -24,13 +25,11 @@ def beside(path: str | Path, url: str = "") -> Callable[[str], Path]:
             relative = (
                 where[len(prefix) :] if prefix and where.startswith(prefix) else where.rpartition("/")[2]
             )
-            found = (folder / unquote(relative)).resolve()
-            if found.is_relative_to(folder.resolve()) and found.is_file():
+            found = Path(os.path.realpath(folder / unquote(relative)))
+            if found.is_relative_to(os.path.realpath(folder)) and found.is_file():
                 return folder / unquote(relative)
         except (OSError, ValueError) as error:
-            raise SourceError(f"{shown(child)} is not beside its index: {error}") from error
-        raise SourceError(
-            f"{shown(child)} is not beside its index: there is no file {shown(unquote(relative))}"
-        )
+            raise SourceError(f"no file beside its index can have that name: {error}") from error
+        raise SourceError(f"there is no file {shown(unquote(relative))} in the folder {shown(str(folder))}")
 
     return find

@@ -140,14 +140,14 @@ def test_sitemaps_org_no_more_than_50000_children_are_followed() -> None:
     assert root.complete
     opened.clear()
     limits = TreeLimits(max_children=3)
-    assert ("index.too_many", 5) in told(walk(index(*"abcdef"), Diary(), opener, limits=limits))
+    assert "more than 3 sitemaps" in walk(index(*"abcdef"), Diary(), opener, limits=limits).cut
     assert len(opened) == 3
 
 
 def test_ours_the_files_of_a_tree_are_bounded() -> None:
     root = walk(index(*"abc"), Diary(), lambda _: urlset("1"), limits=TreeLimits(max_files=3))
     assert len(root.children) == 2
-    assert told(root) == [("index.too_many", 4)]
+    assert (told(root), root.cut[:24]) == ([], "3 documents were read, '")
 
 
 def test_sitemaps_org_a_child_is_listed_once_and_in_the_directory_of_its_index() -> None:
@@ -206,7 +206,7 @@ def test_ours_beside_never_leaves_the_folder(tmp_path: Path) -> None:
         "x" * 2_000,
         "missing.xml",
     ):
-        with pytest.raises(SourceError, match="is not beside its index"):
+        with pytest.raises(SourceError, match="there is no file|can have that name"):
             find(HOME + name)
     with pytest.raises(SourceError):
         find("https://user:password@example.com/deep/a%20b.xml")
