@@ -1,9 +1,9 @@
 """Owns the way through a tree of sitemaps: an index, what it lists, and what those list, without going in circles."""
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, Protocol
 
 from sitemap import limits as protocol
@@ -261,7 +261,8 @@ def _keys(url: str, source: Source = b"") -> list[str]:
         except ValueError:
             keys.append(url)
     if isinstance(source, str | os.PathLike):
-        keys.append(str(Path(source).resolve()))
+        with contextlib.suppress(ValueError):  # no file can have such a name, as reading it will say
+            keys.append(os.path.realpath(source))
     return keys
 
 
