@@ -20,10 +20,37 @@ class _Again:
     number: int
 
 
+class _Seen:
+    """The hashes of the URLs of all documents."""
+
+    def __init__(self) -> None:
+        self.hashes: set[int] = set()
+        self._batches: list[list[int]] = []  # all of them again, until the first duplicate
+        self._repeats = False
+
+    def add(self, hashes: list[int]) -> set[int] | None:
+        """Add a batch, and answer which of it were there before; None when it holds nothing twice either.
+
+        Until the first duplicate only the growth of the set is looked at: each look into so large a set is slow.
+        """
+        before = self.hashes.intersection(hashes) if self._repeats else set()
+        known = len(self.hashes)
+        self.hashes.update(hashes)
+        if len(self.hashes) - known == len(hashes):
+            if not self._repeats:
+                self._batches.append(hashes)
+            return None
+        if not self._repeats:
+            self._repeats = True
+            before = set(hashes).intersection(chain.from_iterable(self._batches))
+            self._batches.clear()
+        return before
+
+
 class Listing:
     """The URLs of one document; made by :meth:`Duplicates.begin`."""
 
-    def __init__(self, file: str, findings: Findings, seen: set[int]) -> None:
+    def __init__(self, file: str, findings: Findings, seen: _Seen) -> None:
         self.file = file
         self.findings = findings
         self.again: list[_Again] = []  # of each rule as many as will be said
@@ -36,9 +63,7 @@ class Listing:
     def add(self, locs: list[str], keys: list[str], line_of: LineOf) -> None:
         """Take down a batch of URLs, given also by the keys that tell them apart."""
         hashes = list(map(hash, keys))
-        before, known = self._seen.intersection(hashes), len(self._seen)
-        self._seen.update(hashes)
-        if len(self._seen) - known < len(hashes):
+        if (before := self._seen.add(hashes)) is not None:
             self._take_down(locs, hashes, before, line_of)
         self._batches.append(hashes)
 
@@ -78,7 +103,7 @@ class Duplicates:
     """
 
     def __init__(self) -> None:
-        self._seen: set[int] = set()
+        self._seen = _Seen()
         self._listings: list[Listing] = []
 
     def begin(self, file: str, findings: Findings) -> Listing:
@@ -89,7 +114,7 @@ class Duplicates:
 
     def lists(self, url: str) -> bool:
         """Whether a URL, given in the form to compare, is listed in any document."""
-        return hash(key(url)) in self._seen
+        return hash(key(url)) in self._seen.hashes
 
     def finish(self) -> None:
         """Say of the duplicates where each was listed first."""

@@ -1,6 +1,7 @@
 """Linting addresses: a batch is judged as its URLs are, one key stands for one form, and a set takes little memory."""
 
 import tracemalloc
+from itertools import chain
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from lint_cases import HOME, NOW, url, urlset
 from sitemap import Linter, lint, walk
 from sitemap.finding import Findings
 from sitemap.linting.addresses import Addresses, form, key
+from sitemap.linting.duplicates import Duplicates
 from sitemap.location import within
 
 ODD = st.lists(
@@ -96,3 +98,30 @@ def test_ours_a_set_takes_less_than_120_bytes_a_url() -> None:
         tracemalloc.stop()
     assert linter.report().entries == 80_000
     assert held < 80_000 * 120
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=4), max_size=3), max_size=3)
+)
+def test_ours_duplicates_are_told_in_batches_as_they_are_one_by_one(documents: list[list[list[str]]]) -> None:
+    duplicates = Duplicates()
+    expected: list[str] = []
+    told: list[Findings] = []
+    everywhere: dict[str, str] = {}
+    for number, batches in enumerate(documents):
+        told.append(Findings(str(number)))
+        listing = duplicates.begin(str(number), told[-1])
+        here: dict[str, int] = {}
+        for batch in batches:
+            listing.add(batch, batch, lambda place: place)
+        for place, loc in enumerate(chain.from_iterable(batches), 1):
+            if loc in here:
+                expected.append(f"{number}: {loc!r} is listed already, as entry {here[loc]}")
+            elif loc in everywhere:
+                expected.append(f"{number}: {loc!r} is listed already, as {everywhere[loc]}")
+            here.setdefault(loc, place)
+        for loc, place in here.items():
+            everywhere.setdefault(loc, f"entry {place} of {number}")
+    duplicates.finish()
+    assert [f"{each.file}: {each.sentence}" for findings in told for each in findings.all()] == expected
