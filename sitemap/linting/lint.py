@@ -20,7 +20,6 @@ from sitemap.reading.walk import walk
 from sitemap.rules import Severity
 
 _FEW: Final = 5  # files that are named for what was left out of them
-_BADNESS: Final = {severity: place for place, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +56,11 @@ class LintReport:
     @property
     def worst(self) -> Severity | None:
         """The severity of the worst finding; None when there is none."""
-        return min((finding.severity for finding in self.findings), key=_BADNESS.__getitem__, default=None)
+        return max((finding.severity for finding in self.findings), default=None)
 
     def at_least(self, severity: Severity) -> tuple[Finding, ...]:
         """The findings that are as bad as that, or worse."""
-        return tuple(finding for finding in self.findings if _BADNESS[finding.severity] <= _BADNESS[severity])
+        return tuple(finding for finding in self.findings if finding.severity >= severity)
 
     def all_documents(self) -> Iterator[Document]:
         """Every document, each index before its children."""
