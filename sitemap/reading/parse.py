@@ -25,7 +25,7 @@ _MAX_BLANK: Final = 64 * 1024  # bytes of blank space before anything else
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """Where reading stops; what was read until then is kept, and a finding says so.
+    """Where reading stops; what was read until then is kept, and :attr:`SitemapParser.cut` says so.
 
     What the protocol allows (52,428,800 bytes, 50,000 entries) is told of in findings whatever is set here.
     """
@@ -50,6 +50,7 @@ class SitemapParser:
 
     def __init__(self, base_url: str = "", read_limits: ReadLimits | None = None, file: str = "") -> None:
         self.size = 0  # bytes after unpacking
+        self.cut = ""  # where the reader's own limits ended the reading, in words; no defect of the document
         self.entries = 0
         self._name = file.partition("?")[0].partition("#")[0].lower() if "://" in file else file.lower()
         self._limits = read_limits or ReadLimits()
@@ -118,7 +119,7 @@ class SitemapParser:
         if isinstance(self._reader, TextList) and not self._reader.found:
             self._findings.add("sitemap.not_xml", 0, "this is neither XML nor a list of URLs")
         items = self._take()
-        if self.format is not None and not self.entries:
+        if self.format is not None and not self.entries and not self.cut:
             self._findings.add("sitemap.no_entries", 0, "there is no entry")
         return items
 
@@ -194,9 +195,7 @@ class SitemapParser:
         elif room > 0:
             self._hand(data[:room])
         if self.size > self._limits.max_bytes:
-            self._stop(
-                "sitemap.too_large", f"reading stopped after {self._limits.max_bytes:,} bytes", end=True
-            )
+            self._cut(f"reading stopped after {self._limits.max_bytes:,} bytes", end=True)
 
     def _start(self) -> None:
         """Recognise the document by its first bytes."""
@@ -230,10 +229,16 @@ class SitemapParser:
         if isinstance(self._reader, XmlStream) and self._reader.over:
             self._over = True
 
-    def _stop(self, rule: str, sentence: str, *, end: bool = False) -> None:
-        """Read no further; with ``end`` what was handed on is still read."""
+    def _stop(self, rule: str, sentence: str) -> None:
+        """Read no further: the document is at fault."""
         if not self._over:
             self._findings.add(rule, 0, sentence)
+        self._over = self._lost = True
+
+    def _cut(self, sentence: str, *, end: bool = False) -> None:
+        """Read no further: that much was asked for. With ``end`` what was handed on is still read."""
+        if not self._over:
+            self.cut = sentence
             if end and self._reader is not None:
                 self._reader.stop()
         self._over = self._lost = True
@@ -249,5 +254,5 @@ class SitemapParser:
         if self.entries > self._limits.max_entries:
             del items[max(self._limits.max_entries - before, 0) :]
             self.entries = before + len(items)
-            self._stop("sitemap.too_many", f"reading stopped after {self._limits.max_entries:,} entries")
+            self._cut(f"reading stopped after {self._limits.max_entries:,} entries")
         return items
