@@ -1,6 +1,6 @@
 """Publishing what a crawl found: the gate that may refuse, and the stream of entries into the sitemap's writer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from crawler.config import Content, Output
@@ -79,6 +79,7 @@ class Publication:
     files: tuple[FileFacts, ...] = ()
     refusal: str = ""
     exit_code: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def publish(plan: Plan, frontier: Frontier, ending: Ending, destination: Directory | None) -> Publication:
@@ -104,7 +105,18 @@ def publish(plan: Plan, frontier: Frontier, ending: Ending, destination: Directo
         for entry in entries:
             listed.count(entry)
         return Publication(listed, refusal="this was a dry run", exit_code=code)
-    return Publication(listed, _write(plan, entries, destination, listed), exit_code=code)
+    files = _write(plan, entries, destination, listed)
+    return Publication(listed, files, exit_code=code, notes=_idle(plan.config.output, files))
+
+
+def _idle(output: Output, files: Sequence[FileFacts]) -> tuple[str, ...]:
+    """What the settings for many files have to say of one."""
+    named = [
+        name for name, value in (("--group", output.group), ("--file-names", output.file_names)) if value
+    ]
+    if len(files) > 1 or not named:
+        return ()
+    return (f"{' and '.join(named)} changed nothing: all pages are in one file, and there is no index",)
 
 
 def refusal(frontier: Frontier, seed: Url, max_failed: float) -> str:
@@ -152,7 +164,8 @@ def writer(plan: Plan, destination: Directory) -> SitemapWriter:
     except DestinationError:
         raise
     except SitemapError as error:
-        raise UsageError(str(error)) from error
+        option = "--file-names: " if output.file_names and output.file_names in str(error) else ""
+        raise UsageError(f"{option}{error}") from error
 
 
 def _write(plan: Plan, entries: "Entries", destination: Directory, listed: Listed) -> tuple[FileFacts, ...]:

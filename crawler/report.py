@@ -128,7 +128,7 @@ def report(
         directory=str(plan.output),
         refusal=publication.refusal,
         left_out=left_out(frontier, examples),
-        notes=[*run.notes, *listed.notes, *_hints(frontier, listed.pages, run.ending)],
+        notes=[*run.notes, *listed.notes, *publication.notes, *_hints(frontier, listed.pages, run.ending)],
         state_directory=str(store.directory),
         exit_code=publication.exit_code or (1 if tally.internal_errors else 0),
     )

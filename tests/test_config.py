@@ -8,8 +8,8 @@ import pytest
 from crawler.cli.example import example
 from crawler.cli.options import FLAGS, flag_of
 from crawler.config import Config, build, known_keys
-from crawler.quantities import duration, size
 from crawler.errors import UsageError
+from crawler.quantities import as_size, duration, size
 
 EXAMPLE = Path(__file__).parent.parent / "config.example.toml"
 
@@ -66,3 +66,12 @@ def test_ours_lengths_of_time_and_sizes() -> None:
             duration(text)
         with pytest.raises(ValueError, match="is not a"):
             size(text)
+
+
+def test_ours_choices_are_those_that_can_be_typed() -> None:
+    with pytest.raises(UsageError, match="'section', 'language' or 'type'") as told:
+        build({"output": {"group": "size"}}, "", flag_of)
+    assert "''" not in str(told.value)
+    assert [as_size(size(text)) for text in ("500", "512K", "20M", "1G", "52428801")] == [
+        *("500", "512K", "20M", "1G", "52428801")
+    ]

@@ -273,7 +273,15 @@ def test_ours_sections_get_files_of_their_own_names_and_a_stylesheet(tmp_path: P
         before = len(site.log)
         ran = crawl(tmp_path, site.url, "--file-names", "../{n}.xml", "--fresh")
         assert (ran.code, len(site.log)) == (2, before)
+        assert "--file-names: " in ran.err
         assert "one plain path segment" in ran.err
+
+
+def test_ours_settings_for_many_files_that_changed_nothing_are_told(tmp_path: Path) -> None:
+    with scripted({"/": "alone"}) as site:
+        ran = crawl(tmp_path, site.url, "--file-names", "{stem}-{n}.xml")
+        assert (ran.code, list(published(tmp_path))) == (0, ["sitemap.xml"])
+        assert "note: --file-names changed nothing: all pages are in one file" in ran.out
 
 
 def test_ours_two_crawls_give_the_same_bytes(tmp_path: Path) -> None:
