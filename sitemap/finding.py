@@ -13,6 +13,8 @@ MAX_FINDINGS: Final = 20  # of one rule in a document that are kept word for wor
 class Finding:
     """One defect: a rule id of :data:`sitemap.RULES`, the line (from 1; 0 when it has none), a sentence, and the file.
 
+    The line of what reading finds (order, a value, a tag of an image, video or article, a link) is that of the start
+    tag of the element at fault; the line of what linting finds of an entry is that of its ``url`` or ``sitemap`` tag.
     ``file`` is the path or URL of the document, or "" where only one is spoken of. ``times`` is how many defects of
     its rule it stands for: 1, or all those that were not kept.
     """
@@ -51,6 +53,10 @@ class Findings:
         count = self.counts[rule] = self.counts.get(rule, 0) + 1
         if count <= self.most:
             self._kept.append(Finding(rule, line, sentence, self._file))
+
+    def room(self, rule: str) -> bool:
+        """Whether one more finding of a rule is kept word for word."""
+        return self.counts.get(rule, 0) < self.most
 
     def count(self, rule: str, times: int) -> None:
         """Take down so many more findings of a rule of which as many are kept as may be."""

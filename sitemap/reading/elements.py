@@ -1,30 +1,21 @@
 """Owns the road from elements to items: which element begins what, and where an item ends. Does no parsing itself."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from sitemap import namespaces
 from sitemap.finding import Findings
 from sitemap.format import Format
 from sitemap.model import Child, Entry
-from sitemap.reading import url_items
+from sitemap.reading import url_items, vocabulary
 from sitemap.reading.extensions import add_part, gather
 from sitemap.reading.feed_items import feed_entry
 from sitemap.reading.parts import MAX_PARTS, Part, PartReader, cut
+from sitemap.reading.places import Places
+from sitemap.reading.root import root_format
 from sitemap.reading.runs import Lines, Run
 from sitemap.reading.scopes import Scopes
-from sitemap.reading.vocabulary import (
-    ATOM,
-    FEEDS,
-    ITEMS,
-    MEDIA,
-    MEDIA_PARTS,
-    PARTS,
-    RDF,
-    ROOTS,
-    STRICT,
-    TEXTS,
-    XHTML,
-)
+from sitemap.reading.vocabulary import ATOM, ITEMS, MEDIA, PARTS, RDF, ROOTS, STRICT, TEXTS, XHTML
 
 _LONG: Final = frozenset({"title", "summary", "description", "content"})  # cut instead of dropped
 
@@ -44,18 +35,21 @@ class Elements:
         self.good_open: tuple[str, ...] = ()  # what was open around it, outermost first
         self.around: tuple[str, ...] = ()  # what was open around the first item that began
         self.parser: Any = None
+        self.seen: Callable[[int, int], bytes] = lambda _, __: (
+            b""
+        )  # what the parser read, by its byte indexes
         self.first_line = 1  # the document's line that is the parser's line 1
         self._findings = findings
         self._max_depth = max_depth
         self._max_text = max_text
         self._scopes = Scopes(base_url, self._say)
         self._parts = PartReader(max_text, self._part, self._check_depth, self._part_done)
+        self._places = Places()
         self._texts: dict[str, str] = {}  # qualified name to key, of the present kind of item's plain values
         self._item_name = ""
         self._kind = ""  # the local name of items
         self._feed = False
         self._retired: set[str] = set()
-        self._namespace_said = False
         self.reset(())
 
     def reset(self, open_names: tuple[str, ...]) -> None:
@@ -64,12 +58,12 @@ class Elements:
         self._depth = len(open_names)
         self._item_depth = 0  # of what is open around the item
         self._fields: dict[str, Any] = {}
-        self._lines_of: dict[str, int] = {}  # of its values by key, and under "" of the item
+        self._item_line = self._item_at = 0  # line and byte index of its start tag
         self._in_item = False
         self._wanted = ""
         self._key = ""
-        self._begun = 0  # the line of the value that is read
         self._text: list[str] = []
+        self._parts.reset()
         self._leave()
 
     @property
@@ -77,6 +71,12 @@ class Elements:
         """The line of the document that is being read."""
         line: int = self.first_line + self.parser.CurrentLineNumber - 1
         return line
+
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """What is open, outermost first; in an element that is skipped it is not known to the end."""
+        item = (self._item_name,) if self._in_item else ()
+        return (*self._open, *item, *self._parts.inside, *filter(None, [self._wanted]))
 
     def plain_item(self) -> str:
         """The name of the items that may be read as a run here, "" where only the parser knows what comes."""
@@ -118,13 +118,11 @@ class Elements:
                     self._key = key
                     self._wanted = name
                     self._text = []
-                    parser = self.parser
-                    parser.CharacterDataHandler = self._text.append
-                    self._begun = self.first_line + parser.CurrentLineNumber - 1
+                    self.parser.CharacterDataHandler = self._text.append
                     return
             elif name == self._item_name:
                 self._fields = {}
-                self._lines_of = {"": self.line}
+                self._item_line, self._item_at = self.line, self.parser.CurrentByteIndex
                 self._item_depth = self._depth - 1
                 self._in_item = True
                 return
@@ -139,7 +137,6 @@ class Elements:
             self._wanted = ""
             if len(text) == 1 and key not in self._fields and len(text[0]) <= self._max_text:
                 self._fields[key] = text[0]
-                self._lines_of[key] = self._begun
             else:
                 self._keep("".join(text))
         elif self._in_item:
@@ -162,13 +159,12 @@ class Elements:
         key = self._key
         if key in self._fields:
             if not self._feed:
-                self._say("sitemap.repeated", f"{key} occurs more than once: keep one", self._begun)
+                self._say_of("sitemap.repeated", f"{key} occurs more than once: keep one", key, -1)
         elif len(text) <= self._max_text or key in _LONG:
             self._fields[key] = text[: self._max_text]
-            self._lines_of[key] = self._begun
         else:
             said = f"{key} has more than {self._max_text:,} characters: no value needs so many"
-            self._say("sitemap.value_too_long", said, self._begun)
+            self._say_of("sitemap.value_too_long", said, key, -1)
 
     def _start_other(self, name: str, attributes: dict[str, str]) -> None:
         """Everything but a plain value or item: roots, channels, extensions, and whatever has attributes."""
@@ -203,7 +199,7 @@ class Elements:
             self._say("sitemap.mixed", f"a {self.format} holds a {kind} element")
         self.around = self.around or self._open
         self._fields = {"about": attributes.get("rdf:about", "")} if self.format is Format.RSS1 else {}
-        self._lines_of = {"": self.line}
+        self._item_line, self._item_at = self.line, self.parser.CurrentByteIndex
         self._item_depth = self._depth - 1
         self._in_item = True
 
@@ -226,9 +222,10 @@ class Elements:
                 self._fields.setdefault(self._key + "@", attributes)
             self._wanted = name
             self._text = []
-            self._begun = self.line
             self.parser.CharacterDataHandler = self._text.append
-        elif named in PARTS[self._kind] or (family == MEDIA and local in MEDIA_PARTS and self._feed):
+        elif named in PARTS[self._kind] or (
+            family == MEDIA and local in vocabulary.MEDIA_PARTS and self._feed
+        ):
             if not family and not self._feed:
                 self._say("sitemap.unknown_element", f"{name!r} lacks its prefix {local}:")
             self._parts.begin(self.parser, self._depth, Part(family, local, attributes, self.line))
@@ -261,40 +258,38 @@ class Elements:
 
     def _root_format(self, name: str) -> Format:
         local, uri = self._scopes.root(name)
-        found = ROOTS.get(local)
+        found = root_format(name, local, uri, self._say)
         if found is None:
-            if local == "html":
-                self._say("sitemap.not_xml", "this is an HTML page, not a sitemap")
-            else:
-                self._say("sitemap.root", f"the root element {name[:64]!r} is no sitemap's or feed's")
             raise Stop
-        self._feed = found in FEEDS
-        if local in {"url", "sitemap"}:
-            self._say("sitemap.root", f"the document begins with {local!r}, its root is missing")
-        elif not self._feed and uri != namespaces.SITEMAP and not self._namespace_said:
-            self._namespace_said = True  # once, also when the document is begun again after a defect
-            said = f"is {uri[:120]!r}" if uri else "is missing"
-            self._say("sitemap.namespace", f"the namespace {said}, it must be {namespaces.SITEMAP}")
+        self._feed = found in vocabulary.FEEDS
         return found
 
     def _finish(self) -> None:
         """The end of an item."""
         item: Entry | Child | None
         if self._kind == "url":
-            item = url_items.entry(self._fields, self._lines_of, self._scopes.base, self._say)
+            item = url_items.entry(self._fields, self._scopes.base, self._say, self._say_of)
         elif self._kind == "sitemap":
-            item = url_items.child(self._fields, self._lines_of, self._scopes.base, self._say)
+            item = url_items.child(self._fields, self._scopes.base, self._say_of)
         else:
             atom = self._kind == "entry"
-            item = feed_entry(self._fields, self._lines_of, self._scopes.base, self._say, atom=atom)
+            item = feed_entry(self._fields, self._scopes.base, self._say, self._say_of, atom=atom)
         if item is not None:
             self.items.append(item)
-            self.lines.append(self._lines_of[""])
+            self.lines.append(self._item_line)
 
     def _check_depth(self, depth: int) -> None:
         if depth > self._max_depth:
             self._say("sitemap.too_deep", f"elements are nested more than {self._max_depth} deep")
             raise Stop
+
+    def _say_of(self, rule: str, sentence: str, key: str, which: int = 0) -> None:
+        """Take down a finding of a value, the first or the last (-1) of its key, or "" of the item as a whole."""
+        line = self._item_line
+        if self._findings.room(rule) and (key in self._fields or which):
+            item = self.seen(self._item_at, self.parser.CurrentByteIndex)
+            line += self._places.below(item, key, self._texts, which)
+        self._say(rule, sentence, line)
 
     def _say(self, rule: str, sentence: str, line: int = 0) -> None:
         if rule == "retired.tag":  # once for each tag

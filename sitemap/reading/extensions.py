@@ -11,7 +11,7 @@ from sitemap.retired import RETIRED
 
 MAX_EXTENSIONS: Final = 10_000  # images, videos or links of one entry
 _Value = TypeVar("_Value", int, bool)
-Lines = Mapping[str, int]  # on which the values of an item begin, by key, and under "" the item
+SayOf = Callable[[str, str, str], None]  # a rule id, a sentence, and the key of the value, or "" for the item
 
 
 class Say(Protocol):

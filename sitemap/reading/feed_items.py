@@ -6,7 +6,7 @@ from typing import Any, Final
 from sitemap.model import Alternate, Entry
 from sitemap.quoting import shown
 from sitemap.reading import values
-from sitemap.reading.extensions import Lines, Say, alternates
+from sitemap.reading.extensions import Say, SayOf, alternates
 from sitemap.reading.media import Item, media
 from sitemap.reading.parts import Part
 from sitemap.reading.vocabulary import CORE
@@ -20,8 +20,8 @@ _ATOM_DATES = ("updated", "modified", "published", "issued")
 _Links = list[tuple[dict[str, str], int]]  # attributes and line of each
 
 
-def feed_entry(fields: dict[str, Any], lines: Lines, base: str, say: Say, *, atom: bool) -> Entry | None:
-    """The page that an item is about, or None when it names none. ``lines`` are those of its fields, and its own."""
+def feed_entry(fields: dict[str, Any], base: str, say: Say, say_of: SayOf, *, atom: bool) -> Entry | None:
+    """The page that an item is about, or None when it names none."""
     links: _Links = [
         ({key.lower(): value.strip() for key, value in link.items()}, line)
         for link, line in fields.get("links", ())
@@ -35,8 +35,11 @@ def feed_entry(fields: dict[str, Any], lines: Lines, base: str, say: Say, *, ato
     stated = main.get("href", "") if atom else rss_link(fields, main.get("href", ""))
     loc, rule, sentence = values.url(stated, base)
     if sentence:
-        say(rule, sentence, lines.get("link", lines.get("guid", line)) or lines[""])
-    lastmod = _lastmod(fields, lines, _ATOM_DATES if atom else _RSS_DATES, say)
+        if line:
+            say(rule, sentence, line)
+        else:
+            say_of(rule, sentence, "link" if "link" in fields else "guid")
+    lastmod = _lastmod(fields, _ATOM_DATES if atom else _RSS_DATES, say_of)
     if not loc:
         return None
     title = fields.get("title", "").strip()
@@ -73,15 +76,15 @@ def rss_link(fields: dict[str, Any], other: str) -> str:
     return other
 
 
-def _lastmod(fields: dict[str, Any], lines: Lines, dates: tuple[str, ...], say: Say) -> str:
+def _lastmod(fields: dict[str, Any], dates: tuple[str, ...], say_of: SayOf) -> str:
     name = next((name for name in dates if fields.get(name, "").strip()), "")
     stated = fields[name].strip() if name else ""
     lastmod = values.lastmod(stated)[0] if stated else ""
     if stated and not lastmod:
-        say(
+        say_of(
             "lastmod.invalid",
             f"{shown(stated)} is no date to the day: write YYYY-MM-DDThh:mm:ss+00:00",
-            lines[name],
+            name,
         )
     return lastmod
 

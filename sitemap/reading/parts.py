@@ -100,6 +100,16 @@ class PartReader:
         if not self._open:
             self._give_back(part)
 
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """What is open in the part, outermost first; "" for what is skipped."""
+        names = tuple(f"{part.family}:{part.local}" if part.family else part.local for part in self._open)
+        return ("",) if self._skipped else names
+
+    def reset(self) -> None:
+        """Forget a part that did not end."""
+        self._open, self._skipped = [], 0
+
     def bound(self) -> None:
         """Forget what is too much of a value that has not ended."""
         if self._open:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from sitemap import limits, w3c
 from sitemap.model import Child, Entry
 from sitemap.reading import values
-from sitemap.reading.extensions import Lines, Say, alternates
+from sitemap.reading.extensions import Say, SayOf, alternates
 
 _SEQUENCE: Final = {"loc": 0, "lastmod": 1, "changefreq": 2, "priority": 3}
 _LAST: Final = 4  # everything else, in any order
@@ -16,31 +16,31 @@ _HINTS: Final = (("changefreq",), ("priority",), ("changefreq", "priority"))
 _HINTED: Final = frozenset({(*short, *hints) for short in _SHORT for hints in _HINTS})
 
 
-def child(fields: dict[str, Any], lines: Lines, base: str, say: Say) -> Child | None:
-    """A sitemap of an index, or None when it has no URL. ``lines`` are those of its fields, and its own."""
-    loc = _loc(fields, lines, base, say)
-    lastmod = _lastmod(fields, lines, say)
+def child(fields: dict[str, Any], base: str, say_of: SayOf) -> Child | None:
+    """A sitemap of an index, or None when it has no URL."""
+    loc = _loc(fields, base, say_of)
+    lastmod = _lastmod(fields, say_of)
     if tuple(fields) not in _SHORT:
-        _check_order(fields, lines, say)
+        _check_order(fields, say_of)
     return Child(loc, lastmod) if loc else None
 
 
-def entry(fields: dict[str, Any], lines: Lines, base: str, say: Say) -> Entry | None:
+def entry(fields: dict[str, Any], base: str, say: Say, say_of: SayOf) -> Entry | None:
     """A url, or None when it has no URL. ``fields`` are in the order of the document."""
     order = tuple(fields)
     loc = fields.get("loc", "")
     if not values.is_plain(loc):
-        loc = _loc(fields, lines, base, say)
+        loc = _loc(fields, base, say_of)
     lastmod = fields.get("lastmod", "")
     if not w3c.is_valid(lastmod):
-        lastmod = _lastmod(fields, lines, say)
+        lastmod = _lastmod(fields, say_of)
     if order in _SHORT:
         return Entry(loc, lastmod) if loc else None
-    changefreq = _changefreq(fields, lines, say)
-    priority = _priority(fields, lines, say)
+    changefreq = _changefreq(fields, say_of)
+    priority = _priority(fields, say_of)
     if order in _HINTED:
         return Entry(loc, lastmod, changefreq, priority) if loc else None
-    _check_order(fields, lines, say)
+    _check_order(fields, say_of)
     variants = alternates(fields["links"], base, say) if "links" in fields else ()
     if not loc:
         return None
@@ -57,44 +57,44 @@ def entry(fields: dict[str, Any], lines: Lines, base: str, say: Say) -> Entry | 
     )
 
 
-def _loc(fields: dict[str, Any], lines: Lines, base: str, say: Say) -> str:
+def _loc(fields: dict[str, Any], base: str, say_of: SayOf) -> str:
     loc, rule, sentence = values.url(fields.get("loc", ""), base)
     if sentence:
-        say(rule, sentence, lines["loc" if "loc" in fields else ""])
+        say_of(rule, sentence, "loc")
     return loc
 
 
-def _lastmod(fields: dict[str, Any], lines: Lines, say: Say) -> str:
+def _lastmod(fields: dict[str, Any], say_of: SayOf) -> str:
     if "lastmod" not in fields:
         return ""
     lastmod, rule, sentence = values.lastmod(fields["lastmod"])
     if sentence:
-        say(rule, sentence, lines["lastmod"])
+        say_of(rule, sentence, "lastmod")
     return lastmod
 
 
-def _changefreq(fields: dict[str, Any], lines: Lines, say: Say) -> str:
+def _changefreq(fields: dict[str, Any], say_of: SayOf) -> str:
     text: str = fields.get("changefreq", "")
     if text in limits.CHANGE_FREQUENCIES or "changefreq" not in fields:
         return text
     word, sentence = values.changefreq(text)
     if sentence:
-        say("changefreq.invalid", sentence, lines["changefreq"])
+        say_of("changefreq.invalid", sentence, "changefreq")
     return word
 
 
-def _priority(fields: dict[str, Any], lines: Lines, say: Say) -> float | None:
+def _priority(fields: dict[str, Any], say_of: SayOf) -> float | None:
     if "priority" not in fields:
         return None
     value, sentence = values.priority(fields["priority"])
     if sentence:
-        say("priority.invalid", sentence, lines["priority"])
+        say_of("priority.invalid", sentence, "priority")
     return value
 
 
-def _check_order(fields: dict[str, Any], lines: Lines, say: Say) -> None:
+def _check_order(fields: dict[str, Any], say_of: SayOf) -> None:
     if late := _late(tuple(fields)):
-        say("sitemap.order", f"{late[0]} comes after {late[1]}: put it before", lines[late[0]])
+        say_of("sitemap.order", f"{late[0]} comes after {late[1]}: put it before", late[0])
 
 
 @lru_cache(maxsize=1_024)

@@ -6,6 +6,7 @@ from xml.parsers import expat
 
 from sitemap.finding import Findings
 from sitemap.format import Format
+from sitemap.reading import well_formed
 from sitemap.reading.elements import Elements, Stop
 from sitemap.reading.overlong import Overlong
 from sitemap.reading.repair import Repairer
@@ -19,16 +20,6 @@ _WINDOW: Final = 2 * 1024 * 1024  # bytes kept for a new start
 _REACH: Final = 4 * 1024  # bytes: more than a plain item can have
 _ITEM = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:url|sitemap|item|entry)(?=[\s>/])", re.IGNORECASE)
 _FIRST = re.compile(rb"<(?:url|sitemap)>")  # of an item that may be plain
-_JUNK = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
-_ENDS = {
-    expat.errors.codes[text]
-    for text in (
-        expat.errors.XML_ERROR_NO_ELEMENTS,
-        expat.errors.XML_ERROR_UNCLOSED_TOKEN,
-        expat.errors.XML_ERROR_PARTIAL_CHAR,
-        expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
-    )
-}
 
 
 class XmlStream:
@@ -173,7 +164,7 @@ class XmlStream:
             parser.Parse(prefix, False)
         self._parser = self._elements.parser = parser
         self._position = len(prefix)
-        self._elements.first_line = self._line
+        self._elements.first_line, self._elements.seen = self._line, self._seen
         self._elements.reset(open_names)
         self._elements.good = 0
         parser.StartElementHandler = self._elements.start
@@ -193,6 +184,11 @@ class XmlStream:
 
     def _cdata(self) -> None:
         self._in_cdata = not self._in_cdata
+
+    def _seen(self, start: int, end: int) -> bytes:
+        """What the parser read, b"" where that is forgotten."""
+        start, end = start - self._position, end - self._position
+        return self._window[start:end] if start >= 0 else b""
 
     def _unread(self) -> int:
         """How many bytes the parser holds because their token has not ended."""
@@ -221,7 +217,7 @@ class XmlStream:
         self._findings.add(
             "sitemap.token_too_long",
             self._line + self._window.count(b"\n", 0, at),
-            f"a {kind} is longer than {self._max_token:,} bytes and was passed over",
+            f"a {kind} is longer than {self._max_token:,} bytes: none needs so many",
         )
         if end:
             return end
@@ -242,17 +238,20 @@ class XmlStream:
         """Begin again behind the last good item; answers what is to be read next. Ends the stream when it must."""
         elements, at = self._elements, max(self._parser.ErrorByteIndex - self._position, 0)
         line = self._line + self._window.count(b"\n", 0, at)
-        reason = expat.ErrorString(error.code)
-        if final and error.code in _ENDS:
-            return self._end("sitemap.truncated", line, f"the document ends too early ({reason})")
+        inside = elements.inside
+        if final and error.code in well_formed.ENDS:
+            return self._end("sitemap.truncated", line, well_formed.truncated(inside))
         self._restarts += 1
         if self._restarts > MAX_RESTARTS:
             said = "there are too many defects: reading stopped here"
             return self._end("sitemap.not_well_formed", line, said)
-        if error.code == _JUNK:  # only searched for more items
-            self._findings.add("sitemap.junk", line, "something stands behind the end of the root element")
+        if error.code == well_formed.JUNK:  # only searched for more items
+            self._findings.add(
+                "sitemap.junk", line, "something stands behind the end of the root element: take it out"
+            )
             return self._skip(at)
-        self._findings.add("sitemap.not_well_formed", line, f"this is not well-formed XML ({reason})")
+        said = well_formed.defect(error.code, self._window, at, inside)
+        self._findings.add("sitemap.not_well_formed", line, said)
         done = max(elements.good - self._position, 0)
         if elements.good:
             done = self._window.find(b">", done) + 1

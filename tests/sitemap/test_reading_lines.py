@@ -62,10 +62,6 @@ rel="alternate" hreflang="fr" href="/fr"/>
     ),
     "mobile": (f"{DAY}\n<mobile:mobile/>\n", {("retired.tag", 6)}),
     "foreign": (f"{DAY}\n<q:r/>\n", {("sitemap.extension_namespace", 6)}),
-    "after a long comment": (
-        f"<!--\n{'x' * 3_000_000}-->\n<lastmod>2024</lastmod>",
-        {("sitemap.token_too_long", 5), ("lastmod.form", 7)},
-    ),
 }
 
 
@@ -120,3 +116,31 @@ def test_ours_a_defect_of_a_whole_entry_is_told_at_its_url() -> None:
     report = lint(f"<urlset {URLSET}>\n\n<url>\n<loc>{LOC}</loc>\n{inner}\n</url>\n</urlset>".encode())
     assert {finding.rule for finding in report.findings} == {"hreflang.code", "video.missing_tag"}
     assert {finding.line for finding in report.findings} == {3}
+
+
+@pytest.mark.parametrize(
+    ("inner", "said"),
+    [
+        ("<loc>https://e.com/?a=1&b=2</loc>", "an & stands alone: write &amp;"),
+        ("<loc>https://e.com/&nbsp;</loc>", "&nbsp; is no entity of XML: write &#160;"),
+        (f"<loc>{LOC}", "<loc> is not closed: write </loc> before </url>"),
+        (f"<loc>{LOC}</Loc>", "</Loc> stands where only </loc> may"),
+        ("<image:image><image:loc></image:image>", "<image:loc> is not closed"),
+        ("<lastmod>a < b</lastmod>", "a < stands where no tag can begin: write &lt;"),
+        ("<lastmod>\x01</lastmod>", "there is a control character, 0x01, that XML forbids: take it out"),
+        ("<loc type=x/>", "a tag is not as XML wants it"),
+        ("<q><r></q>", "</q> does not end what is open"),
+    ],
+)
+def test_w3c_what_is_not_well_formed_is_said_in_plain_words(inner: str, said: str) -> None:
+    text = f"<urlset {URLSET}>\n<url>\n{inner}</url>\n</urlset>"
+    _, parser = parse(text.encode())
+    [sentence] = [f.sentence for f in parser.findings if f.rule == "sitemap.not_well_formed"]
+    assert said in sentence
+
+
+def test_ours_a_url_that_is_too_long_and_two_on_a_line_are_told_once() -> None:
+    long = LOC + "x" * 2_100
+    report = lint(f"<urlset {URLSET}>\n<url><loc>{long}</loc></url>\n</urlset>".encode())
+    assert report.rules == {"sitemap.loc_too_long": 1}
+    assert lint(f"{LOC} {LOC}b\n".encode()).rules == {"sitemap.text_line": 1}
