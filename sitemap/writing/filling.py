@@ -52,6 +52,7 @@ class Fillings:
         self._shard = shard
         self._memory = Memory(stage, _MEMORY)
         self.open: dict[str, Filling] = {}
+        self._taken: set[str] = set()  # names of groups, for disks that know no upper case
         self._closed: list[tuple[str, int, FileFacts]] = []
 
     def of(self, group: str, most: int) -> Filling:
@@ -63,6 +64,7 @@ class Fillings:
                     f"{group[:64]!r} is one more than {most:,} groups: group more coarsely, or raise max_groups"
                 )
             slug = self._slug(group)
+            self._taken.add(slug.casefold())
             self._children.reserve(self._names.url(self._names.child(1, slug)))
             filling = self.open[group] = Filling(group, slug, self._shard(), Body(self._memory))
         return filling
@@ -101,13 +103,11 @@ class Fillings:
         """A name for a group that no other has, nor any sitemap of others that is in the index."""
         if not self._names.grouped:
             return ""
-        taken = {slug.casefold() for slug in self.slugs()}  # there are disks that know no upper case
         others = [name for child in self._children.others if (name := self._names.file(child.loc))]
         for slug in slugs(group):
-            pattern = self._names.ours([slug])
-            if slug.casefold() in taken or self._names.is_index(slug):
+            if slug.casefold() in self._taken or self._names.is_index(slug):
                 continue
-            if not any(map(pattern.fullmatch, others)):
+            if not (others and any(map(self._names.ours([slug]).fullmatch, others))):
                 return slug
         raise InvalidLocation(f"the files of the group {group[:64]!r} would have the names of others")
 

@@ -91,8 +91,9 @@ class Names:
         return re.compile(rf"(?:{'|'.join([*children, self._root])})(?:\.gz)?")
 
     def _check_names(self, template: str) -> None:
+        shortest = self.child(1, "x" if self.grouped else "")
         longest = self.child(limits.MAX_CHILDREN, "x" * (_MAX_SLUG + 65) if self.grouped else "")
-        if longest.startswith(".") or not _is_plain(longest):
+        if any(name.startswith(".") or not _is_plain(name) for name in (shortest, longest)):
             raise InvalidLocation(f"{shown(template)} cannot name files: use one plain path segment")
         if longest.endswith(".gz") and not self._gz:
             raise InvalidLocation(f"{shown(template)} must not end in .gz: the option gzip adds it")

@@ -52,6 +52,8 @@ def test_ours_children_are_called_after_the_template(
         "a\0{n}.xml",
         "a\n{n}.xml",
         ".hidden-{n}.xml",
+        "{next}",
+        "{next}.xml",
         "sitemap.xml",
         "{n}-{n}.xml",
         "{n}-{next}.xml",
