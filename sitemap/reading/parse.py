@@ -19,6 +19,7 @@ from sitemap.reading.sniff import ENOUGH, Look, Syntax, look
 from sitemap.reading.text_list import TextList
 from sitemap.reading.xml_stream import MAX_TOKEN, XmlStream
 
+_NO_NAMES: Final = frozenset({"<stdin>", "-", "standard input", "the standard input"})  # of what has none
 _MAX_LAYERS: Final = 2  # of gzip: a packed file that a server packed again
 _MAX_BLANK: Final = 64 * 1024  # bytes of blank space before anything else
 
@@ -113,15 +114,22 @@ class SitemapParser:
             if not self._findings.all():
                 self._findings.add("sitemap.empty", 0, "the document is empty")
         elif not self._over:
-            if self._decoder:
-                self._reader.feed(self._decoder.decode(b"", True).encode("utf-8", "replace"))
-            self._reader.close()
+            self._end(self._reader)
         if isinstance(self._reader, TextList) and not self._reader.found:
             self._findings.add("sitemap.not_xml", 0, "this is neither XML nor a list of URLs")
         items = self._take()
         if self.format is not None and not self.entries and not self.cut:
             self._findings.add("sitemap.no_entries", 0, "there is no entry")
         return items
+
+    def _end(self, reader: XmlStream | TextList) -> None:
+        """All was handed on; a defect of the packing was told already, and cost the end."""
+        if self._decoder:
+            reader.feed(self._decoder.decode(b"", True).encode("utf-8", "replace"))
+        if any(unpacker.fault for unpacker in self._unpackers):
+            reader.stop()
+        else:
+            reader.close()
 
     def line_of(self, index: int) -> int:
         """The line, from 1, on which an item of the last answer of ``feed`` or ``close`` begins.
@@ -160,7 +168,9 @@ class SitemapParser:
     def _judge_packing(self, level: int, *, packed: bool) -> None:
         if level and packed:
             self._findings.add("sitemap.gzip_twice", 0, "the document is packed twice")
-        elif not level and self._name and packed != self._name.endswith(".gz"):
+        elif (
+            not level and self._name and self._name not in _NO_NAMES and packed != self._name.endswith(".gz")
+        ):
             said = (
                 "is packed, but its name does not end in .gz"
                 if packed

@@ -1,5 +1,7 @@
 """A defect is told at the line on which the element that has it begins, however a document is laid out."""
 
+import gzip
+
 import pytest
 from documents import LOC, URLSET, parse
 
@@ -144,3 +146,20 @@ def test_ours_a_url_that_is_too_long_and_two_on_a_line_are_told_once() -> None:
     report = lint(f"<urlset {URLSET}>\n<url><loc>{long}</loc></url>\n</urlset>".encode())
     assert report.rules == {"sitemap.loc_too_long": 1}
     assert lint(f"{LOC} {LOC}b\n".encode()).rules == {"sitemap.text_line": 1}
+
+
+def test_ours_a_packed_document_that_was_cut_off_is_told_once() -> None:
+    pages = "".join(f"<url><loc>{LOC}{number * 7919 % 10007}</loc></url>\n" for number in range(5_000))
+    packed = gzip.compress(f"<urlset {URLSET}>\n{pages}</urlset>".encode())
+    items, parser = parse(packed[: len(packed) // 2], file="sitemap.xml.gz")
+    assert [finding.rule for finding in parser.findings] == ["sitemap.truncated"]
+    assert items
+    assert not parser.complete
+
+
+def test_ours_what_has_no_name_has_no_wrong_name() -> None:
+    packed = gzip.compress(f"<urlset {URLSET}><url><loc>{LOC}</loc></url></urlset>".encode())
+    assert parse(packed, file="<stdin>")[1].findings == ()
+    assert [finding.rule for finding in parse(packed, file="sitemap.xml")[1].findings] == [
+        "sitemap.mislabelled"
+    ]
