@@ -1,6 +1,7 @@
 """Owns the names of the formats that are read and written."""
 
 from enum import StrEnum
+from typing import Final
 
 
 class Format(StrEnum):
@@ -15,3 +16,6 @@ class Format(StrEnum):
     RSS1 = "RSS 1.0"
     ATOM = "Atom"
     TEXT = "text"
+
+
+FEEDS: Final = frozenset({Format.RSS, Format.RSS1, Format.ATOM})

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TypeGuard
+from typing import TypeGuard
 
 from sitemap.finding import Findings
-from sitemap.format import Format
+from sitemap.format import FEEDS
 from sitemap.linting.addresses import Addresses
 from sitemap.linting.dates import Dates
 from sitemap.linting.duplicates import Duplicates
@@ -14,8 +14,6 @@ from sitemap.linting.extensions import Extensions
 from sitemap.linting.variants import Variants
 from sitemap.model import Child, Entry
 from sitemap.reading.tree import Document, LineOf
-
-_FEEDS: Final = frozenset({Format.RSS, Format.RSS1, Format.ATOM})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ class DocumentChecks:
         self._listing.add(locs, self._addresses.check(locs, line_of), line_of)
         self._dates.check(lastmods, line_of)
         self._dates.keep(lastmods)
-        if self._document.format in _FEEDS and "" in lastmods:
+        if self._document.format in FEEDS and "" in lastmods:
             for number, text in enumerate(lastmods):
                 if not text:
                     self.findings.add("feed.no_date", line_of(number), "the item has no date")

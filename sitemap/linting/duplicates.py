@@ -6,7 +6,7 @@ from itertools import chain
 
 from sitemap.finding import Findings
 from sitemap.linting.addresses import key
-from sitemap.linting.quote import shown
+from sitemap.quoting import shown
 from sitemap.reading.tree import LineOf
 
 

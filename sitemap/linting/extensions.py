@@ -12,8 +12,8 @@ from sitemap.acceptance import entry_faults, retired_faults
 from sitemap.finding import Findings
 from sitemap.languages import news_language_fault
 from sitemap.linting.dates import is_future, latest
-from sitemap.linting.quote import shown
 from sitemap.model import Entry, News
+from sitemap.quoting import shown
 
 # What is judged here of an entry; its address, dates and variants are judged by others.
 _OURS: Final = ("image.", "video.", "news.")

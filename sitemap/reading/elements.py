@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sitemap import namespaces
 from sitemap.finding import Findings
-from sitemap.format import Format
+from sitemap.format import FEEDS, Format
 from sitemap.model import Child, Entry
 from sitemap.reading import url_items, vocabulary
 from sitemap.reading.extensions import add_part, gather
@@ -261,7 +261,7 @@ class Elements:
         found = root_format(name, local, uri, self._say)
         if found is None:
             raise Stop
-        self._feed = found in vocabulary.FEEDS
+        self._feed = found in FEEDS
         return found
 
     def _finish(self) -> None:

@@ -1,9 +1,9 @@
 """Owns what a root element says of its document: the format, and what is wrong with its name or namespace. Pure."""
 
 from sitemap import namespaces
-from sitemap.format import Format
+from sitemap.format import FEEDS, Format
 from sitemap.reading.extensions import Say
-from sitemap.reading.vocabulary import FEEDS, ROOTS
+from sitemap.reading.vocabulary import ROOTS
 
 
 def root_format(name: str, local: str, uri: str, say: Say) -> Format | None:

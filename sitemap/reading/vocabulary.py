@@ -44,7 +44,6 @@ ROOTS: Final = {
     "url": Format.URLSET,
     "sitemap": Format.INDEX,
 }
-FEEDS: Final = frozenset({Format.RSS, Format.RSS1, Format.ATOM})
 ITEMS: Final = {
     Format.URLSET: frozenset({"url", "sitemap"}),
     Format.INDEX: frozenset({"url", "sitemap"}),
