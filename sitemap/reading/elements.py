@@ -54,7 +54,7 @@ class Elements:
 
     def reset(self, open_names: tuple[str, ...]) -> None:
         """Begin again inside the given open elements, as after the end of an item."""
-        self._open = open_names
+        self.open = open_names  # outside of items, outermost first
         self._depth = len(open_names)
         self._item_depth = 0  # of what is open around the item
         self._fields: dict[str, Any] = {}
@@ -76,11 +76,11 @@ class Elements:
     def inside(self) -> tuple[str, ...]:
         """What is open, outermost first; in an element that is skipped it is not known to the end."""
         item = (self._item_name,) if self._in_item else ()
-        return (*self._open, *item, *self._parts.inside, *filter(None, [self._wanted]))
+        return (*self.open, *item, *self._parts.inside, *filter(None, [self._wanted]))
 
     def plain_item(self) -> str:
         """The name of the items that may be read as a run here, "" where only the parser knows what comes."""
-        if self._in_item or not self._open or self._depth + 2 > self._max_depth:
+        if self._in_item or not self.open or self._depth + 2 > self._max_depth:
             return ""
         name = "url" if self.format is Format.URLSET else "sitemap" if self.format is Format.INDEX else ""
         return name if self._scopes.default == namespaces.SITEMAP else ""
@@ -98,7 +98,7 @@ class Elements:
     def mark(self, good: int) -> bool:
         """All up to this byte is read for good. False, and it is not, inside an item."""
         if not self._in_item:
-            self.good, self.good_open = good, self._open
+            self.good, self.good_open = good, self.open
         return not self._in_item
 
     def bound(self) -> None:
@@ -144,9 +144,9 @@ class Elements:
                 self._in_item = False
                 self._finish()
                 self.good = self.parser.CurrentByteIndex
-                self.good_open = self._open
-        elif self._depth < len(self._open):
-            self._open = self._open[:-1]
+                self.good_open = self.open
+        elif self._depth < len(self.open):
+            self.open = self.open[:-1]
         if self._scopes.depth > self._depth:
             self._leave()
 
@@ -174,7 +174,7 @@ class Elements:
         if self.format is None:
             self.format = self._root_format(name)
             if not self._is_item(name):
-                self._open = (*self._open, name)
+                self.open = (*self.open, name)
                 return
         if self._wanted:
             if not self._feed:
@@ -197,7 +197,7 @@ class Elements:
         self._item_name, self._kind = name, kind
         if self.format is (Format.INDEX if kind == "url" else Format.URLSET):
             self._say("sitemap.mixed", f"a {self.format} holds a {kind} element")
-        self.around = self.around or self._open
+        self.around = self.around or self.open
         self._fields = {"about": attributes.get("rdf:about", "")} if self.format is Format.RSS1 else {}
         self._item_line, self._item_at = self.line, self.parser.CurrentByteIndex
         self._item_depth = self._depth - 1
@@ -206,10 +206,10 @@ class Elements:
     def _start_around(self, name: str) -> None:
         """What is around items is gone through, whatever it is."""
         family, local = self._scopes.resolve(name)
-        inside = self._scopes.resolve(self._open[-1])[1] if self._open else ""
+        inside = self._scopes.resolve(self.open[-1])[1] if self.open else ""
         if not self._feed and family in STRICT and local not in ROOTS and inside in ROOTS:
             self._say("sitemap.unknown_element", f"{name[:64]!r} is no element of a {self.format}")
-        self._open = (*self._open, name)
+        self.open = (*self.open, name)
 
     def _start_inner(self, name: str, attributes: dict[str, str]) -> None:
         """An element inside an item that is not known yet, or has attributes, or elements."""

@@ -83,6 +83,11 @@ class SitemapParser:
         return next((finding.sentence for finding in self.findings), "no entry was found")
 
     @property
+    def over(self) -> bool:
+        """Whether nothing of what follows will be read: a limit was reached, or it is no sitemap."""
+        return self._over
+
+    @property
     def complete(self) -> bool:
         """Whether the document was read to its end without loss."""
         lost = self._lost or (isinstance(self._reader, XmlStream) and not self._reader.complete)

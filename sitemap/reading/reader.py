@@ -45,6 +45,8 @@ class SitemapReader:
     def __iter__(self) -> Iterator[Entry | Child]:
         for piece in pieces(self._source):
             yield from self._parser.feed(piece)
+            if self._parser.over:
+                break
         yield from self._parser.close()
         if self._parser.refusal:
             name = shown(self._name) if self._name else described(self._source)

@@ -248,6 +248,8 @@ def _answers(parser: SitemapParser, source: Source) -> Iterator[list[Entry | Chi
     for piece in pieces(source):
         if answer := parser.feed(piece):
             yield answer
+        if parser.over:
+            break
     if answer := parser.close():
         yield answer
 

@@ -84,5 +84,12 @@ def _token(data: bytes, at: int) -> str:
     if data[at : at + 1] == b"<" or before.endswith(b"<"):
         return "a < stands where no tag can begin: write &lt;"
     if data[at : at + 1] >= b"\x80":
-        return "there are bytes that are not UTF-8: write the file in UTF-8"
+        character = data[at : at + 4].decode("utf-8", "replace")[0]
+        if character == "\ufffd":
+            return "there are bytes that are not UTF-8: write the file in UTF-8"
+        return f"{character!a} stands where XML does not allow it: take it out"
+    if before.rfind(b"<!--") > before.rfind(b"-->"):
+        return "a comment holds --, which only its end may: write it otherwise"
+    if before.endswith(b"]]"):
+        return "]]> stands in a text: write ]]&gt;"
     return 'a tag is not as XML wants it: write <name> or <name attribute="value">'

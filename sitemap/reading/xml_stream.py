@@ -274,6 +274,7 @@ class XmlStream:
         """Go on at the first item behind an error."""
         self._line += self._window.count(b"\n", 0, at)
         rest = self._window[at:]
+        self._elements.around = self._elements.around or self._elements.open
         self._restart(self._elements.around)
         self._seeking = True
         return rest

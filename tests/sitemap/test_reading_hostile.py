@@ -1,12 +1,14 @@
 """What a hostile document costs, and that nothing is lost or said twice because of it."""
 
+import contextlib
 import gzip
 import tracemalloc
+from collections.abc import Iterator
 
 import pytest
 from documents import LOC, findings, parse, url, urlset
 
-from sitemap import Entry, ReadLimits, SitemapParser
+from sitemap import Entry, NotASitemap, ReadLimits, SitemapParser, SitemapReader, TreeLimits, lint
 
 MIB = 1 << 20
 
@@ -78,3 +80,49 @@ def test_rfc1952_all_that_stands_before_a_defect_of_the_stream_is_read(piece: in
     items, parser = parse(packed[:-8] + b"\0\0\0\0" + packed[-4:], piece)
     assert (items, findings(parser)) == ([Entry(LOC)] * 50, [("sitemap.gzip", 0)])
     assert not parser.complete
+
+
+@pytest.mark.parametrize("defect", ["<a b=c/>", "</b>", "<odd><1/></odd>"])
+def test_ours_a_root_is_not_missing_because_of_a_defect_before_the_first_item(defect: str) -> None:
+    items, parser = parse(urlset(f"{defect}\n{url()}"))
+    assert items == [Entry(LOC)]
+    assert {rule for rule, _ in findings(parser)} <= {"sitemap.not_well_formed", "sitemap.unknown_element"}
+
+
+def test_rssboard_items_behind_a_defect_of_the_channel_are_read() -> None:
+    item = f"<item><link>{LOC}</link></item>"
+    items, parser = parse(f"<rss><channel><title a=b/>{item}</channel></rss>".encode())
+    assert items == [Entry(LOC)]
+    assert [rule for rule, _ in findings(parser)] == ["sitemap.not_well_formed"]
+
+
+@pytest.mark.parametrize("piece", [b"\0", b"<!DOCTYPE x>", b"<html>", b"https://example.com/\n"])
+def test_ours_a_source_without_end_is_left_when_nothing_more_will_be_read(piece: bytes) -> None:
+    taken = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal taken
+        while True:
+            taken += 1
+            assert taken < 1_000
+            yield piece * 4_000
+
+    few = ReadLimits(max_bytes=MIB)
+    lint(endless(), limits=TreeLimits(read=few))
+    taken = 0
+    with contextlib.suppress(NotASitemap):
+        list(SitemapReader(endless(), read_limits=few))
+
+
+@pytest.mark.parametrize(
+    ("defect", "said"),
+    [
+        ("<!-- a -- b -->", "a comment holds --"),
+        ("<x\u202e/>", "'\\u202e' stands where XML does not allow it"),
+        ("\ufffe", "'\\ufffe' stands where XML does not allow it"),
+        ("]]>", "]]> stands in a text"),
+    ],
+)
+def test_xml_what_is_not_well_formed_is_said_as_it_is(defect: str, said: str) -> None:
+    _, parser = parse(urlset(f"{url()}{defect}"))
+    assert said in parser.findings[0].sentence
