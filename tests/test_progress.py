@@ -34,4 +34,4 @@ def test_ours_times_and_sizes_are_for_people() -> None:
 
 
 def test_ours_nothing_from_the_web_commands_a_terminal() -> None:
-    assert safe("a\x1b[31mb\u202ec\x07") == "a\\x1b[31mb\\x202ec\\x07"
+    assert safe("a\x1b[31mb\u202ec\x07") == "a\\x1b[31mb\\u202ec\\x07"

@@ -1,7 +1,6 @@
 """Owns where the children of a local index are: in its folder or below, and never elsewhere."""
 
 import os
-import os
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote

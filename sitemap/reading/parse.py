@@ -210,6 +210,8 @@ class SitemapParser:
         elif room > 0:
             self._hand(data[:room])
         if self.size > self._limits.max_bytes:
+            if self._reader is None:
+                self._start()
             self._cut(f"reading stopped after {self._limits.max_bytes:,} bytes", end=True)
 
     def _start(self) -> None:
