@@ -82,10 +82,14 @@ class Directory:
         with explained(f"the directory {self.path} cannot be used"):
             self.path.mkdir(parents=True, exist_ok=True)
             root = self.path.resolve()
-            for left in sorted(root.glob(STAGE_PREFIX + "*")):
-                with contextlib.suppress(OSError, ValueError, re.error):  # not ours, or not to be mended
-                    _settle_left(left)
-            return DirectoryStage(root)
+            starting = StageLock(root)  # so that nobody sweeps a stage that is made, but not locked yet
+            try:
+                for left in sorted(root.glob(STAGE_PREFIX + "*")):
+                    with contextlib.suppress(OSError, ValueError, re.error):  # not ours, or not to be mended
+                        _settle_left(left)
+                return DirectoryStage(root)
+            finally:
+                starting.release()
 
 
 class DirectoryStage:

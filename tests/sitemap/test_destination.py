@@ -15,7 +15,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from sitemap import DestinationError, Directory, Entry, SitemapWriter, WriterOptions
+from sitemap.writing import destination
 from sitemap.writing.destination import STAGE_PREFIX
+from sitemap.writing.stage_lock import StageLock
 
 LOCATION = "https://example.com/sitemap.xml"
 
@@ -283,3 +285,25 @@ def test_ours_readers_never_see_a_torn_set(tmp_path: Path) -> None:
             reader.join()
     assert faults == []
     assert reads[0] > 10
+
+
+def test_ours_writers_that_start_at_once_leave_each_other_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others: list[threading.Thread] = []
+
+    class Lock(StageLock):
+        """Lets another writer start when a stage is made, and not locked yet."""
+
+        def __init__(self, path: Path, *, wait: bool = True) -> None:
+            if path.name.startswith(STAGE_PREFIX) and wait and not others:
+                others.append(threading.Thread(target=Directory(tmp_path).check))
+                others[0].start()
+                others[0].join(0.2)  # it must wait; where it does not, it has time to sweep
+            super().__init__(path, wait=wait)
+
+    monkeypatch.setattr(destination, "StageLock", Lock)
+    publish(tmp_path, "one", 3)
+    others[0].join()
+    assert set(content(tmp_path)) == {"sitemap.xml"}
+    assert stages(tmp_path) == []
