@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from sitemap.errors import InvalidLocation, LimitExceeded
+from sitemap.errors import InvalidLocation, LimitExceeded, SitemapError
 from sitemap.writing.body import Body, Memory
 from sitemap.writing.children import Children
 from sitemap.writing.destination import Stage
@@ -59,6 +59,8 @@ class Fillings:
         """The file of a group, which is opened when it is the first that is asked for. LimitExceeded over ``most``."""
         filling = self.open.get(group)
         if filling is None:
+            if not isinstance(group, str):
+                raise SitemapError(f"a group is named by a str, not by {group!r}: see WriterOptions.group")
             if len(self.open) >= most:
                 raise LimitExceeded(
                     f"{group[:64]!r} is one more than {most:,} groups: group more coarsely, or raise max_groups"

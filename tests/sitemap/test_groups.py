@@ -410,6 +410,12 @@ def test_ours_a_stylesheet_can_do_without_xslt(tmp_path: Path) -> None:
         publish(tmp_path, [Entry(f"{SITE}/")], stylesheet="html")
 
 
+def test_ours_a_group_is_named_by_text(tmp_path: Path) -> None:
+    with pytest.raises(SitemapError, match="named by a str, not by None"):
+        publish(tmp_path, [Entry(f"{SITE}/")], group=lambda entry: None)
+    assert content(tmp_path) == {}
+
+
 # Other sitemaps in the index.
 
 
