@@ -15,7 +15,7 @@ from sitemap.gz import MAGIC, Unpacker
 from sitemap.model import Child, Entry
 from sitemap.reading.elements import Elements
 from sitemap.reading.runs import Lines
-from sitemap.reading.sniff import ENOUGH, Look, Syntax, look
+from sitemap.reading.sniff import ENOUGH, Syntax, look
 from sitemap.reading.text_list import TextList
 from sitemap.reading.xml_stream import MAX_TOKEN, XmlStream
 
@@ -61,7 +61,6 @@ class SitemapParser:
         self._unpackers: list[Unpacker] = []
         self._starts: list[bytes] = [b""]  # first bytes of each layer, until it is known whether it is packed
         self._head = b""
-        self._look: Look | None = None
         self._decoder: codecs.IncrementalDecoder | None = None
         self._reader: XmlStream | TextList | None = None
         self._over = False

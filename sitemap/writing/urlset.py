@@ -12,7 +12,6 @@ from sitemap.writing.video import video
 from sitemap.xml_text import DECLARATION, escape, uri
 
 # The extensions that an entry uses, as bits: plain integers, because they are computed for each entry.
-PLAIN: Final = 0
 IMAGES: Final = 1
 VIDEOS: Final = 2
 NEWS: Final = 4
