@@ -32,6 +32,9 @@ class Found:
     SITEMAP: Final = 512  # an entry of the site's own sitemap, or a sitemap named by robots.txt or an index
     FEED: Final = 1024  # an entry of a feed
     NOFOLLOW: Final = 2048  # a link that asks not to be followed; known, and never fetched for this alone
+    MEMORY: Final = (
+        4096  # published by an earlier run; asked for once more when nothing leads there any longer
+    )
 
 
 CLICKS: Final = Found.LINK | Found.FRAME | Found.PAGINATION | Found.SITEMAP | Found.FEED | Found.NOFOLLOW
@@ -66,6 +69,7 @@ class State(StrEnum):
     TOO_DEEP = "too deep"
     TOO_LONG = "too long"
     TRAP = "trap"
+    UNLINKED = "no longer linked"
     SITEMAP_FILE = "sitemap file"
     INTERNAL_ERROR = "internal error"
 
@@ -88,6 +92,7 @@ class Lease(Struct, frozen=True):
     depth: int
     attempts: int  # answers already had, transient failures all
     kind: Kind = Kind.PAGE
+    found: int = 0  # flags of Found, as known when it was handed out
 
 
 class Wait(Struct, frozen=True):
@@ -137,8 +142,38 @@ class Failure(Struct, frozen=True):
     elapsed: float = 0.0
 
 
+class Request(Struct, frozen=True):
+    """One request of a URL and its answer, as the trail of a visit keeps it.
+
+    ``at`` is Unix time, ``answer`` a status or the code of a failure, ``wire`` bytes received, ``elapsed`` seconds.
+    """
+
+    at: float
+    answer: str
+    conditional: bool
+    wire: int
+    elapsed: float
+
+    def line(self) -> str:
+        """One line of text, with its end."""
+        asked = "if-changed" if self.conditional else "get"
+        return f"{self.at:.3f} {asked} {self.answer} {self.wire} {self.elapsed:.3f}\n"
+
+    @classmethod
+    def read(cls, trail: str) -> list["Request"]:
+        """The requests of a trail, the first one first."""
+        rows = (line.split(" ") for line in trail.splitlines())
+        return [
+            cls(float(at), answer, asked == "if-changed", int(wire), float(elapsed))
+            for at, asked, answer, wire, elapsed in rows
+        ]
+
+
 class Document(Struct, frozen=True, array_like=True):
-    """What a parser needs of a reply: the URL it answered for, the headers that speak about content, and the body."""
+    """What a parser needs of a reply: the URL it answered for, the headers that speak about content, and the body.
+
+    ``known`` is the digest of what was read of it before, and ``before`` what was kept of that; both may be empty.
+    """
 
     url: Url
     content_type: str
@@ -147,6 +182,8 @@ class Document(Struct, frozen=True, array_like=True):
     refresh: str  # value of the Refresh header, or ""
     body: bytes
     kind: Kind = Kind.PAGE
+    known: bytes = b""
+    before: bytes = b""
 
 
 class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
@@ -172,6 +209,10 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
         str
     ] = []  # what went wrong in reading: "links cut at 20,000", "truncated after 30,000 entries"
     fallback: str = ""  # why the linear scanner had to read it ("parse.timeout", "parse.crash"), or ""
+    digest: bytes = b""  # of everything that was read
+    is_known: bool = False  # the digest is the one that was known: all else is empty
+    text: bytes = b""  # what a later comparison needs (crawler.content)
+    delta: bytes = b""  # what differs from what was known (crawler.content), or nothing
 
 
 class Verdict(Struct, frozen=True):
@@ -182,10 +223,23 @@ class Verdict(Struct, frozen=True):
     target: Url | None = None  # where a redirect or a canonical leads
 
 
+class Sighting(Struct, frozen=True):
+    """What a good answer said about itself. ``at`` is Unix time; the others are as they came, or ""."""
+
+    at: float
+    content_type: str = ""
+    etag: str = ""
+    last_modified: str = ""
+    header_date: str = ""  # Last-Modified as a W3C datetime, if it can be believed
+    page_date: str = ""  # the best date in the page, W3C
+    page_date_source: str = ""
+
+
 class Outcome(Struct, frozen=True):
     """Everything that one lease brought, to be settled in one transaction.
 
     ``links`` are the page's own, as in :class:`Page`: their depth follows from the lease's. ``finds`` are all others.
+    ``page`` is what was read now; when it is what was remembered, ``content`` is the id of that instead.
     """
 
     lease: Lease
@@ -193,9 +247,10 @@ class Outcome(Struct, frozen=True):
     status: int | None = None
     links: list[tuple[Url, int]] = []
     finds: tuple[Find, ...] = ()
-    lastmod: str = ""
-    lastmod_source: str = ""
     page: Page | None = None
+    content: int | None = None
+    sighting: Sighting | None = None
+    request: Request | None = None
 
 
 class Retry(Struct, frozen=True):
@@ -204,6 +259,20 @@ class Retry(Struct, frozen=True):
     lease: Lease
     due: float
     reason: str
+    request: Request | None = None
+
+
+class Remembered(Struct, frozen=True):
+    """What an earlier run read of a URL, with the links restored. ``sighting`` is that of the last good answer."""
+
+    content: int  # its id in the state
+    status: int
+    sighting: Sighting
+    digest: bytes
+    text: bytes
+    page: Page | None  # None: it is no page
+    is_due: bool  # the whole body is to be read again, whatever the validators say
+    validates: bool  # the validators are those of the server that is asked now
 
 
 class Record(Struct, frozen=True):

@@ -1,0 +1,89 @@
+"""How a state of an older version becomes one of this version: as a whole or not at all, with a copy kept."""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from crawler.state.tables import TABLES, VERSION
+
+
+def migrate(db: sqlite3.Connection, path: Path, version: int) -> None:
+    """Bring a database from ``version`` to this one in one transaction. Raises sqlite3.Error, OSError.
+
+    A process that is killed in it leaves the old version, and the next start begins again. The database as it was
+    stays beside it as ``state.db.v1`` and so on.
+    """
+    _keep_copy(db, path.with_name(f"{path.name}.v{version}"))
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for step in range(version, VERSION):
+            STEPS[step](db)
+        db.execute(f"PRAGMA user_version = {VERSION}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _keep_copy(db: sqlite3.Connection, copy: Path) -> None:
+    draft = copy.with_name(copy.name + ".draft")
+    draft.unlink(missing_ok=True)
+    with sqlite3.connect(draft) as target:
+        db.backup(target)
+    target.close()
+    draft.chmod(0o600)
+    descriptor = os.open(draft, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    draft.replace(copy)
+
+
+def _from_1(db: sqlite3.Connection) -> None:
+    """Version 1 knew one crawl. What it published is out there, and an unfinished one can be gone on with."""
+    finished = (
+        db.execute("SELECT 1 FROM about WHERE key = 'finished' AND value = 'yes'").fetchone() is not None
+    )
+    db.execute("DROP INDEX pending")
+    db.execute("ALTER TABLE url RENAME TO url_1")
+    db.execute("ALTER TABLE about RENAME TO about_1")
+    for statement in TABLES.split(";\n"):
+        if statement.strip():
+            db.execute(statement)
+    db.execute("INSERT INTO about SELECT * FROM about_1 WHERE key != 'finished'")
+    db.execute("INSERT INTO url SELECT id, url FROM url_1")
+    if finished:
+        # Its pages were read without keeping what they said, so that nothing can be compared with them. They are
+        # published with dates, which stay until a page is seen to change.
+        db.execute(
+            "INSERT INTO content (id, run, reading, digest, type, links, page, text)"
+            " SELECT id, 0, '', x'', '', x'', NULL, x'' FROM url_1 WHERE state = 'indexable'"
+        )
+        db.execute(
+            "INSERT INTO memory (id, state, reason, status, target, content, lastmod, lastmod_source, first_run,"
+            " last_run) SELECT id, state, reason, status, target, iif(state = 'indexable', id, NULL), lastmod,"
+            " lastmod_source, 0, 0 FROM url_1 WHERE state != 'pending'"
+        )
+        db.execute(
+            "INSERT INTO published (id, content, lastmod, lastmod_source)"
+            " SELECT id, id, lastmod, lastmod_source FROM url_1 WHERE state = 'indexable'"
+        )
+        db.execute("DELETE FROM about WHERE key = 'settings'")
+    else:
+        # Without what its pages said they cannot be listed as they were read: they are asked for again.
+        db.execute(
+            "INSERT INTO visit (id, origin, kind, state, found, depth, source, reason, attempts, due, status,"
+            " target) SELECT id, origin, kind, iif(state = 'indexable', 'pending', state), found, depth, source,"
+            " reason, attempts, due, status, target FROM url_1"
+        )
+    db.execute("DROP TABLE url_1")
+    db.execute("DROP TABLE about_1")
+    db.execute("DROP TABLE page")
+
+
+STEPS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {1: _from_1}
+"""What leads from each version to the one after it."""
