@@ -37,6 +37,9 @@ class Stage(Protocol):
     def read(self, name: str) -> BinaryIO:
         """A staged file, to be checked before the commit."""
 
+    def published(self, name: str) -> BinaryIO | None:
+        """What is published under this name now, to be read, or None when there is nothing."""
+
     def commit(self, names: Sequence[str], stale: re.Pattern[str]) -> None:
         """Publish the files in this order, the last leading to the others; then remove what else is ``stale``."""
 
@@ -119,6 +122,12 @@ class DirectoryStage:
         """A staged file, opened for reading."""
         with explained(f"the staged {self._target / name} cannot be read back"):
             return (self._path / _NEW / name).open("rb")
+
+    def published(self, name: str) -> BinaryIO | None:
+        """The file of this name in the target, opened for reading, or None when it is missing or is no plain file."""
+        with explained(f"{self._target / name} cannot be read"):
+            path = self._target / name
+            return path.open("rb") if path.is_file() else None
 
     def commit(self, names: Sequence[str], stale: re.Pattern[str]) -> None:
         """Swap the set in. On any failure every file is put back as it was, and a DestinationError tells why."""
