@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from crawler.engine import Ending, Tally
 from crawler.frontier import Frontier
+from crawler.memory.runs import PublishedFile
 from crawler.model import State, Url
 from crawler.plan import Plan
 from crawler.publish import Publication
@@ -57,15 +58,6 @@ class LeftOut(Struct, frozen=True):
     examples: list[Example]
 
 
-class PublishedFile(Struct, frozen=True):
-    """A file of the published set; ``bytes`` is its size on disk."""
-
-    name: str
-    url: Url
-    urls: int
-    bytes: int
-
-
 class Run(Struct, frozen=True):
     """How the visiting went: its ending, its tally, and what robots.txt had odd about it."""
 
@@ -109,10 +101,10 @@ def report(
 ) -> Report:
     """Put together what is told of a run. ``examples`` URLs are named for each way of being left out, None: all."""
     tally, listed = run.tally, publication.listed
-    files = [PublishedFile(file.name, Url(file.url), file.entries, file.stored) for file in publication.files]
+    files = [PublishedFile(file.name, file.url, file.entries, file.stored) for file in publication.files]
     return Report(
         url=plan.seed,
-        sitemap_url=files[0].url if files else plan.sitemap_url,
+        sitemap_url=Url(files[0].url) if files else plan.sitemap_url,
         complete=run.ending is Ending.COMPLETE,
         ending=run.ending.value,
         resumed=store.resumed,

@@ -27,7 +27,14 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.report",
             "crawler.store",
         ),
-        "adapters": ("crawler.fetch", "crawler.frontier", "crawler.parsing", "crawler.secret"),
+        "adapters": (
+            "crawler.fetch",
+            "crawler.frontier",
+            "crawler.parsing",
+            "crawler.secret",
+            "crawler.state",
+            "crawler.memory",
+        ),
         "policy": (
             "crawler.config",
             "crawler.url",

@@ -1,0 +1,85 @@
+"""What an earlier run read of a URL, so that an answer "not modified" is as good as the page itself."""
+
+import sqlite3
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from crawler.frontier.batch import storage
+from crawler.frontier.links import unpack
+from crawler.model import Page, Remembered, Sighting, Url
+
+NAMES: Final = 200_000  # URLs whose names are kept in memory, about 200 bytes each
+
+_RECALL: Final = """SELECT c.id, c.digest, c.text, c.page, c.links, c.type, m.status, m.full_run, m.source_key, m.etag,
+  m.last_modified, m.header_date, m.page_date, m.page_date_source, m.seen_at
+  FROM memory m JOIN content c ON c.id = m.content WHERE m.id = ? AND c.reading = ?"""
+_decode = msgspec.msgpack.Decoder(Page).decode
+
+
+class Recall:
+    """Answers for one run. ``reading`` is the key of the settings that pages are read with: what was read with others
+    is not recalled. ``source_key`` names the server that is asked: validators of another are not used. A body is due
+    to be read whole again after at most ``full_every`` runs (0: never), so that a server that answers "not modified"
+    for everything is found out.
+
+    Raises StorageError.
+    """
+
+    def __init__(
+        self, db: sqlite3.Connection, run: int, reading: str, source_key: str, full_every: int
+    ) -> None:
+        self._db = db
+        self._run = run
+        self._reading = reading
+        self._source_key = source_key
+        self._full_every = full_every
+        self._names: dict[int, Url] = {}
+
+    def recall(self, number: int) -> Remembered | None:
+        """What is remembered of the URL with this id, or None."""
+        with storage():
+            row = self._db.execute(_RECALL, (number, self._reading)).fetchone()
+            if row is None:
+                return None
+            content, digest, text, page, links, kind, status, full_run, source_key, *seen = row
+            etag, last_modified, header_date, page_date, page_date_source, seen_at = seen
+            sighting = Sighting(
+                seen_at or 0.0, kind, etag, last_modified, header_date, page_date, page_date_source
+            )
+            return Remembered(
+                content,
+                status or 0,
+                sighting,
+                digest,
+                text,
+                replace(_decode(page), links=self._links(links)) if page else None,
+                self._is_due(number, full_run),
+                source_key == self._source_key and bool(etag or last_modified),
+            )
+
+    def _is_due(self, number: int, full_run: int | None) -> bool:
+        if not self._full_every or full_run is None:
+            return False
+        # between half of the runs and all of them, so that not all pages are due in the same run
+        early = number % (self._full_every // 2 + 1)
+        return self._run - full_run >= self._full_every - early
+
+    def _links(self, packed: bytes) -> list[tuple[Url, int]]:
+        names = self._names
+        links = []
+        for number, flags in unpack(packed):
+            name = names.get(number) or self._name(number)
+            if name is not None:
+                links.append((name, flags))
+        return links
+
+    def _name(self, number: int) -> Url | None:
+        row = self._db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()
+        if row is None:
+            return None
+        if len(self._names) >= NAMES:
+            self._names.clear()
+        self._names[number] = Url(row[0])
+        return self._names[number]

@@ -1,0 +1,117 @@
+"""The records of a site's runs: the table ``run``, one row for each, as values."""
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from crawler.errors import StorageError, UsageError
+
+
+class PublishedFile(Struct, frozen=True):
+    """A file of a published set; ``bytes`` is its size on disk."""
+
+    name: str
+    url: str
+    urls: int
+    bytes: int
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """One run, in the columns of the table. Times are Unix times, ``seconds`` and ``bytes`` add up over its parts.
+
+    ``ended`` is None while it is going on, and when it was cut short and can be gone on with. ``exit_code`` is None
+    for one of which no part has come to its end: it is going on, or its process was killed.
+    """
+
+    number: int
+    started: float
+    version: str
+    ended: float | None = None
+    completeness: str = ""
+    because: str = ""
+    outcome: str = ""
+    refusal: str = ""
+    exit_code: int | None = None
+    fetched: int = 0
+    unchanged: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    listed: int = 0
+    kept: int = 0
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    moved: int = 0
+    deindexed: int = 0
+    notes: list[str] = []
+    files: list[PublishedFile] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is going on, or can be gone on with."""
+        return self.ended is None
+
+
+_COLUMNS: Final = Run.__struct_fields__
+_NAMES: Final = ", ".join(_COLUMNS)
+_SELECT: Final = f"SELECT {_NAMES} FROM run"  # noqa: S608 - names of our own
+_WRITE: Final = f"INSERT OR REPLACE INTO run ({_NAMES}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+_AS_JSON: Final = ("notes", "files")
+
+
+class Runs:
+    """The records in the state of one site. Every method raises StorageError when the state refuses.
+
+    Nothing here begins or ends a transaction: what is written is part of the caller's, if there is one.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def begin(self, now: float, version: str) -> Run:
+        """The run that is to be worked on: the unfinished one, as it stands, or a new one that starts ``now``."""
+        if unfinished := self._read("WHERE ended IS NULL ORDER BY number DESC LIMIT 1"):
+            return unfinished[0]
+        before = self.last(1)
+        run = Run(number=before[0].number + 1 if before else 1, started=now, version=version)
+        self.write(run)
+        return run
+
+    def write(self, run: Run) -> None:
+        """Keep a record as it is now, in place of what was kept of it. One that has ``ended`` is closed by this."""
+        values = [
+            msgspec.json.encode(value).decode() if name in _AS_JSON else value
+            for name, value in zip(_COLUMNS, msgspec.structs.astuple(run), strict=True)
+        ]
+        try:
+            self._db.execute(_WRITE, values)
+        except sqlite3.Error as error:
+            raise StorageError(f"the record of run {run.number} cannot be kept: {error}") from None
+
+    def last(self, count: int) -> list[Run]:
+        """So many runs at most, the newest first."""
+        return self._read("ORDER BY number DESC LIMIT ?", count)
+
+    def get(self, number: int) -> Run:
+        """The run of that number. UsageError, which says what runs there are, when there is none."""
+        if found := self._read("WHERE number = ?", number):
+            return found[0]
+        newest = self.last(1)
+        known = f"the last one is {newest[0].number}" if newest else "none was begun yet"
+        raise UsageError(f"there is no run {number} of this site: {known}")
+
+    def _read(self, clause: str, *values: int) -> list[Run]:
+        try:
+            rows: Iterable[tuple[object, ...]] = self._db.execute(f"{_SELECT} {clause}", values).fetchall()
+        except sqlite3.Error as error:
+            raise StorageError(f"the records of the runs cannot be read: {error}") from None
+        return [_run(dict(zip(_COLUMNS, row, strict=True))) for row in rows]
+
+
+def _run(row: dict[str, object]) -> Run:
+    for name in _AS_JSON:
+        row[name] = msgspec.json.decode(str(row[name]))
+    return msgspec.convert(row, Run)

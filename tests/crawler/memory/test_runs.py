@@ -1,0 +1,76 @@
+"""The records of runs: which one is worked on, what is kept of it, what is told of the past."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import asdict, replace
+
+from crawler.errors import StorageError, UsageError
+from crawler.memory.runs import PublishedFile, Run, Runs
+from crawler.state.schema import connect, look
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state.db"
+
+
+@pytest.fixture
+def db(path: Path) -> Iterator[sqlite3.Connection]:
+    opened = connect(path)
+    yield opened
+    opened.close()
+
+
+def test_ours_a_record_has_the_columns_of_the_table_and_their_defaults(db: sqlite3.Connection) -> None:
+    columns = db.execute("PRAGMA table_info(run)").fetchall()
+    assert {name for _, name, *_ in columns} == set(Run.__struct_fields__)
+    db.execute("INSERT INTO run (number, started, version) VALUES (1, 5.0, 'x')")
+    assert Runs(db).get(1) == Run(number=1, started=5.0, version="x")
+
+
+def test_ours_a_run_that_is_not_closed_is_gone_on_with_and_keeps_its_start(db: sqlite3.Connection) -> None:
+    runs = Runs(db)
+    first = runs.begin(100.0, "1.0")
+    assert (first.number, first.started, first.is_open) == (1, 100.0, True)
+    runs.write(replace(first, fetched=7, exit_code=4, because="interrupted"))
+    again = runs.begin(200.0, "1.1")
+    assert (again.number, again.started, again.fetched, again.version) == (1, 100.0, 7, "1.0")
+    runs.write(replace(again, ended=250.0))
+    second = runs.begin(300.0, "1.1")
+    assert (second.number, second.started, second.fetched) == (2, 300.0, 0)
+    assert [run.number for run in runs.last(5)] == [2, 1]
+    assert [run.number for run in runs.last(1)] == [2]
+
+
+def test_ours_everything_written_is_read_back_also_while_the_writer_is_at_work(
+    path: Path, db: sqlite3.Connection
+) -> None:
+    kept = Run(
+        **{
+            **asdict(Run(number=3, started=1.5, version="1")),
+            **dict.fromkeys(("fetched", "unchanged", "bytes", "listed", "kept", "added", "changed"), 2),
+            "ended": 9.25,
+            "notes": ["Grüße 'x'"],
+            "files": [PublishedFile("sitemap.xml", "https://a.example/sitemap.xml", 3, 900)],
+        }
+    )
+    db.execute("BEGIN IMMEDIATE")
+    Runs(db).write(kept)
+    reader = look(path)
+    assert Runs(reader).last(1) == []  # nothing is seen before the transaction of which it is a part
+    db.execute("COMMIT")
+    assert Runs(reader).get(3) == kept
+    with pytest.raises(StorageError, match="run 3"):
+        Runs(reader).write(kept)
+    reader.close()
+
+
+def test_ours_a_run_that_never_was_is_told_with_the_last_one(db: sqlite3.Connection) -> None:
+    with pytest.raises(UsageError, match="none was begun"):
+        Runs(db).get(1)
+    Runs(db).begin(1.0, "1")
+    with pytest.raises(UsageError, match="no run 7 of this site: the last one is 1"):
+        Runs(db).get(7)
