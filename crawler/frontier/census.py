@@ -10,8 +10,8 @@ class Census:
     """Counts that would cost a scan of the table each time."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        states = db.execute("SELECT state, count(*) FROM url GROUP BY state")
-        waiting = db.execute("SELECT origin, count(*) FROM url WHERE state = 'pending' GROUP BY origin")
+        states = db.execute("SELECT state, count(*) FROM visit GROUP BY state")
+        waiting = db.execute("SELECT origin, count(*) FROM visit WHERE state = 'pending' GROUP BY origin")
         self._counts = {State(state): count for state, count in states}
         self._waiting: dict[str, int] = dict(waiting)
 

@@ -6,7 +6,7 @@ from crawler.model import CLICKS, Find, Lease, Url
 
 LIMIT = 100_000  # URLs, about 250 bytes each
 
-_FLAGS = 12  # bits of Found
+_FLAGS = 13  # bits of Found
 _DEPTH = 20  # bits of depth behind them; the id is the rest
 _ALL_FLAGS, _ALL_DEPTH = (1 << _FLAGS) - 1, (1 << _DEPTH) - 1
 
@@ -34,8 +34,11 @@ class Known:
         """Forget everything."""
         self._packed.clear()
 
-    def links(self, lease: Lease, links: list[tuple[Url, int]], know: Callable[[Find], int]) -> list[int]:
-        """The ids of a page's links. Most are known with all this evidence already; ``know`` is asked for the rest."""
+    def links(
+        self, lease: Lease, links: list[tuple[Url, int]], know: Callable[[Find], int]
+    ) -> list[tuple[int, int]]:
+        """The ids of a page's links with their flags. Most are known with all this evidence already; ``know`` is asked
+        for the rest."""
         ids = []
         packed_of = self._packed.get
         for url, found in links:
@@ -46,7 +49,7 @@ class Known:
                 and not found & ~packed & _ALL_FLAGS
                 and packed >> _FLAGS & _ALL_DEPTH <= depth
             ):
-                ids.append(packed >> _FLAGS + _DEPTH)
+                ids.append((packed >> _FLAGS + _DEPTH, found))
             else:
-                ids.append(know(Find(url, found, depth, lease.id)))
+                ids.append((know(Find(url, found, depth, lease.id)), found))
         return ids

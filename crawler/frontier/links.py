@@ -1,31 +1,64 @@
-"""The outlinks of a page as bytes: ascending ids, each written as the distance from the one before (LEB128)."""
+"""The outlinks of a page as bytes: for each kind of evidence, ascending ids as distances between them (LEB128)."""
 
 from collections.abc import Iterable
 
 
-def pack(ids: Iterable[int]) -> bytes:
-    """Distinct non-negative ids as bytes, about one or two each."""
+def pack(links: Iterable[tuple[int, int]]) -> bytes:
+    """Distinct targets as bytes, about one or two each. A link is the id of its target and its flags of Found."""
+    by_flags: dict[int, list[int]] = {}
+    for number, flags in links:
+        by_flags.setdefault(flags, []).append(number)
     out = bytearray()
-    append, last = out.append, 0
-    for number in sorted(set(ids)):
-        gap, last = number - last, number
-        while gap > 0x7F:
-            append(gap & 0x7F | 0x80)
-            gap >>= 7
-        append(gap)
+    for flags in sorted(by_flags):
+        ids = sorted(set(by_flags[flags]))
+        _append(out, (flags, len(ids)))
+        last = 0
+        gaps = []
+        for number in ids:
+            gaps.append(number - last)
+            last = number
+        _append(out, gaps)
     return bytes(out)
 
 
-def unpack(packed: bytes) -> list[int]:
-    """The ids that :func:`pack` wrote, ascending."""
-    ids: list[int] = []
-    number = gap = shift = 0
-    for byte in packed:
-        gap |= (byte & 0x7F) << shift
-        if byte & 0x80:
-            shift += 7
-        else:
+def _append(out: bytearray, numbers: Iterable[int]) -> None:
+    append = out.append
+    for number in numbers:
+        rest = number
+        while rest > 0x7F:
+            append(rest & 0x7F | 0x80)
+            rest >>= 7
+        append(rest)
+
+
+def unpack(packed: bytes) -> list[tuple[int, int]]:
+    """The links that :func:`pack` wrote, by flags and then by id."""
+    links: list[tuple[int, int]] = []
+    numbers = _numbers(packed)
+    start = 0
+    while start < len(numbers):
+        flags, count = numbers[start], numbers[start + 1]
+        start += 2
+        number = 0
+        for gap in numbers[start : start + count]:
             number += gap
-            ids.append(number)
-            gap = shift = 0
-    return ids
+            links.append((number, flags))
+        start += count
+    return links
+
+
+def _numbers(packed: bytes) -> list[int]:
+    if packed.isascii():  # none of them takes more than one byte
+        return list(packed)
+    numbers: list[int] = []
+    value = shift = 0
+    for byte in packed:
+        if byte & 0x80:
+            value |= (byte & 0x7F) << shift
+            shift += 7
+        elif shift:
+            numbers.append(value | byte << shift)
+            value = shift = 0
+        else:
+            numbers.append(byte)
+    return numbers

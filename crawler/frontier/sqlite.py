@@ -5,12 +5,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from crawler.frontier import Admit, Ready
 from crawler.frontier.batch import Batch, storage
 from crawler.frontier.census import Census
 from crawler.frontier.known import Known
-from crawler.frontier.links import pack, unpack
+from crawler.frontier.links import pack
 from crawler.model import (
     Done,
     Find,
@@ -21,37 +22,55 @@ from crawler.model import (
     Page,
     Record,
     Retry,
+    Sighting,
     State,
     Url,
     Verdict,
     Wait,
 )
 from crawler.url import origin
-from sitemap import Alternate, Video
 
 READ_AHEAD = 256  # pending URLs of an origin read at once
+_UNSEEN = Sighting(0.0)
 IDLE = 60.0  # seconds to wait when only the end of what is out can bring more
 
 _REVISABLE = {State.NOFOLLOW, State.TOO_DEEP}
-_MEDIA = msgspec.msgpack.Decoder(tuple[list[str], list[Video], list[Alternate]])
 
-_KNOW = """INSERT INTO url (url, origin, kind, state, found, depth, source, reason)
+_LOOK = "SELECT u.id, v.found, v.depth FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"
+_KNOW = """INSERT INTO visit (id, origin, kind, state, found, depth, source, reason)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
-_PENDING = """SELECT id, url, depth, attempts, kind FROM url
-  WHERE state = 'pending' AND origin = ? AND due <= ? ORDER BY depth, id LIMIT ?"""
+_PENDING = """SELECT v.id, u.url, v.depth, v.attempts, v.kind, v.found FROM visit v JOIN url u ON u.id = v.id
+  WHERE v.state = 'pending' AND v.origin = ? AND v.due <= ? ORDER BY v.depth, v.id LIMIT ?"""
+_SETTLE = """UPDATE visit SET state = ?, reason = ?, status = ?, target = ?, attempts = ?, trail = trail || ?,
+  content = ?, etag = ?, last_modified = ?, header_date = ?, page_date = ?, page_date_source = ?, seen_at = ?
+  WHERE id = ?"""
+_READ = """INSERT INTO content (run, reading, digest, type, links, page, text, delta)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+_encode = msgspec.msgpack.Encoder().encode
 
 
 class SqliteFrontier:
     """See :class:`crawler.frontier.Frontier`. ``admission`` is asked once for each URL; ``by_level`` hands out nothing
-    deeper while something nearer is out, so that depths are exact whatever the order of answers.
+    deeper while something nearer is out, so that depths are exact whatever the order of answers. ``run`` is the number
+    of the run, and ``reading`` the key of the settings that pages are read with.
 
     Every method may raise StorageError.
     """
 
-    def __init__(self, db: sqlite3.Connection, admission: Admit, *, by_level: bool = False) -> None:
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        admission: Admit,
+        *,
+        by_level: bool = False,
+        run: int = 1,
+        reading: str = "",
+    ) -> None:
         self._db = db
         self._admission = admission
         self._by_level = by_level
+        self._run = run
+        self._reading = reading
         self._known = Known()
         self._batch = Batch(db, self._known.forget)
         self._ahead: dict[str, deque[Lease]] = {}
@@ -68,9 +87,9 @@ class SqliteFrontier:
         """The id of a URL, which is known afterwards; evidence of it is merged."""
         known = self._known.get(find.url)
         if known is None:
-            row = self._db.execute("SELECT id, found, depth FROM url WHERE url = ?", (find.url,)).fetchone()
-            if row is None:
-                return self._insert(find)
+            row = self._db.execute(_LOOK, (find.url,)).fetchone()
+            if row is None or row[1] is None:
+                return self._insert(find, row[0] if row else None)
             known = row
             self._known.put(find.url, *known)
         number, found, depth = known
@@ -78,14 +97,17 @@ class SqliteFrontier:
             return self._merge(find, number, found | find.found, min(depth, find.depth))
         return number
 
-    def _insert(self, find: Find) -> int:
+    def _insert(self, find: Find, number: int | None) -> int:
+        """A URL that is new to this run; ``number`` is its id if an earlier one knew it."""
         verdict = self._admission(find)
         state = verdict.state if verdict else State.PENDING
         reason = verdict.reason if verdict else ""
         home = origin(find.url)
-        row = (find.url, home, find.kind, state, find.found, find.depth, find.source, reason)
-        number = self._db.execute(_KNOW, row).lastrowid
-        assert number is not None  # noqa: S101 - SQLite answers an INSERT with its row
+        if number is None:
+            number = self._db.execute("INSERT INTO url (url) VALUES (?)", (find.url,)).lastrowid
+            assert number is not None  # noqa: S101 - SQLite answers an INSERT with its row
+        row = (number, home, find.kind, state, find.found, find.depth, find.source, reason)
+        self._db.execute(_KNOW, row)
         self._census.move(home, None, state)
         if state is State.PENDING:
             self._nearer(home, find.depth)
@@ -93,15 +115,15 @@ class SqliteFrontier:
         return number
 
     def _merge(self, find: Find, number: int, found: int, depth: int) -> int:
-        self._db.execute("UPDATE url SET found = ?, depth = ? WHERE id = ?", (found, depth, number))
+        self._db.execute("UPDATE visit SET found = ?, depth = ? WHERE id = ?", (found, depth, number))
         self._known.put(find.url, number, found, depth)
         state, kind, home = self._db.execute(
-            "SELECT state, kind, origin FROM url WHERE id = ?", (number,)
+            "SELECT state, kind, origin FROM visit WHERE id = ?", (number,)
         ).fetchone()
         if kind == Kind.SITEMAP and find.kind is Kind.PAGE:
             # robots.txt or an index called a page a sitemap: it is read again, as what links to it takes it for
             kind, state = Kind.PAGE, State.NOFOLLOW if state == State.SITEMAP_FILE else state
-            self._db.execute("UPDATE url SET kind = ?, attempts = 0, due = 0 WHERE id = ?", (kind, number))
+            self._db.execute("UPDATE visit SET kind = ?, attempts = 0, due = 0 WHERE id = ?", (kind, number))
             self._ahead.pop(home, None)
             if state == State.NOFOLLOW:
                 self._census.move(home, State.SITEMAP_FILE, State.NOFOLLOW)
@@ -109,7 +131,7 @@ class SqliteFrontier:
             verdict = self._admission(Find(find.url, found, depth, find.source, Kind(kind)))
             after = verdict.state if verdict else State.PENDING
             self._db.execute(
-                "UPDATE url SET state = ?, reason = ? WHERE id = ?",
+                "UPDATE visit SET state = ?, reason = ? WHERE id = ?",
                 (after, verdict.reason if verdict else "", number),
             )
             self._census.move(home, State(state), after)
@@ -146,8 +168,8 @@ class SqliteFrontier:
             with storage():
                 rows = self._db.execute(_PENDING, (home, now, READ_AHEAD + len(self._out))).fetchall()
             ahead.extend(
-                Lease(number, url, depth, attempts, Kind(kind))
-                for number, url, depth, attempts, kind in rows
+                Lease(number, url, depth, attempts, Kind(kind), found)
+                for number, url, depth, attempts, kind, found in rows
                 if number not in self._out
             )
         if not ahead:
@@ -160,7 +182,7 @@ class SqliteFrontier:
         """Seconds until a URL of this origin is due, when none is: they are out, or put off."""
         with storage():
             (due,) = self._db.execute(
-                "SELECT min(due) FROM url WHERE state = 'pending' AND origin = ? AND due > ?", (home, now)
+                "SELECT min(due) FROM visit WHERE state = 'pending' AND origin = ? AND due > ?", (home, now)
             ).fetchone()
         return IDLE if due is None else max(0.001, due - now)
 
@@ -170,39 +192,60 @@ class SqliteFrontier:
             return
         with self._batch.change():
             targets = self._known.links(lease, outcome.links, self._know)
-            targets += [self._know(find) for find in outcome.finds]
+            for find in outcome.finds:
+                number = self._know(find)
+                if find.kind is Kind.PAGE:
+                    targets.append((number, find.found))
+            content = outcome.content if outcome.page is None else self._keep(outcome, outcome.page, targets)
+            seen = outcome.sighting or _UNSEEN
             self._db.execute(
-                "UPDATE url SET state = ?, reason = ?, status = ?, target = ?, lastmod = ?, lastmod_source = ?,"
-                " attempts = ? WHERE id = ?",
+                _SETTLE,
                 (
                     verdict.state,
                     verdict.reason,
                     outcome.status,
                     verdict.target,
-                    outcome.lastmod,
-                    outcome.lastmod_source,
                     lease.attempts + 1,
+                    outcome.request.line() if outcome.request else "",
+                    content,
+                    seen.etag,
+                    seen.last_modified,
+                    seen.header_date,
+                    seen.page_date,
+                    seen.page_date_source,
+                    seen.at or None,
                     lease.id,
                 ),
             )
-            if targets or outcome.page:
-                self._db.execute(
-                    "INSERT OR REPLACE INTO page (id, links, media) VALUES (?, ?, ?)",
-                    (lease.id, pack(targets), _media(outcome.page)),
-                )
             home = origin(lease.url)
             after = self._recast(lease) or verdict.state
             self._census.move(home, State.PENDING, after)
         del self._out[lease.id]
 
+    def _keep(self, outcome: Outcome, page: Page, targets: list[tuple[int, int]]) -> int | None:
+        """Keep what was read; answers its id."""
+        kind = outcome.sighting.content_type if outcome.sighting else ""
+        said = replace(page, links=[], digest=b"", text=b"", delta=b"")
+        row = (
+            self._run,
+            self._reading,
+            page.digest,
+            kind,
+            pack(targets),
+            _encode(said),
+            page.text,
+            page.delta,
+        )
+        return self._db.execute(_READ, row).lastrowid
+
     def _recast(self, lease: Lease) -> State | None:
         """A sitemap that turned out to be linked as a page while it was out waits once more."""
         if lease.kind is not Kind.SITEMAP:
             return None
-        (kind,) = self._db.execute("SELECT kind FROM url WHERE id = ?", (lease.id,)).fetchone()
+        (kind,) = self._db.execute("SELECT kind FROM visit WHERE id = ?", (lease.id,)).fetchone()
         if kind == Kind.SITEMAP:
             return None
-        self._db.execute("UPDATE url SET state = 'pending', attempts = 0 WHERE id = ?", (lease.id,))
+        self._db.execute("UPDATE visit SET state = 'pending', attempts = 0 WHERE id = ?", (lease.id,))
         return State.PENDING
 
     def retry(self, retry: Retry) -> None:
@@ -211,8 +254,14 @@ class SqliteFrontier:
             return
         with self._batch.change():
             self._db.execute(
-                "UPDATE url SET attempts = ?, due = ?, reason = ? WHERE id = ?",
-                (lease.attempts + 1, retry.due, retry.reason, lease.id),
+                "UPDATE visit SET attempts = ?, due = ?, reason = ?, trail = trail || ? WHERE id = ?",
+                (
+                    lease.attempts + 1,
+                    retry.due,
+                    retry.reason,
+                    retry.request.line() if retry.request else "",
+                    lease.id,
+                ),
             )
         del self._out[lease.id]
 
@@ -224,31 +273,21 @@ class SqliteFrontier:
 
     def verdict_of(self, url: Url) -> Verdict | None:
         with storage():
-            row = self._db.execute("SELECT state, reason, target FROM url WHERE url = ?", (url,)).fetchone()
+            row = self._db.execute(
+                "SELECT v.state, v.reason, v.target FROM visit v JOIN url u ON u.id = v.id WHERE u.url = ?",
+                (url,),
+            ).fetchone()
         return Verdict(State(row[0]), row[1], row[2]) if row else None
 
     def records(self, state: State) -> Iterator[Record]:
         rows = self._db.execute(
-            "SELECT u.url, u.reason, u.found, u.depth, u.status, u.lastmod, u.lastmod_source, p.media"
-            " FROM url u LEFT JOIN page p ON p.id = u.id WHERE u.state = ? ORDER BY u.url",
+            "SELECT u.url, v.reason, v.found, v.depth, v.status FROM visit v JOIN url u ON u.id = v.id"
+            " WHERE v.state = ? ORDER BY u.url",
             (state,),
         )
         with storage():
-            for url, reason, found, depth, status, lastmod, source, media in rows:
-                images, videos, alternates = _MEDIA.decode(media) if media else ([], [], [])
-                yield Record(
-                    url,
-                    state,
-                    reason,
-                    found,
-                    depth,
-                    status,
-                    lastmod,
-                    source,
-                    images,
-                    videos,
-                    alternates,
-                )
+            for url, reason, found, depth, status in rows:
+                yield Record(url, state, reason, found, depth, status)
 
     def hops(self, lease: Lease) -> int:
         """How many redirects in a row led to this URL and nothing else did."""
@@ -256,25 +295,8 @@ class SqliteFrontier:
         with storage():
             while True:
                 found, source = self._db.execute(
-                    "SELECT found, source FROM url WHERE id = ?", (number,)
+                    "SELECT found, source FROM visit WHERE id = ?", (number,)
                 ).fetchone()
                 if found != Found.REDIRECT or source is None:
                     return hops
                 hops, number = hops + 1, source
-
-    def outlinks(self, url: Url) -> list[Url]:
-        """The targets of a page's links, in byte order."""
-        with storage():
-            row = self._db.execute(
-                "SELECT links FROM page JOIN url USING (id) WHERE url = ?", (url,)
-            ).fetchone()
-            ids = unpack(row[0]) if row else []
-            return sorted(
-                self._db.execute("SELECT url FROM url WHERE id = ?", (n,)).fetchone()[0] for n in ids
-            )
-
-
-def _media(page: Page | None) -> bytes | None:
-    if page is None or not (page.images or page.videos or page.alternates):
-        return None
-    return msgspec.msgpack.encode((page.images, page.videos, page.alternates))

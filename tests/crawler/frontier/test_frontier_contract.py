@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
 from crawler.errors import StateInUse, StorageError, UsageError
-from crawler.frontier import schema
 from crawler.frontier.links import pack, unpack
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.model import Done, Find, Found, Lease, Outcome, Page, Retry, State, Url, Verdict, Wait
-from sitemap import Alternate, Video
+from crawler.model import Done, Find, Found, Lease, Outcome, Request, Retry, State, Url, Verdict, Wait
+from crawler.state import schema, tables
 
 INDEXABLE = Verdict(State.INDEXABLE)
 
@@ -152,32 +151,37 @@ def test_ours_an_outcome_is_settled_as_a_whole_or_not_at_all(db: sqlite3.Connect
     assert state_of(frontier, url(1)) is State.PENDING
 
 
-def test_ours_records_come_in_byte_order_with_everything_the_page_said(frontier: SqliteFrontier) -> None:
+def test_ours_records_come_in_byte_order(frontier: SqliteFrontier) -> None:
     frontier.admit([Find(url(n), Found.SEED, 0) for n in (3, 1, 2)])
-    video = Video(
-        "https://a.example/t.jpg", "title", "words", content_loc="https://a.example/v.mp4", duration=60
-    )
-    page = Page(
-        images=["https://a.example/i.png"],
-        videos=[video],
-        alternates=[Alternate("de", "https://a.example/de")],
-    )
     for _ in range(3):
-        outcome = Outcome(lease_of(frontier), INDEXABLE, status=200, lastmod="2026-01-02", page=page)
-        frontier.settle(outcome)
+        frontier.settle(Outcome(lease_of(frontier), INDEXABLE, status=200))
     records = list(frontier.records(State.INDEXABLE))
     assert [record.url for record in records] == [url(1), url(2), url(3)]
-    assert records[0].videos == [video]
-    assert records[0].alternates == [Alternate("de", "https://a.example/de")]
-    assert records[0].images == ["https://a.example/i.png"]
-    assert records[0].lastmod == "2026-01-02"
+    assert [record.status for record in records] == [200] * 3
 
 
-def test_ours_outlinks_are_kept(frontier: SqliteFrontier) -> None:
+def test_ours_a_url_keeps_its_id_from_run_to_run(db: sqlite3.Connection) -> None:
+    first = SqliteFrontier(db, admission, run=1)
+    first.admit([Find(url(n), Found.SEED, 0) for n in (1, 2)])
+    second_id = [lease_of(first).id for _ in range(2)][1]
+    first.commit()
+    db.execute("DELETE FROM visit")
+    second = SqliteFrontier(db, admission, run=2)
+    second.admit([Find(url(2), Found.SEED, 0)])
+    assert lease_of(second).id == second_id
+    assert second.counts() == {State.PENDING: 1}
+
+
+def test_ours_every_request_leaves_a_line_in_the_trail(
+    db: sqlite3.Connection, frontier: SqliteFrontier
+) -> None:
     frontier.admit([Find(url(1), Found.SEED, 0)])
-    links = [(url(7), int(Found.LINK)), (url(1), int(Found.LINK)), (url(5), int(Found.NOFOLLOW))]
-    frontier.settle(Outcome(lease_of(frontier), INDEXABLE, links=links))
-    assert frontier.outlinks(url(1)) == [url(1), url(5), url(7)]
+    requests = [Request(10.0, "503", False, 20, 0.25), Request(30.5, "200", True, 2000, 0.5)]
+    frontier.retry(Retry(lease_of(frontier), 0.0, "answered 503", requests[0]))
+    frontier.settle(Outcome(lease_of(frontier), INDEXABLE, request=requests[1]))
+    frontier.commit()
+    (trail,) = db.execute("SELECT trail FROM visit").fetchone()
+    assert Request.read(trail) == requests
 
 
 def test_ours_hops_counts_redirects_that_nothing_else_shortcuts(frontier: SqliteFrontier) -> None:
@@ -233,9 +237,12 @@ def test_ours_one_process_holds_the_state(tmp_path: Path) -> None:
     os.close(schema.lock(tmp_path / "state"))
 
 
-@pytest.mark.parametrize("ids", [[], [0], [1, 1, 127, 128, 300, 2**40], list(range(1000))])
+@pytest.mark.parametrize("ids", [[], [0], [1, 127, 128, 300, 2**40], list(range(1000))])
 def test_ours_outlinks_pack_and_unpack(ids: list[int]) -> None:
-    assert unpack(pack(ids)) == sorted(set(ids))
+    followed = [(number, Found.LINK) for number in ids]
+    assert unpack(pack(followed)) == followed
+    mixed = [*followed, *((number, Found.NOFOLLOW) for number in ids)]
+    assert unpack(pack(reversed(mixed))) == sorted(mixed, key=lambda link: (link[1], link[0]))
 
 
 class FrontierMachine(RuleBasedStateMachine):
@@ -246,7 +253,7 @@ class FrontierMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.db = sqlite3.connect(":memory:", isolation_level=None)
-        self.db.executescript(schema.TABLES)
+        self.db.executescript(tables.TABLES)
         self.frontier = SqliteFrontier(self.db, admission)
         self.oracle: dict[Url, tuple[State, int, int]] = {}  # state, flags, depth
         self.out: dict[int, Lease] = {}
