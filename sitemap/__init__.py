@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sitemap.robots_lines import missing_lines, sitemaps_in
     from sitemap.rules import RULES, Rule, Severity
     from sitemap.w3c import Moment, Precision, format_date, parse_date
+    from sitemap.writing.assignment import Assignment
     from sitemap.writing.channel import Channel
     from sitemap.writing.children import write_index
     from sitemap.writing.destination import Destination, Directory, Stage
@@ -54,6 +55,7 @@ __all__ = [
     "RETIRED",
     "RULES",
     "Alternate",
+    "Assignment",
     "Channel",
     "Child",
     "CrossSubmits",
@@ -133,6 +135,7 @@ __all__ = [
 _ROOMS: Final = {
     "acceptance": "alternate_fault entry_fault image_fault news_fault video_fault",
     "retired": "RETIRED",
+    "writing.assignment": "Assignment",
     "writing.channel": "Channel",
     "writing.encoder": "Encoder encoder",
     "writing.stylesheet": "Stylesheet",

@@ -1,15 +1,16 @@
 """Owns the files of a set that are being filled, one a group, and takes down what those hold that are full."""
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
+from sitemap import limits
 from sitemap.errors import InvalidLocation, LimitExceeded, SitemapError
 from sitemap.writing.body import Body, Memory
 from sitemap.writing.children import Children
 from sitemap.writing.destination import Stage
-from sitemap.writing.encoder import Encoder
-from sitemap.writing.naming import Names, slugs
+from sitemap.writing.layout import Layout
+from sitemap.writing.naming import slugs
 from sitemap.writing.shard import Shard
 from sitemap.writing.target import FileFacts, Target
 
@@ -17,14 +18,14 @@ _MEMORY: Final = 8 * 1024 * 1024  # bytes of encoded entries that wait in memory
 
 
 class Filling:
-    """The file of one group that is being filled, the ``number``-th of that group."""
+    """The file of one group that is being filled, and its number in that group."""
 
     __slots__ = ("body", "group", "number", "shard", "slug")
 
-    def __init__(self, group: str, slug: str, shard: Shard, body: Body) -> None:
+    def __init__(self, group: str, slug: str, number: int, shard: Shard, body: Body) -> None:
         self.group = group
         self.slug = slug
-        self.number = 1
+        self.number = number
         self.shard = shard
         self.body = body
 
@@ -42,42 +43,45 @@ class Filling:
 class Fillings:
     """All files of a set but for its index. Its methods raise LimitExceeded, OSError and DestinationError."""
 
-    def __init__(
-        self, stage: Stage, encoder: Encoder, names: Names, children: Children, shard: Callable[[], Shard]
-    ) -> None:
+    def __init__(self, stage: Stage, layout: Layout, children: Children) -> None:
         self._stage = stage
-        self._encoder = encoder
-        self._names = names
+        self._layout = layout
+        self._encoder = layout.encoder
+        self._names = layout.names
         self._children = children
-        self._shard = shard
         self._memory = Memory(stage, _MEMORY)
         self.open: dict[str, Filling] = {}
         self._taken: set[str] = set()  # names of groups, for disks that know no upper case
         self._closed: list[tuple[str, int, FileFacts]] = []
 
-    def of(self, group: str, most: int) -> Filling:
-        """The file of a group, which is opened when it is the first that is asked for. LimitExceeded over ``most``."""
+    def of(self, group: str, number: int = 0) -> Filling:
+        """The file of a group, which is opened when it is the first that is asked for; with a number, that file.
+
+        SitemapError for a file that was closed already, and for a name or a number that there cannot be.
+        """
         filling = self.open.get(group)
         if filling is None:
-            if not isinstance(group, str):
-                raise SitemapError(f"a group is named by a str, not by {group!r}: see WriterOptions.group")
-            if len(self.open) >= most:
-                raise LimitExceeded(
-                    f"{group[:64]!r} is one more than {most:,} groups: group more coarsely, or raise max_groups"
-                )
+            self._layout.check_group(group, self.open)
+            self._check(group, number, 1)
             slug = self._slug(group)
             self._taken.add(slug.casefold())
-            self._children.reserve(self._names.url(self._names.child(1, slug)))
-            filling = self.open[group] = Filling(group, slug, self._shard(), Body(self._memory))
+            self._children.reserve(self._names.url(self._names.child(number or 1, slug)))
+            shard, body = self._layout.new_shard(), Body(self._memory)
+            filling = self.open[group] = Filling(group, slug, number or 1, shard, body)
+        elif number and number != filling.number:
+            self._check(group, number, filling.number)
+            self.next_file(filling, number)
         return filling
 
-    def next_file(self, filling: Filling) -> None:
-        """Close a file that is full and begin the next of its group."""
-        self._children.reserve(self._names.url(self._names.child(filling.number + 1, filling.slug)))
-        self._close(filling, self._names.child(filling.number, filling.slug))
-        filling.number += 1
-        filling.shard = self._shard()
-        filling.body = Body(self._memory)
+    def next_file(self, filling: Filling, number: int = 0) -> None:
+        """Close a file and begin another of its group: the next, or that with a higher number."""
+        number = number or filling.number + 1
+        self._children.reserve(self._names.url(self._names.child(number, filling.slug)))
+        if filling.shard.entries:  # none when all that was meant for it was refused
+            self._close(filling, self._names.child(filling.number, filling.slug))
+            filling.body = Body(self._memory)
+        filling.number = number
+        filling.shard = self._layout.new_shard()
 
     def close(self, *, single: bool) -> list[FileFacts]:
         """Close all files, and tell of all in the order of groups and numbers.
@@ -100,6 +104,15 @@ class Fillings:
     def slugs(self) -> Iterable[str]:
         """How the groups are called in the names of their files."""
         return [filling.slug for filling in self.open.values() if filling.slug]
+
+    def _check(self, group: str, number: int, least: int) -> None:
+        named = f"shard {number} of the group {group[:64]!r}" if group else f"shard {number}"
+        if number and number < least:
+            raise SitemapError(
+                f"{named} comes after shard {least}: give entries in the order of their shards"
+            )
+        if number > limits.MAX_CHILDREN:
+            raise LimitExceeded(f"there is no {named}: an index has {limits.MAX_CHILDREN:,} sitemaps at most")
 
     def _slug(self, group: str) -> str:
         """A name for a group that no other has, nor any sitemap of others that is in the index."""

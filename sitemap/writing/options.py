@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sitemap import limits
+from sitemap import limits, w3c
 from sitemap.errors import LimitExceeded, SitemapError
 from sitemap.format import Format
 from sitemap.model import Entry
@@ -27,6 +27,9 @@ class WriterOptions:
     ``child`` is the template of the names of the files below an index (:class:`sitemap.writing.naming.Names`).
     ``always_index`` writes an index even for a single file.
 
+    ``today`` is the caller's clock, a W3C date as a lastmod is: the index says it of a sitemap that differs from the
+    published one when no entry tells of a later change, as one that has gone cannot.
+
     ``retired`` are names of :data:`sitemap.RETIRED` tags to be written all the same. ``stylesheet``
     publishes a stylesheet beside the set, so that a person who opens it in a browser sees a table: "css" makes a plain
     one; "xsl" makes one with links and more columns, above which Chromium warns that it will drop XSLT. ``vouched`` is
@@ -44,6 +47,7 @@ class WriterOptions:
     max_groups: int = 500
     child: str = ""
     always_index: bool = False
+    today: str = ""
     channel: Channel | None = None
     retired: tuple[str, ...] = ()
     stylesheet: StylesheetKind = ""
@@ -56,6 +60,10 @@ class WriterOptions:
             names = ", ".join(repr(each.value) for each in Format if each is not Format.INDEX)
             raise SitemapError(f"there is no format {self.format!r}: choose one of {names}") from error
         check(self.stylesheet)
+        if self.today and not w3c.is_valid(self.today):
+            raise SitemapError(
+                f"today is {self.today!r}: write it as YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00"
+            )
         for name, most in (("max_urls", limits.MAX_URLS), ("max_bytes", limits.MAX_BYTES)):
             number = getattr(self, name)
             if not isinstance(number, int) or not 1 <= number <= most:

@@ -15,11 +15,11 @@ class Shard:
     """
 
     __slots__ = (
-        "_articles",
-        "_body",
         "_news",
         "_room",
         "_room_of",
+        "articles",
+        "body",
         "entries",
         "extensions",
         "lastmod",
@@ -47,14 +47,14 @@ class Shard:
         self.entries = 0
         self.extensions = 0
         self.lastmod = ""  # the newest of its entries, as it was written, or ""
-        self._body = 0
+        self.body = 0  # bytes of its entries
         self._news = news
-        self._articles = 0
+        self.articles = 0  # entries with news
 
     @property
     def size(self) -> int:
         """The most uncompressed bytes that the file has if it is closed now."""
-        return self._room + self._body
+        return self._room + self.body
 
     @property
     def free(self) -> int:
@@ -65,14 +65,14 @@ class Shard:
         """Count encoded entries, ``lastmod`` their newest. False, with nothing counted, when they do not fit."""
         together = self.extensions | extensions
         room = self._room if together == self.extensions else self._room_of(together)
-        if self.entries + count > self.max_urls or room + self._body + n_bytes > self.max_bytes:
+        if self.entries + count > self.max_urls or room + self.body + n_bytes > self.max_bytes:
             return False
         if extensions & self._news:  # entries that declare something come one by one
-            if self._articles == limits.MAX_NEWS:
+            if self.articles == limits.MAX_NEWS:
                 return False
-            self._articles += 1
+            self.articles += 1
         self.entries += count
-        self._body += n_bytes
+        self.body += n_bytes
         self.extensions = together
         self._room = room
         if lastmod and w3c.is_later(lastmod, self.lastmod):

@@ -1,28 +1,25 @@
 """Owns the writing of a set of sitemaps: streams entries into files, and publishes them as a whole or not at all."""
 
-import functools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from types import TracebackType
 from typing import Final, NoReturn, Self
 
-from sitemap.acceptance import entry_fault, kind_fault
 from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitExceeded, SitemapError
 from sitemap.format import Format
 from sitemap.model import Child, Entry
-from sitemap.writing import stylesheet
-from sitemap.writing.bulk import LINES, WRITTEN, Bulk, bulk
+from sitemap.quoting import shown
+from sitemap.writing.bulk import WRITTEN, Bulk, bulk
 from sitemap.writing.children import Children
 from sitemap.writing.destination import Destination, Directory
-from sitemap.writing.encoder import encoder
 from sitemap.writing.explain import failure
 from sitemap.writing.filling import Filling, Fillings
 from sitemap.writing.index import index_head
-from sitemap.writing.naming import Names
+from sitemap.writing.layout import Layout
+from sitemap.writing.listed import listed
 from sitemap.writing.options import WriterOptions
 from sitemap.writing.published import Published, commit
-from sitemap.writing.shard import Shard
 from sitemap.writing.target import FileFacts, Target
 from sitemap.writing.verify import Kind
 
@@ -55,40 +52,20 @@ class SitemapWriter:
         location: str,
         options: WriterOptions = _DEFAULTS,
     ) -> None:
-        self._sheets = stylesheet.files(options.stylesheet)
-        look = tuple(self._sheets)
         self._options = options
         self._group = options.group
-        self._vouched = options.vouched
-        self._line = LINES.get(options.format)
-        self._encoder = encoder(
-            options.format, channel=options.channel, retired=options.retired, stylesheets=look
-        )
-        grouped = options.group is not None
-        suffix = self._encoder.suffix
-        self.names = Names(location, options.child, gzip=options.gzip, suffix=suffix, grouped=grouped)
-        if self.names.index in self._sheets:
-            raise SitemapError(
-                f"{self.names.index} is the name of the stylesheet: choose another for the set"
-            )
-        shard = functools.partial(
-            Shard,
-            functools.cache(self._encoder.room),
-            options.max_urls,
-            options.max_bytes,
-            self._encoder.news,
-        )
-        self._new_shard = shard
-        shard()  # its limits are checked before anything is touched
+        self._layout = Layout(location, options)
+        self._encoder = self._layout.encoder
+        self.names = self._layout.names
         self._directory = self.names.directory
-        self._children = Children(self.names, index_head(look), options.vouched)
+        self._children = Children(self.names, index_head(tuple(self._layout.sheets)), options.vouched)
         self._last = ""
         self._urls = 0
         self._over = False
         if isinstance(destination, str | os.PathLike):
             destination = Directory(destination)
         self._stage = destination.stage()
-        self._fillings = Fillings(self._stage, self._encoder, self.names, self._children, shard)
+        self._fillings = Fillings(self._stage, self._layout, self._children)
 
     def __enter__(self) -> Self:
         return self
@@ -98,27 +75,24 @@ class SitemapWriter:
     ) -> None:
         self.abort()
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: Entry, shard: int = 0) -> None:
         """Write one entry. InvalidEntry, with nothing written, when no valid set at this location can hold it.
 
         That is also said of an entry whose ``loc`` is that of the entry before: sorted input thus has no duplicates.
-        LimitExceeded when the index is full or there are too many groups; DestinationError when the disk fails. Both
-        end the writer.
+        ``shard`` is the number of the file in its group that shall have the entry, as :class:`sitemap.Assignment`
+        tells; entries of one group then come in the order of their shards. Without it files are filled one by one.
+
+        LimitExceeded when the shard or the index is full or there are too many groups, SitemapError for a shard that is
+        past, DestinationError when the disk fails. All of these end the writer.
         """
         if self._over:
             self._be_open()
-        try:
-            line = None if self._line is None else self._line(entry, self._directory)
-            fault = self._fault(entry) if line is None else ""
-            if fault or entry.loc == self._last:
-                raise InvalidEntry(entry.loc, fault or "it was just added")
-            self._put("" if self._group is None else self._group(entry), entry, line)
-        except (TypeError, AttributeError, ValueError) as error:
-            if not (fault := kind_fault(entry)):
-                raise  # it is the caller's: that of a group, or of who vouches
-            raise InvalidEntry(str(getattr(entry, "loc", entry)), fault) from error
+        group, data, extensions = self._layout.take(entry)
+        if entry.loc == self._last:
+            raise InvalidEntry(entry.loc, "it was just added")
+        self._put(group, entry, data, extensions, shard)
 
-    def extend(self, entries: Iterable[Entry], refused: Refused | None = None) -> None:
+    def extend(self, entries: Iterable[Entry], refused: Refused | None = None, *, shard: int = 0) -> None:
         """Write all of the entries: as :meth:`add` does one by one, and much faster when they say little.
 
         ``refused`` is called with the InvalidEntry of each that cannot be listed; without it, that is raised, and what
@@ -131,9 +105,9 @@ class SitemapWriter:
         source = iter(entries)
         while batch := list(islice(source, _BATCH)):
             self._be_open()
-            if not self._put_all(batch, refused):
+            if not self._put_all(batch, refused, shard):
                 for entry in batch:
-                    self._or_refuse(refused, self.add, entry)
+                    self._or_refuse(refused, self.add, entry, shard)
 
     def add_child(self, child: Child | Published) -> None:
         """List another sitemap or feed, or a published set of one file, in the index, which there will be then.
@@ -145,7 +119,7 @@ class SitemapWriter:
         self._be_open()
         loc = child.url if isinstance(child, Published) else child.loc
         name = self.names.file(loc)
-        if name in self._sheets or self.names.ours(self._fillings.slugs()).fullmatch(name):
+        if name in self._layout.sheets or self.names.ours(self._fillings.slugs()).fullmatch(name):
             raise InvalidEntry(loc, "a file of this set is called so: choose other names for its children")
         self._children.add(child)
 
@@ -167,7 +141,7 @@ class SitemapWriter:
             staged = [(facts, Kind.XML if facts.name.endswith(".xsl") else Kind.ANY) for facts in beside]
             staged += [(facts, kind) for facts in files]
             if index:
-                own = (Child(facts.url, facts.lastmod) for facts in files)
+                own = listed(self._stage, self.names.index, files, self._options.today)
                 files.append(self._children.write(self._stage, self.names.index, own))
                 staged.append((files[-1], Kind.XML))
             commit(self._stage, staged, self.names.ours(self._fillings.slugs()))
@@ -188,7 +162,7 @@ class SitemapWriter:
         if self._over:
             raise SitemapError("this writer is over: make a new one for another set")
 
-    def _or_refuse(self, refused: Refused | None, put: Callable[..., None], *what: Entry | str) -> None:
+    def _or_refuse(self, refused: Refused | None, put: Callable[..., None], *what: object) -> None:
         try:
             put(*what)
         except InvalidEntry as error:
@@ -196,45 +170,38 @@ class SitemapWriter:
                 raise
             refused(error)
 
-    def _filling(self, group: str) -> Filling:
+    def _filling(self, group: str, shard: int) -> Filling:
         try:
-            return self._fillings.of(group, self._options.max_groups)
-        except SitemapError as error:
+            return self._fillings.of(group, shard)
+        except (OSError, SitemapError) as error:
             self._fail(error)
 
-    def _fault(self, entry: Entry) -> str:
-        elsewhere = self._vouched is not None and self._vouched(entry.loc)
-        return entry_fault(entry, "" if elsewhere else self._directory) or self._encoder.fault(entry)
-
-    def _put(self, group: str, entry: Entry, line: bytes | None = None) -> None:
-        """Write one entry that was found valid; ``line`` is what the encoder makes of it, if that is known."""
-        if line is None:
-            data, extensions = self._encoder.entry(entry), self._encoder.extensions(entry)
-        else:
-            data, extensions = line, 0
-        filling = self._fillings.open.get(group) or self._filling(group)
+    def _put(self, group: str, entry: Entry, data: bytes, extensions: int, shard: int) -> None:
+        """Write one entry that was found valid."""
+        filling = self._fillings.open.get(group)
+        if filling is None or (shard and shard != filling.number):
+            filling = self._filling(group, shard)
         try:
             if not filling.offer(data, extensions, entry.lastmod):
-                self._offer_next(filling, entry, data, extensions)
-        except (OSError, DestinationError) as error:
+                self._offer_next(filling, entry, data, extensions, shard)
+        except (OSError, DestinationError, LimitExceeded) as error:
             self._fail(error)
         self._last = entry.loc
         self._urls += 1
 
-    def _offer_next(self, filling: Filling, entry: Entry, data: bytes, extensions: int) -> None:
+    def _offer_next(self, filling: Filling, entry: Entry, data: bytes, extensions: int, shard: int) -> None:
         """Begin the next file of a group with an entry, unless that is too big for any."""
-        if not self._new_shard().offer(len(data), extensions):
-            most = self._options.max_bytes
-            raise InvalidEntry(
-                entry.loc, f"it takes {len(data):,} bytes alone, {most:,} are allowed in a file"
+        if too_big := self._layout.too_big(entry, len(data), extensions):
+            raise too_big
+        if shard:
+            raise LimitExceeded(
+                f"shard {shard} has no room for {shown(entry.loc)}: have an Assignment of the same location and"
+                " options tell the shards of all entries, as they are now"
             )
-        try:
-            self._fillings.next_file(filling)
-        except LimitExceeded as error:
-            self._fail(error)
+        self._fillings.next_file(filling)
         filling.offer(data, extensions, entry.lastmod)
 
-    def _put_all(self, entries: list[Entry], refused: Refused | None) -> bool:
+    def _put_all(self, entries: list[Entry], refused: Refused | None, shard: int) -> bool:
         """Write a batch at once, if there is nothing unusual about it."""
         if self._encoder.format not in WRITTEN:
             return False
@@ -245,7 +212,7 @@ class SitemapWriter:
         if batch is None:
             return False
         for group, part in self._parts(batch):
-            self._put_part(group, part, refused)
+            self._put_part(group, part, refused, shard)
         self._last = entries[-1].loc
         return True
 
@@ -260,9 +227,9 @@ class SitemapWriter:
         for group, members in numbers.items():
             yield group, batch if len(members) == len(batch) else batch.part(members)
 
-    def _put_part(self, group: str, some: Bulk, refused: Refused | None) -> None:
+    def _put_part(self, group: str, some: Bulk, refused: Refused | None, shard: int) -> None:
         """Write valid entries of one group, as many at once as its file has room for."""
-        filling, done = self._filling(group), 0
+        filling, done = self._filling(group, shard), 0
         while done < len(some):
             piece = slice(done, done + (filling.shard.free or 1))
             data = WRITTEN[self._encoder.format](some, piece)
@@ -275,10 +242,10 @@ class SitemapWriter:
             except (OSError, DestinationError) as error:
                 self._fail(error)
             for entry in some.entries[piece]:
-                self._or_refuse(refused, self._put, group, entry)
+                self._or_refuse(refused, self._put, group, entry, *self._layout.encoded(entry), shard)
 
     def _write_sheets(self) -> Iterator[FileFacts]:
-        for name, content in self._sheets.items():
+        for name, content in self._layout.sheets.items():
             with Target(self._stage, name) as target:
                 target.write(content)
             yield target.facts(self.names.url(name), 0, "")
