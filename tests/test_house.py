@@ -37,6 +37,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "policy": (
             "crawler.config",
+            "crawler.change",
             "crawler.url",
             "crawler.params",
             "crawler.quantities",

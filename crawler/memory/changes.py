@@ -1,0 +1,205 @@
+"""The change feed in the state: what each run changed in the published set, found in the tables and kept in one."""
+
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from crawler.change import Change, ChangeKind, Counts, compose, standing_moves, why_added, why_gone
+from crawler.frontier.batch import storage
+from crawler.model import State, Url
+
+# The runs after which the listed set is out there: those that have a feed.
+_PUBLISHING: Final = "SELECT number FROM run WHERE outcome IN ('published', 'unchanged') ORDER BY 1"
+_FORGET: Final = (
+    "DELETE FROM change WHERE run <= :old AND run != :last",
+    """DELETE FROM run WHERE number <= :old AND number != :last
+      AND number IS NOT (SELECT max(number) FROM run WHERE outcome = 'published')""",
+)
+_MOST_HOPS: Final = 20  # of redirects that are followed to where a page moved to
+
+_DIFFERENCE: Final = """
+WITH difference (kind, id) AS (
+  SELECT 'added', l.id FROM listing l WHERE NOT EXISTS (SELECT 1 FROM published p WHERE p.id = l.id)
+  UNION ALL
+  SELECT 'gone', p.id FROM published p WHERE NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = p.id)
+  UNION ALL
+  SELECT 'changed', l.id FROM listing l JOIN published p ON p.id = l.id JOIN visit v ON v.id = l.id
+    LEFT JOIN memory m ON m.id = l.id
+    WHERE NOT l.kept AND (v.changed = 1 OR (m.changed_run > :before AND m.evidence != ''))
+)
+SELECT u.url, d.kind, coalesce(l.lastmod, ''), coalesce(p.lastmod, ''), v.found, s.url, v.state, v.reason, v.target,
+  v.evidence, m.state, m.reason, m.failures, m.evidence
+FROM difference d JOIN url u ON u.id = d.id
+  LEFT JOIN listing l ON l.id = d.id LEFT JOIN published p ON p.id = d.id
+  LEFT JOIN visit v ON v.id = d.id LEFT JOIN url s ON s.id = v.source
+  LEFT JOIN memory m ON m.id = d.id AND m.last_run < :run
+ORDER BY u.url"""
+
+_HOP: Final = """SELECT l.id IS NOT NULL, v.reason, v.target
+  FROM url u LEFT JOIN listing l ON l.id = u.id LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"""
+
+_FEED: Final = """SELECT c.url, c.kind, c.target, c.lastmod, c.before, c.reason, c.run, r.started
+  FROM change c JOIN run r ON r.number = c.run WHERE c.run > ?1 AND c.run <= ?2"""
+
+_MOVED: Final = "SELECT url FROM change WHERE kind = 'moved' AND run > ?1 AND run <= ?2"
+
+
+class _Row(NamedTuple):
+    """A URL that differs, with what this run and those before it know of it."""
+
+    url: Url
+    kind: str
+    lastmod: str
+    before: str
+    found: int | None
+    source: str | None
+    state: str | None
+    reason: str | None
+    target: str | None
+    evidence: str | None
+    past_state: str | None
+    past_reason: str | None
+    past_failures: int | None
+    past_evidence: str | None
+
+
+class Changes:
+    """The feeds in the state of one site. Every method raises StorageError when the state refuses.
+
+    Nothing here begins or ends a transaction: what is written is part of the caller's.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def record(self, run: int) -> Counts:
+        """Keep what this run changes, in place of what was kept of it. Answers how many changes there are.
+
+        To be called when ``listing`` is what is published from now on, and while ``published`` and ``memory`` are
+        still as the runs before left them.
+        """
+        counts = Counts()
+
+        def rows() -> Iterator[tuple[object, ...]]:
+            for change in self.found(run):
+                counts.count(change)
+                yield (
+                    run,
+                    change.url,
+                    change.kind,
+                    change.target,
+                    change.lastmod,
+                    change.before,
+                    change.reason,
+                )
+
+        with storage():
+            self._db.execute("DELETE FROM change WHERE run = ?", (run,))
+            self._db.executemany(
+                "INSERT INTO change (run, url, kind, target, lastmod, before, reason) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                rows(),
+            )
+        return counts
+
+    def found(self, run: int) -> Iterator[Change]:
+        """What this run changes, sorted by URL, while the tables are as for :meth:`record`. Writes nothing."""
+        with storage():
+            at = self._started(run)
+            before = max((each for each in self.publishing() if each < run), default=0)
+            rows = self._db.execute(_DIFFERENCE, {"run": run, "before": before})
+            for row in map(_Row._make, rows):
+                kind, target, reason = self._told(row)
+                yield Change(
+                    url=row.url,
+                    kind=kind,
+                    target=target,
+                    lastmod=row.lastmod,
+                    before=row.before,
+                    reason=reason,
+                    run=run,
+                    at=at,
+                )
+
+    def between(self, after: int, until: int) -> Iterator[Change]:
+        """What changed from the end of run ``after`` (0: from nothing) to the end of run ``until``, sorted by URL."""
+        with storage():
+            if until == after + 1:
+                yield from self._feeds(f"{_FEED} ORDER BY c.url", after, until)
+                return
+            moved = f"{_FEED} AND c.url IN ({_MOVED}) ORDER BY c.url, c.run"
+            moves = standing_moves(self._feeds(moved, after, until))
+            yield from compose(self._feeds(f"{_FEED} ORDER BY c.url, c.run", after, until), moves)
+
+    def of(self, run: int) -> Iterator[Change]:
+        """The feed of one run, sorted by URL."""
+        return self.between(run - 1, run)
+
+    def publishing(self) -> list[int]:
+        """The runs that have a feed and are not forgotten, the first one first."""
+        with storage():
+            return [number for (number,) in self._db.execute(_PUBLISHING)]
+
+    def forget(self, run: int, keep: int) -> None:
+        """Drop the records and feeds of all but the last ``keep`` runs up to ``run``. The last that published stays.
+
+        To be called when the record of ``run`` is written.
+        """
+        last = max(self.publishing(), default=0)
+        with storage():
+            for statement in _FORGET:
+                self._db.execute(statement, {"old": run - keep, "last": last})
+
+    def _feeds(self, query: str, after: int, until: int) -> Iterator[Change]:
+        for url, kind, target, lastmod, before, reason, run, started in self._db.execute(
+            query, (after, until)
+        ):
+            yield Change(
+                url=url,
+                kind=ChangeKind(kind),
+                target=target,
+                lastmod=lastmod,
+                before=before,
+                reason=reason,
+                run=run,
+                at=_w3c(started),
+            )
+
+    def _started(self, run: int) -> str:
+        (started,) = self._db.execute("SELECT started FROM run WHERE number = ?", (run,)).fetchone()
+        return _w3c(started)
+
+    def _told(self, row: _Row) -> tuple[ChangeKind, str, str]:
+        """The kind of change, its target and its reason."""
+        if row.kind == "added":
+            past = State(row.past_state) if row.past_state else None
+            return (
+                ChangeKind.ADDED,
+                "",
+                why_added(row.found or 0, row.source or "", past, row.past_reason or ""),
+            )
+        if row.kind == "changed":
+            return ChangeKind.CHANGED, "", row.evidence or row.past_evidence or "its content changed"
+        state = State(row.state) if row.state else None
+        kind, reason = why_gone(state, row.reason or "", (row.past_failures or 0) + 1)
+        if kind is ChangeKind.MOVED:
+            return kind, *self._landing(row.target or "", reason)
+        return kind, row.target or "", reason
+
+    def _landing(self, target: str, reason: str) -> tuple[str, str]:
+        """Where a page moved to, and how: the listed page that its target leads to, else the target itself."""
+        hop, told = target, reason
+        seen: set[str] = set()
+        while len(seen) < _MOST_HOPS:
+            seen.add(hop)
+            listed, why, further = self._db.execute(_HOP, (hop,)).fetchone() or (0, "", None)
+            if listed:
+                return hop, told
+            if not further or further in seen:
+                break
+            hop, told = further, f"{told}, then {why}"
+        return target, f"{told}, which is not listed"
+
+
+def _w3c(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
