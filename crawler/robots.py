@@ -36,6 +36,7 @@ _record = re.compile(
 _literal = re.compile(r"[A-Za-z0-9_.~/=-]*")
 _spaces = re.compile(r"\s+")
 _AGENT: Final = "user-agent"
+_ALLOW: Final = "allow"
 _DISALLOW: Final = "disallow"
 _NOBODY: Final = "."  # a name that no product token can match
 
@@ -93,7 +94,7 @@ class Robots:
         self._protego = Protego.parse(
             "\n".join([name and f"{name}: {value}" for name, value in self._records])
         )
-        self._rules: list[_Rule] | None = None
+        self._rules: dict[str, list[_Rule]] = {}
         self._single: dict[int, Protego] = {}
         if access is Access.RULES:
             self.sitemaps, self.notes = _sitemaps(list(self._protego.sitemaps))
@@ -115,17 +116,27 @@ class Robots:
         asked = self._protego.crawl_delay(self._token)
         return None if asked is None else min(asked, cap)
 
+    def allowing(self, url: Url) -> str:
+        """The rule that allows a URL that may be fetched, as in ``Blocked.reason``; "" when no rule matches it."""
+        rule = self._longest(url, _ALLOW) if self.access is Access.RULES else None
+        return Blocked(rule.line, rule.text).reason if rule else ""
+
     def _explain(self, url: Url) -> Blocked:
-        if self._rules is None:
-            self._rules = _disallows(self._lines, self._records, self._token)
+        rule = self._longest(url, _DISALLOW)
+        return Blocked(rule.line, rule.text) if rule else Blocked(0, "robots.txt disallows it")
+
+    def _longest(self, url: Url, field: str) -> _Rule | None:
+        """The longest rule of this kind that matches a URL."""
+        if field not in self._rules:
+            self._rules[field] = _rules(self._lines, self._records, self._token, field)
         where = path_and_query(url)
-        for rule in self._rules:
+        for rule in self._rules[field]:
             if where.startswith(rule.literal) and not self._alone(rule).can_fetch(url, self._token):
-                return Blocked(rule.line, rule.text)
-        return Blocked(0, "robots.txt disallows it")
+                return rule
+        return None
 
     def _alone(self, rule: _Rule) -> Protego:
-        """The rule as the only one of a file, so that whoever matches rules also says which one matched."""
+        """The rule as the only disallow of a file, so that whoever matches rules also says which one matched."""
         single = self._single.get(rule.line)
         if single is None:
             single = self._single[rule.line] = Protego.parse(f"User-agent: *\nDisallow: {rule.value}")
@@ -238,8 +249,8 @@ def _whose(value: str, token: str) -> str:
     return token if named and named[0].lower() == token else _NOBODY
 
 
-def _disallows(lines: list[str], records: list[tuple[str, str]], token: str) -> list[_Rule]:
-    """The disallow rules of our group, longest first, as they stand in the file."""
+def _rules(lines: list[str], records: list[tuple[str, str]], token: str, field: str) -> list[_Rule]:
+    """The rules of one kind of our group, longest first, as they stand in the file."""
     groups: dict[str, list[_Rule]] = {}
     current: set[str] = set()
     is_open = False  # the record before was a user-agent line
@@ -250,7 +261,7 @@ def _disallows(lines: list[str], records: list[tuple[str, str]], token: str) -> 
             is_open = True
         elif name and not name.startswith("site"):
             is_open = False
-            if name == _DISALLOW and value:
+            if name == field and value:
                 shown = _spaces.sub(" ", lines[number - 1]).strip()
                 rule = _Rule(number, shown[:200], value, _literal_start(value))
                 for who in current:

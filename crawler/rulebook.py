@@ -7,6 +7,7 @@ import anyio
 from crawler.fetch import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY
 from crawler.indexability import redirect_target
+from crawler.memory.rules import RobotsStore
 from crawler.model import Failure, Reply, Url
 from crawler.politeness import retry_delay
 from crawler.robots import Access, Robots, everything, fallback, from_answer
@@ -17,12 +18,19 @@ RETRIES = 2
 
 
 class Rulebook:
-    """``obey=False`` reads the files for the sitemaps they name, and allows everything."""
+    """``obey=False`` reads the files for the sitemaps they name, and allows everything.
 
-    def __init__(self, fetcher: Fetcher, user_agent: str, *, obey: bool = True) -> None:
+    ``kept`` keeps every answer across runs. Each run asks anew; when an origin cannot be reached, the copy that is
+    kept holds for as long as one may be used at all (RFC 9309 2.3.1.4 and 2.4: 24 hours).
+    """
+
+    def __init__(
+        self, fetcher: Fetcher, user_agent: str, *, obey: bool = True, kept: RobotsStore | None = None
+    ) -> None:
         self._fetcher = fetcher
         self._user_agent = user_agent
         self._obey = obey
+        self._kept = kept
         self._known: dict[str, Robots] = {}
         self._asking: dict[str, anyio.Lock] = {}
 
@@ -32,19 +40,26 @@ class Rulebook:
         return robots if robots and robots.expires > now else None
 
     async def rules(self, home: str) -> Robots:
-        """The rules of an origin; asks for them when they are not known. Never raises for what a server does."""
+        """The rules of an origin; asks for them when they are not known. Never raises for what a server does.
+
+        Raises StorageError when they cannot be kept.
+        """
         async with self._asking.setdefault(home, anyio.Lock()):
             now = time.time()
             known = self.cached(home, now)
             if known is None:
-                fresh = await self._ask(home)
-                known = self._known[home] = fallback(fresh, self._known.get(home), now)
+                kept = self._kept.get(home) if self._kept and self._obey else None
+                copy = kept.copy(self._user_agent) if kept else None
+                known = self._known[home] = fallback(await self._ask(home), copy, now)
             return known
 
     async def _ask(self, home: str) -> Robots:
         for attempt in range(RETRIES + 1):
             answer = await self._follow(normalise(f"{home}/robots.txt"))
-            robots = from_answer(answer, self._user_agent, time.time())
+            now = time.time()
+            robots = from_answer(answer, self._user_agent, now)
+            if self._kept:
+                self._kept.put(home, robots, answer if isinstance(answer, Reply) else None, now)
             permanent = isinstance(answer, Failure) and not answer.transient
             if not self._obey:
                 return _permissive(robots)

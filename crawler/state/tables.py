@@ -140,10 +140,11 @@ CREATE TABLE change (
 
 CREATE TABLE robots (
   origin TEXT PRIMARY KEY,
-  fetched_at REAL NOT NULL,
+  fetched_at REAL NOT NULL,                   -- Unix time of the last answer
   status INTEGER,                             -- NULL: no answer
-  body BLOB NOT NULL,                         -- of the last answer that could be used
-  said TEXT NOT NULL                          -- what it means, in words
+  said TEXT NOT NULL,                         -- what it means, in words
+  body BLOB NOT NULL,                         -- of the last answer whose rules could be read
+  copy_at REAL                                -- Unix time of that one, NULL: there is none
 ) WITHOUT ROWID;
 CREATE TABLE habit (key INTEGER PRIMARY KEY, habit BLOB NOT NULL);  -- crawler.content: what places of pages do
 """

@@ -274,3 +274,27 @@ def test_ours_any_bytes_are_a_robots_txt(body: bytes) -> None:
     assert isinstance(answer, Allowed) or answer.line > 0
     delay = rules.crawl_delay(60)
     assert delay is None or 0 <= delay <= 60
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("/a/b", "robots.txt line 4: Allow: /a/b"),
+        ("/a/bcd", "robots.txt line 5: Allow: /a/bc*d"),
+        ("/c", ""),
+        ("/a", None),
+    ],
+)
+def test_rfc9309_2_2_2_the_longest_rule_that_allows_is_named(path: str, rule: str | None) -> None:
+    text = b"User-agent: *\nDisallow: /a\nDisallow: /x\nAllow: /a/b\nAllow: /a/bc*d\n\nUser-agent: o\nAllow: /c\n"
+    rules = parse(text, US, NOW)
+    url = Url(f"https://h.test{path}")
+    if rule is None:
+        assert isinstance(rules.can_fetch(url), Blocked)
+    else:
+        assert isinstance(rules.can_fetch(url), Allowed)
+        assert rules.allowing(url) == rule
+
+
+def test_ours_without_rules_no_rule_allows() -> None:
+    assert robots.everything("there is none", NOW).allowing(Url("https://h.test/")) == ""

@@ -1,0 +1,73 @@
+"""The robots.txt of every origin in the state: the table ``robots``, with the last copy that could be read."""
+
+import sqlite3
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.frontier.batch import storage
+from crawler.model import Reply
+from crawler.robots import Access, Robots, everything, fallback, parse, unreachable
+
+_GET: Final = "SELECT fetched_at, status, said, body, copy_at FROM robots WHERE origin = ?"
+_PUT: Final = """INSERT OR REPLACE INTO robots (origin, fetched_at, status, said, body, copy_at)
+  VALUES (?, ?, ?, ?, ?, ?)"""
+_PUT_UNREACHABLE: Final = """INSERT INTO robots (origin, fetched_at, status, said, body) VALUES (?, ?, ?, ?, x'')
+  ON CONFLICT (origin) DO UPDATE SET fetched_at = excluded.fetched_at, status = excluded.status, said = excluded.said"""
+
+
+class KeptRules(Struct, frozen=True):
+    """What is kept of one origin. Times are Unix times.
+
+    ``fetched_at``, ``status`` (None: no answer) and ``said``, a sentence, are of the last answer. ``body`` is of the
+    last one whose rules could be read, which came at ``copy_at`` (None: there is none).
+    """
+
+    fetched_at: float
+    status: int | None
+    said: str
+    body: bytes
+    copy_at: float | None
+
+    def copy(self, user_agent: str) -> Robots | None:
+        """The rules that could be read last, valid for as long as they were then, or None."""
+        return None if self.copy_at is None else parse(self.body, user_agent, self.copy_at)
+
+    def governing(self, user_agent: str) -> Robots:
+        """What has held since the last answer, whatever it was."""
+        copy = self.copy(user_agent)
+        if copy is not None and self.copy_at == self.fetched_at:
+            return copy
+        if self.status is not None and 300 <= self.status < 500 and self.status not in (304, 429):
+            return everything(self.said, self.fetched_at)
+        return fallback(unreachable(self.said, self.fetched_at), copy, self.fetched_at)
+
+
+class RobotsStore:
+    """Keeps the answers in the state of one site. Every method raises StorageError when the state refuses.
+
+    Nothing here begins or ends a transaction: what is written is part of the caller's, if there is one.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def get(self, origin: str) -> KeptRules | None:
+        """What is kept of an origin, or None when it was never asked."""
+        with storage():
+            row = self._db.execute(_GET, (origin,)).fetchone()
+        return KeptRules(*row) if row else None
+
+    def put(self, origin: str, robots: Robots, answer: Reply | None, now: float) -> None:
+        """Keep what an origin answered, None: nothing, and what that means. ``now`` is Unix time.
+
+        An answer that means "unreachable" leaves the copy before it, for RFC 9309 2.3.1.4; every other one ends it.
+        """
+        status = answer.status if answer else None
+        with storage():
+            if robots.access is Access.NOTHING:
+                self._db.execute(_PUT_UNREACHABLE, (origin, now, status, robots.reason))
+            elif robots.access is Access.RULES and answer:
+                self._db.execute(_PUT, (origin, now, status, "its rules hold", answer.body, now))
+            else:
+                self._db.execute(_PUT, (origin, now, status, robots.reason, b"", None))

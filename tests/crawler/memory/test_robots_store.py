@@ -1,0 +1,151 @@
+"""The robots.txt that are kept: what holds when one cannot be had, and what is told of them later."""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from scripted import Answer, Route, Site, scripted
+
+from crawler.fetch import AddressPolicy, Fetcher, FetchLimits, HttpxTransports, Identity, TransportOptions
+from crawler.memory.rules import RobotsStore
+from crawler.model import Url
+from crawler.robots import Access, Allowed, Blocked, Robots
+from crawler.rulebook import Rulebook
+from crawler.state.schema import connect
+
+US = "Siteatlas/1.0"
+TEXT = {"Content-Type": "text/plain"}
+RULES = Answer("User-agent: *\nDisallow: /a\nAllow: /a/b\n", headers=TEXT)
+DAY = 86_400
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(connect(tmp_path / "state.db")) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crawler.rulebook.RETRIES", 0)
+
+
+@contextlib.asynccontextmanager
+async def fetching(site: Site) -> AsyncIterator[Fetcher]:
+    limits = FetchLimits()
+    policy = AddressPolicy.for_seeds([site.url.rstrip("/")], [])
+    async with Fetcher(HttpxTransports(TransportOptions(), limits), Identity(US), policy, limits) as fetcher:
+        yield fetcher
+
+
+async def run(site: Site, db: sqlite3.Connection, *, obey: bool = True) -> Robots:
+    """What a run holds to be allowed: each has a rulebook of its own, and the state is the same."""
+    async with fetching(site) as fetcher:
+        return await Rulebook(fetcher, US, obey=obey, kept=RobotsStore(db)).rules(site.url.rstrip("/"))
+
+
+def site_with(robots: Route) -> contextlib.AbstractContextManager[Site]:
+    return scripted({"/robots.txt": robots})
+
+
+@pytest.mark.anyio
+async def test_rfc9309_2_3_1_4_the_copy_of_an_earlier_run_holds_while_robots_is_unreachable(
+    db: sqlite3.Connection,
+) -> None:
+    with site_with(RULES) as site:
+        home = site.url.rstrip("/")
+        assert (await run(site, db)).access is Access.RULES
+        site.routes["/robots.txt"] = Answer("", 503)
+        again = await run(site, db)
+        assert isinstance(again.can_fetch(Url(f"{site.url}a")), Blocked)
+        assert isinstance(again.can_fetch(Url(f"{site.url}c")), Allowed)
+        assert site.paths == ["/robots.txt"] * 2  # the copy spares no question
+        kept = RobotsStore(db).get(home)
+        assert kept is not None
+        assert (kept.status, kept.said) == (503, "robots.txt answered 503")
+        assert kept.copy_at is not None
+        assert kept.copy_at < kept.fetched_at
+        assert kept.governing(US).access is Access.RULES
+
+
+@pytest.mark.anyio
+async def test_rfc9309_2_4_a_copy_is_not_used_for_longer_than_a_day(db: sqlite3.Connection) -> None:
+    with site_with(RULES) as site:
+        await run(site, db)
+        db.execute("UPDATE robots SET fetched_at = fetched_at - ?1, copy_at = copy_at - ?1", (DAY,))
+        site.routes["/robots.txt"] = Answer("", 503)
+        assert (await run(site, db)).access is Access.NOTHING
+        kept = RobotsStore(db).get(site.url.rstrip("/"))
+        assert kept is not None
+        assert kept.governing(US).access is Access.NOTHING
+
+
+@pytest.mark.anyio
+async def test_rfc9309_2_3_1_4_without_any_answer_the_copy_holds_too(db: sqlite3.Connection) -> None:
+    with site_with(RULES) as site:
+        home = site.url.rstrip("/")
+        await run(site, db)
+    again = await run(site, db)  # the server is gone
+    assert again.access is Access.RULES
+    kept = RobotsStore(db).get(home)
+    assert kept is not None
+    assert kept.status is None
+    assert kept.said.startswith("robots.txt cannot be fetched: ")
+
+
+@pytest.mark.anyio
+async def test_rfc9309_2_3_1_3_a_robots_file_that_is_gone_ends_the_copy(db: sqlite3.Connection) -> None:
+    with site_with(RULES) as site:
+        store, home = RobotsStore(db), site.url.rstrip("/")
+        await run(site, db)
+        site.routes["/robots.txt"] = Answer("", 404)
+        assert (await run(site, db)).access is Access.EVERYTHING
+        kept = store.get(home)
+        assert kept is not None
+        assert (kept.status, kept.copy_at, kept.body) == (404, None, b"")
+        assert kept.governing(US).access is Access.EVERYTHING
+        site.routes["/robots.txt"] = Answer("", 500)
+        assert (await run(site, db)).access is Access.NOTHING
+
+
+@pytest.mark.anyio
+async def test_rfc9309_2_2_2_an_empty_robots_file_is_a_copy_like_any_other(db: sqlite3.Connection) -> None:
+    with site_with(Answer("", headers=TEXT)) as site:
+        await run(site, db)
+        site.routes["/robots.txt"] = Answer("", 503)
+        assert isinstance((await run(site, db)).can_fetch(Url(f"{site.url}a")), Allowed)
+
+
+@pytest.mark.anyio
+async def test_ours_who_ignores_robots_keeps_what_it_says_and_uses_no_copy(db: sqlite3.Connection) -> None:
+    with site_with(RULES) as site:
+        assert (await run(site, db, obey=False)).access is Access.EVERYTHING
+        kept = RobotsStore(db).get(site.url.rstrip("/"))
+        assert kept is not None
+        assert isinstance(kept.governing(US).can_fetch(Url(f"{site.url}a")), Blocked)
+        site.routes["/robots.txt"] = Answer("", 503)
+        assert (await run(site, db, obey=False)).access is Access.EVERYTHING
+
+
+@pytest.mark.anyio
+async def test_ours_a_rulebook_without_a_store_goes_on_without(db: sqlite3.Connection) -> None:
+    with site_with(RULES) as site:
+        async with fetching(site) as fetcher:
+            assert (await Rulebook(fetcher, US).rules(site.url.rstrip("/"))).access is Access.RULES
+    assert RobotsStore(db).get("http://127.0.0.1") is None
+
+
+@pytest.mark.anyio
+async def test_ours_what_is_kept_is_part_of_the_running_transaction(db: sqlite3.Connection) -> None:
+    with site_with(RULES) as site:
+        db.execute("BEGIN IMMEDIATE")
+        before = time.time()
+        await run(site, db)
+        kept = RobotsStore(db).get(site.url.rstrip("/"))
+        assert kept is not None
+        assert before <= kept.fetched_at <= time.time()
+        db.execute("ROLLBACK")
+        assert RobotsStore(db).get(site.url.rstrip("/")) is None
