@@ -135,5 +135,7 @@ class Fillings:
                 target.write(piece)
             target.write(self._encoder.foot())
         filling.body.close()
-        facts = target.facts(self._names.url(name), shard.entries, shard.lastmod, filling.group)
+        facts = target.facts(
+            self._names.url(name), shard.entries, shard.lastmod, filling.group, filling.number
+        )
         self._closed.append((filling.group, filling.number, facts))

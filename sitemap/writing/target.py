@@ -21,6 +21,7 @@ class FileFacts:
     lastmod: str  # the newest of its entries, or ""
     sha256: str
     group: str = ""  # whose entries it has, when there are groups
+    shard: int = 0  # the number of the file in its group; 0 for what lists no pages
 
 
 class Target:
@@ -53,8 +54,8 @@ class Target:
         self._size += len(data)
         (self._packer or self._file).write(data)
 
-    def facts(self, url: str, entries: int, lastmod: str, group: str = "") -> FileFacts:
+    def facts(self, url: str, entries: int, lastmod: str, group: str = "", shard: int = 0) -> FileFacts:
         """What the file is and holds; known once it is closed."""
         return FileFacts(
-            self.name, url, entries, self._size, self._stored, lastmod, self._digest.hexdigest(), group
+            self.name, url, entries, self._size, self._stored, lastmod, self._digest.hexdigest(), group, shard
         )
