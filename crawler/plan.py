@@ -53,8 +53,8 @@ class Plan:
         return self.config.parse.processes or min(4, os.cpu_count() or 1)
 
 
-def plan(config: Config) -> Plan:
-    """Check everything that can be checked before a request is sent. Raises UsageError."""
+def survey(config: Config) -> tuple[Url, Url, Scope]:
+    """Where a crawl begins, where its sitemap lives, and what it covers. Raises UsageError."""
     params = Params(config.urls.drop_params, config.urls.keep_params)
     seed = address(config.site.url, "the start URL", params)
     given = config.site.sitemap_url
@@ -67,6 +67,12 @@ def plan(config: Config) -> Plan:
         )
     except ScopeError as error:
         raise UsageError(str(error)) from None
+    return seed, sitemap_url, scope
+
+
+def plan(config: Config) -> Plan:
+    """Check everything that can be checked before a request is sent. Raises UsageError."""
+    seed, sitemap_url, scope = survey(config)
     if refused := scope.admit(seed, 0, Found.SEED):
         raise UsageError(f"the start URL {seed} cannot be crawled: {refused.reason}")
     if not sitemap_url.partition("?")[0].rpartition("/")[2]:
