@@ -38,6 +38,8 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
         "policy": (
             "crawler.config",
             "crawler.change",
+            "crawler.completeness",
+            "crawler.gate",
             "crawler.url",
             "crawler.params",
             "crawler.quantities",

@@ -1,13 +1,13 @@
 """The records of a site's runs: the table ``run``, one row for each, as values."""
 
 import sqlite3
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from crawler.errors import StorageError, UsageError
+from crawler.errors import UsageError
+from crawler.frontier.batch import storage
 
 
 class PublishedFile(Struct, frozen=True):
@@ -86,10 +86,8 @@ class Runs:
             msgspec.json.encode(value).decode() if name in _AS_JSON else value
             for name, value in zip(_COLUMNS, msgspec.structs.astuple(run), strict=True)
         ]
-        try:
+        with storage():
             self._db.execute(_WRITE, values)
-        except sqlite3.Error as error:
-            raise StorageError(f"the record of run {run.number} cannot be kept: {error}") from None
 
     def last(self, count: int) -> list[Run]:
         """So many runs at most, the newest first."""
@@ -104,10 +102,8 @@ class Runs:
         raise UsageError(f"there is no run {number} of this site: {known}")
 
     def _read(self, clause: str, *values: int) -> list[Run]:
-        try:
-            rows: Iterable[tuple[object, ...]] = self._db.execute(f"{_SELECT} {clause}", values).fetchall()
-        except sqlite3.Error as error:
-            raise StorageError(f"the records of the runs cannot be read: {error}") from None
+        with storage():
+            rows = self._db.execute(f"{_SELECT} {clause}", values).fetchall()
         return [_run(dict(zip(_COLUMNS, row, strict=True))) for row in rows]
 
 

@@ -63,7 +63,7 @@ def test_ours_everything_written_is_read_back_also_while_the_writer_is_at_work(
     assert Runs(reader).last(1) == []  # nothing is seen before the transaction of which it is a part
     db.execute("COMMIT")
     assert Runs(reader).get(3) == kept
-    with pytest.raises(StorageError, match="run 3"):
+    with pytest.raises(StorageError, match="cannot be written"):
         Runs(reader).write(kept)
     reader.close()
 

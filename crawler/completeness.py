@@ -1,0 +1,89 @@
+"""The verdict on a run as a whole: did it see all of the site that it was to see, and what kept it from that."""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.indexability import is_transient
+from crawler.model import State, Url
+
+_FAILED: Final = frozenset({State.SERVER_ERROR, State.UNREACHABLE, State.PARSE_FAILED, State.INTERNAL_ERROR})
+_MAX_NAMED: Final = 3  # hosts
+
+
+class Kind(StrEnum):
+    """What a run is worth, the best first."""
+
+    COMPLETE = "complete"
+    DEGRADED = "degraded"  # some of the site failed
+    TRUNCATED = "truncated"  # a limit or an interruption left some of the site out
+
+
+class Completeness(Struct, frozen=True):
+    """The verdict. ``because`` names every limit that was met and everything that failed, or is ""."""
+
+    kind: Kind
+    because: str = ""
+
+
+class Coverage(Struct, frozen=True, kw_only=True):
+    """What there is to judge by.
+
+    ``stopped`` says why the visiting ended with URLs ``pending``, as the end of a sentence, or is "". ``failed`` counts
+    the URLs for which :func:`is_failure`, by state; ``cut`` the documents of which only a part was read, and
+    ``example`` is one of them. ``no_robots`` are the origins whose robots.txt could not be had.
+    """
+
+    stopped: str = ""
+    pending: int = 0
+    too_deep: int = 0
+    cut: int = 0
+    example: Url = Url("")
+    failed: Mapping[State, int] = {}
+    no_robots: tuple[str, ...] = ()
+
+
+def is_failure(state: State, status: int | None) -> bool:
+    """Whether a URL ended so because something failed that may be well another time, not by what it is."""
+    return state in _FAILED or (
+        status is not None and is_transient(status) and state in (State.CLIENT_ERROR, State.SITEMAP_FILE)
+    )
+
+
+def completeness(coverage: Coverage) -> Completeness:
+    """Judge a run. One that met a limit is truncated, whatever failed besides."""
+    limits, failures = list(_limits(coverage)), list(_failures(coverage))
+    if limits:
+        return Completeness(Kind.TRUNCATED, "; ".join(limits + failures))
+    if failures:
+        return Completeness(Kind.DEGRADED, "; ".join(failures))
+    return Completeness(Kind.COMPLETE)
+
+
+def _limits(coverage: Coverage) -> Iterator[str]:
+    if coverage.stopped:
+        left = f", with {_urls(coverage.pending)} left to visit" if coverage.pending else ""
+        yield f"{coverage.stopped}{left}"
+    elif coverage.pending:
+        yield f"{_urls(coverage.pending)} left to visit"
+    if coverage.too_deep:
+        yield f"{_urls(coverage.too_deep)} further from the start than --max-depth"
+    if coverage.cut:
+        example = f" ({'such as ' if coverage.cut > 1 else ''}{coverage.example})" if coverage.example else ""
+        documents = "1 document" if coverage.cut == 1 else f"{coverage.cut:,} documents"
+        yield f"{documents} read in part only{example}: see --max-body, --max-wire, --max-sitemap and --max-links"
+
+
+def _failures(coverage: Coverage) -> Iterator[str]:
+    if failed := {state: count for state, count in coverage.failed.items() if count}:
+        told = ", ".join(f"{count:,} {state.value}" for state, count in failed.items())
+        yield f"{_urls(sum(failed.values()))} failed: {told}"
+    if hosts := coverage.no_robots:
+        more = f" and {len(hosts) - _MAX_NAMED:,} more" if len(hosts) > _MAX_NAMED else ""
+        yield f"robots.txt could not be had from {', '.join(hosts[:_MAX_NAMED])}{more}"
+
+
+def _urls(count: int) -> str:
+    return "1 URL" if count == 1 else f"{count:,} URLs"
