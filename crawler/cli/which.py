@@ -1,0 +1,58 @@
+"""Which site's state a person means: by its URL, by a configuration, or by being the only one there is."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from crawler.cli.options import settings
+from crawler.errors import UsageError
+from crawler.state.schema import FILE
+
+
+def state_directory(url: str | None, file: Path | None, flags: Mapping[str, Any]) -> Path:
+    """The directory of the state of the site that is meant; it holds a state.
+
+    ``url`` is the site's, ``file`` its configuration, and ``flags`` are those of the command line that place the state
+    (``state.directory``, ``site.sitemap_url``). With neither a URL nor a site in the configuration it is the only site
+    whose state lies there. Raises UsageError when there is none, or several.
+    """
+    config = settings(file, flags, url)
+    root = Path(config.state.directory)
+    if config.site.url:
+        from crawler.plan import survey  # noqa: PLC0415 - it knows all the parts of a crawl
+        from crawler.store import directory_for  # noqa: PLC0415
+
+        _, sitemap_url, _ = survey(config)
+        directory = directory_for(root, sitemap_url)
+        if not (directory / FILE).is_file():
+            raise UsageError(
+                f"there is no state of {config.site.url} in {root}: it was not crawled yet{_others(root)}"
+            )
+        return directory
+    if (root / FILE).is_file():
+        return root
+    known = _known(root)
+    if len(known) == 1:
+        return known[0]
+    if known:
+        raise UsageError(
+            f"there are several sites in {root}: say which by its URL or with --config{_others(root)}"
+        )
+    raise UsageError(
+        f"there is no state in {root}: nothing was crawled yet, or it is elsewhere (--state DIR)"
+    )
+
+
+def _known(root: Path) -> list[Path]:
+    """The directories of all sites below."""
+    return sorted(path.parent for path in root.glob(f"*/{FILE}"))
+
+
+def _others(root: Path) -> str:
+    """The sites that there are, for a message."""
+    known = _known(root)
+    if not known:
+        return ""
+    shown = ", ".join(path.name for path in known[:5])
+    more = f" and {len(known) - 5} more" if len(known) > 5 else ""
+    return f"; there is state of {shown}{more} (--state {root}/… means one of them)"
