@@ -196,6 +196,12 @@ class Output(Section):
     """Names of the files below an index, such as "{stem}-{group}-{n}.xml"; {next} is a number but for the first."""
     stylesheet: Literal["", "css", "xsl"] = ""
     """Publish a stylesheet too, so that a person who opens the sitemap sees a table."""
+    recent: Literal["", "atom", "rss"] = ""
+    """Publish a feed of the pages that were added or changed last, beside the sitemap."""
+    recent_urls: int = Field(default=500, ge=1, le=5_000)
+    """URLs in that feed at most."""
+    recent_name: str = ""
+    """The name of that file. Default: the sitemap's, as in sitemap-recent.atom."""
     changefreq: Literal["", "always", "hourly", "daily", "weekly", "monthly", "yearly", "never"] = ""
     """Written to every entry when set. Search engines ignore it."""
     priority: float | None = Field(default=None, ge=0, le=1)
@@ -216,6 +222,8 @@ class State(Section):
 
     directory: str = Field(default=".siteatlas", min_length=1)
     """The directory of the state, never inside the published one."""
+    keep_runs: Count = 365
+    """How many runs are remembered, with what each of them changed. The last that published always is."""
 
 
 class Config(Section):

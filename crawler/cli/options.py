@@ -97,11 +97,15 @@ FLAGS = (
     Flag("--group", "output.group", "section|language|type"),
     Flag("--file-names", "output.file_names", "TEMPLATE"),
     Flag("--stylesheet", "output.stylesheet", "css|xsl"),
+    Flag("--recent", "output.recent", "atom|rss"),
+    Flag("--recent-urls", "output.recent_urls", "N"),
+    Flag("--recent-name", "output.recent_name", "NAME"),
     Flag("--changefreq", "output.changefreq", "WORD"),
     Flag("--priority", "output.priority", "0.0-1.0"),
     Flag("--partial/--no-partial", "output.partial"),
     Flag("--max-failed", "output.max_failed", "SHARE"),
     Flag("--state", "state.directory", "DIR"),
+    Flag("--keep-runs", "state.keep_runs", "N"),
 )
 
 _PANELS = {
