@@ -46,6 +46,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.scope",
             "crawler.patterns",
             "crawler.robots",
+            "crawler.content",
             "crawler.html",
             "crawler.directives",
             "crawler.indexability",

@@ -48,7 +48,7 @@ def nodes(blocks: list[str]) -> list[Node]:
     """All typed objects of all blocks, outermost first, a reference by ``@id`` filled in from where it is described."""
     found: list[Node] = []
     for block in blocks:
-        value = _read(block)
+        value = read(block)
         if value is not None:
             _collect(value, found)
     return found
@@ -64,7 +64,8 @@ def described(found: list[Node]) -> dict[str, Node]:
     return by_id
 
 
-def _read(text: str) -> Any:
+def read(text: str) -> Any:
+    """The value of one script, or None when it is no JSON even after mending."""
     if len(text) > MAX_BLOCK:
         return None
     text = _unwrapped(text)
