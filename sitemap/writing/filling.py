@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from sitemap import limits
-from sitemap.errors import InvalidLocation, LimitExceeded, SitemapError
+from sitemap.errors import InvalidLocation, SitemapError
 from sitemap.writing.body import Body, Memory
 from sitemap.writing.children import Children
 from sitemap.writing.destination import Stage
@@ -107,12 +107,10 @@ class Fillings:
 
     def _check(self, group: str, number: int, least: int) -> None:
         named = f"shard {number} of the group {group[:64]!r}" if group else f"shard {number}"
+        if not 0 <= number <= limits.MAX_CHILDREN:
+            raise SitemapError(f"there is no {named}: they are numbered from 1 to {limits.MAX_CHILDREN:,}")
         if number and number < least:
-            raise SitemapError(
-                f"{named} comes after shard {least}: give entries in the order of their shards"
-            )
-        if number > limits.MAX_CHILDREN:
-            raise LimitExceeded(f"there is no {named}: an index has {limits.MAX_CHILDREN:,} sitemaps at most")
+            raise SitemapError(f"{named} comes after {least}: give entries in the order of their shards")
 
     def _slug(self, group: str) -> str:
         """A name for a group that no other has, nor any sitemap of others that is in the index."""
