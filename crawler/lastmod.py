@@ -1,4 +1,4 @@
-"""When a page changed, as far as the first visit can tell. An observation or nothing: never "now", never a guess.
+"""When a page changed, as far as visits can tell. An observation or nothing: never a guess, and "now" only as a day.
 
 An answer is a W3C datetime in the form that the sitemap schema takes: ``YYYY-MM-DD``, or a date and a time to the
 second with its offset (``xsd:date | xsd:dateTime``, https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd).
@@ -8,7 +8,10 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from crawler import http_date
+from crawler.model import Sighting
 
 Policy = Literal["observed", "header", "page", "none"]
 
@@ -17,7 +20,18 @@ EARLIEST: Final = 788_918_400.0
 SLACK: Final = 5.0
 """Seconds between Last-Modified and the moment of the answer within which a page counts as made for the answer."""
 HEADER: Final = "Last-Modified"
+SEEN: Final = "seen to change"
+"""The source of a date that no evidence gives: the run that saw the page say something else."""
+STAMP: Final = 60.0
+"""Seconds before the request from which on a moment stated in a page counts as that of the answer."""
+LIARS: Final = 3
+"""Pages whose Last-Modified moved while their content stood still, from which on it is distrusted for the site ..."""
+LYING: Final = 0.1
+"""... if they are this share of the pages that stood still."""
 _EASTMOST: Final = 14 * 3600.0  # seconds that a day begins earlier there than in UTC
+_WESTMOST: Final = 12 * 3600.0  # seconds that it ends later
+_DAY: Final = 86_400.0
+_MOMENT: Final = "%Y-%m-%dT%H:%M:%S+00:00"
 
 _stated = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[Tt ]+([0-9]{2}:[0-9]{2})(:[0-9]{2})?(?:[.,][0-9]+)?"
@@ -25,30 +39,75 @@ _stated = re.compile(
 ).fullmatch
 
 
-def first_sight(  # noqa: PLR0913 - seven plain facts of one answer
-    header: str | None,
-    date_header: str | None,
-    in_page: str,
-    in_page_source: str,
-    fetched_at: float,
-    elapsed: float,
-    policy: Policy,
-) -> tuple[str, str]:
-    """The date that a page first seen is published with, and its source; two empty strings when nothing is known.
+class Dated(Struct, frozen=True):
+    """A date to publish and where it comes from; both "" when nothing is known."""
 
-    ``header`` and ``date_header`` are the values of Last-Modified and Date, ``in_page`` the best date in the page and
-    ``in_page_source`` where it stood; ``fetched_at`` is Unix time and ``elapsed`` seconds. ``observed`` takes the
-    header if it can be believed, else the page; ``header`` and ``page`` take one of them only; ``none`` neither.
+    lastmod: str = ""
+    source: str = ""
+
+
+def first_sight(seen: Sighting, policy: Policy, trusted: bool = True) -> Dated:
+    """The date of a page that is seen for the first time.
+
+    ``observed`` takes Last-Modified if it can be believed, else the page; ``header`` and ``page`` take one of them
+    only; ``none`` neither. ``trusted`` is whether Last-Modified tells the truth on this site, as ``observed`` asks.
     """
-    if policy in ("observed", "header"):
-        moment = believable(header or "", date_header or "", fetched_at, elapsed)
-        if moment is not None:
-            return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00"), HEADER
-    if policy in ("observed", "page"):
-        stated = schema_form(in_page, fetched_at + elapsed)
-        if stated:
-            return stated, in_page_source
-    return "", ""
+    if seen.header_date and (policy == "header" or (policy == "observed" and trusted)):
+        return Dated(seen.header_date, HEADER)
+    if policy in {"observed", "page"} and seen.page_date and not _is_stamp(seen):
+        return Dated(seen.page_date, seen.page_date_source)
+    return Dated()
+
+
+def later(
+    before: Dated,
+    seen: Sighting,
+    changed_since: float | None,
+    now: float,
+    policy: Policy,
+    trusted: bool = True,
+) -> Dated:
+    """The date of a page that was published before with ``before``.
+
+    ``changed_since`` is the time of the visit before, if the page says something else since; None when it does not:
+    then ``observed`` keeps what was published, whatever is stated. Else it takes the date in the page, then
+    Last-Modified, if that lies between the two visits and is later than what was published, else the day of ``now``,
+    the start of the run; a second change on one day is told by its second. ``header`` and ``page`` go by what is
+    stated, but not back while the page stands still, and not to nothing. All times are Unix time in seconds.
+    """
+    if policy == "none":
+        return Dated()
+    if policy != "observed":
+        stated = first_sight(seen, policy)
+        stays = changed_since is None and _start(stated.lastmod) <= _start(before.lastmod)
+        return before if stays else stated
+    if changed_since is None:
+        return before
+    published = _start(before.lastmod)
+    candidates = [] if _is_stamp(seen) else [Dated(seen.page_date, seen.page_date_source)]
+    if trusted:
+        candidates.append(Dated(seen.header_date, HEADER))
+    for stated in candidates:
+        if _start(stated.lastmod) > published and changed_since <= _end(stated.lastmod):
+            return stated
+    moment = datetime.fromtimestamp(now, UTC)
+    if published < moment.replace(hour=0, minute=0, second=0, microsecond=0).timestamp():
+        return Dated(moment.strftime("%Y-%m-%d"), SEEN)
+    return Dated(moment.strftime(_MOMENT), SEEN)
+
+
+def distrust(still: int, moved: int) -> str:
+    """Why Last-Modified is not believed on a site, in a sentence, or "" when it is.
+
+    ``still`` counts the pages that state it and whose content stood still since the visit before, ``moved`` those of
+    them where it moved.
+    """
+    if moved < LIARS or moved < LYING * still:
+        return ""
+    return (
+        f"Last-Modified moved on {moved:,} of {still:,} pages whose content stood still: it is distrusted for the"
+        " whole site"
+    )
 
 
 def believable(header: str, date_header: str, fetched_at: float, elapsed: float) -> float | None:
@@ -91,3 +150,20 @@ def schema_form(text: str, now: float) -> str:
         return moment.isoformat() if is_zone and EARLIEST <= moment.timestamp() <= now else ""
     except (ValueError, OverflowError):
         return ""
+
+
+def _is_stamp(seen: Sighting) -> bool:
+    """Whether the page states the moment at which it was made for this answer."""
+    return "T" in seen.page_date and _start(seen.page_date) > seen.at - STAMP
+
+
+def _start(text: str) -> float:
+    """The first moment of a date of ours as Unix time, days as in UTC; before all others for ""."""
+    if not text:
+        return float("-inf")
+    return datetime.fromisoformat(text if "T" in text else f"{text}T00:00:00+00:00").timestamp()
+
+
+def _end(text: str) -> float:
+    """The last moment of a date of ours: that of a day, where it ends last."""
+    return _start(text) if "T" in text else _start(text) + _DAY + _WESTMOST

@@ -25,6 +25,7 @@ from crawler.model import Document, Find, Found, Lease, Outcome, Page, Reply, St
 from crawler.parsing.frames import LENGTH, Job, decode_job, decode_page, encode
 from crawler.parsing.pool import ParsePool
 from crawler.publish import publish
+from crawler.revisit import sighting
 from crawler.store import Store
 from crawler.url import Resolver, origin
 from sitemap import Directory
@@ -158,9 +159,9 @@ class Bench:
         judged = []
         for item in items:
             reply, page = item.reply, item.page
-            said = (reply.header("last-modified"), reply.header("date"), page.modified, page.modified_source)
+            dated = first_sight(sighting(reply, page), policy)
             verdict = judge.verdict(reply, page if is_readable(reply) else None)
-            judged.append((verdict, *first_sight(*said, reply.fetched_at, reply.elapsed, policy)))
+            judged.append((verdict, dated.lastmod, dated.source))
         return judged
 
     def _keep(self, items: list[Item], judged: list[Judged], rounds: int) -> tuple[float, float]:

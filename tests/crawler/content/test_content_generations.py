@@ -1,7 +1,8 @@
 """Thirty generations of a made site: which pages are said to have changed, in precision and recall."""
 
-from crawler.content import Delta, Habit, compare, holdings, keep, survey
 from madesite import Site
+
+from crawler.content import Delta, Habit, compare, holdings, keep, survey
 
 GENERATIONS = 30
 

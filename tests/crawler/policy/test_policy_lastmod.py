@@ -1,3 +1,4 @@
+from datetime import UTC, datetime
 from email.utils import formatdate
 
 import pytest
@@ -5,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler import http_date
-from crawler.lastmod import Policy, first_sight, schema_form
+from crawler.lastmod import Dated, Policy, believable, first_sight, schema_form
+from crawler.model import Sighting
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 
@@ -14,12 +16,26 @@ def http(moment: float) -> str:
     return formatdate(moment, usegmt=True)
 
 
+def w3c(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
+
+
+def seen(
+    header: str | None = "", in_page: str = "", date: str | None = None, elapsed: float = 1.0
+) -> Sighting:
+    """What an answer of NOW says, as a run remembers it."""
+    moment = believable(header or "", http(NOW) if date is None else date, NOW, elapsed)
+    stated = "" if moment is None else w3c(moment)
+    return Sighting(
+        NOW, "", "", header or "", stated, schema_form(in_page, NOW + elapsed), "JSON-LD dateModified"
+    )
+
+
 def see(
     header: str | None, in_page: str = "", policy: Policy = "observed", date: str | None = None
 ) -> tuple[str, str]:
-    return first_sight(
-        header, http(NOW) if date is None else date, in_page, "JSON-LD dateModified", NOW, 1.0, policy
-    )
+    dated = first_sight(seen(header, in_page, date), policy)
+    return dated.lastmod, dated.source
 
 
 def test_ours_a_header_that_can_be_believed_is_the_date() -> None:
@@ -59,8 +75,14 @@ def test_ours_the_time_of_the_answer_is_known_by_the_servers_clock_too() -> None
     assert see(an_hour_ago, date=an_hour_ago) == ("", "")
     assert see(http(NOW - 3_600), date=http(NOW - 3_597)) == ("", "")
     assert see(http(NOW - 7_200), date=an_hour_ago)[0] != ""
-    slow = first_sight(http(NOW - 20), http(NOW), "", "", NOW, 30.0, "observed")
-    assert slow == ("", "")
+    assert first_sight(seen(http(NOW - 20), elapsed=30.0), "observed") == Dated()
+
+
+def test_ours_a_date_in_the_page_that_is_the_time_of_the_answer_tells_nothing() -> None:
+    assert see(None, w3c(NOW)) == ("", "")
+    assert see(None, w3c(NOW - 30)) == ("", "")
+    assert see(None, w3c(NOW - 90))[0] == w3c(NOW - 90)
+    assert see(None, w3c(NOW)[:10])[0] == "2027-01-15"
 
 
 def test_ours_policies() -> None:
