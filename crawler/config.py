@@ -96,6 +96,10 @@ class Obedience(Section):
 class Fetch(Section):
     """How pages are fetched."""
 
+    source: str = ""
+    """A server (http://127.0.0.1:8080) or a folder of built pages to read the site from; its URLs stay public ones."""
+    resolve: tuple[str, ...] = ()
+    """Connect to these addresses, which may be private, for a host and port, as curl does; no lookup in DNS."""
     user_agent: str = Field(default=f"Siteatlas/{__version__}", min_length=1)
     """How we introduce ourselves; the part before the slash is the name robots.txt is asked about."""
     headers: dict[str, str] = {}
@@ -124,6 +128,8 @@ class Fetch(Section):
     """Bytes of one page once decoded; the rest is cut, and said."""
     max_sitemap: Count = 64 * 2**20
     """Bytes of one of the site's own sitemaps once decoded."""
+    full_every: int = Field(default=30, ge=0)
+    """Runs after which a page is read whole again although the server says "not modified"; 0: never."""
     max_redirects: Count = 10
     """Redirects in a row that are followed; browsers give up after 20, search engines after about 10."""
     retries: int = Field(default=3, ge=0)
@@ -206,10 +212,23 @@ class Output(Section):
     """Written to every entry when set. Search engines ignore it."""
     priority: float | None = Field(default=None, ge=0, le=1)
     """Written to every entry when set. Search engines ignore it."""
+    keep_failed: int = Field(default=3, ge=0)
+    """How many runs in a row a published page may fail for now (5xx, time-out) before it leaves the sitemap."""
+    settle: float = Field(default=1.0, ge=0)
+    """Seconds that readers of the old index are given to find the old files, when files below it change."""
+    grace: float = Field(default=3600.0, ge=0)
+    """Seconds that files which left the set stay, for readers who hold an old index."""
     partial: bool = False
     """Write what is known although the crawl was cut short."""
     max_failed: float = Field(default=0.2, ge=0, le=1)
     """Publish nothing when a larger share of the pages than this failed."""
+    max_shrink: float = Field(default=0.2, ge=0, le=1)
+    """Publish nothing when a larger share of the published pages than this would leave without a good reason."""
+
+    @field_validator("settle", "grace", mode="before")
+    @classmethod
+    def _duration(cls, value: object) -> object:
+        return duration(value) if isinstance(value, str) else value
 
     @field_validator("max_bytes", mode="before")
     @classmethod
@@ -251,12 +270,17 @@ def read(path: Path) -> dict[str, Any]:
         raise UsageError(f"the configuration {path} is not TOML: {error}") from None
 
 
-def build(tables: dict[str, Any], source: str = "", flag_of: Callable[[str], str] = str) -> Config:
-    """Check the tables and freeze them. Raises UsageError that names the key and its flag, or the nearest known key."""
+def build(
+    tables: dict[str, Any], source: str = "", flag_of: Callable[[str], str] = str, inside: str = ""
+) -> Config:
+    """Check the tables and freeze them. Raises UsageError that names the key and its flag, or the nearest known key.
+
+    ``inside`` is what the keys are below in the source, such as ``sites.shop.``, for messages.
+    """
     try:
         return Config.model_validate(tables)
     except ValidationError as error:
-        lines = [_sentence(dict(fault), source, flag_of) for fault in error.errors(include_url=False)]
+        lines = [_sentence(dict(fault), source, flag_of, inside) for fault in error.errors(include_url=False)]
         raise UsageError("; ".join(lines)) from None
 
 
@@ -271,18 +295,19 @@ def _section(name: str) -> type[Section]:
     return annotation
 
 
-def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str]) -> str:
-    where = ".".join(str(part) for part in fault["loc"])
+def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str], above: str) -> str:
+    key = ".".join(str(part) for part in fault["loc"])
+    where = f"{above}{key}"
     inside = f" in {source}" if source else ""
     if fault["type"] == "extra_forbidden":
         loc = fault["loc"]
         sections = known_keys()
-        known = list(sections) if len(loc) == 1 else sections.get(str(loc[0]), [])
+        known = [*sections, *([] if above else ["sites"])] if len(loc) == 1 else sections.get(str(loc[0]), [])
         near = [f"{name}.{loc[-1]}" for name, keys in sections.items() if loc[-1] in keys]
         near = near or difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
         hint = f'did you mean "{near[0]}"?' if near else f"known are: {', '.join(known)}"
         return f'unknown key "{where}"{inside}: {hint}'
-    if len(fault["loc"]) >= 2 and (flag := flag_of(".".join(map(str, fault["loc"][:2])))) != where:
+    if len(fault["loc"]) >= 2 and (flag := flag_of(".".join(map(str, fault["loc"][:2])))) != key:
         where = f"{flag} ({where})"
     said = str(fault["msg"]).removeprefix("Value error, ").replace("'', ", "")
     told = f"{where}{inside}: {said[:1].lower()}{said[1:]}"

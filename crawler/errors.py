@@ -12,7 +12,8 @@
      └── FindingsFound    10   a sitemap has findings at or over the threshold
 """
 
-from typing import ClassVar
+from collections.abc import Iterable
+from typing import ClassVar, Final
 
 
 class SiteatlasError(Exception):
@@ -61,3 +62,12 @@ class FindingsFound(SiteatlasError):
     """A sitemap that was checked has findings at or over the threshold."""
 
     exit_code = 10
+
+
+SEVERITY: Final = (0, 10, 4, 3, 5, 6, 2, 7, 1)
+"""The exit codes from the best to the worst: what can be left to the next run comes before what needs a person."""
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code of several things done one after the other: that of the worst of them, 0 for none."""
+    return max(codes, key=lambda code: SEVERITY.index(code) if code in SEVERITY else len(SEVERITY), default=0)

@@ -8,9 +8,26 @@ from crawler.cli.options import FLAGS
 from crawler.config import Config
 
 _HEAD = """\
-# Every setting of siteatlas, at its default. Use it with: siteatlas crawl --config site.toml
+# Every setting of siteatlas, at its default. Use it with: siteatlas run --config site.toml
 # A flag on the command line wins over the environment (SITEATLAS_ and the flag's name), which wins over this file.
 # Lengths of time are seconds, or 90s, 15m, 2h, 1d; sizes are bytes, or 512K, 20M, 1G.
+"""
+
+
+_SITES = """\
+# [sites]
+# Several sites, for: siteatlas run --config sites.toml. Each has a name of letters, digits, ".", "_" and "-", and
+# sections of its own, whose keys win over those above, which all of them share. Lists and tables are not added up.
+# Paths, here as above, are relative to the directory that siteatlas is run in.
+#
+# [sites.shop.site]
+# url = "https://shop.example.com/"
+# [sites.shop.output]
+# directory = "/srv/www/shop"
+#
+# [sites.blog]
+# site = {url = "https://blog.example.com/"}
+# output = {directory = "/srv/www/blog", gzip = true}
 """
 
 
@@ -29,6 +46,7 @@ def example() -> str:
             value = getattr(section, key)
             out.append(f"# {key} =" if value is None else f"{key} = {_toml(value)}")
         out.append("")
+    out.append(_SITES)
     return "\n".join(out)
 
 

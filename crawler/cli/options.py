@@ -12,6 +12,7 @@ import typer
 from crawler.config import Config, Section, build, read
 from crawler.errors import UsageError
 from crawler.quantities import as_size
+from crawler.sites import choose, split
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,8 @@ FLAGS = (
     Flag("--rate", "pace.rate", "N"),
     Flag("--delay", "pace.delay", "SECONDS"),
     Flag("--longest-pause", "pace.longest_pause", "SECONDS"),
+    Flag("--source", "fetch.source", "URL|DIR"),
+    Flag("--resolve", "fetch.resolve", "HOST:PORT:ADDRESS", many=True),
     Flag("-u --user-agent", "fetch.user_agent", "TEXT"),
     Flag("-H --header", "fetch.headers", "NAME: VALUE", many=True, pairs=":"),
     Flag("--basic-auth", "fetch.basic_auth", "USER:PASSWORD"),
@@ -81,6 +84,7 @@ FLAGS = (
     Flag("--max-wire", "fetch.max_wire", "SIZE"),
     Flag("--max-body", "fetch.max_body", "SIZE"),
     Flag("--max-sitemap", "fetch.max_sitemap", "SIZE"),
+    Flag("--full-every", "fetch.full_every", "RUNS"),
     Flag("--max-redirects", "fetch.max_redirects", "N"),
     Flag("--retries", "fetch.retries", "N"),
     Flag("--processes", "parse.processes", "N"),
@@ -102,8 +106,12 @@ FLAGS = (
     Flag("--recent-name", "output.recent_name", "NAME"),
     Flag("--changefreq", "output.changefreq", "WORD"),
     Flag("--priority", "output.priority", "0.0-1.0"),
+    Flag("--keep-failed", "output.keep_failed", "RUNS"),
+    Flag("--settle", "output.settle", "SECONDS"),
+    Flag("--grace", "output.grace", "SECONDS"),
     Flag("--partial/--no-partial", "output.partial"),
     Flag("--max-failed", "output.max_failed", "SHARE"),
+    Flag("--max-shrink", "output.max_shrink", "SHARE"),
     Flag("--state", "state.directory", "DIR"),
     Flag("--keep-runs", "state.keep_runs", "N"),
 )
@@ -141,13 +149,34 @@ def with_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None
     return give
 
 
-def settings(file: Path | None, flags: Mapping[str, Any], url: str | None = None) -> Config:
-    """The configuration: the file, with what the flags and ``url`` set in its place. Raises UsageError."""
-    tables = read(file) if file else {}
+def settings(
+    file: Path | None, flags: Mapping[str, Any], url: str | None = None, site: str | None = None
+) -> Config:
+    """The configuration of one site: the file, with what the flags and ``url`` set in its place.
+
+    ``site`` is its name in a file of several. Raises UsageError.
+    """
+    source = str(file) if file else ""
+    every = split(read(file), source, flag_of) if file else {"": {}}
+    names = list(every)
+    if site is not None:
+        names = choose(names, [site], source) if file else names
+    elif len(names) > 1:
+        raise UsageError(
+            f"{file} configures several sites ({', '.join(names)}), and this command takes one: "
+            f"siteatlas run --config {file} takes them all, or those that --site NAME names"
+        )
+    return built(every[names[0]], flags, source, url)
+
+
+def built(
+    tables: dict[str, Any], flags: Mapping[str, Any], source: str = "", url: str | None = None
+) -> Config:
+    """The configuration that tables become with what the flags and ``url`` set in their place. Raises UsageError."""
     site = tables.get("site", {})
     if url is not None and isinstance(site, dict):
         tables = {**tables, "site": {**site, "url": url}}
-    return build(overlay(tables, flags), str(file) if file else "", flag_of)
+    return build(overlay(tables, flags), source, flag_of)
 
 
 def overlay(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,20 +39,26 @@ class Told:
         if isinstance(error, BrokenPipeError):  # `siteatlas … | head`: whoever read us has had enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(self.exit_code) from error
+        if (code := self.tell(error)) is not None:
+            raise typer.Exit(code) from error
+
+    def tell(self, error: BaseException, of: str = "") -> int | None:
+        """Say what went wrong, ``of`` what; answers the exit code, or None for what is no error of a command."""
+        before = of and f"{of}: "
         if isinstance(error, SiteatlasError):
-            self.say(str(error))
-            raise typer.Exit(error.exit_code) from error
+            self.say(f"{before}{error}")
+            return error.exit_code
         if isinstance(error, KeyboardInterrupt):
-            self.say(self._interrupted)
-            raise typer.Exit(Incomplete.exit_code) from error
+            self.say(f"{before}{self._interrupted}")
+            return Incomplete.exit_code
         if isinstance(error, Exception) and not isinstance(error, typer.Exit):
             if self._verbose:
                 self.console.print_exception()
             version = metadata.version("siteatlas")
-            self.say(
-                f"internal error in siteatlas {version}: {type(error).__name__}: {error} (-v shows where)"
-            )
-            raise typer.Exit(1) from error
+            told = f"internal error in siteatlas {version}: {type(error).__name__}: {error}"
+            self.say(f"{before}{told} (-v shows where)")
+            return 1
+        return None
 
     def say(self, text: str) -> None:
         """One line on standard error."""

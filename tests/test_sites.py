@@ -1,0 +1,146 @@
+"""Many sites in one configuration: what each is told, what wrong words are told, and who is in whose way."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler.cli.configured import configured
+from crawler.cli.options import flag_of, settings
+from crawler.errors import SEVERITY, UsageError, worst
+from crawler.sites import Place, choose, keep_apart, split
+
+TWO = """
+[fetch]
+user_agent = "Bot/1"
+headers = {X-Shared = "yes"}
+[scope]
+exclude = ["/old/*"]
+[output]
+gzip = true
+
+[sites.shop.site]
+url = "https://shop.example/"
+[sites.shop.output]
+directory = "shop"
+[sites.shop.fetch]
+headers = {X-Own = "yes"}
+[sites.shop.scope]
+exclude = []
+
+[sites.blog]
+site = {url = "https://blog.example/"}
+output = {directory = "blog", gzip = false}
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "sites.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def flags(**given: Any) -> dict[str, Any]:
+    return given
+
+
+def test_ours_a_site_has_what_all_share_with_its_own_keys_in_their_place(tmp_path: Path) -> None:
+    shop, blog = configured(written(tmp_path, TWO), flags(), [])
+    assert (shop.name, blog.name) == ("shop", "blog")
+    assert shop.config.fetch.user_agent == blog.config.fetch.user_agent == "Bot/1"
+    assert (shop.config.output.directory, shop.config.output.gzip) == ("shop", True)
+    assert (blog.config.output.directory, blog.config.output.gzip) == ("blog", False)
+    assert (shop.config.fetch.headers, blog.config.fetch.headers) == ({"X-Own": "yes"}, {"X-Shared": "yes"})
+    assert (shop.config.scope.exclude, blog.config.scope.exclude) == ((), ("/old/*",))
+
+
+def test_ours_a_flag_wins_over_the_file_for_the_sites_that_are_meant(tmp_path: Path) -> None:
+    file = written(tmp_path, TWO)
+    both = configured(file, flags(output__gzip=False, fetch__user_agent="Other/2"), [])
+    assert [(each.config.output.gzip, each.config.fetch.user_agent) for each in both] == [
+        (False, "Other/2")
+    ] * 2
+    shop, blog = configured(file, flags(output__directory="here"), ["shop"])
+    assert (shop.is_wanted, shop.config.output.directory) == (True, "here")
+    assert (blog.is_wanted, blog.config.output.directory) == (False, "blog")
+    for key in ("output__directory", "site__sitemap_url"):
+        with pytest.raises(UsageError, match=r"is for one site.*--site"):
+            configured(file, {key: "x"}, [])
+
+
+def test_ours_without_sites_there_is_one_that_is_named_after_its_host(tmp_path: Path) -> None:
+    file = written(tmp_path, '[site]\nurl = "https://www.Example.org:8443/docs/"\n')
+    (only,) = configured(file, flags(), [])
+    assert (only.name, only.is_wanted) == ("www.example.org", True)
+    assert configured(file, flags(), ["www.example.org"]) == [only]
+    with pytest.raises(UsageError, match='no site "shop"'):
+        configured(file, flags(), ["shop"])
+    with pytest.raises(UsageError, match="names no site"):
+        configured(written(tmp_path, ""), flags(), [])
+
+
+def test_ours_a_command_for_one_site_takes_one_of_several_by_its_name(tmp_path: Path) -> None:
+    file = written(tmp_path, TWO)
+    assert settings(file, flags(), site="blog").output.directory == "blog"
+    with pytest.raises(UsageError, match=r"several sites \(shop, blog\).*siteatlas run --config"):
+        settings(file, flags())
+    only = written(tmp_path, TWO.partition("[sites.blog]")[0])
+    assert settings(only, flags()).output.directory == "shop"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[sites.shop.output]\ndirectry = 'x'", 'unknown key "sites.shop.output.directry" in sites.toml: '),
+        ("[sites.shop.output]\ndirectry = 'x'", 'did you mean "directory"?'),
+        ("[sites.shop.outptu]", 'unknown key "sites.shop.outptu" in sites.toml: did you mean "output"'),
+        ("[sites.shop.pace]\nmax_pages = 3", 'did you mean "scope.max_pages"'),
+        ("[sites.shop.pace]\nconcurrency = 0", "--concurrency (sites.shop.pace.concurrency) in sites.toml"),
+        ("[sites.shop.site]\n[output]\ndirectry = 'x'", 'unknown key "output.directry" in sites.toml'),
+        ("[sites.shop.fetch]\nbasic_auth = 3", "sites.shop.fetch.basic_auth"),
+        ("[sites.'my shop'.site]", 'the site name "my shop"'),
+        ("[sites.''.site]", 'the site name ""'),
+        ("[sites]\nshop = 3", "sites.shop in sites.toml wants tables"),
+        ("sites = 3", "wants a table for each site"),
+        ("[sites]", "wants a table for each site"),
+        ("[sites.shop]\nsites = {}", 'unknown key "sites.shop.sites"'),
+    ],
+)  # fmt: skip
+def test_ours_what_is_wrong_is_named_as_it_stands_in_the_file(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as told:
+        split(tomllib.loads(text), "sites.toml", flag_of)
+    assert said in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_ours_a_mistyped_word_for_sites_is_met_with_the_right_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match='did you mean "sites"'):
+        configured(written(tmp_path, "[sites_.shop]"), flags(), [])
+
+
+def test_ours_sites_are_chosen_by_name() -> None:
+    assert choose(["a", "b", "c"], [], "f") == ["a", "b", "c"]
+    assert choose(["a", "b", "c"], ["c", "a"], "f") == ["a", "c"]
+    with pytest.raises(UsageError, match='no site "shp" in f: did you mean "shop"'):
+        choose(["shop", "blog"], ["shp"], "f")
+    with pytest.raises(UsageError, match="known are: shop, blog"):
+        choose(["shop", "blog"], ["x"], "f")
+
+
+def test_ours_sites_that_would_be_in_each_others_way_are_named() -> None:
+    a = Place("a", Path("/x/sitemap.xml"), Path("/s/a"))
+    keep_apart([a, Place("b", Path("/x/sitemap-b.xml"), Path("/s/b"))], "f")
+    with pytest.raises(UsageError, match='the sites "a" and "c" in f would both write /x/sitemap'):
+        keep_apart([a, Place("b", Path("/y"), Path("/s/b")), Place("c", a.sitemap, Path("/s/c"))], "f")
+    with pytest.raises(UsageError, match='the sites "a" and "b" in f would share one state'):
+        keep_apart([a, Place("b", Path("/y"), a.state)], "f")
+
+
+def test_ours_the_worst_exit_code_is_that_of_the_ending_that_needs_a_person_most() -> None:
+    assert worst([]) == 0
+    assert worst([0, 4, 0]) == 4
+    assert worst([4, 3]) == 3
+    assert worst([3, 5, 4]) == 5
+    assert worst([1, 7, 2]) == 1
+    assert sorted(SEVERITY) == [0, 1, 2, 3, 4, 5, 6, 7, 10]
