@@ -11,7 +11,7 @@ from crawler.memory.rules import RobotsStore
 from crawler.model import Failure, Reply, Url
 from crawler.politeness import retry_delay
 from crawler.robots import Access, Robots, everything, fallback, from_answer
-from crawler.url import InvalidUrl, normalise
+from crawler.url import DEFAULT, InvalidUrl, Params, normalise
 
 MAX_REDIRECTS = 5  # RFC 9309 2.3.1.2
 RETRIES = 2
@@ -21,16 +21,24 @@ class Rulebook:
     """``obey=False`` reads the files for the sitemaps they name, and allows everything.
 
     ``kept`` keeps every answer across runs. Each run asks anew; when an origin cannot be reached, the copy that is
-    kept holds for as long as one may be used at all (RFC 9309 2.3.1.4 and 2.4: 24 hours).
+    kept holds for as long as one may be used at all (RFC 9309 2.3.1.4 and 2.4: 24 hours). ``params`` are those that every
+    URL of the crawl is made with.
     """
 
     def __init__(
-        self, fetcher: Fetcher, user_agent: str, *, obey: bool = True, kept: RobotsStore | None = None
+        self,
+        fetcher: Fetcher,
+        user_agent: str,
+        *,
+        obey: bool = True,
+        kept: RobotsStore | None = None,
+        params: Params = DEFAULT,
     ) -> None:
         self._fetcher = fetcher
         self._user_agent = user_agent
         self._obey = obey
         self._kept = kept
+        self._params = params.whole
         self._known: dict[str, Robots] = {}
         self._asking: dict[str, anyio.Lock] = {}
 
@@ -78,7 +86,7 @@ class Rulebook:
                 or answer.status in (304, 305, 306)
             ):
                 return answer
-            target = redirect_target(answer)
+            target = redirect_target(answer, self._params)
             if isinstance(target, InvalidUrl):
                 return answer
             url = target
