@@ -119,7 +119,8 @@ class _Group:
         shard = self._shards.get(number) or self._layout.new_shard()
         if not shard.offer(n_bytes, extensions):
             return False
-        self._shards[number] = shard
+        if shard.entries == 1:
+            self._shards[number] = shard
         self._largest = max(self._largest, n_bytes)
         return True
 
