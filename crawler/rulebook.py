@@ -1,6 +1,7 @@
 """The robots.txt of every origin, fetched once and again when it expires. What an answer means is decided in robots."""
 
 import time
+from collections.abc import Callable
 
 import anyio
 
@@ -21,8 +22,9 @@ class Rulebook:
     """``obey=False`` reads the files for the sitemaps they name, and allows everything.
 
     ``kept`` keeps every answer across runs. Each run asks anew; when an origin cannot be reached, the copy that is
-    kept holds for as long as one may be used at all (RFC 9309 2.3.1.4 and 2.4: 24 hours). ``params`` are those that every
-    URL of the crawl is made with.
+    kept holds for as long as one may be used at all (RFC 9309 2.3.1.4 and 2.4: 24 hours).
+
+    ``params`` are those that every URL of the crawl is made with; ``clock`` gives Unix time.
     """
 
     def __init__(
@@ -33,11 +35,13 @@ class Rulebook:
         obey: bool = True,
         kept: RobotsStore | None = None,
         params: Params = DEFAULT,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._fetcher = fetcher
         self._user_agent = user_agent
         self._obey = obey
         self._kept = kept
+        self._clock = clock
         self._params = params.whole
         self._known: dict[str, Robots] = {}
         self._asking: dict[str, anyio.Lock] = {}
@@ -53,7 +57,7 @@ class Rulebook:
         Raises StorageError when they cannot be kept.
         """
         async with self._asking.setdefault(home, anyio.Lock()):
-            now = time.time()
+            now = self._clock()
             known = self.cached(home, now)
             if known is None:
                 kept = self._kept.get(home) if self._kept and self._obey else None
@@ -64,7 +68,7 @@ class Rulebook:
     async def _ask(self, home: str) -> Robots:
         for attempt in range(RETRIES + 1):
             answer = await self._follow(normalise(f"{home}/robots.txt"))
-            now = time.time()
+            now = self._clock()
             robots = from_answer(answer, self._user_agent, now)
             if self._kept:
                 self._kept.put(home, robots, answer if isinstance(answer, Reply) else None, now)
