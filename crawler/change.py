@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
+from heapq import nlargest
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, Self
@@ -179,6 +180,15 @@ def standing_moves(changes: Iterable[Change]) -> dict[Url, Change]:
         if last.kind is ChangeKind.MOVED:
             moves[url] = last
     return moves
+
+
+def latest(changes: Iterable[Change], limit: int) -> list[Change]:
+    """The newest ``limit`` changes (0: all), the newest first: by run, then by lastmod, then as they come."""
+
+    def age(change: Change) -> tuple[int, str]:
+        return change.run, change.lastmod or change.at
+
+    return nlargest(limit, changes, age) if limit else sorted(changes, key=age, reverse=True)
 
 
 def _joined(earlier: Change | None, later: Change) -> Change | None:

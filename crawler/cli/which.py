@@ -9,14 +9,18 @@ from crawler.errors import UsageError
 from crawler.state.schema import FILE
 
 
-def state_directory(url: str | None, file: Path | None, flags: Mapping[str, Any]) -> Path:
+def state_directory(url: str | None, file: Path | None, site: str | None, flags: Mapping[str, Any]) -> Path:
     """The directory of the state of the site that is meant; it holds a state.
 
-    ``url`` is the site's, ``file`` its configuration, and ``flags`` are those of the command line that place the state
-    (``state.directory``, ``site.sitemap_url``). With neither a URL nor a site in the configuration it is the only site
-    whose state lies there. Raises UsageError when there is none, or several.
+    ``url`` is the site's, ``file`` its configuration and ``site`` its name there; ``flags`` are those of the command
+    line that place the state (``state.directory``, ``site.sitemap_url``). With neither a URL nor a site in the
+    configuration it is the only site whose state lies there. Raises UsageError when there is none, or several.
     """
-    config = settings(file, flags, url)
+    if site is not None and file is None:
+        raise UsageError(
+            f"--site {site} is the name of a site in a configuration: name that too, with --config FILE"
+        )
+    config = settings(file, flags, url, site)
     root = Path(config.state.directory)
     if config.site.url:
         from crawler.plan import survey  # noqa: PLC0415 - it knows all the parts of a crawl
@@ -31,10 +35,10 @@ def state_directory(url: str | None, file: Path | None, flags: Mapping[str, Any]
         return directory
     if (root / FILE).is_file():
         return root
-    known = _known(root)
-    if len(known) == 1:
-        return known[0]
-    if known:
+    there = known(root)
+    if len(there) == 1:
+        return there[0]
+    if there:
         raise UsageError(
             f"there are several sites in {root}: say which by its URL or with --config{_others(root)}"
         )
@@ -43,16 +47,16 @@ def state_directory(url: str | None, file: Path | None, flags: Mapping[str, Any]
     )
 
 
-def _known(root: Path) -> list[Path]:
+def known(root: Path) -> list[Path]:
     """The directories of all sites below."""
     return sorted(path.parent for path in root.glob(f"*/{FILE}"))
 
 
 def _others(root: Path) -> str:
     """The sites that there are, for a message."""
-    known = _known(root)
-    if not known:
+    there = known(root)
+    if not there:
         return ""
-    shown = ", ".join(path.name for path in known[:5])
-    more = f" and {len(known) - 5} more" if len(known) > 5 else ""
+    shown = ", ".join(path.name for path in there[:5])
+    more = f" and {len(there) - 5} more" if len(there) > 5 else ""
     return f"; there is state of {shown}{more} (--state {root}/… means one of them)"

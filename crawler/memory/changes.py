@@ -140,6 +140,12 @@ class Changes:
         with storage():
             return [number for (number,) in self._db.execute(_PUBLISHING)]
 
+    def known(self) -> tuple[int, int]:
+        """The numbers of the oldest run that is not forgotten and of the newest; zeros when there was none."""
+        with storage():
+            first, last = self._db.execute("SELECT min(number), max(number) FROM run").fetchone()
+        return first or 0, last or 0
+
     def forget(self, run: int, keep: int) -> None:
         """Drop the records and feeds of all but the last ``keep`` runs up to ``run``. The last that published stays.
 
@@ -162,12 +168,12 @@ class Changes:
                 before=before,
                 reason=reason,
                 run=run,
-                at=_w3c(started),
+                at=w3c(started),
             )
 
     def _started(self, run: int) -> str:
         (started,) = self._db.execute("SELECT started FROM run WHERE number = ?", (run,)).fetchone()
-        return _w3c(started)
+        return w3c(started)
 
     def _told(self, row: _Row) -> tuple[ChangeKind, str, str]:
         """The kind of change, its target and its reason."""
@@ -201,5 +207,6 @@ class Changes:
         return target, f"{told}, which is not listed"
 
 
-def _w3c(moment: float) -> str:
+def w3c(moment: float) -> str:
+    """A moment (Unix time) as a W3C datetime in UTC, to the second."""
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")

@@ -3,12 +3,13 @@
 import sqlite3
 from collections.abc import Mapping
 
+import msgspec
 from msgspec import Struct
 
 from crawler.change import Change
 from crawler.memory.changes import Changes
 from crawler.memory.runs import Run, Runs
-from crawler.model import Found, State
+from crawler.model import Found, Page, State
 
 SITE = "https://example.com"
 DAY = 86_400.0
@@ -87,6 +88,12 @@ class History:
                 seen.evidence,
                 seen.lastmod,
             ),
+        )
+        page = msgspec.msgpack.encode(Page(title=seen.title))
+        self.db.execute(
+            "INSERT OR REPLACE INTO content (id, run, reading, digest, type, links, page, text)"
+            " VALUES (?, ?, '', x'', '', x'', ?, x'')",
+            (number, self.number, page),
         )
         if seen.state is State.INDEXABLE or seen.kept:
             self.db.execute(

@@ -1,0 +1,55 @@
+"""How changes are told to a person: in groups by kind, with counts, both dates and reasons."""
+
+from collections.abc import Iterable, Iterator
+
+from crawler.change import Change, ChangeKind, Counts
+from crawler.cli.words import safe
+
+
+class Few:
+    """Lets through the first ``limit`` changes of each kind (0: all), and counts them all."""
+
+    def __init__(self, changes: Iterable[Change], limit: int) -> None:
+        self._changes = changes
+        self._limit = limit
+        self.counts = Counts()
+
+    def __iter__(self) -> Iterator[Change]:
+        for change in self._changes:
+            self.counts.count(change)
+            if not self._limit or getattr(self.counts, change.kind) <= self._limit:
+                yield change
+
+
+def lines(changes: Iterable[Change], limit: int) -> list[str]:
+    """The changes for a person: at most ``limit`` URLs of each kind (0: all), with the number of the others."""
+    few = Few(changes, limit)
+    groups: dict[ChangeKind, list[Change]] = {kind: [] for kind in ChangeKind}
+    for change in few:
+        groups[change.kind].append(change)
+    if not few.counts.total:
+        return ["nothing changed"]
+    out = [told_counts(few.counts)]
+    for kind, group in groups.items():
+        if group:
+            out += ["", kind.value, *(_line(change) for change in group)]
+        if (more := getattr(few.counts, kind) - len(group)) > 0:
+            out.append(f"  … {more:,} more")
+    return out
+
+
+def told_counts(counts: Counts) -> str:
+    """The numbers in words: ``3 added, 1 removed``."""
+    numbers = ((getattr(counts, kind), kind) for kind in ChangeKind)
+    return ", ".join(f"{number:,} {kind}" for number, kind in numbers if number) or "nothing changed"
+
+
+def _line(change: Change) -> str:
+    target = f" → {safe(change.target)}" if change.target else ""
+    return f"  {safe(change.url)}{target}{_dates(change)}  ({safe(change.reason)})"
+
+
+def _dates(change: Change) -> str:
+    if change.kind is not ChangeKind.CHANGED or change.before == change.lastmod:
+        return ""
+    return f"  {change.before or 'no date'} → {change.lastmod or 'no date'}"

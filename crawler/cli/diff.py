@@ -1,0 +1,201 @@
+"""``siteatlas diff``: what changed in the listed set between two runs, for people, machines and feed readers."""
+
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+import typer
+
+from crawler.change import Change, ChangeKind, latest
+from crawler.cli.changes_text import Few, lines
+from crawler.cli.helping import RAW
+from crawler.cli.options import with_flags
+from crawler.cli.places import is_url
+from crawler.cli.told import Told
+from crawler.cli.which import state_directory
+from crawler.errors import UsageError
+from crawler.memory.changes import Changes
+from crawler.memory.runs import Runs
+from crawler.state.schema import FILE, look
+from sitemap import Format
+
+EPILOG: Final = f"""{RAW}Examples:
+  siteatlas diff                        between the last two runs that published
+  siteatlas diff 12                     since run 12
+  siteatlas diff 12 15 --format jsonl   between any two runs
+  siteatlas diff https://www.example.com/ --format atom > changes.atom
+"""
+_FEW: Final = 20  # URLs of each kind that a person is told
+_RECENT: Final = 500  # entries of a feed
+
+
+class Form(StrEnum):
+    """In which form the changes are told."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    ATOM = "atom"
+    RSS = "rss"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is asked: from the end of run ``after`` to the end of run ``until``, of the site with this state."""
+
+    db: sqlite3.Connection
+    after: int
+    until: int
+    limit: int | None
+
+    @property
+    def changes(self) -> Iterator[Change]:
+        """The changes, sorted by URL."""
+        return Changes(self.db).between(self.after, self.until)
+
+
+@with_flags("state.directory", "site.sitemap_url")
+def diff(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[URL] [FROM [TO]]",
+            help="The site, when there are several, and the numbers of two runs. Without TO the last run that "
+            "published; without FROM the one before it that did. FROM 0 is before the first run.",
+            show_default=False,
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
+    ] = None,
+    site: Annotated[
+        str | None,
+        typer.Option("--site", metavar="NAME", help="Which site of the configuration.", show_default=False),
+    ] = None,
+    form: Annotated[Form, typer.Option("--format", help="How the changes are told.")] = Form.TEXT,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            metavar="N",
+            min=0,
+            help="URLs of each kind that are told at most, 0 for all; of a feed, its entries."
+            f"  [default: {_FEW} as text, {_RECENT} in a feed, else all]",
+            show_default=False,
+        ),
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
+    **flags: Any,
+) -> None:
+    """Tell what changed in the sitemap between two runs, and why.
+
+    siteatlas status lists the runs. A page is told once, by what became of it from the end of one run to the end of
+    the other: one that came and went is not told.
+    """
+    with Told(verbose):
+        url, first, last = _parted(words or [])
+        directory = state_directory(url, config, site, flags)
+        with closing(look(directory / FILE)) as db:
+            db.execute("BEGIN")  # one view, also while a run is working on it
+            asked = Comparison(db, *_runs(db, first, last), limit)
+            for text in _FORMS[form](asked):
+                sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def _parted(words: list[str]) -> tuple[str | None, int | None, int | None]:
+    """The URL and the numbers of the runs. Raises UsageError."""
+    url = words[0] if words and is_url(words[0]) else None
+    numbers = words[1:] if url else words
+    for word in numbers:
+        if not (word.isascii() and word.isdigit()):
+            raise UsageError(
+                f"{word!r} is neither a URL nor the number of a run: siteatlas diff [URL] [FROM [TO]]"
+            )
+    if len(numbers) > 2:
+        raise UsageError(
+            f"{len(numbers)} runs were named, and two can be compared: siteatlas diff [URL] [FROM [TO]]"
+        )
+    first, last = ([int(word) for word in numbers] + [None, None])[:2]
+    return url, first, last
+
+
+def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[int, int]:
+    """Which runs are compared. Raises UsageError when one of them is not there, or no longer."""
+    changes = Changes(db)
+    publishing = changes.publishing()
+    if not publishing:
+        raise UsageError("no run has published anything yet, so that there is nothing to compare")
+    until = publishing[-1] if last is None else Runs(db).get(last).number
+    if first is None:
+        return max((each for each in publishing if each < until), default=until - 1), until
+    oldest, newest = changes.known()
+    if first < oldest - 1:
+        raise UsageError(
+            f"what changed after run {first} is no longer kept: the oldest run that is known is {oldest}"
+        )
+    if first > newest:
+        Runs(db).get(first)
+    if first > until:
+        raise UsageError(f"run {first} comes after run {until}: name the earlier one first")
+    return first, until
+
+
+# -------------------------------------------------------------------- forms
+
+
+def _text(asked: Comparison) -> Iterator[str]:
+    yield f"{_named(asked.db, asked.after)} to {_named(asked.db, asked.until)}: "
+    yield "\n".join(lines(asked.changes, _FEW if asked.limit is None else asked.limit)) + "\n"
+
+
+def _named(db: sqlite3.Connection, number: int) -> str:
+    if number == 0:
+        return "before the first run"
+    try:
+        started = Runs(db).get(number).started
+    except UsageError:  # forgotten, but all that came after it is known
+        return f"run {number}"
+    return f"run {number} ({datetime.fromtimestamp(started, UTC):%Y-%m-%d %H:%M} UTC)"
+
+
+def _jsonl(asked: Comparison) -> Iterator[str]:
+    for change in Few(asked.changes, asked.limit or 0):
+        yield msgspec.json.encode(change).decode() + "\n"
+
+
+def _json(asked: Comparison) -> Iterator[str]:
+    few = Few(asked.changes, asked.limit or 0)
+    yield f'{{\n  "from": {asked.after},\n  "to": {asked.until},\n  "changes": ['
+    separator = "\n    "
+    for change in few:
+        yield separator + msgspec.json.encode(change).decode()
+        separator = ",\n    "
+    yield f'],\n  "counts": {msgspec.json.encode(few.counts).decode()}\n}}\n'
+
+
+def _feed(form: Format, asked: Comparison) -> Iterator[str]:
+    from crawler.recent import feed, feed_entries  # noqa: PLC0415 - the writers are not needed for the rest
+
+    (sitemap_url,) = asked.db.execute("SELECT value FROM about WHERE key = 'sitemap_url'").fetchone()
+    listed = (change for change in asked.changes if change.kind in (ChangeKind.ADDED, ChangeKind.CHANGED))
+    chosen = latest(listed, _RECENT if asked.limit is None else asked.limit)
+    return (part.decode() for part in feed(form, sitemap_url, feed_entries(asked.db, chosen)))
+
+
+_FORMS: Final[dict[Form, Callable[[Comparison], Iterator[str]]]] = {
+    Form.TEXT: _text,
+    Form.JSON: _json,
+    Form.JSONL: _jsonl,
+    Form.ATOM: partial(_feed, Format.ATOM),
+    Form.RSS: partial(_feed, Format.RSS),
+}

@@ -1,0 +1,104 @@
+"""The feed of recent changes, Atom or RSS: the pages that were added or changed last, published beside the sitemap."""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from crawler.change import Change
+from crawler.errors import UsageError
+from crawler.memory.newest import newest, title_of
+from crawler.model import Url
+from sitemap import (
+    Channel,
+    Directory,
+    Entry,
+    Format,
+    InvalidEntry,
+    Published,
+    SitemapWriter,
+    WriterOptions,
+    encoder,
+)
+
+if TYPE_CHECKING:  # it knows all the parts of a crawl, and whoever only looks needs none of them
+    from crawler.plan import Plan
+
+_FORMATS: Final = {"atom": Format.ATOM, "rss": Format.RSS}
+_SUFFIXES: Final = (".atom", ".rss")
+_ending = re.compile(r"\.(?:xml|txt|rss|atom)(?:\.gz)?$|\.gz$")
+
+
+def recent_address(plan: "Plan") -> Url:
+    """The public URL of the feed, "" when none is wanted. Raises UsageError for a name that cannot be.
+
+    The name ends as those of feeds do, so that nobody takes the file for one of the sitemap's.
+    """
+    output = plan.config.output
+    if not output.recent:
+        return Url("")
+    directory, _, file = plan.sitemap_url.partition("?")[0].rpartition("/")
+    if not output.recent_name:
+        return Url(f"{directory}/{_ending.sub('', file)}-recent.{output.recent}")
+    name = output.recent_name
+    if "/" in name or not name.endswith(_SUFFIXES) or name in _SUFFIXES:
+        raise UsageError(f"--recent-name {name!r} is no plain name of a file that ends in .atom or .rss")
+    return Url(f"{directory}/{quote(name)}")
+
+
+def publish_recent(db: sqlite3.Connection, plan: "Plan", destination: Directory) -> Published | None:
+    """Publish the feed that the tables ``change`` and ``published`` make; None when it is not wanted, or empty.
+
+    To be called when those tables are those of the run that was published, before or after they are committed. The
+    same tables give the same bytes, and a file that has them is left alone. Raises UsageError, StorageError,
+    and sitemap.DestinationError when the feed cannot be written; the sitemap is not touched.
+    """
+    address = recent_address(plan)
+    if not address:
+        return None
+    entries = list(feed_entries(db, newest(db, plan.config.output.recent_urls)))
+    if not entries:
+        return None
+    options = WriterOptions(
+        format=_FORMATS[plan.config.output.recent],
+        channel=_channel(plan.sitemap_url, address),
+        vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
+    )
+    with SitemapWriter(destination, address, options) as writer:
+        writer.extend(entries, refused=_leave_out)
+        return writer.finish()
+
+
+def _leave_out(_: InvalidEntry) -> None:
+    """An entry that no sitemap can hold is not in the sitemap either, which told of it."""
+
+
+def feed_entries(db: sqlite3.Connection, changes: Iterable[Change]) -> Iterator[Entry]:
+    """An entry for each change, dated by its lastmod or else by the run that found it."""
+    for change in changes:
+        yield Entry(
+            change.url,
+            lastmod=change.lastmod or change.at,
+            title=title_of(db, change.url),
+            summary=f"{change.kind}: {change.reason}",
+        )
+
+
+def feed(format_: Format, sitemap_url: Url, entries: Iterable[Entry]) -> Iterator[bytes]:
+    """The bytes of a feed that is not published: of the changes of a site, for whoever wants to read them."""
+    told = list(entries)
+    writes = encoder(format_, channel=_channel(sitemap_url))
+    yield writes.head(0, max((entry.lastmod for entry in told), default=""))
+    yield from map(writes.entry, told)
+    yield writes.foot()
+
+
+def _channel(sitemap_url: Url, address: str = "") -> Channel:
+    directory = sitemap_url.partition("?")[0].rpartition("/")[0]
+    return Channel(
+        title=f"Recent changes of {directory.partition('://')[2]}",
+        link=f"{directory}/",
+        description=f"Pages of {directory}/ that were added or changed, the newest first",
+        url=address,
+    )
