@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from crawler.cli.diff import EPILOG as DIFF_EPILOG
+from crawler.cli.diff import diff
 from crawler.cli.helping import RAW, Command
 from crawler.cli.lint import EPILOG as LINT_EPILOG
 from crawler.cli.lint import lint
@@ -105,3 +107,4 @@ def crawl(  # noqa: PLR0913 - the command line is wide
 
 
 app.command(cls=Command, epilog=LINT_EPILOG)(lint)
+app.command(cls=Command, epilog=DIFF_EPILOG)(diff)
