@@ -6,10 +6,14 @@ from crawler.url import origin
 
 
 class Lanes:
-    """``spare`` leases may be out beyond the connections of one origin: pages being read need no connection."""
+    """``spare`` leases may be out beyond the connections of one origin: pages being read need no connection.
 
-    def __init__(self, pace: Pace, spare: int) -> None:
+    ``folder`` is an origin that nobody serves, since its pages are read from a folder: no pace is kept there.
+    """
+
+    def __init__(self, pace: Pace, spare: int, folder: str = "") -> None:
         self._pace = pace
+        self._folder = folder
         self._lanes: dict[str, Lane] = {}
         self.capacity = pace.concurrency + spare
 
@@ -28,7 +32,8 @@ class Lanes:
 
     def set_crawl_delay(self, home: str, seconds: float) -> None:
         """robots.txt asks for this pause between two requests."""
-        self._of(home).crawl_delay(seconds)
+        if home != self._folder:
+            self._of(home).crawl_delay(seconds)
 
     def all_down(self) -> bool:
         """Every origin has stopped answering."""
@@ -37,5 +42,6 @@ class Lanes:
     def _of(self, home: str) -> Lane:
         lane = self._lanes.get(home)
         if lane is None:
-            lane = self._lanes[home] = Lane(self._pace)
+            pace = Pace(self._pace.concurrency, 0, 0) if home == self._folder else self._pace
+            lane = self._lanes[home] = Lane(pace)
         return lane

@@ -1,4 +1,7 @@
-"""Which query and path parameters say nothing about the resource, and the URL parts without them."""
+"""What canonical URLs are made with: which parameters say nothing about a resource, and where the site is mirrored.
+
+Also the URL parts without those parameters.
+"""
 
 import re
 from collections.abc import Callable
@@ -7,6 +10,8 @@ from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
+
+from crawler.mirror import Mirror
 
 _CLICKS: Final = """
     utm_* gclid gclsrc gbraid wbraid dclid srsltid fbclid fb_action_ids fb_action_types msclkid yclid
@@ -19,14 +24,21 @@ TRACKING: Final[tuple[str, ...]] = (*_CLICKS.split(), *_SESSIONS.split())
 """Parameters that never choose what a page shows. Names some sites use for content (``sid``) are not here."""
 
 
-class Params(Struct, frozen=True):
+class Params(Struct, frozen=True, cache_hash=True):
     """Which parameters are dropped, by name, as shell patterns (``utm_*``) without regard to case.
 
-    They apply to the query and to path parameters alike. ``keep`` wins over ``drop``.
+    They apply to the query and to path parameters alike. ``keep`` wins over ``drop``. ``mirror`` is the place whose
+    names for the site are replaced by the public ones.
     """
 
     drop: tuple[str, ...] = TRACKING
     keep: tuple[str, ...] = ()
+    mirror: Mirror | None = None
+
+    @property
+    def whole(self) -> "Params":
+        """The same for what is shown rather than visited: no parameter is dropped."""
+        return Params((), (), self.mirror)
 
 
 def of_query(query: str, params: Params) -> str:

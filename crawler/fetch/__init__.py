@@ -7,6 +7,8 @@ from crawler.fetch.identity import Credentials, Identity
 from crawler.fetch.limits import PAGE_BODY, ROBOTS_BODY, SITEMAP_BODY, BodyLimits, FetchLimits
 from crawler.fetch.options import TransportOptions
 from crawler.fetch.origins import Resolver, system_resolver
+from crawler.fetch.overrides import overriding, read_override
+from crawler.fetch.sourced import FolderTransports, ServerTransports
 from crawler.fetch.transports import GivenTransport, HttpxTransports, ReqwestTransports, Transports
 
 __all__ = [
@@ -19,13 +21,17 @@ __all__ = [
     "Credentials",
     "FetchLimits",
     "Fetcher",
+    "FolderTransports",
     "GivenTransport",
     "HttpxTransports",
     "Identity",
     "ReqwestTransports",
     "Resolver",
+    "ServerTransports",
     "TransportOptions",
     "Transports",
     "failure",
+    "overriding",
+    "read_override",
     "system_resolver",
 ]

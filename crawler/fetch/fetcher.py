@@ -54,6 +54,7 @@ class Fetcher:
     ) -> None:
         if isinstance(transports, httpx.AsyncBaseTransport):
             transports = GivenTransport(transports)
+        self._transports = transports
         self._identity = identity
         self._limits = limits or FetchLimits()
         self._origins = Origins(transports, policy or AddressPolicy(), resolver, self._limits.connect)
@@ -78,10 +79,12 @@ class Fetcher:
         """GET one URL, once (see :class:`Exchange` for the two cases of a second request).
 
         ``headers`` are added to the request (``If-None-Match`` …); ``body`` replaces the limits of the body. Every
-        status is a ``Reply``. Never raises, but for cancellation.
+        status is a ``Reply``. Never raises, but for cancellation. A site that is read elsewhere is asked for there, and
+        the ``Reply`` has the URL that was given here.
         """
         started, sent_at = anyio.current_time(), self._clock()
-        origin = url[: url.index("/", 8)]
+        asked = self._transports.asked(url)
+        origin = asked[: asked.index("/", 8)]
         deadline = Deadline(self._limits, started)
         error: FetchError | None = None
         reply: Reply | None = None
@@ -89,7 +92,7 @@ class Fetcher:
             deadline.moved = lambda at: setattr(scope, "deadline", at)
             try:
                 limits = self._limits if body is None else replace(self._limits, body=body)
-                exchange = Exchange(url, self._fields_for(origin, headers), limits, deadline)
+                exchange = Exchange(asked, self._fields_for(origin, headers), limits, deadline)
                 answer = await self._converse(origin, exchange)
                 reply = Reply(
                     url, *answer[:3], sent_at, anyio.current_time() - started, answer.wire, answer.cut
@@ -123,7 +126,9 @@ class Fetcher:
         # Made once for each origin: httpx takes longer to make these than the network layer takes for a request.
         fields = self._fields.get(origin)
         if fields is None:
-            own = [("Host", origin.partition("://")[2]), *self._identity.headers_for(origin)]
+            own = self._identity.headers_for(origin)
+            if all(name.lower() != "host" for name, _ in own):
+                own = (("Host", origin.partition("://")[2]), *own)
             fields = self._fields[origin] = httpx.Headers([*own, ("Accept-Encoding", ACCEPTED)])
         more = list(headers)
         return httpx.Headers([*fields.multi_items(), *more]) if more else fields

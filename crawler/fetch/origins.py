@@ -106,7 +106,7 @@ class Origins:
         self._policy.check_port(target.port)
         if is_numeric(target.host):
             addresses = self._permitted(target, [target.host])
-        elif self._transports.needs_address:
+        elif self._transports.needs_address(target):
             addresses = self._permitted(target, await self._lookup(target))
         else:
             addresses = [""]

@@ -53,6 +53,7 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
 
     def __init__(self, target: Target, options: TransportOptions, limits: FetchLimits) -> None:
         self._origin = target.origin
+        self._authority = target.origin.partition("://")[2].encode()
         self._setup = (target, options, limits)
         self._client = _client(target, options, limits)
         self._raw: list[
@@ -67,7 +68,7 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
         target: bytes = request.extensions.get("target") or request.url.raw_path
         raw = request.headers.raw
         if raw != self._raw:
-            self._raw, self._fields = raw, _decoded(raw)
+            self._raw, self._fields = raw, _decoded(raw, self._authority)
         try:
             sending = (
                 self._client.request(request.method, self._origin + target.decode("ascii"))
@@ -108,9 +109,12 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
             await self._fallback.aclose()
 
 
-def _decoded(raw: list[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
+def _decoded(raw: list[tuple[bytes, bytes]], authority: bytes) -> list[tuple[str, str]]:
+    """The fields as text, without a Host that the client writes by itself."""
     return [
-        (name.decode("latin-1"), value.decode("latin-1")) for name, value in raw if name.lower() != b"host"
+        (name.decode("latin-1"), value.decode("latin-1"))
+        for name, value in raw
+        if name.lower() != b"host" or value != authority
     ]
 
 

@@ -9,14 +9,18 @@ from crawler.fetch.limits import FetchLimits
 from crawler.fetch.options import TransportOptions
 from crawler.fetch.reqwest import ReqwestTransport
 from crawler.fetch.target import Target
+from crawler.model import Url
 
 
 class Transports(Protocol):
     """A kind of transport."""
 
-    @property
-    def needs_address(self) -> bool:
-        """Whether ``open`` wants a target with a checked address; False when somebody else resolves names."""
+    def asked(self, url: Url) -> Url:
+        """Where to ask for a URL: at the URL itself, unless the site is read elsewhere."""
+        ...
+
+    def needs_address(self, target: Target) -> bool:
+        """Whether ``open`` wants this target with a checked address; False when nobody or somebody else resolves it."""
         ...
 
     @property
@@ -38,7 +42,14 @@ class _ByTarget:
     def __init__(self, options: TransportOptions | None = None, limits: FetchLimits | None = None) -> None:
         self._options = options or TransportOptions()
         self._limits = limits or FetchLimits()
-        self.needs_address = not self._options.proxy
+
+    def asked(self, url: Url) -> Url:
+        """See :class:`Transports`."""
+        return url
+
+    def needs_address(self, target: Target) -> bool:  # noqa: ARG002
+        """See :class:`Transports`."""
+        return not self._options.proxy
 
 
 class ReqwestTransports(_ByTarget):
@@ -62,11 +73,18 @@ class HttpxTransports(_ByTarget):
 class GivenTransport:
     """One transport of the caller's for everything. It resolves names itself and stays the caller's to close."""
 
-    needs_address = False
     by_target = False
 
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
         self._transport = transport
+
+    def asked(self, url: Url) -> Url:
+        """See :class:`Transports`."""
+        return url
+
+    def needs_address(self, target: Target) -> bool:  # noqa: ARG002
+        """See :class:`Transports`."""
+        return False
 
     def open(self, target: Target) -> httpx.AsyncBaseTransport:  # noqa: ARG002
         """See :class:`Transports`."""

@@ -6,12 +6,11 @@ of an image is never shortened: a parameter that means nothing for a page may ch
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any, Final
 
 from crawler.html import jsonld, srcset
 from crawler.html.outline import Element, Outline
-from crawler.url import Params, Resolver
+from crawler.url import Resolver
 
 MAX_IMAGES: Final = 1_000
 _SOURCES: Final = (
@@ -35,15 +34,11 @@ _tiny = re.compile(r"\s*\+?0*[01](?:\.0*)?\s*(?:px)?\s*").fullmatch
 _hidden = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|(?:width|height)\s*:\s*[01]px)", re.IGNORECASE).search
 
 
-@cache
-def media_resolver() -> Resolver:
-    """Resolves what is shown rather than visited: no parameter is dropped."""
-    return Resolver(Params(drop=()), 2 * 2**20)
-
-
-def images(outline: Outline, nodes: list[jsonld.Node], base: str, encoding: str) -> list[str]:
+def images(
+    outline: Outline, nodes: list[jsonld.Node], base: str, encoding: str, resolver: Resolver
+) -> list[str]:
     """Distinct addresses: those shown in document order, then what Open Graph and JSON-LD name."""
-    resolve = media_resolver().resolve
+    resolve = resolver.resolve
     found: dict[str, None] = {}
     for stated in (_shown(outline), _open_graph(outline), _structured(nodes)):
         for text in stated:

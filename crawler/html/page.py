@@ -95,10 +95,11 @@ class Reading:
         )
 
     def _images(self, nodes: list[jsonld.Node]) -> list[str]:
-        return images.images(self.outline, nodes, self.base, self.encoding)
+        return images.images(self.outline, nodes, self.base, self.encoding, self.resolver.whole)
 
     def _videos(self, nodes: list[jsonld.Node]) -> tuple[list[Video], list[str]]:
-        return Videos(self.outline, nodes, self.document.url, self.base, self.encoding).read()
+        page, media = self.document.url, self.resolver.whole  # a parameter may choose the size of a picture
+        return Videos(self.outline, nodes, page, self.base, self.encoding, media).read()
 
     def _base(self) -> Url:
         """The document's URL, or the first ``base`` that names a web address."""

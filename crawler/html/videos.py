@@ -6,10 +6,10 @@ from typing import Final
 
 from crawler.html import jsonld, videoobject
 from crawler.html.embeds import embed
-from crawler.html.images import media_resolver
 from crawler.html.outline import Element, Outline
 from crawler.html.videodraft import Draft, finish, merge
 from crawler.html.w3c import seconds, w3c
+from crawler.url import Resolver
 from sitemap import Video
 
 MAX_VIDEOS: Final = 100
@@ -24,13 +24,20 @@ class Videos:
     """Collects the videos of one page. ``page`` is the address that no video may have."""
 
     def __init__(
-        self, outline: Outline, nodes: list[jsonld.Node], page: str, base: str, encoding: str
+        self,
+        outline: Outline,
+        nodes: list[jsonld.Node],
+        page: str,
+        base: str,
+        encoding: str,
+        resolver: Resolver,
     ) -> None:
         self._outline = outline
         self._nodes = nodes
         self._page = page
         self._base = base
         self._encoding = encoding
+        self._resolver = resolver
         self._metas = outline.metas
 
     def read(self) -> tuple[list[Video], list[str]]:
@@ -57,7 +64,7 @@ class Videos:
     def _resolve(self, text: str) -> str:
         if not text or text[:5].lower() in {"data:", "blob:", "about"}:
             return ""
-        return media_resolver().resolve(self._base, text, self._encoding) or ""
+        return self._resolver.resolve(self._base, text, self._encoding) or ""
 
     def _meta(self, *names: str) -> str:
         """The first content of the first of these names that has one."""

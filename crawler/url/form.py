@@ -15,6 +15,7 @@ and then written in this form:
 7. An empty query is gone (``/a?`` is ``/a``); the order of parameters is kept, and so are repeated ones.
 8. Tracking parameters and session ids are dropped from the query, and from path parameters
    (``;jsessionid=…``), by name: see :class:`crawler.params.Params`.
+9. What a staging server calls the site becomes the public name: see :class:`crawler.mirror.Mirror`.
 
 The form is stable: the canonical form of a canonical URL is itself. A lone surrogate counts as U+FFFD.
 """
@@ -130,8 +131,11 @@ def _parse_again(text: str, base: str | None) -> str:
 
 
 def _canonical(href: str, text: str, params: Params) -> Url:
-    if _clean(href):
-        return Url(href)
+    url = Url(href) if _clean(href) else _written(href, text, params)
+    return url if params.mirror is None else params.mirror.published(url)
+
+
+def _written(href: str, text: str, params: Params) -> Url:
     parts = _parts(href)
     if parts is None:
         if not href.startswith(("http://", "https://")):

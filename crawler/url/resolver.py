@@ -56,6 +56,14 @@ class Resolver:
         self._base = self._encoding = self._directory = ""
         self._self: Url | None = None
         self._near = self._far = _Directory()
+        self._whole: Resolver | None = None
+
+    @property
+    def whole(self) -> "Resolver":
+        """The same for what is shown rather than visited: no parameter is dropped."""
+        if self._whole is None:
+            self._whole = Resolver(self.params.whole, self._memory // 8)
+        return self._whole
 
     def resolve(self, base: str, href: str, encoding: str = "") -> Url | None:
         """The canonical form of ``href`` in a document with this base and encoding, or None if refused."""
@@ -135,6 +143,8 @@ class Resolver:
 
     def _steps(self) -> tuple[str, ...]:
         directory = self._directory
+        if self.params.mirror is not None and self.params.mirror.is_deep:
+            return ()  # a path may be a name of the site itself
         try:
             if directory.count("/") > _DEEP or join(directory, "", self.params) != directory:
                 return ()

@@ -1,0 +1,155 @@
+"""Where a public site is really read: the words of ``--source`` and ``--resolve``, checked and made values."""
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from crawler.config import Config
+from crawler.errors import UsageError
+from crawler.fetch import FolderTransports, ServerTransports, Transports, read_override
+from crawler.mirror import Mirror
+from crawler.model import Url
+from crawler.secret import reveal
+from crawler.url import InvalidUrl, host, normalise, origin, path
+
+_scheme = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://").match
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")  # what a development server may call itself
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A server (``mirror``) or a folder that stands for ``public``, a directory's URL. ``shown`` is for people."""
+
+    public: str
+    shown: str
+    mirror: Mirror | None = None
+    folder: Path | None = None
+
+    @property
+    def home(self) -> str:
+        """The origin that gets the secrets: that of the server; with a folder nobody is asked for the public one."""
+        return origin(Url(self.mirror.source if self.mirror else self.public))
+
+    def transports(self, inner: Transports) -> Transports:
+        """The transports of a crawl that reads the site here, and all else by ``inner``."""
+        if self.mirror:
+            return ServerTransports(inner, self.mirror)
+        return FolderTransports(inner, self.folder, self.public) if self.folder else inner
+
+
+def source(config: Config, start: Url) -> Source | None:
+    """What stands for the public start URL, None when that is asked itself. Raises UsageError.
+
+    A folder, and a URL with a path, stand for the directory of the start URL; a URL without a path for its origin.
+    """
+    given = config.fetch.source
+    if not given:
+        return None
+    public = path(start).rpartition("/")[0] + "/"
+    named = _scheme(given)
+    if named is None:
+        return Source(origin(start) + public, given, folder=_folder(given, proxy=bool(config.fetch.proxy)))
+    where = _server(given, named[1].lower())
+    inside = path(where)
+    if inside in ("/", public):
+        public = inside = "/"
+    here, there = origin(start) + public, origin(where) + inside
+    hosts = _hosts(where, host_header(config))
+    names = [there, *(f"{scheme}://{each}{inside}" for each in hosts for scheme in ("http", "https"))]
+    names.append(origin(start) + inside)
+    canonical = dict.fromkeys(normalise(name) for name in names)
+    mirror = Mirror(here, there, tuple(name for name in canonical if not here.startswith(name)))
+    return Source(here, there.removesuffix("/"), mirror)
+
+
+def overrides(config: Config) -> dict[str, tuple[str, ...]]:
+    """The addresses that ``--resolve`` gives, by ``host:port``. Raises UsageError."""
+    try:
+        found = dict(map(read_override, config.fetch.resolve))
+    except ValueError as error:
+        raise UsageError(f"--resolve: {error}") from None
+    if found and config.fetch.proxy:
+        raise UsageError("--resolve and --proxy exclude each other: it is the proxy that resolves names")
+    return found
+
+
+def key(config: Config, start: Url) -> str:
+    """Names the server behind the public URLs: what one said (an ETag, say) means nothing to another. "" for the
+    public one, found as everybody finds it."""
+    found = source(config, start)
+    parts = [str(found.folder.resolve()) if found.folder else found.shown] if found else []
+    if called := host_header(config):
+        parts.append(f"Host {called}")
+    doors = overrides(config) if not (found and found.folder) else {}
+    ours = f"{host(Url(found.home + '/' if found else start))}:"
+    parts += [f"{door} at {','.join(doors[door])}" for door in sorted(doors) if door.startswith(ours)]
+    return "; ".join(parts)
+
+
+def host_header(config: Config) -> str:
+    """The Host that is sent to the source in the place of the usual one, or ""."""
+    return next((reveal(value) for name, value in config.fetch.headers.items() if name.lower() == "host"), "")
+
+
+def _server(given: str, scheme: str) -> Url:
+    if scheme not in ("http", "https"):
+        hint = "; name the folder itself" if scheme == "file" else ""
+        raise UsageError(f"--source wants an http(s) URL or a folder, not {scheme}:{hint}")
+    try:
+        where = normalise(given)
+    except InvalidUrl as error:
+        raise UsageError(f"--source cannot be used: {error}") from None
+    authority, _, rest = given.partition("://")[2].partition("/")
+    if "@" in authority:
+        raise UsageError(
+            "--source carries a user name or password, which is not used: give them with --basic-auth"
+        )
+    if "?" in rest or "#" in rest:
+        raise UsageError(f'--source "{given}" is one page: it wants where the whole site is, {origin(where)}')
+    return where if where.endswith("/") else Url(f"{where}/")
+
+
+def _folder(given: str, *, proxy: bool) -> Path:
+    folder = Path(given)
+    try:
+        is_there, is_folder = folder.exists(), folder.is_dir()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--source: the folder {given!r} cannot be read: {error}") from None
+    if not is_there:
+        like_a_host = "." in folder.parts[0].strip(".") or ":" in given if folder.parts else False
+        hint = f"; did you mean http://{given}?" if like_a_host and given.isprintable() else ""
+        raise UsageError(f"--source: there is no folder {given!r}{hint}")
+    if not is_folder:
+        raise UsageError(f"--source: {given!r} is no folder")
+    if proxy:
+        raise UsageError(
+            "--source with a folder and --proxy exclude each other: nothing is asked for by HTTP"
+        )
+    return folder
+
+
+def _hosts(where: Url, called: str) -> Iterator[str]:
+    """What a server at ``where`` may take for its own host and port, as URLs write them."""
+    port = origin(where).partition("://")[2].removeprefix(host(where))
+    yield host(where) + port
+    if _is_loopback(host(where)):
+        yield from (name + port for name in _LOOPBACK)
+    if called:
+        try:
+            bare = host(normalise(f"http://{called}/"))
+        except InvalidUrl:
+            raise UsageError(
+                "-H 'Host: …' names no host, like www.example.com or www.example.com:8080"
+            ) from None
+        # Some put their own port behind any name, as nginx does when it adds a slash to the name of a directory.
+        yield from (called, bare + port)
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
