@@ -12,52 +12,30 @@ from hashlib import blake2b
 from html import unescape
 from typing import Any, Final
 
+from msgspec import Struct
+
 from crawler.content.kept import unfold
+from crawler.content.tags import INLINE, STAMPS, Move, fact, move, read_attributes, source
 from crawler.content.wording import address, mask
 from crawler.html import jsonld
 
 MAX_BLOCKS: Final = 20_000
 MAX_DEPTH: Final = 64
 """Containers in each other whose names count for a place."""
+_REMEMBERED: Final = 1_000  # characters of a text that may be met again, up to which it is not read anew
 
 _data = re.compile(
     r"<script\b(?=[^>]{0,200}ld\+json)[^>]*+(?:>(.*?)(?:</script\b[^>]*+(?:>|\Z)|\Z)|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
-# Text, then tag name and attributes, in turn. Quotes count after "=" only; what has no end reaches to the end.
-_tags = re.compile(
-    r"<(?:(/?[a-zA-Z][^\s/>]*+)((?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+)|[!?/][^>]*+)(?:>|\Z)"
+# Quotes count after "=" only; what has no end reaches to the end of the text.
+_ATTRIBUTES: Final = r"((?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+)(?:>|\Z)"
+_inline = rf"/?(?:{INLINE.replace(' ', '|')})(?=[\s/>])"
+# The tags at which a block ends. Splitting gives text, tag name and attributes in turn.
+_borders = re.compile(
+    rf"<(?!{_inline})(?:(/?[a-z][^\s/>]*+){_ATTRIBUTES}|[!?/][^>]*+(?:>|\Z))", re.IGNORECASE
 )
-_attribute = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?+")
-_figures = re.compile(r"[0-9a-z]*[0-9][0-9a-z]*", re.IGNORECASE)
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_INLINE: Final = _names(
-    "a abbr acronym area b bdi bdo big br cite code data del dfn em embed font i img ins kbd map mark nobr picture"
-    " q rb rp rt ruby s samp small source span strike strong sub sup time track tt u var wbr"
-)
-_SPACING: Final = frozenset(("br", "wbr", "img"))
-_LEAVES: Final = _names(
-    "p li dt dd td th tr thead tbody tfoot caption figcaption h1 h2 h3 h4 h5 h6 pre option optgroup legend summary"
-    " address label button hr rt textarea colgroup col param head title link meta base html body noscript"
-)
-_HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
-_SOURCES: Final = frozenset(("img", "iframe", "video", "audio", "source", "embed", "object"))
-_MUTE: Final = frozenset(("template", "svg", "math", "datalist", "iframe", "canvas", "object"))
-"""Elements whose text is no text of the page: drawings, and what is shown instead."""
-_SECTIONS: Final = frozenset(("article", "main", "section", "dialog"))
-_FRAME_ROLES: Final = frozenset(("navigation", "contentinfo"))
-_STATES: Final = frozenset(
-    ("active", "current", "selected", "open", "first", "last", "odd", "even", "lazy", "lazyloaded")
-)
-_METAS: Final = frozenset(("description", "keywords", "robots", "googlebot", "author"))
-_PREFIXES: Final = ("og:", "article:", "product:", "book:", "video:")
-_STAMPS: Final = frozenset(("og:updated_time", "article:modified_time", "dateModified", "sdDatePublished"))
-_RELATIONS: Final = frozenset(("canonical", "alternate", "amphtml", "next", "prev"))
+_within = re.compile(rf"<(/?[a-z][^\s/>]*+){_ATTRIBUTES}", re.IGNORECASE)
 _FACTS: Final = frozenset(
     ("price", "lowPrice", "highPrice", "priceCurrency", "availability", "product:price:amount")
 )
@@ -70,15 +48,23 @@ class Block:
     is a price or an availability, stated as data. ``is_link``: it is a link or a picture and nothing else.
     """
 
-    __slots__ = ("is_fact", "is_frame", "is_link", "mask", "place", "says", "spot", "text")
+    __slots__ = ("is_fact", "is_frame", "is_link", "place", "says", "spot", "text")
 
     def __init__(self, says: str, text: str, place: bytes) -> None:
         self.says = says
         self.text = text
         self.place = place
-        self.spot = b""
-        self.mask = ""
+        self.spot = ""
         self.is_frame = self.is_fact = self.is_link = False
+
+
+class _Said(Struct, frozen=True):
+    """What a stretch of text with its inline elements says."""
+
+    says: str = ""
+    text: str = ""
+    is_link: bool = False
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 def key(*parts: bytes) -> int:
@@ -93,162 +79,79 @@ def take_apart(kept: bytes) -> list[Block] | None:
         return None
     reader = _Reader()
     if "ld+json" in markup:
-        scripts = [found for found in _data.findall(markup) if found]
+        reader.add_data(_data.findall(markup))
         markup = _data.sub("", markup)
-        reader.add_data(scripts)
-    reader.read(_tags.split(markup))
+    reader.read(_borders.split(markup))
     return reader.blocks
 
 
 class _Reader:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
-        self.stack: list[tuple[str, bytes, bool, bool]] = []  # name, place, is_frame, is_section
+        self.stack: list[tuple[Move, bytes, bool, bool]] = []  # what was opened, and the state around it
         self.open: Counter[str] = Counter()
         self.place, self.is_frame, self.is_section = b"", False, False
         self.leaf = b""
-        self.heading = b""
+        self.heading = ""
         self.in_heading = False
-        self.parts: list[str] = []
-        self.targets: list[str] = []
-        self.unlinked = False  # whether there is text outside links
-        self.in_link = False
         self.mute = 0
 
     def read(self, pieces: list[str | None]) -> None:
-        """Take text, tag and attributes in turn."""
+        """Take text, tag name and attributes in turn."""
         self._text(pieces[0] or "")
-        for at in range(1, len(pieces), 3):
-            tag = pieces[at]
-            if tag is not None:
-                self._tag(tag if tag.islower() else tag.lower(), pieces[at + 1] or "")
-            text = pieces[at + 2]
-            if text:
+        for tag, attributes, text in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
+            if tag:
+                self._tag(move(tag, attributes or "") if len(attributes or "") < _REMEMBERED else Move(tag))
+            if text and not self.mute and not text.isspace():
                 self._text(text)
-            if len(self.blocks) >= MAX_BLOCKS:
-                return
-        self._flush()
+                if len(self.blocks) >= MAX_BLOCKS:
+                    return
 
-    def _text(self, text: str) -> None:
-        if not self.mute and text:
-            self.parts.append(text)
-            if not (self.in_link or self.unlinked or text.isspace()):
-                self.unlinked = True
+    def _text(self, raw: str) -> None:
+        said = _remembered(raw) if len(raw) < _REMEMBERED else _read(raw)
+        if said.says:
+            block = Block(said.says, said.text, self.place + self.leaf)
+            block.is_link = said.is_link
+            block.is_frame = self.is_frame
+            block.spot = self.heading
+            self.blocks.append(block)
+            if self.in_heading:
+                self.heading = mask(said.text[:200])
+                self.in_heading = False
+        for name, value in said.facts:
+            self._statement(name, value)
 
-    def _tag(self, tag: str, attributes: str) -> None:
-        if tag in _SOURCES and not self.mute:
-            self._media(tag, attributes)
-        if tag in _INLINE:
-            if tag in {"a", "area"} and not self.mute:
-                self.in_link = tag == "a"
-                self._target(_attributes(attributes).get("href", ""))
-            elif tag in _SPACING:
-                self.parts.append(" ")
-            if "itemprop" in attributes:
-                self._fact(tag, attributes)
-        elif tag == "/a":
-            self.in_link = False
-        elif tag[0] == "/" and tag[1:] in _INLINE:
-            pass
+    def _tag(self, tag: Move) -> None:
+        if tag.ends:
+            self.leaf = b""
+            if tag.opens and self.open[tag.name]:
+                self._close(tag.name)
+            return
+        if tag.states[1] and not self.mute:
+            self._statement(*tag.states)
+        if tag.opens:
+            self._open(tag)
         else:
-            self._border(tag, attributes)
+            self.leaf = tag.token
+            self.in_heading = tag.is_heading
 
-    def _border(self, tag: str, attributes: str) -> None:
-        """A tag at which a block ends."""
-        self._flush()
-        if tag[0] == "/":
-            name = tag[1:]
-            if name in _LEAVES:
-                self.leaf = b""
-            else:
-                self._close(name)
-        elif tag in _LEAVES:
-            self.leaf = _token(tag, attributes)
-            self.in_heading = tag in _HEADINGS
-            if tag in {"meta", "link", "title"}:
-                self._head(tag, attributes)
-        elif not (attributes.endswith("/") and tag in _MUTE):
-            self._open(tag, attributes)
-
-    def _open(self, tag: str, attributes: str) -> None:
+    def _open(self, tag: Move) -> None:
         self.stack.append((tag, self.place, self.is_frame, self.is_section))
-        self.open[tag] += 1
-        self.mute += tag in _MUTE
+        self.open[tag.name] += 1
+        self.mute += tag.is_mute
         self.leaf = b""
         if len(self.stack) <= MAX_DEPTH:
-            self.place = _chain(self.place, _token(tag, attributes))
-        self.is_section = self.is_section or tag in _SECTIONS
-        role = _attributes(attributes).get("role", "").lower() if "role" in attributes else ""
-        is_outer = tag in {"footer", "aside"} and not self.is_section
-        self.is_frame = self.is_frame or is_outer or tag == "nav" or role in _FRAME_ROLES
+            self.place = _chain(self.place, tag.token)
+        self.is_section = self.is_section or tag.is_section
+        self.is_frame = self.is_frame or tag.is_frame or (tag.is_outer and not self.is_section)
 
     def _close(self, name: str) -> None:
-        if not self.open[name]:
-            return  # an end without a beginning
-        self.leaf = b""
         while True:
             opened, self.place, self.is_frame, self.is_section = self.stack.pop()
-            self.open[opened] -= 1
-            self.mute -= opened in _MUTE
-            if opened == name:
+            self.open[opened.name] -= 1
+            self.mute -= opened.is_mute
+            if opened.name == name:
                 return
-
-    def _media(self, tag: str, attributes: str) -> None:
-        stated = _attributes(attributes)
-        source = stated.get("src") or stated.get("data-src") or stated.get("data") or ""
-        if not source.startswith("data:"):
-            self._target(source)
-        if tag == "img" and stated.get("alt"):
-            self.parts.append(f" {stated['alt']} ")
-
-    def _target(self, href: str) -> None:
-        if href and not href[:11].lower().startswith("javascript:"):
-            self.targets.append(address(unescape(href)))
-
-    def _flush(self) -> None:
-        """End the block that was begun."""
-        if not self.parts and not self.targets:
-            return
-        text = " ".join(unescape("".join(self.parts)).split())
-        targets, is_link = self.targets, not self.unlinked
-        self.parts, self.targets, self.unlinked = [], [], False
-        if not text and not targets:
-            return
-        block = Block(
-            "\x1f".join((text, *targets)) if targets else text, text or targets[0], self.place + self.leaf
-        )
-        block.is_link = is_link and bool(targets)
-        block.is_frame = self.is_frame
-        block.spot = self.heading
-        self.blocks.append(block)
-        if self.in_heading:
-            self.heading = mask(text[:200]).encode("utf-8", "surrogatepass")
-            self.in_heading = False
-
-    def _head(self, tag: str, attributes: str) -> None:
-        if tag == "title":
-            self.leaf = b"title"
-            return
-        stated = _attributes(attributes)
-        if "itemprop" in stated:
-            self._fact(tag, attributes)
-        elif tag == "meta":
-            name = (stated.get("property") or stated.get("name") or "").lower()
-            if name in _METAS or (name.startswith(_PREFIXES) and name not in _STAMPS):
-                self._statement(name, stated.get("content", ""))
-        else:
-            rels = stated.get("rel", "").lower().split()
-            if not _RELATIONS.isdisjoint(rels) and "stylesheet" not in rels:
-                name = " ".join(["link", *sorted(rels), stated.get("hreflang", "")])
-                self._statement(name, address(stated.get("href", "")))
-
-    def _fact(self, tag: str, attributes: str) -> None:
-        """Microdata whose value is in an attribute: https://html.spec.whatwg.org/#values."""
-        stated = _attributes(attributes)
-        name = stated.get("itemprop", "")
-        value = stated.get("content") or (stated.get("href", "") if tag == "link" else "")
-        if value and name not in _STAMPS:
-            self._statement(name, value)
 
     def _statement(self, name: str, value: str) -> None:
         value = " ".join(value.split())
@@ -266,7 +169,7 @@ class _Reader:
             while waiting and len(self.blocks) < MAX_BLOCKS:
                 path, value = waiting.pop()
                 if isinstance(value, dict):
-                    inner = sorted((str(name), item) for name, item in value.items() if name not in _STAMPS)
+                    inner = sorted((str(name), item) for name, item in value.items() if name not in STAMPS)
                     waiting.extend((f"{path}.{name}"[-200:], item) for name, item in reversed(inner))
                 elif isinstance(value, list):
                     waiting.extend((path, item) for item in reversed(value))
@@ -274,23 +177,39 @@ class _Reader:
                     self._statement(f"JSON-LD{path}", str(value))
 
 
-def _attributes(text: str) -> dict[str, str]:
-    """Attributes by name in lower case, the first of each name, with entities decoded."""
-    found = {
-        name.lower(): double or single or plain
-        for name, double, single, plain in reversed(_attribute.findall(text))
-    }
-    return {name: unescape(value) for name, value in found.items()} if "&" in text else found
+def _read(raw: str) -> _Said:
+    if "<" not in raw:
+        text = " ".join((unescape(raw) if "&" in raw else raw).split())
+        return _Said(text, text)
+    parts: list[str] = []
+    targets: list[str] = []
+    facts: list[tuple[str, str]] = []
+    in_link = outside = False
+    pieces = _within.split(raw)
+    for at in range(0, len(pieces), 3):
+        if at:
+            tag, attributes = pieces[at - 2].lower(), pieces[at - 1]
+            if tag in {"a", "/a"}:
+                in_link = tag == "a"
+            stated = read_attributes(attributes) if tag[0] != "/" and attributes else {}
+            if "itemprop" in stated:
+                facts.append(fact(tag, stated))
+            if tag in {"br", "wbr", "img"}:
+                parts.append(f" {stated.get('alt', '')} ")
+            target = address(stated["href"]) if "href" in stated else source(stated)
+            if target and not target[:11].lower().startswith("javascript:"):
+                targets.append(target)
+        text = pieces[at]
+        parts.append(text)
+        outside = outside or not (in_link or not text or text.isspace())
+    text = " ".join(unescape("".join(parts)).split())
+    says = "\x1f".join((text, *targets))
+    return _Said(
+        says, text or says[1:], bool(targets) and not outside, tuple(found for found in facts if found[1])
+    )
 
 
-@lru_cache(maxsize=4_096)
-def _token(tag: str, attributes: str) -> bytes:
-    """A tag with its class and id, without figures and states, which differ where pages are meant to agree."""
-    stated = _attributes(attributes[:2_000])
-    if "class" not in stated and "id" not in stated:
-        return tag.encode("utf-8", "surrogatepass")
-    names = [*sorted(set(stated.get("class", "").split()) - _STATES), "#" + stated.get("id", "")]
-    return _figures.sub("0", " ".join((tag, *names))).encode("utf-8", "surrogatepass")
+_remembered = lru_cache(maxsize=4_096)(_read)
 
 
 @lru_cache(maxsize=4_096)

@@ -1,6 +1,7 @@
 """Which blocks one page lost and gained between two visits. Compares; what of it matters is the survey's judgement."""
 
 from collections import Counter
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -12,6 +13,7 @@ MAX_DIFFERENCES = 200
 MAX_TEXT = 120
 MAX_BARE = 4
 """Characters of a shape up to which it needs its place to mean something."""
+_OFTEN = 500  # characters of a text up to which it may be met on other pages
 FRAME = 1
 """Flag of a difference: it stands in an element that surrounds pages (nav, the footer of the body)."""
 FACT = 2
@@ -112,16 +114,32 @@ def _difference(block: Block, gone: bool, after: int, ahead: int, among: int) ->
 
 
 def _exact(block: Block | None) -> int:
-    return key(block.says.encode("utf-8", "surrogatepass")) if block else 0
+    return _text_keys(block.says)[0] if block else 0
 
 
 def _keys(block: Block) -> tuple[int, int, int, int]:
     place = block.place
-    shape = mask(block.says)
-    where = b"" if len(shape) > MAX_BARE else place  # figures alone say nothing without their place
-    return (
-        _exact(block),
-        key(where, shape.encode("utf-8", "surrogatepass"), b"shape"),
-        key(place, block.spot, b"spot"),
-        key(place, b"place"),
-    )
+    exact, general, shape = _text_keys(block.says)
+    spot, where = _place_keys(place, block.spot)
+    return exact, general or key(place, _bytes(shape), b"shape"), spot, where
+
+
+def _text_keys(says: str) -> tuple[int, int, str]:
+    """The exact key; that of the shape, or 0 and the shape itself when it needs its place to mean something."""
+    return _remembered(says) if len(says) < _OFTEN else _remembered.__wrapped__(says)
+
+
+@lru_cache(maxsize=8_192)
+def _remembered(says: str) -> tuple[int, int, str]:
+    shape = mask(says)
+    exact = key(_bytes(says))
+    return (exact, key(_bytes(shape), b"shape"), "") if len(shape) > MAX_BARE else (exact, 0, shape)
+
+
+@lru_cache(maxsize=8_192)
+def _place_keys(place: bytes, spot: str) -> tuple[int, int]:
+    return key(place, _bytes(spot), b"spot"), key(place, b"place")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -22,6 +22,7 @@ _figure = re.compile(
     r"|\b(?=[a-z0-9_-]*[0-9])[a-z0-9_-]{1,200}+(?:[.,:/+][0-9a-z]{1,20}+)*+|[0-9]++",
     re.IGNORECASE,
 ).sub
+_counts = re.compile(r"[0-9]|\bago\b|just now|yesterday|today", re.IGNORECASE).search
 _run = re.compile(r"\x00(?:[\s\x00,.:/-]|(?:am|pm|utc|gmt|at|st|nd|rd|th)\b)*+", re.IGNORECASE).sub
 MAX_MASKED: Final = 2_000
 """Characters of a text that are looked at for figures; what follows counts as it is."""
@@ -29,7 +30,7 @@ MAX_MASKED: Final = 2_000
 
 def mask(text: str) -> str:
     """The text with every run of figures, dates and tokens as one ``#``."""
-    if text.isalpha():
+    if not _counts(text):
         return text
     head, rest = text[:MAX_MASKED], text[MAX_MASKED:]
     return _run("#", _figure(_masked, head)) + rest
