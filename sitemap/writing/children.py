@@ -13,7 +13,7 @@ from sitemap.model import Child, Entry
 from sitemap.writing.destination import Destination, Directory, Stage
 from sitemap.writing.explain import failure
 from sitemap.writing.index import INDEX_FOOT, encode_child, index_head
-from sitemap.writing.naming import Names
+from sitemap.writing.naming import TOKEN, Names, interim_name
 from sitemap.writing.published import Published, commit
 from sitemap.writing.stylesheet import Stylesheet
 from sitemap.writing.target import FileFacts, Target
@@ -41,8 +41,8 @@ class Children:
         self._known: set[tuple[tuple[str, str], str]] = set()
 
     def reserve(self, loc: str) -> None:
-        """Keep room for a sitemap of the set. LimitExceeded, with nothing kept, when the index is full."""
-        self._count_in(Child(loc, _LASTMOD))
+        """Keep room for a sitemap of the set, also under an interim name. LimitExceeded when the index is full."""
+        self._count_in(Child(interim_name(loc, "0" * TOKEN), _LASTMOD))
 
     def add(self, child: Child | Published) -> Child:
         """Keep another set's sitemap. InvalidEntry when it cannot be listed, LimitExceeded when the index is full."""

@@ -1,28 +1,34 @@
 """Owns where a set of files goes and how it gets there as a whole. Knows nothing of what the files say.
 
-A set is staged beside its target, made durable, and swapped file by file with the one that leads to the others last.
+What holds at every instant, whatever is killed and wherever the power fails:
+
+* The published set is one whole generation. Readers go from the old one to the new one by a single rename of the
+  leading file: the only one of a small set, or the index.
+* A listed file is there, is complete, and is of the generation that its index is of. Children that change are listed
+  under interim names first (``sitemap-3.5f2a9c1b.xml``), and get their own names back when nobody lists these any
+  more: ``settle`` seconds after the rename, so that a reader who holds the old index still finds the old children.
+* Files whose bytes do not change are not touched; where nothing changes, nothing is written.
+* Interim files, and files that left the set, stay for ``grace`` seconds and go at the next start or publish after that.
+* Files are plain files, each with the mode and (where permitted) the owner of the one it replaces.
+* Before anything public is touched, a journal in the hidden stage says what will be done. The next start carries that
+  out. An error before the switch puts everything back; one after it leaves a whole new generation under interim names,
+  for the next start to finish.
 """
 
 import contextlib
-import errno
 import os
 import re
-import secrets
-import shutil
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import BinaryIO, Protocol
 
-from sitemap.errors import DestinationError
+from sitemap.errors import SitemapError
+from sitemap.writing.directory_stage import DirectoryStage, Rules, recover
 from sitemap.writing.explain import explained, failure
 from sitemap.writing.stage_lock import StageLock
+from sitemap.writing.waiting import sweep
 
-STAGE_PREFIX: Final = ".siteatlas-stage-"
-_ORDER: Final = "order"  # names the files to swap; its presence says that the set was complete
-_NEW: Final = "new"
-_OLD: Final = "old"
-_MODE: Final = 0o644
+Interim = Callable[[str, Mapping[str, str]], object]
 
 
 class Stage(Protocol):
@@ -40,8 +46,14 @@ class Stage(Protocol):
     def published(self, name: str) -> BinaryIO | None:
         """What is published under this name now, to be read, or None when there is nothing."""
 
-    def commit(self, names: Sequence[str], stale: re.Pattern[str]) -> None:
-        """Publish the files in this order, the last leading to the others; then remove what else is ``stale``."""
+    def commit(
+        self, names: Sequence[str], stale: re.Pattern[str], beside: Sequence[str], interim: Interim
+    ) -> None:
+        """Publish the staged files: ``names``, of which the last leads to the others, and what is ``beside``, unlisted.
+
+        Everything else whose name is ``stale`` leaves. ``interim(name, others)`` is called when it is wanted: it
+        creates another leading file of that name, which lists the children in ``others`` by their names there.
+        """
 
     def discard(self) -> None:
         """Forget the set. Harmless when there is nothing to forget."""
@@ -60,12 +72,25 @@ class Destination(Protocol):
 class Directory:
     """A directory of the local file system, which is created when missing.
 
-    New files get the mode (and where permitted the owner) of the file they replace, else 0644. A set whose swap was cut
-    off by a crash is finished by the next :meth:`check` or :meth:`stage`; anything less is swept away.
+    Files get the ``mode`` (whatever the umask is) unless they replace others, whose mode and owner they then get.
+    ``settle`` and ``grace`` are seconds. A publish that was cut off by a crash is finished by the next :meth:`check` or
+    :meth:`stage`; a set that was not published yet is swept away. SitemapError for a mode or a time that cannot be.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        mode: int = 0o644,
+        settle: float = 1.0,
+        grace: float = 3600.0,
+    ) -> None:
+        if not (0 <= mode <= 0o777 and mode & 0o400):
+            raise SitemapError(f"the mode {mode:#o} is none for a file that its owner can read: use 0o644")
+        if not (0 <= settle < float("inf") and 0 <= grace < float("inf")):
+            raise SitemapError(f"settle is {settle}, grace {grace}: both are seconds, from 0 on")
         self.path = Path(path)
+        self._rules = Rules(mode, settle, grace)
 
     def check(self) -> None:
         """Create the directory and prove that it can be written to. Call it before long work, not after."""
@@ -80,160 +105,13 @@ class Directory:
         finally:
             stage.discard()
 
-    def stage(self) -> "DirectoryStage":
+    def stage(self) -> DirectoryStage:
         """Begin a new set, after finishing or sweeping what killed processes left."""
         with explained(f"the directory {self.path} cannot be used"):
             self.path.mkdir(parents=True, exist_ok=True)
             root = self.path.resolve()
-            starting = StageLock(root)  # so that nobody sweeps a stage that is made, but not locked yet
-            try:
-                for left in sorted(root.glob(STAGE_PREFIX + "*")):
-                    with contextlib.suppress(OSError, ValueError, re.error):  # not ours, or not to be mended
-                        _settle_left(left)
-                return DirectoryStage(root)
-            finally:
-                starting.release()
-
-
-class DirectoryStage:
-    """A set staged in a hidden directory inside its target, so that both are on one file system."""
-
-    def __init__(self, target: Path) -> None:
-        self._target = target
-        self._path = target / (STAGE_PREFIX + secrets.token_hex(6))
-        self._path.mkdir(mode=0o700)
-        self._lock = StageLock(self._path)
-        for part in (_NEW, _OLD):
-            (self._path / part).mkdir(mode=0o700)
-
-    def create(self, name: str) -> BinaryIO:
-        """A new file of the set. Its name is one path segment, else DestinationError."""
-        if name in {"", ".", ".."} or "/" in name or "\0" in name or name.startswith(STAGE_PREFIX):
-            raise DestinationError(f"{name[:200]!r} cannot be the name of a file: use one plain path segment")
-        with explained(f"{self._target / name} cannot be staged"):
-            return (self._path / _NEW / name).open("xb")
-
-    def scratch(self) -> BinaryIO:
-        """A temporary file in the stage, opened for writing and reading."""
-        with explained(f"a temporary file in {self._target} cannot be made"):
-            return tempfile.TemporaryFile(dir=self._path)
-
-    def read(self, name: str) -> BinaryIO:
-        """A staged file, opened for reading."""
-        with explained(f"the staged {self._target / name} cannot be read back"):
-            return (self._path / _NEW / name).open("rb")
-
-    def published(self, name: str) -> BinaryIO | None:
-        """The file of this name in the target, opened for reading, or None when it is missing or is no plain file."""
-        with explained(f"{self._target / name} cannot be read"):
-            path = self._target / name
-            return path.open("rb") if path.is_file() else None
-
-    def commit(self, names: Sequence[str], stale: re.Pattern[str]) -> None:
-        """Swap the set in. On any failure every file is put back as it was, and a DestinationError tells why."""
-        with explained(f"the files in {self._target} cannot be replaced"):
-            for name in names:
-                self._prepare(name)
-            _sync(self._path / _NEW)
-            self._promise(names, stale)
-            try:
-                _swap(self._path, names)
-                _sync(self._target)
-            except OSError:
+            with StageLock(root):  # so that nobody sweeps a stage that is made, but not locked yet
+                recover(root, self._rules)
                 with contextlib.suppress(OSError):
-                    (self._path / _ORDER).unlink()
-                _restore(self._path, names)
-                raise
-        # The new set is public. What remains is tidying, which must not turn success into failure.
-        with contextlib.suppress(OSError):
-            _remove_stale(self._target, names, stale)
-        self.discard()
-
-    def discard(self) -> None:
-        """Remove the stage. What cannot be removed is swept by the next one."""
-        shutil.rmtree(self._path, ignore_errors=True)
-        self._lock.release()
-
-    def _promise(self, names: Sequence[str], stale: re.Pattern[str]) -> None:
-        """The point of no return: from here on a crash is followed by the rest of the swap."""
-        draft = self._path / (_ORDER + ".draft")
-        draft.write_text("\n".join((stale.pattern, *names)), "utf-8")
-        _sync(draft)
-        draft.replace(self._path / _ORDER)
-        _sync(self._path)
-
-    def _prepare(self, name: str) -> None:
-        """Give a staged file its mode, make it durable, and keep what it will replace."""
-        staged, target = self._path / _NEW / name, self._target / name
-        mode = _MODE
-        with contextlib.suppress(FileNotFoundError):
-            before = target.stat()
-            if target.is_dir():
-                raise IsADirectoryError(errno.EISDIR, "it is a directory", str(target))
-            mode = before.st_mode & 0o7777
-            with contextlib.suppress(PermissionError):
-                os.chown(staged, before.st_uid, before.st_gid)
-            _keep(target, self._path / _OLD / name)
-        staged.chmod(mode)
-        _sync(staged)
-
-
-def _swap(stage: Path, names: Sequence[str]) -> None:
-    for name in names:
-        staged = stage / _NEW / name
-        if staged.exists():  # not when an earlier process died half-way through the same swap
-            staged.replace(stage.parent / name)
-
-
-def _restore(stage: Path, names: Sequence[str]) -> None:
-    """Undo a swap: files that replaced others give way to them, files that are new go."""
-    for name in names:
-        if (stage / _NEW / name).exists():
-            continue
-        kept, target = stage / _OLD / name, stage.parent / name
-        with contextlib.suppress(OSError):
-            if kept.exists() or kept.is_symlink():
-                kept.replace(target)
-            else:
-                target.unlink()
-
-
-def _settle_left(stage: Path) -> None:
-    """Finish the swap of a stage whose process died in it, or remove the stage. One that still lives is left alone."""
-    lock = StageLock(stage, wait=False)
-    if not lock.held:
-        return
-    try:
-        order = stage / _ORDER
-        if order.exists():
-            stale, *names = order.read_text("utf-8").split("\n")
-            if all(name == Path(name).name for name in names):
-                _swap(stage, names)
-                _sync(stage.parent)
-                _remove_stale(stage.parent, names, re.compile(stale))
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-        lock.release()
-
-
-def _remove_stale(target: Path, names: Sequence[str], stale: re.Pattern[str]) -> None:
-    kept = set(names)
-    for entry in list(os.scandir(target)):
-        if entry.name not in kept and stale.fullmatch(entry.name) and not entry.is_dir(follow_symlinks=False):
-            Path(entry.path).unlink(missing_ok=True)
-
-
-def _keep(file: Path, copy: Path) -> None:
-    """A second name for a file that is about to be replaced, or a copy where the file system knows no links."""
-    try:
-        os.link(file, copy, follow_symlinks=False)
-    except OSError:
-        shutil.copy2(file, copy, follow_symlinks=False)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+                    sweep(root, self._rules.grace)
+                return DirectoryStage(root, self._rules)

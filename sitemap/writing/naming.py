@@ -18,6 +18,9 @@ _PLAIN: Final = "{stem}-{n}{suffix}"
 _GROUPED: Final = "{stem}-{group}-{n}{suffix}"
 _MAX_SLUG: Final = 60
 _MAX_NAME: Final = 255  # bytes of a file name that every usual file system takes
+TOKEN: Final = (
+    8  # characters that tell a file that is there for a moment from the one whose place it will take
+)
 
 
 class Names:
@@ -97,6 +100,7 @@ class Names:
             raise InvalidLocation(f"{shown(template)} cannot name files: use one plain path segment")
         if longest.endswith(".gz") and not self._gz:
             raise InvalidLocation(f"{shown(template)} must not end in .gz: the option gzip adds it")
+        longest = interim_name(longest, "0" * TOKEN)
         if len(longest.encode()) > _MAX_NAME or len(self.url(longest)) > limits.MAX_LOC:
             raise InvalidLocation(f"{shown(self.location)} is too long for the address of a sitemap")
         if not self.grouped and self.is_index():
@@ -119,6 +123,18 @@ def slugs(group: str) -> Iterator[str]:
     digest = hashlib.sha256(group.encode("utf-8", "surrogatepass")).hexdigest()
     yield f"{nice}-{digest[:8]}"
     yield f"{nice}-{digest}"
+
+
+def beside(url: str, name: str) -> str:
+    """The address of a file in the same directory as another."""
+    return url[: url.rindex("/") + 1] + quote(name, safe=_SAFE)
+
+
+def interim_name(name: str, token: str) -> str:
+    """Another name for a file, with the same suffix: ``sitemap-3.5f2a9c1b.xml.gz``."""
+    plain = name.removesuffix(".gz")
+    stem, _, suffix = plain.rpartition(".")
+    return (f"{stem}.{token}.{suffix}" if stem else f"{plain}.{token}") + name[len(plain) :]
 
 
 def _file_name(url: str) -> str:

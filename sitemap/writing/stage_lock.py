@@ -3,13 +3,18 @@
 import os
 import sys
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 if sys.platform != "win32":
     import fcntl
 
 
 class StageLock:
-    """An exclusive lock on a stage directory. ``held`` is False only when another process holds it."""
+    """An exclusive lock on a stage directory, or on the directory of all. As a context manager it is given back.
+
+    ``held`` is False only when another process holds it.
+    """
 
     def __init__(self, path: Path, *, wait: bool = True) -> None:
         self.held = True
@@ -24,6 +29,14 @@ class StageLock:
             self.release()
         except OSError:  # a file system without locks: better to sweep too much of our own than to stop
             pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
 
     def release(self) -> None:
         """Give the lock back. Harmless when it was never had."""

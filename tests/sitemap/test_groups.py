@@ -202,6 +202,7 @@ def test_ours_stale_files_of_the_same_groups_go_and_those_of_others_stay(tmp_pat
     entries = [Entry(f"{SITE}/{kind}/{number}") for kind in ("blog", "shop") for number in range(6)]
     publish(tmp_path, entries, group=by_section(), max_urls=2)
     publish(tmp_path, entries, group=by_section(), max_urls=3)
+    Directory(tmp_path, grace=0).check()
     assert set(content(tmp_path)) == others | {"sitemap.xml"} | {
         f"sitemap-{kind}-{number}.xml" for kind in ("blog", "shop") for number in (1, 2)
     }

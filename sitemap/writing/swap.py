@@ -1,0 +1,174 @@
+"""Owns one begun publish: its journal, the switch between generations, and the way on or back from anywhere.
+
+A journal called ``order`` is carried out, one called ``undo`` is taken back. Both can be done again from wherever a
+kill or a loss of power stopped them: files that must not be done twice are moved out of the stage, so that the stage
+itself tells how far it came.
+"""
+
+import contextlib
+import hashlib
+import time
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from sitemap.writing.files import same, second, sync
+from sitemap.writing.waiting import sweep
+
+NEW: Final = "new"
+OLD: Final = "old"
+_ORDER: Final = "order"
+_UNDO: Final = "undo"
+_DRAFT: Final = "draft"
+
+
+class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a publish does, by names of files that are staged, public or both.
+
+    ``first`` is the staged file that takes the place of the leading one and thereby switches generations: the interim
+    index, the leading file itself, or "" when that does not change.
+    """
+
+    names: list[str]  # the whole set, the leading file last
+    first: str
+    fresh: list[str]  # what is put where nothing was
+    interim: dict[str, str]  # children that change, and how they are called until they are in their places
+    beside: list[str]  # files that are replaced without being listed
+    leaving: list[str]  # files that are listed no more
+    led: bool  # whether there was a leading file
+    leads: list[
+        str
+    ] = []  # digests of the leading file as it was, is and will be; with another, the journal is outdated
+
+    def __post_init__(self) -> None:
+        every = [*self.names, *self.fresh, *self.interim, *self.interim.values(), *self.beside, *self.leaving]
+        if not self.names or any(name != Path(name).name for name in (*every, *filter(None, [self.first]))):
+            raise ValueError("it names files in other directories")
+
+
+class Swap:
+    """The publish of a stage. Its methods raise OSError, and leave the journal to the next start when they do."""
+
+    def __init__(self, stage: Path, order: Order) -> None:
+        self._stage = stage
+        self._target = stage.parent
+        self._order = order
+        self._lead = order.names[-1]
+
+    @staticmethod
+    def begun(stage: Path) -> bool:
+        """Whether a stage has a journal."""
+        return (stage / _ORDER).exists() or (stage / _UNDO).exists()
+
+    @classmethod
+    def left(cls, stage: Path) -> "Swap | None":
+        """The publish that a killed process left, or None when it had not begun, or nothing can be made of it."""
+        for name in (_UNDO, _ORDER):
+            with contextlib.suppress(FileNotFoundError, ValueError):
+                return cls(stage, msgspec.json.decode((stage / name).read_bytes(), type=Order))
+        return None
+
+    def promise(self) -> None:
+        """Write the journal. From here on a kill is followed by the rest."""
+        draft = self._stage / (_ORDER + ".draft")
+        draft.write_bytes(msgspec.json.encode(self._order))
+        sync(draft)
+        sync(self._stage / NEW)
+        sync(self._stage / OLD)
+        draft.replace(self._stage / _ORDER)
+        sync(self._stage)
+        sync(self._target)
+
+    def switch(self, grace: float) -> None:
+        """Make the new generation the public one. On any failure the old one stays, and everything is put back."""
+        try:
+            for name in self._order.fresh:
+                self._show(name, name)
+            for name, other in self._order.interim.items():
+                self._show(name, other)
+            for name in self._order.beside:
+                self._move(name, name)
+            sync(self._target)  # what is listed is there before it is listed, for those who cut the power too
+            if self._order.first:
+                self._move(self._order.first, self._lead)
+                sync(self._target)
+        except BaseException:
+            with contextlib.suppress(OSError):  # then the next start goes on from here
+                self.undo(grace)
+            raise
+
+    def finish(self, settle: float, grace: float) -> None:
+        """Put children that changed in their places, once nobody reads the old ones; then leave nothing to do."""
+        changed = self._order.interim
+        if changed:
+            if any((self._stage / NEW / name).exists() for name in changed):
+                time.sleep(settle)
+            for name in changed:
+                self._move(name, name)
+            sync(self._target)
+            self._move(self._lead, self._lead)
+            sync(self._target)
+        sweep(self._target, grace, [*self._order.leaving, *changed.values()], self._order.names)
+        self._forget(_ORDER)
+
+    def undo(self, grace: float) -> None:
+        """Put back what was public. What a reader may have seen listed stays for its grace."""
+        order, undo = self._stage / _ORDER, self._stage / _UNDO
+        if not undo.exists():
+            order.replace(undo)
+        new, old = self._stage / NEW, self._stage / OLD
+        switched = bool(self._order.first) and not (new / self._order.first).exists()
+        for name in (*([self._lead] if switched and self._order.led else []), *self._order.beside):
+            with contextlib.suppress(FileNotFoundError):
+                (old / name).replace(self._target / name)
+        if switched and not self._order.led:
+            (self._target / self._lead).unlink(missing_ok=True)
+        sync(self._target)
+        shown = [(name, name) for name in self._order.fresh] + list(self._order.interim.items())
+        ours = [other for name, other in shown if same(new / name, self._target / other)]
+        sweep(self._target, grace if switched else 0, ours)
+        self._forget(_UNDO)
+
+    def resume(self, settle: float, grace: float) -> None:
+        """Go on where a killed process stopped."""
+        if self._outdated():
+            sweep(self._target, grace, self._order.interim.values())
+        elif (self._stage / _UNDO).exists():
+            self.undo(grace)
+        else:
+            try:
+                self.switch(grace)
+            except OSError:
+                if self.begun(self._stage):
+                    raise
+            else:
+                self.finish(settle, grace)
+
+    def _outdated(self) -> bool:
+        """Whether somebody who could not see this stage has published since."""
+        return digest(self._target / self._lead) not in self._order.leads
+
+    def _show(self, name: str, other: str) -> None:
+        """Give a staged file a public name that nobody lists."""
+        staged = self._stage / NEW / name
+        if staged.exists():
+            second(staged, self._target / other, self._stage / _DRAFT)
+
+    def _move(self, name: str, other: str) -> None:
+        """Put a staged file in its place, unless that was done."""
+        with contextlib.suppress(FileNotFoundError):
+            (self._stage / NEW / name).replace(self._target / other)
+
+    def _forget(self, journal: str) -> None:
+        (self._stage / journal).unlink()
+        sync(self._stage)
+
+
+def digest(file: Path) -> str:
+    """The SHA-256 of a file, or "" when there is none."""
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
