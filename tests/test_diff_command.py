@@ -7,12 +7,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from site_history import SITE, History, Seen
 
 from crawler.model import Found, State, Url
 from crawler.state.schema import connect
 from crawler.store import directory_for
 from sitemap import read
-from tests.crawler.memory.site_history import SITE, History, Seen
 
 HOME = Seen(found=Found.SEED, source=None)
 SHOP = Url(f"{SITE}/sitemap.xml")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from site_history import SITE, History, Seen
 
 from crawler.config import build
 from crawler.errors import UsageError
@@ -13,7 +14,6 @@ from crawler.plan import Plan, plan
 from crawler.recent import publish_recent, recent_address
 from crawler.state.schema import connect
 from sitemap import Directory, lint, read
-from tests.crawler.memory.site_history import SITE, History, Seen
 
 HOME = Seen(found=Found.SEED, source=None, title="Home", lastmod="2025-01-01")
 GONE = Seen(State.CLIENT_ERROR, "answered 404, not found")

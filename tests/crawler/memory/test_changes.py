@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from site_history import SITE, History, Seen
 
 from crawler.change import Change, ChangeKind, Counts
 from crawler.memory.runs import Runs
 from crawler.model import Found, State
 from crawler.state.schema import connect
-from tests.crawler.memory.site_history import SITE, History, Seen
 
 Told = tuple[str, str, str, str]
 

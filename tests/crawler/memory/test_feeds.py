@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from site_history import History, Seen
 
 from crawler.errors import StorageError
 from crawler.memory.feeds import feed_file, write_feeds
 from crawler.model import Found, State
 from crawler.state.schema import connect
-from tests.crawler.memory.site_history import History, Seen
 
 HOME = Seen(found=Found.SEED, source=None)
 
