@@ -93,6 +93,11 @@ class Runs:
         """So many runs at most, the newest first."""
         return self._read("ORDER BY number DESC LIMIT ?", count)
 
+    def published(self) -> Run | None:
+        """The run whose files are out there; None when none was published."""
+        found = self._read("WHERE files != '[]' ORDER BY number DESC LIMIT 1")
+        return found[0] if found else None
+
     def get(self, number: int) -> Run:
         """The run of that number. UsageError, which says what runs there are, when there is none."""
         if found := self._read("WHERE number = ?", number):

@@ -40,6 +40,28 @@ def lock(directory: Path) -> int:
     return descriptor
 
 
+def holder(directory: Path) -> str:
+    """The process that is working on the state in a directory, by its id or as "unknown"; "" when none is.
+
+    Raises StorageError when that cannot be found out.
+    """
+    try:
+        descriptor = os.open(directory / "lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise StorageError(f"cannot look at the state in {directory}: {error.strerror}") from None
+    try:
+        # shared, so that two who look are not in each other's way, and let go of at once
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+    else:
+        return ""
+    finally:
+        os.close(descriptor)
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """Open or create the database of one site, in the tables of this version and with every commit durable.
 

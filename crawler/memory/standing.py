@@ -1,0 +1,60 @@
+"""How a site stands, as its state tells without a run: what is published, what is going on, which runs there were."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from msgspec import Struct
+
+from crawler.frontier.batch import storage
+from crawler.memory.runs import Run, Runs
+from crawler.state.schema import FILE, holder, look
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """A site as it stands. ``holder`` is the process that is working on it, or "".
+
+    ``pages`` is how many are published, ``kept`` how many of them failed lately and keep their place; ``published`` is
+    the run whose files are out there. ``runs`` are the last ones, the newest first.
+    """
+
+    url: str
+    sitemap_url: str
+    directory: Path
+    holder: str
+    pages: int
+    kept: int
+    published: Run | None
+    runs: list[Run]
+
+    @property
+    def unfinished(self) -> Run | None:
+        """The run that is going on, or that the next one goes on with."""
+        return self.runs[0] if self.runs and self.runs[0].is_open else None
+
+
+def standing(directory: Path, runs: int) -> Standing:
+    """Look at the state in a directory, also while a run is working on it. ``runs`` is how many are told of.
+
+    Raises UsageError when there is no state or one of another version, StorageError when it cannot be read.
+    """
+    with closing(look(directory / FILE)) as db, storage():
+        db.execute("BEGIN")  # everything from one moment
+        about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url')"))
+        pages, kept = _published(db)
+        records = Runs(db)
+        return Standing(
+            url=about.get("url", ""),
+            sitemap_url=about.get("sitemap_url", ""),
+            directory=directory,
+            holder=holder(directory),
+            pages=pages,
+            kept=kept,
+            published=records.published(),
+            runs=records.last(runs),
+        )
+
+
+def _published(db: sqlite3.Connection) -> tuple[int, int]:
+    pages, kept = db.execute("SELECT count(*), coalesce(sum(kept), 0) FROM published").fetchone()
+    return int(pages), int(kept)
