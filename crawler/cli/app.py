@@ -15,6 +15,8 @@ from crawler.cli.lint import EPILOG as LINT_EPILOG
 from crawler.cli.lint import lint
 from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
+from crawler.cli.why import EPILOG as WHY_EPILOG
+from crawler.cli.why import why
 from crawler.version import __version__
 
 EXIT_CODES = (
@@ -107,4 +109,5 @@ def crawl(  # noqa: PLR0913 - the command line is wide
 
 
 app.command(cls=Command, epilog=LINT_EPILOG)(lint)
+app.command(cls=Command, epilog=WHY_EPILOG)(why)
 app.command(cls=Command, epilog=DIFF_EPILOG)(diff)

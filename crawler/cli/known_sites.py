@@ -1,0 +1,158 @@
+"""The sites whose state can be asked about a URL, and which of them a URL belongs to. Only looks."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from crawler.cli.configured import configured
+from crawler.cli.options import settings
+from crawler.cli.which import known
+from crawler.config import Config, build, known_keys
+from crawler.errors import UsageError
+from crawler.memory.rules import RobotsStore
+from crawler.memory.story import Stories
+from crawler.model import Url
+from crawler.params import Params
+from crawler.plan import survey
+from crawler.robots import Access
+from crawler.scope import Scope
+from crawler.state.schema import FILE, look
+from crawler.store import directory_for
+from crawler.url import InvalidUrl, join, normalise, origin
+from crawler.why import Policy
+
+_SHOWN: Final = 5  # sites that a message names
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSite:
+    """A site with a state: where that is, what its runs were told, and what it covers."""
+
+    directory: Path
+    config: Config
+    start: Url
+    scope: Scope
+    stories: Stories
+    robots: RobotsStore
+
+    @property
+    def params(self) -> Params:
+        """Which parameters are dropped from URLs."""
+        return Params(self.config.urls.drop_params, self.config.urls.keep_params)
+
+    def url(self, text: str) -> Url:
+        """The canonical form of what was typed; a path is one of this site. Raises InvalidUrl."""
+        return join(self.start, text, self.params) if text.startswith("/") else normalise(text, self.params)
+
+    def policy(self, url: Url) -> Policy:
+        """The rules that a crawl of the site goes by for a URL."""
+        obey, agent = self.config.obey, self.config.fetch.user_agent
+        kept = self.robots.get(origin(url))
+        policy = Policy(
+            self.scope,
+            self.start,
+            obey_robots=obey.robots,
+            obey_noindex=obey.noindex,
+            obey_canonical=obey.canonical,
+        )
+        if kept is None:
+            return policy
+        rules = kept.governing(agent)
+        return replace(
+            policy,
+            robots=rules,
+            robots_at=kept.fetched_at,
+            robots_said=kept.said,
+            is_robots_copy=rules.access is Access.RULES and kept.copy_at != kept.fetched_at,
+        )
+
+
+@contextmanager
+def known_sites(
+    file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]
+) -> Iterator[list[KnownSite]]:
+    """The sites of a configuration, or without one all that have a state in the state directory. At least one.
+
+    Raises UsageError, StorageError.
+    """
+    with ExitStack() as stack:
+        sites, faults = [], []
+        for directory, config in _places(file, flags, wanted):
+            try:
+                db = stack.enter_context(closing(look(directory / FILE)))
+                sites.append(_site(directory, db, config))
+            except UsageError as error:
+                faults.append(error)
+        if not sites:
+            raise faults[0]
+        yield sites
+
+
+def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:
+    """The site that a URL is asked of: the one whose sitemap may list it, else one that has met it.
+
+    Raises UsageError when there are several sites, and none of them has to do with it.
+    """
+    if len(sites) == 1:
+        return sites[0]
+    ranked = []
+    for number, site in enumerate(sites):
+        try:
+            url = site.url(text)
+        except InvalidUrl:
+            continue
+        covers = len(site.scope.directory) if url.startswith(site.scope.directory) else 0
+        if (covers and not text.startswith("/")) or site.stories.knows(url):
+            ranked.append((covers, site.stories.knows(url), -number, site))
+    if ranked:
+        return max(ranked, key=lambda each: each[:3])[3]
+    shown = ", ".join(site.scope.directory for site in sites[:_SHOWN])
+    more = f" and {len(sites) - _SHOWN} more" if len(sites) > _SHOWN else ""
+    raise UsageError(
+        f"no site that was crawled covers {text!a}: there is state of {shown}{more}; name one with --config"
+    )
+
+
+def _places(
+    file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]
+) -> list[tuple[Path, Config | None]]:
+    """The directories of the states, each with the configuration that was given for it."""
+    if file is not None:
+        sites = [each.config for each in configured(file, flags, wanted) if each.is_wanted]
+        return [(directory_for(Path(config.state.directory), survey(config)[1]), config) for config in sites]
+    if wanted:
+        raise UsageError("--site is the name of a site in a configuration: give it with --config")
+    root = Path(settings(None, flags).state.directory)
+    if (root / FILE).is_file():
+        return [(root, None)]
+    return [(directory, None) for directory in known(root)] or [(root, None)]
+
+
+def _site(directory: Path, db: sqlite3.Connection, given: Config | None) -> KnownSite:
+    stories = Stories(db)
+    config = given or _config(stories.about(), directory)
+    start, _, scope = survey(config)
+    return KnownSite(directory, config, start, scope, stories, RobotsStore(db))
+
+
+def _config(about: Mapping[str, str], directory: Path) -> Config:
+    """The configuration that the last run was told, as far as it decides what is found."""
+    if "settings" not in about:
+        raise UsageError(
+            f"the state in {directory} does not say whose it is yet: name the site's configuration with --config"
+        )
+    sections = known_keys()
+    tables: dict[str, Any] = {}
+    for name, value in msgspec.json.decode(about["settings"]).items():
+        section, _, key = name.partition(".")
+        if key in sections.get(section, ()):
+            tables.setdefault(section, {})[key] = value
+    if agent := about.get("user_agent"):
+        tables["fetch"] = {"user_agent": agent}
+    return build(tables)

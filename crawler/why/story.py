@@ -1,0 +1,129 @@
+"""What the state knows of one URL, as values: the visit, what earlier runs remember, its place in the sitemap."""
+
+from msgspec import Struct
+
+from crawler.model import Kind, Page, Request, State, Url
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """The run that the visit belongs to. ``ended`` None: it is going on, or can be gone on with. Unix times."""
+
+    number: int
+    started: float
+    ended: float | None = None
+    completeness: str = ""
+    because: str = ""
+    outcome: str = ""
+    refusal: str = ""
+    notes: list[str] = []
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """The visit of the last run. The names are the columns of the table ``visit``."""
+
+    state: State
+    reason: str
+    found: int  # flags of Found
+    depth: int
+    kind: Kind = Kind.PAGE
+    due: float = 0.0  # Unix time
+    status: int | None = None
+    target: Url | None = None
+    requests: list[Request] = []
+    last_modified: str = ""
+    header_date: str = ""
+    page_date: str = ""
+    page_date_source: str = ""
+    seen_at: float | None = None
+    changed: int | None = None
+    evidence: str = ""
+    lastmod: str = ""
+    lastmod_source: str = ""
+
+
+class Past(Struct, frozen=True, kw_only=True):
+    """What is remembered of all runs. The names are the columns of the table ``memory``."""
+
+    state: State
+    reason: str
+    first_run: int
+    last_run: int
+    changed_run: int | None = None
+    full_run: int | None = None
+    failures: int = 0
+    status: int | None = None
+    target: Url | None = None
+    last_modified: str = ""
+    header_date: str = ""
+    page_date: str = ""
+    page_date_source: str = ""
+    seen_at: float | None = None
+    lastmod: str = ""
+    lastmod_source: str = ""
+    evidence: str = ""
+
+
+class Listed(Struct, frozen=True):
+    """A place in the sitemap. ``is_kept``: the page failed for now, and keeps it."""
+
+    file: str
+    group: str
+    shard: int
+    lastmod: str
+    lastmod_source: str
+    is_kept: bool
+
+
+class Step(Struct, frozen=True):
+    """A URL on the way from the start; ``found`` says how the one before leads here, in flags of Found."""
+
+    url: Url
+    found: int
+
+
+class Hop(Struct, frozen=True):
+    """A URL that another leads to, by a redirect or a canonical. ``state`` None: it was not met."""
+
+    url: Url
+    state: State | None
+    reason: str
+    is_listed: bool
+
+
+class Change(Struct, frozen=True):
+    """An entry of the change feed. ``at`` is the start of the run, Unix time, or None when its record is gone."""
+
+    run: int
+    at: float | None
+    kind: str
+    target: str
+    lastmod: str
+    before: str
+    reason: str
+
+
+class Story(Struct, frozen=True, kw_only=True):
+    """Everything of one URL. ``is_known``: some run has met it; of what is None or empty nothing is known."""
+
+    url: Url
+    is_known: bool = False
+    run: Run | None = None
+    seen: Seen | None = None
+    past: Past | None = None
+    page: Page | None = None  # what was read of it, in whichever run that was
+    page_type: str = ""  # its Content-Type
+    page_run: int | None = None
+    steps: list[Step] = []  # from the start to this URL
+    is_whole_way: bool = True  # False: the way is too long, and its beginning is left out
+    hops: list[Hop] = []  # where it leads, one after the other
+    listed: Listed | None = None  # in what is published
+    planned: Listed | None = None  # in what the unfinished run is about to publish
+    changes: list[Change] = []
+    starts: dict[int, float] = {}  # of runs whose record is kept: Unix times
+    distrust: str = ""  # why Last-Modified is not believed on the whole site, a sentence
+
+    @property
+    def end(self) -> tuple[State | None, str]:
+        """How it ended in the last run that met it, and why; None when that is not kept."""
+        last = self.seen or self.past
+        return (last.state, last.reason) if last else (None, "")

@@ -1,0 +1,367 @@
+"""The why command end to end: two runs of a scripted site, then the story of each kind of URL, word for word."""
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from run import crawl, siteatlas
+from scripted import Answer, Route, Site, links, scripted
+
+from crawler.cli.stories import lines, stories
+from crawler.errors import UsageError
+from crawler.why import Explanation
+from crawler.why.words import Topic
+
+TEXT = {"Content-Type": "text/plain"}
+LONG = "x" * 2100
+LINKS = (
+    "/a", "/gone", "/moved", "/hop", "/dup", "/noindex", "/missing", "/broken", "/loop", "/cut", "/file.bin", "/keep",
+    "/secret/x", "/secret/open", "https://elsewhere.example/", "/out/x", "/t/t/t/t/t", "/d1", f"/{LONG}", "/off",
+    "/evil", "/caf%c3%a9?utm_source=x&a=1",
+)  # fmt: skip
+NOFOLLOW = '<a rel="nofollow" href="/hidden">hidden</a>'
+
+
+def hang_up(_: int) -> Answer:
+    raise ConnectionResetError
+
+
+def routes() -> dict[str, Route]:
+    return {
+        "/robots.txt": Answer("User-agent: *\nDisallow: /secret/\nAllow: /secret/open\n", headers=TEXT),
+        "/sitemap.xml": Answer("{url}texted\n", headers=TEXT),
+        "/texted": links(),
+        "/": links(*LINKS) + NOFOLLOW,
+        "/a": links("/b"),
+        "/b": links(),
+        "/gone": links(),
+        "/off": links(),
+        "/keep": Answer(links(), headers={"Last-Modified": "Tue, 01 Sep 2020 10:00:00 GMT"}),
+        "/moved": Answer("", 301, {"Location": "/hop"}),
+        "/hop": Answer("", 302, {"Location": "/a"}),
+        "/dup": links(head='<link rel="canonical" href="/a">'),
+        "/noindex": links(head='<meta name="robots" content="noindex, nofollow">'),
+        "/broken": Answer("oops", 500),
+        "/loop": Answer("", 302, {"Location": "/loop"}),
+        "/cut": hang_up,
+        "/file.bin": Answer(b"\x00\x01\x02"),
+        "/secret/open": links(),
+        "/evil": "<html><head><title>\x1b[31mred\u202e</title><meta name=robots content='noindex\x1b]0;x\x07'></html>",
+        "/d1": links("/d2"),
+        "/d2": links("/d3"),
+        "/caf%C3%A9?a=1": links(),
+        f"/{LONG}": links(),
+    }
+
+
+OPTIONS = ("--exclude", "*/out/*", "--retries", "0", "--max-depth", "2", "--max-failed", "1", "--settle", "0")
+
+
+@dataclass
+class Crawled:
+    """A folder with the state of two runs."""
+
+    folder: Path
+    site: Site
+
+    def tell(self, *texts: str) -> list[Explanation]:
+        """The stories; a path is one of the site."""
+        urls = [self.site.url.rstrip("/") + text if text.startswith("/") else text for text in texts]
+        return stories(urls, None, {"state__directory": str(self.folder / ".siteatlas")}, [])
+
+    def told(self, text: str, topic: str) -> list[str]:
+        """What is told of one topic, with times and addresses that are the same in every run of this test."""
+        (story,) = self.tell(text)
+        named = {each.name: each.lines for each in story.topics}
+        return [self.plain(line) for line in named.get(topic, ())]
+
+    def plain(self, text: str) -> str:
+        text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "TIME", text.replace(self.site.url.rstrip("/"), ""))
+        text = re.sub(r"[\d,]+ bytes in [\d.]+ s", "SIZE", text)
+        return re.sub(r"\d{4}-\d\d-\d\d$|\d{4}-\d\d-\d\d(?=,)", "DAY", text)
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    folder = tmp_path_factory.mktemp("why")
+    with scripted(routes()) as site:
+        ran = crawl(folder, site.url, *OPTIONS)
+        assert ran.code == 0, ran.err
+        site.routes["/"] = links(*[each for each in LINKS if each != "/off"]) + NOFOLLOW
+        site.routes["/b"] = (
+            links(head="<title>Another</title>") + "<p>This is what was written here since.</p>"
+        )
+        site.routes["/gone"] = Answer("", 410)
+        site.routes["/keep"] = Answer("", 503)
+        ran = crawl(folder, site.url, *OPTIONS)
+        assert ran.code == 0, ran.err
+        yield Crawled(folder, site)
+
+
+SUMMARIES = {
+    "/": "is listed in sitemap.xml",
+    "/texted": "is listed in sitemap.xml",
+    "/secret/open": "is listed in sitemap.xml",
+    "/caf%C3%A9?a=1": "is listed in sitemap.xml",
+    "/keep": "is listed in sitemap.xml, though by now it is: server error (answered 503, unavailable)",
+    "/gone": "is not listed: client error (answered 410, gone)",
+    "/moved": "is not listed: redirect (301 to /hop)",
+    "/dup": "is not listed: canonical elsewhere (canonical is /a)",
+    "/noindex": 'is not listed: noindex (meta robots "noindex, nofollow")',
+    "/missing": "is not listed: client error (answered 404, not found)",
+    "/broken": "is not listed: server error (answered 500, internal error)",
+    "/loop": "is not listed: bad answer (redirect.loop: answered 302; it redirects to itself)",
+    "/file.bin": "is not listed: wrong type (application/octet-stream is no HTML)",
+    "/secret/x": "is not listed: blocked by robots.txt (robots.txt line 2: Disallow: /secret/)",
+    "/hidden": "is not listed: linked by nofollow only (only links that say nofollow lead here)",
+    "/out/x": 'is not listed: excluded (matches exclude "*/out/*")',
+    "/d3": "is not listed: too deep (3 clicks from the start; the limit is 2)",
+    "/t/t/t/t/t": 'is not listed: trap (trap.path_repetition: "/t" more than 3 times in a row)',
+    f"/{LONG}": f"is not listed: too long ({len(LONG):,} characters long; a sitemap takes less than 2,048)",
+    "/off": "is not listed: no longer linked (it answers as before, but no page leads to it any more)",
+    "/sitemap.xml": "is not listed: it is a sitemap",
+    "https://elsewhere.example/": "is not listed: out of scope (another host: elsewhere.example)",
+    "/nowhere": "is not listed: no run has met it",
+}
+
+
+@pytest.mark.parametrize("text", SUMMARIES)
+def test_ours_the_story_begins_with_how_it_ended(crawled: Crawled, text: str) -> None:
+    (story,) = crawled.tell(text)
+    expected = SUMMARIES[text]
+    said = crawled.plain(story.summary)
+    if text == f"/{LONG}":
+        expected, said = expected.replace(f"{len(LONG):,}", "N"), re.sub(r"2,1\d\d", "N", said)
+    assert said == expected
+    assert story.is_listed == expected.startswith("is listed")
+    assert story.is_known == (text != "/nowhere")
+
+
+def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
+    (story,) = crawled.tell("/cut")
+    assert story.summary.startswith("is not listed: unreachable (net.")
+    assert re.fullmatch(r"TIME  GET         net\.\w+  SIZE", crawled.told("/cut", "requests")[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "topic", "expected"),
+    [
+        (
+            "/d2",
+            "found",
+            ["by link; 2 clicks from the start", "/  (start URL)", "> /d1  (link)", "> /d2  (link)"],
+        ),
+        (
+            "/texted",
+            "found",
+            [
+                "by the site's own sitemap; 1 click from the start",
+                "/sitemap.xml  (the site's own sitemap)",
+                "> /texted  (the site's own sitemap)",
+            ],
+        ),
+        ("/hop", "found", ["by link, redirect; 1 click from the start", "/  (start URL)", "> /hop  (link)"]),
+        ("/off", "found", ["by an earlier sitemap; 0 clicks from the start"]),
+        (
+            "/hidden",
+            "found",
+            [
+                "by link that says nofollow; 1 click from the start",
+                "/  (start URL)",
+                "> /hidden  (link that says nofollow)",
+            ],
+        ),
+        ("/", "robots", ["allowed: no rule matches", "as of TIME"]),
+        ("/secret/open", "robots", ["allowed: robots.txt line 3: Allow: /secret/open", "as of TIME"]),
+        ("/secret/x", "robots", ["blocked: robots.txt line 2: Disallow: /secret/", "as of TIME"]),
+        ("https://elsewhere.example/", "robots", ["robots.txt of this origin was not asked for"]),
+        ("/secret/x", "requests", ["none in this run"]),
+        ("/keep", "requests", ["TIME  if changed  503  SIZE"]),
+        ("/b", "requests", ["TIME  GET         200  SIZE"]),
+        ("/moved", "leads_to", ["> /hop  redirect (302 to /a)", "> /a  indexable, listed"]),
+        ("/dup", "leads_to", ["> /a  indexable, listed"]),
+        ("/dup", "canonical", ["the page names /a"]),
+        ("/a", "canonical", ["the page names none"]),
+        (
+            "/noindex",
+            "noindex",
+            ['meta robots "noindex, nofollow"', "the page asks that its links are not followed"],
+        ),
+        ("/a", "noindex", ["neither the page nor its headers say so"]),
+        ("/keep", "sitemap", ["sitemap.xml", "it failed for now, and keeps its place"]),
+        ("/dup", "sitemap", ["it is in no file that is published"]),
+        (
+            "/keep",
+            "state",
+            [
+                "server error (answered 503, unavailable)",
+                "the server failed",
+                "failed in 1 run in a row, for reasons that may pass",
+            ],
+        ),
+        ("/keep", "lastmod", ["2020-09-01T10:00:00+00:00, from Last-Modified", "decided in run 1 (TIME)"]),
+        ("/a", "lastmod", ["none is known"]),
+        ("/dup", "lastmod", []),
+        (
+            "/gone",
+            "history",
+            [
+                "known since run 1 (TIME)",
+                "last met in run 2 (TIME)",
+                "last read whole in run 1 (TIME)",
+                "run 1 (TIME): added: found by a link, first on /",
+                "run 2 (TIME): removed: answered 410, gone",
+            ],
+        ),
+        (
+            "/",
+            "run",
+            [
+                "run 2 (TIME): truncated, published",
+                "1 URL further from the start than --max-depth; 3 URLs failed: 2 server error, 1 unreachable",
+            ],
+        ),
+    ],
+)
+def test_ours_each_topic_is_told(crawled: Crawled, text: str, topic: str, expected: list[str]) -> None:
+    assert crawled.told(text, topic) == expected
+
+
+def test_ours_a_page_that_changed_says_when_and_what(crawled: Crawled) -> None:
+    told = crawled.told("/b", "lastmod")
+    assert told[:2] == ["DAY, from seen to change", "decided in run 2 (TIME)"]
+    assert "This is what was written here since." in told[2]
+    assert crawled.told("/b", "history")[-1].startswith("run 2 (TIME): changed: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/café?a=1", "/caf%c3%A9?utm_source=mail&a=1#top", "/x/../%63af%C3%A9?a=1", "/caf%C3%A9?a=1&fbclid=1"],
+)
+def test_ours_a_url_is_found_in_any_spelling(crawled: Crawled, text: str) -> None:
+    (story,) = crawled.tell(text)
+    assert story.url == f"{crawled.site.url}caf%C3%A9?a=1"
+    assert story.is_known
+
+
+def test_ours_a_path_is_one_of_the_site_and_the_host_has_any_case(crawled: Crawled) -> None:
+    flags = {"state__directory": str(crawled.folder / ".siteatlas")}
+    told = stories(["/a", crawled.site.url.replace("http", "HTTP") + "a"], None, flags, [])
+    assert [story.is_listed for story in told] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("/A", "/a  (in another case)"),
+        ("/d1/", "/d1  (without the slash at the end)"),
+        ("/index.html", "/  (without index.html)"),
+        ("/a?ref=1", "/a  (without what follows the question mark)"),
+        ("/d1.html", "/d1  (without .html)"),
+        (
+            "/D1/?q",
+            "/d1  (without the slash at the end, without what follows the question mark, in another case)",
+        ),
+        ("/missign", "/missing  (looks alike)"),
+    ],
+)
+def test_ours_of_a_url_never_met_the_nearest_known_is_named(crawled: Crawled, text: str, near: str) -> None:
+    assert crawled.told(text, "near")[0] == near
+
+
+@pytest.mark.parametrize(
+    ("text", "would"),
+    [
+        ("/new", "it would be asked for"),
+        ("/secret/new", "it would end as blocked by robots.txt (robots.txt line 2: Disallow: /secret/)"),
+        ("/out/new", 'it would end as excluded (matches exclude "*/out/*")'),
+        ("/u/u/u/u/u", 'it would end as trap (trap.path_repetition: "/u" more than 3 times in a row)'),
+        ("https://other.example/x", "it would end as out of scope (another host: other.example)"),
+    ],
+)
+def test_ours_of_a_url_never_met_the_rules_say_what_would_be(crawled: Crawled, text: str, would: str) -> None:
+    assert crawled.told(text, "would")[0] == would
+
+
+def test_ours_the_command_tells_people_and_machines(crawled: Crawled) -> None:
+    url = f"{crawled.site.url}noindex"
+    ran = siteatlas(crawled.folder, "why", url, "/a")
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith(
+        f'{url}\n  is not listed: noindex (meta robots "noindex, nofollow")\n\nstate      noindex'
+    )
+    ran = siteatlas(crawled.folder, "why", "--json", url, "/never")
+    assert ran.code == 10, ran.err
+    told: dict[str, Any] = json.loads(ran.out)
+    assert told["version"] == 1
+    first, second = told["urls"]
+    assert first.keys() == second.keys()
+    assert (first["url"], first["known"], first["listed"]) == (url, True, False)
+    assert first["state"]["state"] == "noindex"
+    assert first["noindex"]["evidence"] == 'meta robots "noindex, nofollow"'
+    assert first["found"]["path"][-1] == {"url": url, "by": ["link"]}
+    assert [each["answer"] for each in first["requests"]] == ["200"]
+    assert first["robots"]["allowed"] is True
+    assert (second["known"], second["state"], second["would"]["asked_for"]) == (False, None, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("mailto:a@b.example", "only http and https are crawled, not 'mailto:'"),
+        ("www.example.com/a", "did you mean https://www.example.com/a?"),
+        ("https://:x/", "not a URL"),
+    ],
+)
+def test_ours_what_is_no_url_is_said_in_one_line(crawled: Crawled, text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        crawled.tell(text)
+
+
+def test_ours_without_a_state_there_is_no_story(tmp_path: Path) -> None:
+    ran = siteatlas(tmp_path, "why", "https://www.example.com/a")
+    assert ran.code == 2
+    assert "nothing was crawled yet" in ran.err
+
+
+def test_ours_a_terminal_shows_what_a_page_says_and_never_obeys_it(crawled: Crawled) -> None:
+    raw = Explanation("", "b\x1b[2J", True, False, "c\u202e", [Topic("state", ["\x9b2Jd"], None)])
+    text = "\n".join(lines([*crawled.tell("/evil"), raw]))
+    assert "red" in text
+    assert "b\\x1b[2J\n  c\\u202e\n\nstate      \\x9b2Jd" in text
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+
+
+def test_ours_a_run_that_was_cut_short_is_told_as_far_as_it_came(tmp_path: Path) -> None:
+    with scripted({"/": links("/a", "/b"), "/a": links(), "/b": links()}) as site:
+        ran = crawl(tmp_path, site.url, "--max-pages", "2", "--no-sitemap-seeds")
+        assert ran.code == 4, ran.err
+        here = Crawled(tmp_path, site)
+        home, waiting = here.tell("/", "/b")
+        assert home.summary == (
+            "is not listed: it belongs in the sitemap, and the run that found it has not published yet"
+        )
+        assert waiting.summary == "is not listed: pending"
+        assert here.told("/b", "state") == ["pending", "it is known, and was not visited yet"]
+        assert (
+            here.told("/b", "run")[0]
+            == "run 1 (TIME) is going on, or was cut short: the same command goes on"
+        )
+
+
+def test_ours_nothing_is_written_and_a_running_crawl_is_not_disturbed(crawled: Crawled) -> None:
+    (path,) = crawled.folder.glob(".siteatlas/*/state.db")
+    before = path.read_bytes()
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    writer.execute("UPDATE visit SET reason = 'not yet'")
+    (story,) = crawled.tell("/noindex")
+    assert "not yet" not in story.summary
+    writer.execute("ROLLBACK")
+    writer.close()
+    assert path.read_bytes() == before
