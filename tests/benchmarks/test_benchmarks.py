@@ -74,3 +74,16 @@ def test_ours_the_benchmark_of_sitemaps_writes_reads_and_lints(tmp_path: Path) -
     ]
     assert all(one["cost"]["cpu"] > 0 and one["cost"]["peak"] > 10_000_000 for one in runs)
     assert "times as fast as reading" in run.stdout
+
+
+def test_ours_the_benchmark_of_shards_measures_every_pass() -> None:
+    command = [sys.executable, "-m", "tests.benchmarks.sitemap_shards", "-n", "3000", "--rounds", "1"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stderr
+    assert [line.split(",")[0].split("  ")[0] for line in run.stdout.splitlines()] == [
+        "plain writing",
+        "place",
+        "keep",
+        "write by shard",
+        "write again",
+    ]
