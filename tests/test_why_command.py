@@ -12,8 +12,11 @@ import pytest
 from run import crawl, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
+from crawler.cli.known_sites import known_sites, meant
 from crawler.cli.stories import lines, stories
 from crawler.errors import UsageError
+from crawler.model import Find, Found, Url
+from crawler.store import Store, directory_for
 from crawler.why import Explanation
 from crawler.why.words import Topic
 
@@ -62,6 +65,10 @@ def routes() -> dict[str, Route]:
 OPTIONS = ("--exclude", "*/out/*", "--retries", "0", "--max-depth", "2", "--max-failed", "1", "--settle", "0")
 
 
+def lines_of(story: Explanation, topic: str) -> list[str]:
+    return next((each.lines for each in story.topics if each.name == topic), [])
+
+
 @dataclass
 class Crawled:
     """A folder with the state of two runs."""
@@ -77,8 +84,7 @@ class Crawled:
     def told(self, text: str, topic: str) -> list[str]:
         """What is told of one topic, with times and addresses that are the same in every run of this test."""
         (story,) = self.tell(text)
-        named = {each.name: each.lines for each in story.topics}
-        return [self.plain(line) for line in named.get(topic, ())]
+        return [self.plain(line) for line in lines_of(story, topic)]
 
     def plain(self, text: str) -> str:
         text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "TIME", text.replace(self.site.url.rstrip("/"), ""))
@@ -352,6 +358,51 @@ def test_ours_a_run_that_was_cut_short_is_told_as_far_as_it_came(tmp_path: Path)
             here.told("/b", "run")[0]
             == "run 1 (TIME) is going on, or was cut short: the same command goes on"
         )
+
+
+def test_ours_urls_of_a_staging_server_are_known_by_their_public_names(tmp_path: Path) -> None:
+    with scripted({"/": links("/a"), "/a": links()}) as site:
+        ran = crawl(tmp_path, "https://www.example.com/", "--source", site.url, "--no-sitemap-seeds")
+        assert ran.code == 0, ran.err
+        first, second = Crawled(tmp_path, site).tell("/a", "https://www.example.com/a")
+    assert first.url == second.url == "https://www.example.com/a"
+    assert first.is_listed
+
+
+def test_ours_each_url_is_asked_of_the_site_that_covers_it(tmp_path: Path) -> None:
+    """Three states in one directory, made by hand: two sites, one of them with another inside."""
+    root = tmp_path / ".siteatlas"
+    for home in ("https://a.example/", "https://a.example/docs/", "https://b.example/"):
+        url = Url(home)
+        settings = {"site.url": home, "urls.drop_params": ["ref"]}
+        with Store(directory_for(root, Url(f"{home}sitemap.xml")), settings) as store:
+            store.frontier(lambda _: None).admit(
+                [Find(url, Found.SEED, 0), Find(Url("https://c.example/"), 2, 1)]
+            )
+            store.db.execute("COMMIT")
+    flags = {"state__directory": str(root)}
+    urls = [
+        "https://a.example/docs/",
+        "https://a.example/?ref=1",
+        "https://b.example/never",
+        "https://c.example/",
+    ]
+    with known_sites(None, flags, []) as sites:
+        assert [meant(text, sites).start for text in urls] == [
+            "https://a.example/docs/",
+            "https://a.example/",
+            "https://b.example/",
+            "https://a.example/",
+        ]
+    told = stories(urls, None, flags, [])
+    assert [story.is_known for story in told] == [True, True, False, True]
+    with pytest.raises(UsageError, match=r"no site that was crawled covers .https://d\.example/"):
+        stories(["https://d.example/"], None, flags, [])
+    config = tmp_path / "b.toml"
+    config.write_text(f'[site]\nurl = "https://b.example/"\n[state]\ndirectory = "{root}"\n')
+    assert lines_of(stories(["https://d.example/"], config, {}, [])[0], "would") == [
+        "it would end as out of scope (another host: d.example)"
+    ]
 
 
 def test_ours_nothing_is_written_and_a_running_crawl_is_not_disturbed(crawled: Crawled) -> None:

@@ -22,6 +22,7 @@ from crawler.params import Params
 from crawler.plan import survey
 from crawler.robots import Access
 from crawler.scope import Scope
+from crawler.source import source
 from crawler.state.schema import FILE, look
 from crawler.store import directory_for
 from crawler.url import InvalidUrl, join, normalise, origin
@@ -38,13 +39,9 @@ class KnownSite:
     config: Config
     start: Url
     scope: Scope
+    params: Params
     stories: Stories
     robots: RobotsStore
-
-    @property
-    def params(self) -> Params:
-        """Which parameters are dropped from URLs."""
-        return Params(self.config.urls.drop_params, self.config.urls.keep_params)
 
     def url(self, text: str) -> Url:
         """The canonical form of what was typed; a path is one of this site. Raises InvalidUrl."""
@@ -138,7 +135,16 @@ def _site(directory: Path, db: sqlite3.Connection, given: Config | None) -> Know
     stories = Stories(db)
     config = given or _config(stories.about(), directory)
     start, _, scope = survey(config)
-    return KnownSite(directory, config, start, scope, stories, RobotsStore(db))
+    return KnownSite(directory, config, start, scope, _params(config, start), stories, RobotsStore(db))
+
+
+def _params(config: Config, start: Url) -> Params:
+    """What the URLs were made with, so that those of a staging server are known by their public names."""
+    try:
+        read_from = source(config, start)
+    except UsageError:  # the folder is gone, and the state is still there
+        read_from = None
+    return Params(config.urls.drop_params, config.urls.keep_params, read_from.mirror if read_from else None)
 
 
 def _config(about: Mapping[str, str], directory: Path) -> Config:
@@ -154,5 +160,5 @@ def _config(about: Mapping[str, str], directory: Path) -> Config:
         if key in sections.get(section, ()):
             tables.setdefault(section, {})[key] = value
     if agent := about.get("user_agent"):
-        tables["fetch"] = {"user_agent": agent}
+        tables.setdefault("fetch", {})["user_agent"] = agent
     return build(tables)
