@@ -30,7 +30,7 @@ WITH difference (kind, id) AS (
 )
 SELECT u.url, d.kind, coalesce(l.lastmod, ''), coalesce(p.lastmod, ''), v.found, s.url, v.state, v.reason, v.target,
   v.evidence, m.state, m.reason, m.failures, m.evidence
-FROM difference d JOIN url u ON u.id = d.id
+FROM difference d CROSS JOIN url u ON u.id = d.id -- CROSS: what differs is found first, and then sorted by URL
   LEFT JOIN listing l ON l.id = d.id LEFT JOIN published p ON p.id = d.id
   LEFT JOIN visit v ON v.id = d.id LEFT JOIN url s ON s.id = v.source
   LEFT JOIN memory m ON m.id = d.id AND m.last_run < :run
