@@ -3,9 +3,10 @@
 import pytest
 
 from crawler.model import Url
-from crawler.robots import parse, unreachable
+from crawler.robots import everything, parse, unreachable
 from crawler.scope import Bounds, Scope
 from crawler.why import Policy, nearest, spellings
+from crawler.why.answers import robots
 from crawler.why.unseen import would
 
 HOME = Url("https://example.com/docs/")
@@ -77,3 +78,21 @@ def test_ours_robots_counts_as_far_as_it_is_known_and_obeyed() -> None:
     assert would(url, Policy(SCOPE, HOME)).lines[0] == "it would be asked for, unless robots.txt forbids that"
     lost = Policy(SCOPE, HOME, unreachable("robots.txt answered 503", 0.0))
     assert would(url, lost).lines == ["it would end as blocked by robots.txt (robots.txt answered 503)"]
+
+
+def test_rfc9309_2_3_1_4_a_copy_that_holds_is_told_with_what_was_answered_since() -> None:
+    policy = Policy(SCOPE, HOME, ROBOTS, 60.0, "robots.txt answered 503", is_robots_copy=True)
+    assert robots(Url("https://example.com/docs/no"), policy).lines == [
+        "blocked: robots.txt line 2: Disallow: /docs/no",
+        "as of 1970-01-01 00:01:00Z: robots.txt answered 503, and the copy before that holds",
+    ]
+    lost = Policy(SCOPE, HOME, unreachable("robots.txt answered 503", 0.0), 60.0, "robots.txt answered 503")
+    assert robots(HOME, lost).lines == ["blocked: robots.txt answered 503", "as of 1970-01-01 00:01:00Z"]
+    none = Policy(
+        SCOPE, HOME, everything("robots.txt answered 404: everything is allowed", 0.0), obey_robots=False
+    )
+    assert robots(HOME, none).lines == [
+        "allowed: robots.txt answered 404: everything is allowed",
+        "as of 1970-01-01 00:00:00Z",
+        "it is not obeyed, as configured",
+    ]
