@@ -40,6 +40,12 @@ class Mirror(Struct, frozen=True):
         home = _origin(self.public)
         return Url(_origin(self.source) + url[len(home) :]) if url.startswith(home) else url
 
+    def rewritten(self, body: bytes) -> bytes:
+        """A body with the public name in the place of the others, so that what two servers wrote can be compared."""
+        for name in self.names:
+            body = body.replace(name.encode(), self.public.encode())
+        return body
+
 
 def _origin(directory: str) -> str:
     """Scheme, host and port, with the slash that ends them."""

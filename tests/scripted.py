@@ -25,10 +25,14 @@ Route = Answer | str | Callable[[int], Answer]
 
 
 class Site:
-    """A running scripted site. ``routes`` may be changed while it runs; a path without a route answers 404."""
+    """A running scripted site. ``routes`` may be changed while it runs; a path without a route answers 404.
 
-    def __init__(self, routes: dict[str, Route]) -> None:
+    With an ``authorization`` every request without it answers 401.
+    """
+
+    def __init__(self, routes: dict[str, Route], authorization: str = "") -> None:
         self.routes = routes
+        self._authorization = authorization
         self.log: list[tuple[float, str, dict[str, str]]] = []
         self.url = ""
         self._asked: dict[str, int] = {}
@@ -44,6 +48,8 @@ class Site:
             self.log.append((time.monotonic(), path, {k.lower(): v for k, v in headers.items()}))
             before = self._asked.get(path, 0)
             self._asked[path] = before + 1
+        if self._authorization and headers.get("Authorization") != self._authorization:
+            return Answer("who are you?", 401)
         route = self.routes.get(path)
         if route is None:
             return Answer("not here", 404)
@@ -53,9 +59,9 @@ class Site:
 
 
 @contextmanager
-def scripted(routes: dict[str, Route]) -> Iterator[Site]:
+def scripted(routes: dict[str, Route], authorization: str = "") -> Iterator[Site]:
     """Serve a scripted site. ``{url}`` in a body or header is the site's own URL."""
-    site = Site(routes)
+    site = Site(routes, authorization)
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

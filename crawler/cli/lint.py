@@ -50,6 +50,7 @@ REQUESTS = (
     "scope.hosts",
     "pace.rate",
     "pace.delay",
+    "fetch.resolve",
     "fetch.user_agent",
     "fetch.headers",
     "fetch.basic_auth",
