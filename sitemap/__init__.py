@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sitemap.writing.children import write_index
     from sitemap.writing.destination import Destination, Directory, Stage
     from sitemap.writing.encoder import Encoder, encoder
+    from sitemap.writing.generations import Generations
     from sitemap.writing.groups import by_language, by_pattern, by_section, by_type
     from sitemap.writing.options import WriterOptions
     from sitemap.writing.published import Published
@@ -69,6 +70,7 @@ __all__ = [
     "FileFacts",
     "Finding",
     "Format",
+    "Generations",
     "Image",
     "InvalidEntry",
     "InvalidLocation",
@@ -166,6 +168,7 @@ _ROOMS: Final = {
     "writing.target": "FileFacts",
     "format": "Format",
     "writing.children": "write_index",
+    "writing.generations": "Generations",
     "writing.groups": "by_language by_pattern by_section by_type",
     "writing.options": "WriterOptions",
     "writing.published": "Published",

@@ -16,10 +16,10 @@ import msgspec
 
 from sitemap.errors import DestinationError
 from sitemap.writing.explain import explained
-from sitemap.writing.files import own, same, second, sync
+from sitemap.writing.files import digest, own, same, second, sync
 from sitemap.writing.naming import TOKEN, interim_name
 from sitemap.writing.stage_lock import StageLock
-from sitemap.writing.swap import NEW, OLD, Order, Swap, digest
+from sitemap.writing.swap import NEW, OLD, Order, Swap
 from sitemap.writing.waiting import sweep
 
 HIDDEN: Final = ".siteatlas-"

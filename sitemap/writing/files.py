@@ -1,6 +1,7 @@
 """Owns the moves that a published file is made of: made durable, compared, given a second name. Knows no sets."""
 
 import contextlib
+import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -31,6 +32,15 @@ def same(one: Path, other: Path) -> bool:
             if not piece:
                 return True
     return False
+
+
+def digest(file: Path) -> str:
+    """The SHA-256 of a file, or "" when there is none."""
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
 
 
 def second(file: Path, other: Path, draft: Path) -> None:

@@ -6,14 +6,13 @@ itself tells how far it came.
 """
 
 import contextlib
-import hashlib
 import time
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from sitemap.writing.files import same, second, sync
+from sitemap.writing.files import digest, same, second, sync
 from sitemap.writing.waiting import sweep
 
 NEW: Final = "new"
@@ -163,12 +162,3 @@ class Swap:
     def _forget(self, journal: str) -> None:
         (self._stage / journal).unlink()
         sync(self._stage)
-
-
-def digest(file: Path) -> str:
-    """The SHA-256 of a file, or "" when there is none."""
-    try:
-        with file.open("rb") as content:
-            return hashlib.file_digest(content, "sha256").hexdigest()
-    except FileNotFoundError:
-        return ""

@@ -1,8 +1,10 @@
 """Owns what the tests of the sitemap package share: the schemas, and how a published folder is read independently."""
 
 import gzip
+import os
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1]))
 
 import schemas
+from traced import Traced, traced
 
 Validate = Callable[[Path], Any]
 
@@ -41,3 +44,18 @@ def validate(xsd: Any) -> Validate:
         return root
 
     return check
+
+
+@pytest.fixture(scope="session")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
+    """Publishes that strace kills or disturbs."""
+    with traced(tmp_path_factory.mktemp("traced")) as ready:
+        yield ready
+
+
+@pytest.fixture
+def memory() -> Iterator[Path]:
+    """A folder where making things durable costs no time, if this machine has one: the calls are the same."""
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else None) as folder:
+        yield Path(folder)

@@ -1,75 +1,217 @@
 """What is published is one whole generation at every instant, whatever system call is the last, or fails."""
 
-from collections.abc import Iterator
+import json
+import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from generations import content, expected, publish, seen
-from traced import Outcome, Publisher, points, publisher
+from marked_sets import content, expected, publish, recover, seen
+from traced import Traced, points
 
-from sitemap import Directory
+pytestmark = pytest.mark.needs_strace
 
 Point = tuple[str, int]
+# From which generation to which, and whether packed. From "old" to "new" three children change, one is added and one
+# dropped; to "same-index" the bytes of the index stay; "alone" is a single file.
+Way = tuple[str, str, bool]
+CHANGES: Way = ("old", "new", False)
+WAYS: list[Way] = [
+    CHANGES,
+    ("old", "new", True),
+    ("old", "same-index", False),
+    ("old", "alone", False),
+    ("alone", "old", False),
+    ("old", "alone", True),
+    ("alone", "old", True),
+    ("", "old", False),
+    ("old", "old", False),
+]
 
 
-@pytest.fixture(scope="module")
-def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Publisher]:
-    with publisher(tmp_path_factory.mktemp("publisher")) as ready:
-        yield ready
+def begin(folder: Path, way: Way) -> None:
+    folder.mkdir()
+    if way[0]:
+        publish(folder, way[0], gzip=way[2])
 
 
-def undisturbed(folder: Path, generations: tuple[str, ...], *, gzip: bool = False) -> dict[str, bytes]:
-    for generation in generations:
-        publish(folder, generation, gzip=gzip)
+def end(folder: Path, way: Way) -> dict[str, bytes]:
+    """What there is when nothing disturbs."""
+    begin(folder, way)
+    publish(folder, way[1], gzip=way[2])
     return content(folder)
 
 
-def all_points(traced: Publisher, folder: Path, old: str, new: str, *, gzip: bool = False) -> list[Point]:
-    publish(folder, old, gzip=gzip)
-    outcome = traced.publish(folder, new, gzip=gzip)
-    assert (outcome.status, outcome.said) == (0, "published")
-    found = points(outcome.calls)
-    assert len(found) > 20
-    return found
-
-
-def whole(folder: Path, old: str, new: str, *, gzip: bool = False) -> str:
-    """Which generation a reader sees. One of both, and wholly."""
-    name = "sitemap.xml" if (folder / "sitemap.xml").exists() else "sitemap.xml.gz"
-    pages = seen(folder, name)
-    for generation in (old, new):
-        if pages == expected(generation):
+def which(folder: Path, way: Way) -> str:
+    """The generation that a reader sees. One of both, and wholly."""
+    lead = next((name for name in ("sitemap.xml", "sitemap.xml.gz") if (folder / name).exists()), None)
+    pages = seen(folder, lead) if lead else []
+    for generation in way[:2]:
+        if pages == (expected(generation) if generation else []):
             return generation
     raise AssertionError(f"two generations are mixed: {pages}")
 
 
-def ended(outcome: Outcome, call: str) -> None:
-    """A kill is a kill, but for calls that come after everything was told."""
-    assert outcome.status == -9, f"{call}: {outcome}"
+def durable_calls(process: Traced, folder: Path, way: Way, inject: Sequence[str] = ()) -> list[Point]:
+    begin(folder, way)
+    outcome = process.run(inject, "publish", folder, way[1], gzip=way[2], grace=3600)
+    assert inject or (outcome.status, outcome.said) == (0, "done")
+    return points(outcome.calls)
 
 
-# The publish of "new" changes three children, adds one and drops one; that of "same-index" leaves the bytes of the
-# index as they are; "alone" is one file that takes the place of an index, or gives place to one.
-WAYS = [("old", "new", False), ("old", "new", True), ("old", "same-index", False), ("alone", "old", False)]
-WAYS += [("old", "alone", False), ("old", "alone", True), ("alone", "old", True), ("alone", "new", False)]
+def kill_in_publish(
+    process: Traced, folder: Path, way: Way, point: Point, inject: Sequence[str] = ()
+) -> tuple[str, str]:
+    """Kill a publish before a system call; the generations seen before and after the next start."""
+    begin(folder, way)
+    kill = f"{point[0]}:signal=KILL:when={point[1]}"
+    outcome = process.run([*inject, kill], "publish", folder, way[1], gzip=way[2], grace=3600)
+    assert outcome.status == -signal.SIGKILL, (point, outcome)
+    before = which(folder, way)  # nobody has mended anything
+    recover(folder, grace=3600)
+    return before, which(folder, way)
 
 
-def kill_everywhere(traced: Publisher, work: Path, way: tuple[str, str, bool], step: int) -> None:
-    old, new, gzip = way
-    end = undisturbed(work / "end", (old, new), gzip=gzip)
-    for name, count in all_points(traced, work / "dry", old, new, gzip=gzip)[::step]:
+def kill_everywhere(
+    process: Traced, work: Path, way: Way, step: int = 1, inject: Sequence[str] = ()
+) -> set[tuple[str, str]]:
+    wanted = end(work / "end", way)
+    ends = set()
+    for name, count in durable_calls(process, work / "dry", way, inject)[::step]:
         folder = work / f"{name}-{count}"
-        publish(folder, old, gzip=gzip)
-        outcome = traced.publish(folder, new, f"{name}:signal=KILL:when={count}", gzip=gzip)
-        assert outcome.status == -9, (name, count, outcome)
-        before = whole(folder, old, new)  # nobody has mended anything
-        Directory(folder, settle=0).check()
-        after = whole(folder, old, new)
-        assert after in (before, new)
-        publish(folder, new, gzip=gzip)
-        assert content(folder) == end, (name, count)
+        ends.add(kill_in_publish(process, folder, way, (name, count), inject))
+        publish(folder, way[1], gzip=way[2])
+        assert content(folder) == wanted, (name, count)
+    return ends
 
 
-@pytest.mark.needs_strace
-def test_ours_a_kill_at_a_system_call_leaves_one_whole_generation(traced: Publisher, tmp_path: Path) -> None:
-    kill_everywhere(traced, tmp_path, WAYS[0], 7)
+def test_ours_a_kill_at_a_system_call_leaves_one_whole_generation(process: Traced, memory: Path) -> None:
+    ends = kill_everywhere(process, memory, CHANGES, step=6)
+    assert ends == {("old", "old"), ("old", "new"), ("new", "new")}  # what is begun is finished
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way[0]}-{way[1]}-{'gz' if way[2] else 'xml'}")
+def test_ours_a_kill_at_every_system_call_leaves_one_whole_generation(
+    process: Traced, memory: Path, way: Way
+) -> None:
+    ends = kill_everywhere(process, memory, way)
+    assert all(after in (before, way[1]) for before, after in ends)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_ours_a_kill_where_there_are_no_links_leaves_one_whole_generation(
+    process: Traced, memory: Path
+) -> None:
+    kill_everywhere(process, memory, CHANGES, inject=["linkat:error=EPERM"])
+
+
+def kill_in_recovery(process: Traced, work: Path, way: Way, first: Point, step: int) -> None:
+    """Kill a publish, then its recovery at many calls, then let that be."""
+    wanted = end(work / "end", way)
+
+    def left(folder: Path) -> None:
+        begin(folder, way)
+        kill = f"{first[0]}:signal=KILL:when={first[1]}"
+        process.run([kill], "publish", folder, way[1], gzip=way[2], grace=3600)
+
+    left(work / "dry")
+    calls = points(process.run([], "recover", work / "dry", 3600).calls)
+    for name, count in calls[::step]:
+        folder = work / f"{name}-{count}"
+        left(folder)
+        before = which(folder, way)
+        outcome = process.run([f"{name}:signal=KILL:when={count}"], "recover", folder, 3600)
+        assert outcome.status == -signal.SIGKILL, (first, name, count, outcome)
+        assert which(folder, way) in (before, way[1])
+        recover(folder)
+        assert which(folder, way) in (before, way[1])
+        publish(folder, way[1], gzip=way[2])
+        assert content(folder) == wanted, (first, name, count)
+
+
+def test_ours_a_kill_in_the_recovery_leaves_one_whole_generation(process: Traced, memory: Path) -> None:
+    kill_in_recovery(process, memory, CHANGES, ("rename", 2), step=6)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_ours_a_kill_at_every_call_of_a_recovery_leaves_one_whole_generation(
+    process: Traced, memory: Path
+) -> None:
+    calls = durable_calls(process, memory / "dry", CHANGES)
+    for number, point in enumerate(calls[::5]):
+        work = memory / str(number)
+        work.mkdir()
+        kill_in_recovery(process, work, CHANGES, point, step=2)
+
+
+def state(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Public files, and which ones they are. What only waits to be swept is left out."""
+    note = folder / ".siteatlas-waiting"
+    waiting = json.loads(note.read_bytes()) if note.exists() else {}
+    return {
+        path.name: (path.stat().st_ino, path.read_bytes())
+        for path in folder.iterdir()
+        if path.is_file() and path.name not in waiting and path != note
+    }
+
+
+def fail_everywhere(process: Traced, work: Path, way: Way, error: str, step: int = 1) -> set[str]:
+    wanted = end(work / "end", way)
+    said = set()
+    for name, count in durable_calls(process, work / "dry", way)[:-1][::step]:  # the last tells the end
+        folder = work / f"{name}-{count}"
+        begin(folder, way)
+        before = state(folder)
+        inject = f"{name}:error={error}:when={count}"
+        outcome = process.run([inject], "publish", folder, way[1], gzip=way[2], grace=3600)
+        said.add(outcome.said.partition(":")[0])
+        if outcome.said == "done":
+            assert which(folder, way) == way[1], (name, count)
+        else:
+            assert outcome.said.startswith("DestinationError"), (name, count, outcome)
+            assert state(folder) == before, (name, count, outcome)
+        publish(folder, way[1], gzip=way[2])
+        assert content(folder) == wanted, (name, count)
+    return said
+
+
+@pytest.mark.parametrize(("error", "step"), [("EIO", 11), ("ENOSPC", 17)])
+def test_ours_a_failing_system_call_puts_everything_back(
+    process: Traced, memory: Path, error: str, step: int
+) -> None:
+    said = fail_everywhere(process, memory, CHANGES, error, step)
+    assert said == {"done", "DestinationError"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("error", ["EIO", "ENOSPC", "EACCES"])
+@pytest.mark.parametrize("way", WAYS[:5], ids=lambda way: f"{way[0]}-{way[1]}-{'gz' if way[2] else 'xml'}")
+def test_ours_every_failing_system_call_puts_everything_back(
+    process: Traced, memory: Path, way: Way, error: str
+) -> None:
+    fail_everywhere(process, memory, way, error)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_ours_a_kill_while_everything_is_put_back_leaves_one_whole_generation(
+    process: Traced, memory: Path
+) -> None:
+    for name, count in durable_calls(process, memory / "dry", CHANGES):
+        if name in {"fsync", "rename", "linkat"}:
+            work = memory / f"{name}-{count}"
+            work.mkdir()
+            kill_everywhere(process, work, CHANGES, step=4, inject=[f"{name}:error=EIO:when={count}"])
+
+
+def test_ours_where_there_are_no_links_copies_do(process: Traced, memory: Path) -> None:
+    wanted = end(memory / "end", CHANGES)
+    begin(memory / "public", CHANGES)
+    outcome = process.run(["linkat:error=EPERM"], "publish", memory / "public", "new")
+    assert outcome.said == "done"
+    assert content(memory / "public") == wanted

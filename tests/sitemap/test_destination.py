@@ -1,19 +1,22 @@
 """A set is published as a whole or not at all, whatever the disk, the kernel or another process does."""
 
 import errno
+import json
 import os
 import re
 import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sitemap import DestinationError, Directory, Entry, SitemapWriter, WriterOptions
+from sitemap import DestinationError, Directory, Entry, SitemapError, SitemapWriter, WriterOptions
 from sitemap.writing import directory_stage
 from sitemap.writing.directory_stage import STAGE_PREFIX
 from sitemap.writing.stage_lock import StageLock
@@ -220,4 +223,142 @@ def test_ours_writers_that_start_at_once_leave_each_other_alone(
     publish(tmp_path, "one", 3)
     others[0].join()
     assert set(content(tmp_path)) == {"sitemap.xml"}
+    assert stages(tmp_path) == []
+
+
+def facts(folder: Path) -> dict[str, tuple[int, int]]:
+    """Which files there are: a file that is only read keeps its number and its time."""
+    found = {path.name: path.stat() for path in folder.iterdir()}
+    return {name: (stat.st_ino, stat.st_mtime_ns) for name, stat in found.items()}
+
+
+def test_ours_what_does_not_change_is_not_touched(tmp_path: Path) -> None:
+    publish(tmp_path, "a", 5, max_urls=2, stylesheet="css")
+    before = facts(tmp_path)
+    publish(tmp_path, "a", 5, max_urls=2, stylesheet="css")
+    assert facts(tmp_path) == before
+    publish(tmp_path, "a", 6, max_urls=2, stylesheet="css")
+    after = facts(tmp_path)
+    assert {name for name in before if before[name] != after[name]} == {"sitemap-3.xml", "sitemap.xml"}
+
+
+def test_ours_old_files_stay_for_their_grace_and_are_not_swept_when_they_are_listed_again(
+    tmp_path: Path,
+) -> None:
+    def publish_slowly(tag: str, count: int) -> None:
+        with SitemapWriter(Directory(tmp_path, settle=0), LOCATION, WriterOptions(max_urls=1)) as writer:
+            writer.extend(Entry(f"https://example.com/{tag}/{number}") for number in range(count))
+            writer.finish()
+
+    publish_slowly("a", 4)
+    publish_slowly("b", 2)
+    waiting = set(json.loads((tmp_path / ".siteatlas-waiting").read_bytes()))
+    interim = {name for name in waiting if name.count(".") == 2}
+    assert waiting == {"sitemap-3.xml", "sitemap-4.xml", *interim}
+    assert {name.partition(".")[0] for name in interim} == {"sitemap-1", "sitemap-2"}
+    listed = {"sitemap.xml", "sitemap-1.xml", "sitemap-2.xml"}
+    assert set(content(tmp_path)) == {".siteatlas-waiting", *listed, *waiting}
+
+    publish_slowly("b", 3)
+    (tmp_path / "sitemap-4.xml").write_text("somebody else's")
+    Directory(tmp_path, grace=0).check()
+    assert set(content(tmp_path)) == {*listed, "sitemap-3.xml", "sitemap-4.xml"}
+
+
+def test_ours_a_clock_that_is_set_back_does_not_end_the_grace(tmp_path: Path) -> None:
+    publish(tmp_path, "a", 1)
+    (tmp_path / "old.xml").write_text("old")
+    mtime = (tmp_path / "old.xml").stat().st_mtime_ns
+    note = {"old.xml": {"since": time.time() + 10_000, "mtime": mtime}, "../x": {"since": 0, "mtime": mtime}}
+    (tmp_path / ".siteatlas-waiting").write_text(json.dumps(note))
+    Directory(tmp_path, grace=5_000).check()
+    assert json.loads((tmp_path / ".siteatlas-waiting").read_bytes())["old.xml"]["since"] <= time.time()
+    (tmp_path / ".siteatlas-waiting").write_text("no note")
+    Directory(tmp_path, grace=0).check()
+    assert (tmp_path / "old.xml").exists()  # what is not known to be ours stays
+
+
+def test_ours_new_files_have_the_mode_that_is_asked_for(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        with SitemapWriter(Directory(tmp_path, mode=0o664, settle=0), LOCATION) as writer:
+            writer.add(Entry("https://example.com/"))
+            writer.finish()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "sitemap.xml").stat().st_mode) == 0o664
+    for wrong in ({"mode": 0o044}, {"mode": 0o4755}, {"settle": -1}, {"grace": float("nan")}):
+        with pytest.raises(SitemapError):
+            Directory(tmp_path, **wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_ours_owners_are_kept(tmp_path: Path) -> None:
+    publish(tmp_path, "a", 2, max_urls=1)
+    for path in tmp_path.iterdir():
+        os.chown(path, 1234, 4321)
+        path.chmod(0o440)
+    with SitemapWriter(Directory(tmp_path, settle=0), LOCATION, WriterOptions(max_urls=1)) as writer:
+        writer.extend(Entry(f"https://example.com/b/{number}") for number in range(3))
+        writer.finish()
+    found = {path.name: path.stat() for path in tmp_path.glob("sitemap*")}
+    owners = {name: (each.st_uid, each.st_gid, stat.S_IMODE(each.st_mode)) for name, each in found.items()}
+    assert owners.pop("sitemap-3.xml") == (0, 0, 0o644)
+    assert len(owners) == 5  # interim files are read by the same people
+    assert set(owners.values()) == {(1234, 4321, 0o440)}
+
+
+def test_ours_a_link_in_the_place_of_a_file_gives_way_to_a_file(tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "public", tmp_path / "elsewhere"
+    publish(folder, "a", 3, max_urls=1)
+    for number, target in ((1, elsewhere / "missing.xml"), (2, elsewhere / "sitemap.xml")):
+        (folder / f"sitemap-{number}.xml").unlink()
+        (folder / f"sitemap-{number}.xml").symlink_to(target)
+    elsewhere.mkdir()
+    (elsewhere / "sitemap.xml").write_text("theirs")
+    publish(folder, "b", 3, max_urls=1)
+    assert not any(path.is_symlink() for path in folder.iterdir())
+    assert content(elsewhere) == {"sitemap.xml": b"theirs"}
+
+
+def test_ours_a_directory_that_is_a_link_to_another_disk_is_published_to(tmp_path: Path) -> None:
+    shared = Path("/dev/shm")
+    if not os.access(shared, os.W_OK) or shared.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no other disk")
+    with tempfile.TemporaryDirectory(dir=shared) as disk:
+        (tmp_path / "public").symlink_to(disk)
+        publish(tmp_path / "public", "a", 3, max_urls=2)
+        publish(tmp_path / "public", "b", 3, max_urls=2)
+        assert set(content(Path(disk))) == {"sitemap.xml", "sitemap-1.xml", "sitemap-2.xml"}
+
+
+def test_ours_publishers_at_once_follow_each_other(tmp_path: Path) -> None:
+    code = SCRIPT + "fill(60_000)\nwriter.finish()"
+    publish(tmp_path, "old", 10, max_urls=2)
+    both = [
+        subprocess.Popen([sys.executable, "-c", code.replace("/new/", f"/{tag}/"), str(tmp_path)])
+        for tag in ("one", "two")
+    ]
+    assert [process.wait(60) for process in both] == [0, 0]
+    files = sorted(set(content(tmp_path)) & {f"sitemap-{number}.xml" for number in range(1, 6)})
+    tags = [
+        {tag for tag in (b"/one/", b"/two/") if tag in (tmp_path / name).read_bytes()} for name in files[:3]
+    ]
+    assert tags in ([{b"/one/"}] * 3, [{b"/two/"}] * 3)
+
+
+def test_ours_a_journal_that_others_have_overtaken_is_not_followed(tmp_path: Path) -> None:
+    """As it may be where a user cannot see the stages of another."""
+    publish(tmp_path, "old", 3, max_urls=1)
+    stage = Directory(tmp_path, settle=0).stage()
+    with stage.create("sitemap.xml") as file:
+        file.write(b"left")
+    (stage._path / "order").write_text(
+        '{"names":["sitemap.xml"],"first":"sitemap.xml","fresh":[],"interim":{},"beside":[],"leaving":[],"led":true,'
+        '"leads":["as it was","as it will be"]}'
+    )
+    stage.discard()
+    before = content(tmp_path)
+    Directory(tmp_path, settle=0).check()
+    assert content(tmp_path) == before
     assert stages(tmp_path) == []

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from sitemap import Directory, Entry, SitemapWriter, WriterOptions, by_section
+from sitemap import Directory, Entry, Generations, Published, SitemapWriter, WriterOptions, by_section
 
 LOCATION = "https://example.com/sitemap.xml"
 NAMESPACE = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
@@ -23,13 +23,29 @@ GENERATIONS: dict[str, Sequence[tuple[str, str, int]]] = {
 }
 
 
-def publish(folder: Path | str, generation: str, *, gzip: bool = False, grace: float = 0) -> None:
+def publish(folder: Path | str, generation: str, *, gzip: bool = False, grace: float = 0) -> Published:
     """Publish a generation."""
     options = WriterOptions(max_urls=2, group=by_section(), gzip=gzip, stylesheet="css")
     with SitemapWriter(Directory(folder, settle=0, grace=grace), LOCATION, options) as writer:
         for section, tag, count in GENERATIONS[generation]:
             writer.extend(Entry(f"https://example.com/{section}/{tag}/{n}") for n in range(count))
-        writer.finish()
+        return writer.finish()
+
+
+def recover(folder: Path | str, grace: float = 0) -> None:
+    """What every start does."""
+    Directory(folder, settle=0, grace=grace).check()
+
+
+def keep(folder: Path | str, private: Path | str, generation: str, number: int) -> None:
+    """Publish a generation and keep it."""
+    published = publish(folder, generation)
+    Generations(private).keep(published, Directory(folder), number)
+
+
+def restore(folder: Path | str, private: Path | str, number: int) -> None:
+    """Publish a kept generation again."""
+    Generations(private).restore(number, Directory(folder, settle=0, grace=0))
 
 
 def content(folder: Path) -> dict[str, bytes]:
