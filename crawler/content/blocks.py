@@ -33,7 +33,7 @@ _ATTRIBUTES: Final = r"((?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+)(?:>|\Z)"
 _inline = rf"/?(?:{INLINE.replace(' ', '|')})(?=[\s/>])"
 # The tags at which a block ends. Splitting gives text, tag name and attributes in turn.
 _borders = re.compile(
-    rf"<(?!{_inline})(?:(/?[a-z][^\s/>]*+){_ATTRIBUTES}|[!?/][^>]*+(?:>|\Z))", re.IGNORECASE
+    rf"<(?=[/a-z!?])(?!{_inline})(?:(/?[a-z][^\s/>]*+){_ATTRIBUTES}|[!?/][^>]*+(?:>|\Z))", re.IGNORECASE
 )
 _within = re.compile(rf"<(/?[a-z][^\s/>]*+){_ATTRIBUTES}", re.IGNORECASE)
 _FACTS: Final = frozenset(

@@ -26,8 +26,8 @@ class Difference(Struct, frozen=True, array_like=True):
     """One block that a page lost (``gone``) or gained, by keys from the coarse to the fine.
 
     ``place`` is where it stands, ``spot`` the place under its heading, ``shape`` the text without figures, ``exact``
-    the text with its links. ``after`` and ``ahead`` are the exact keys of its nearest neighbours that
-    stayed (0 at an end of the page), ``among`` counts the blocks of this page at the same spot.
+    the text with its links. ``after`` and ``ahead`` are its nearest neighbours that stayed, as texts at
+    their places (0 at an end of the page), ``among`` counts the blocks of this page at the same spot.
     """
 
     gone: bool
@@ -71,10 +71,11 @@ def compare(before: bytes, after: bytes) -> Delta:
 
 
 def holdings(kept: bytes) -> list[int]:
-    """The distinct keys of all that a page holds: exact texts, shapes, spots and places."""
+    """The distinct keys of all that a page holds: texts, shapes, spots and places, and texts at their places."""
     found: set[int] = set()
     for block in take_apart(kept) or ():
         found.update(_keys(block))
+        found.add(_local(block))
     return list(found)
 
 
@@ -91,11 +92,11 @@ def _differences(blocks: list[Block], common: Counter[str], gone: bool) -> list[
     waiting: list[tuple[Block, int]] = []
     for block, stayed in zip(blocks, stays, strict=True):
         if not stayed:
-            waiting.append((block, _exact(anchor)))
+            waiting.append((block, _local(anchor)))
             continue
         if waiting:
             found.extend(
-                _difference(each, gone, after, _exact(block), among[each.place, each.spot])
+                _difference(each, gone, after, _local(block), among[each.place, each.spot])
                 for each, after in waiting
             )
             waiting = []
@@ -113,8 +114,9 @@ def _difference(block: Block, gone: bool, after: int, ahead: int, among: int) ->
     return Difference(gone, place, spot, shape, exact, after, ahead, among, flags, text)
 
 
-def _exact(block: Block | None) -> int:
-    return _text_keys(block.says)[0] if block else 0
+def _local(block: Block | None) -> int:
+    """A text at its place, as the neighbour of others."""
+    return key(block.place, _bytes(block.says)) if block else 0
 
 
 def _keys(block: Block) -> tuple[int, int, int, int]:

@@ -14,7 +14,7 @@ from isal import igzip_lib, isal_zlib
 from crawler.html import charset
 from crawler.model import Document
 
-MAX_KEPT: Final = 2_000_000
+MAX_KEPT: Final = 1_000_000
 """Bytes of reduced markup that are kept. What a page says behind them is not watched."""
 VERSION: Final = 1
 _LEVEL: Final = 1

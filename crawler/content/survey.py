@@ -2,9 +2,9 @@
 
 Search engines ask for the date of the last *significant* change: main text, structured data or links, "not a sidebar,
 footer or copyright year" (https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-ping). Where that is on a
-page nobody tells, so the site is asked: a text that comes or goes at the same place on most pages which have this place
-is the site's and not the page's; a figure that changes inside the same words on most pages is a counter or a clock; a
-place where most pages show something else each time is a widget.
+page nobody tells, so the site is asked: a text that comes or goes at the same place on most pages is the site's and not
+the page's; a figure that changes inside the same words on most pages is a counter or a clock; texts that wander from
+page to page, and places where most pages show something else each time, are widgets.
 """
 
 from collections import Counter
@@ -23,6 +23,8 @@ RESTAMPED: Final = 0.5
 FEW: Final = 3
 """Pages that are enough where (nearly) all pages of a small site lost or gained the same text."""
 NEARLY_ALL: Final = 0.9
+TURNOVER: Final = 0.4
+"""Of the blocks at a place, the part that is replaced where the place shows something else each time."""
 WIDGET: Final = 12
 """Pages whose places all turned over, from which on a place is a widget though no text of it is seen twice."""
 SHORT: Final = 200
@@ -33,23 +35,22 @@ FIGURES_USUAL: Final = 0.2
 PLACE_USUAL: Final = 0.5
 SAMPLE: Final = 400
 """Pages of a site, changed or not, whose holdings tell how common a thing is."""
-TURNOVER: Final = 0.4
-"""Of the blocks at a place, the part that is replaced where the place shows something else each time."""
 _CROWD: Final = 500_000  # keys of one kind that are counted at once
+_TEXTS: Final = 200  # texts of one place that are remembered
 
 
 class _Place:
-    """What the differences at one place or spot have in common."""
+    """What happened at one place or spot that is not explained by its texts. All counts are of pages, but ``texts``."""
 
-    __slots__ = ("links", "long", "pages", "seen", "texts", "turnover")
+    __slots__ = ("links", "restamped", "short", "texts", "turned", "wandered")
 
     def __init__(self) -> None:
-        self.pages = 0
-        self.seen = 0  # differences
-        self.links = 0
-        self.long = 0  # characters
-        self.turnover = 0.0
-        self.texts: list[int] = []  # exact keys, a sample
+        self.restamped = 0  # figures changed within words that only the page has
+        self.wandered = 0  # lost or gained a text that wanders
+        self.turned = 0  # most of what stood there was replaced
+        self.links = 0  # of those that turned: by links
+        self.short = 0  # of those that turned: by short texts
+        self.texts: list[int] = []  # exact keys of what turned, a sample
 
 
 class Survey:
@@ -57,33 +58,23 @@ class Survey:
 
     def __init__(self, learnt: Mapping[int, Habit]) -> None:
         self._habits = learnt
-        self._pages = 0
         self._compared = 0
+        self._weight = 0.0
+        self._held: Counter[int] = Counter()
         self._gone: Counter[int] = Counter()  # exact and shape keys, by pages that lost them
         self._came: Counter[int] = Counter()
         self._restamped: Counter[int] = Counter()  # shapes whose figures changed
-        self._beside: Counter[tuple[int, int]] = Counter()  # neighbour that stayed, and exact or shape key
+        self._beside: Counter[tuple[bool, int, int]] = Counter()  # place or neighbour, and exact or shape key
         self._places: dict[int, _Place] = {}
-        self._held: Counter[int] = Counter()
-        self._weight = 0.0
 
     def add(self, delta: Delta) -> None:
         """First reading of every page whose body differed."""
         self._compared += 1
-        gone = {k for d in delta.differences if d.gone for k in (d.exact, d.shape)}
-        came = {k for d in delta.differences if not d.gone for k in (d.exact, d.shape)}
-        self._gone.update(gone)
-        self._came.update(came)
+        differences = [d for d in delta.differences if not d.flags & FRAME]
+        self._gone.update({k for d in differences if d.gone for k in (d.exact, d.shape)})
+        self._came.update({k for d in differences if not d.gone for k in (d.exact, d.shape)})
         self._restamped.update(_restamped(delta))
-        self._beside.update(
-            {
-                (anchor, k)
-                for d in delta.differences
-                for anchor in (d.after, d.ahead)
-                if anchor
-                for k in (d.exact, d.shape)
-            }
-        )
+        self._beside.update({near for d in differences for near in _neighbourhood(d)})
         for counted in (self._gone, self._came, self._beside):
             _bound(counted)
 
@@ -95,51 +86,68 @@ class Survey:
         _bound(self._held)
 
     def weigh(self, delta: Delta) -> None:
-        """Second reading of the same pages: places, by what finer keys left unexplained."""
-        left = self._unexplained(delta)
-        for coarse in ({d.spot for d in left}, {d.place for d in left}):
-            for k in coarse:
-                self._places.setdefault(k, _Place()).pages += 1
-        here = Counter(d.spot for d in left)
-        for d in left:
-            for k in (d.spot, d.place):
-                place = self._places[k]
-                place.seen += 1
-                place.links += bool(d.flags & LINK)
-                place.long += len(d.text)
-                place.turnover += min(1.0, here[d.spot] / 2 / max(d.among, 1))
-                if len(place.texts) < 200:
-                    place.texts.append(d.exact)
+        """Second reading of the same pages: places, by what counters and shared texts leave unexplained."""
+        stamped = _restamped(delta)
+        here: dict[int, list[Difference]] = {}
+        for d in delta.differences:
+            if not self._is_sites(d, stamped):
+                here.setdefault(d.place, []).append(d)
+        moved = Counter(
+            d.gone for differences in here.values() if _is_whole(differences) for d in differences
+        )
+        for differences in list(here.values()):
+            for d in differences:
+                here.setdefault(d.spot, []).append(d)
+        for k, differences in here.items():
+            self._weigh_place(self._places.setdefault(k, _Place()), differences, stamped, moved)
+
+    def _weigh_place(
+        self, place: _Place, here: list[Difference], stamped: set[int], moved: Mapping[bool, int]
+    ) -> None:
+        place.restamped += any(d.shape in stamped for d in here)
+        place.wandered += any(self._wanders(d) for d in here)
+        gone = sum(d.gone for d in here)
+        came = len(here) - gone
+        if _is_whole(here):  # under a new design the place has another name, and all of it seems new
+            gone, came = gone or moved[True], came or moved[False]
+        if min(gone, came) >= TURNOVER * max(d.among for d in here):
+            place.turned += 1
+            place.links += sum(bool(d.flags & LINK) for d in here) * 2 > len(here)
+            place.short += sum(len(d.text) for d in here) < SHORT * len(here)
+            if len(place.texts) < _TEXTS:
+                place.texts.extend(d.exact for d in here)
 
     def significant(self, delta: Delta) -> list[Difference]:
         """The differences that are the page's own. None of them: the page says what it said."""
-        return [d for d in self._unexplained(delta) if not self._is_widget(d)]
+        stamped = _restamped(delta)
+        own = [d for d in delta.differences if not self._is_sites(d, stamped)]
+        exchanged = self._exchanged(own)
+        return [d for d in own if d.exact not in exchanged and not self._is_widget(d, stamped)]
+
+    def _exchanged(self, differences: list[Difference]) -> set[int]:
+        """Both texts of each exchange of one for one that wanders: the other may only be rare by chance."""
+        wanderers = {d.after for d in differences if self._is_wanderer(d)}
+        if not wanderers:
+            return set()
+        sides = Counter((d.after, d.gone) for d in differences)
+        pairs = {after for after in wanderers if sides[after, True] == sides[after, False] == 1}
+        return {d.exact for d in differences if d.after in pairs}
 
     @property
     def learnt(self) -> dict[int, Habit]:
         """The habits of the site after this run, for the next."""
-        shares = {k: self._share(n, k) for k, n in self._restamped.items() if n >= MANY}
-        shares.update(
-            {
-                k: self._share(p.pages, k)
-                for k, p in self._places.items()
-                if p.pages >= MANY and p.turnover >= TURNOVER * p.seen
-            }
-        )
-        return learn(self._habits, shares, self._held) if self._compared else dict(self._habits)
+        if not self._compared:
+            return dict(self._habits)
+        changed = {k: n for k, n in self._restamped.items() if n >= MANY}
+        changed.update({k: place.turned for k, place in self._places.items() if place.turned >= MANY})
+        return learn(self._habits, {k: self._share(n, k) for k, n in changed.items()}, self._held)
 
-    def _unexplained(self, delta: Delta) -> list[Difference]:
-        stamped = _restamped(delta)
-        return [d for d in delta.differences if not self._is_fine(d, stamped)]
-
-    def _is_fine(self, d: Difference, stamped: set[int]) -> bool:
+    def _is_sites(self, d: Difference, stamped: set[int]) -> bool:
         if d.flags & FRAME or (d.shape in stamped and self._is_counter(d)):
             return True
         if d.flags & FACT:
             return False  # all prices may rise at once
-        return any(self._is_shared(k) or self._is_beside(d, k) for k in (d.exact, d.shape)) or self._rotates(
-            d.exact
-        )
+        return self._is_shared(d)
 
     def _is_counter(self, d: Difference) -> bool:
         """Its figures changed within the same words on many pages that have these words, now or as a rule."""
@@ -150,59 +158,64 @@ class Survey:
             return True
         return self._is_usual(d.shape, FIGURES_USUAL)
 
-    def _is_shared(self, k: int) -> bool:
-        """The same came or went on most pages of the site."""
-        changed = max(self._gone[k], self._came[k])
-        if changed < FEW or self._share(self._changed(k), k) < SHARE:
-            return False
+    def _is_shared(self, d: Difference) -> bool:
+        """The same came or went at this place on most pages of the site, or beside the same on most that have that."""
         pages = max(self._weight, self._compared)
-        return changed >= (SHARE if changed >= MANY else NEARLY_ALL) * pages
-
-    def _is_beside(self, d: Difference, k: int) -> bool:
-        """The same came or went next to the same neighbour on most pages that have this neighbour."""
-        for anchor in (d.after, d.ahead):
-            changed = self._beside[anchor, k] if anchor else 0
-            if changed >= MANY and changed >= SHARE * self._held[anchor]:
+        for near in _neighbourhood(d):
+            changed, anchor = self._beside[near], near[1]
+            of = pages if anchor == d.place else self._held[anchor]
+            if changed >= MANY and changed >= SHARE * of:
+                return True
+            if changed >= FEW and changed >= NEARLY_ALL * pages:
                 return True
         return False
 
     def _rotates(self, k: int) -> bool:
         """It left some pages and came to others, and few kept it."""
-        return (
-            min(self._gone[k], self._came[k]) >= 2
-            and self._changed(k) >= MANY
-            and self._share(self._changed(k), k) >= SHARE
-        )
+        changed = self._gone[k] + self._came[k]
+        return min(self._gone[k], self._came[k]) >= 2 and changed >= MANY and self._share(changed, k) >= SHARE
 
-    def _is_widget(self, d: Difference) -> bool:
+    def _wanders(self, d: Difference) -> bool:
+        """The same on fewer pages, if others at its place do so too. Links do not: lists in parts shift theirs."""
+        k = d.exact
+        gone, came = self._gone[k], self._came[k]
+        return min(gone, came) >= 1 and not d.flags & LINK and self._share(gone + came, k) >= SHARE
+
+    def _is_widget(self, d: Difference, stamped: set[int]) -> bool:
         if d.flags & FACT:
             return False
+        if self._rotates(d.exact):
+            return True
+        if self._is_wanderer(d) or (d.shape in stamped and self._counts_there(d.place)):
+            return True
         return any(self._is_usual(k, PLACE_USUAL) or self._turns_over(k) for k in (d.spot, d.place))
 
-    def _turns_over(self, k: int) -> bool:
+    def _counts_there(self, k: int) -> bool:
         place = self._places.get(k)
-        if place is None or place.pages < MANY or self._share(place.pages, k) < SHARE:
-            return False
-        if place.turnover < TURNOVER * place.seen:
-            return False
-        if place.links * 2 > place.seen:
-            return True
-        pooled = sum(1 for text in place.texts if self._changed(text) >= 2 or self._held[text] >= 2)
-        if pooled * 2 > len(place.texts):
-            return True
-        return (
-            place.pages >= WIDGET
-            and self._share(place.pages, k) >= NEARLY_ALL
-            and place.long < SHORT * place.seen
-        )
+        restamped = place.restamped if place else 0
+        return restamped >= MANY and self._share(restamped, k) >= RESTAMPED
 
-    def _changed(self, k: int) -> int:
-        return self._gone[k] + self._came[k]
+    def _is_wanderer(self, d: Difference) -> bool:
+        place = self._places.get(d.place)
+        return place is not None and place.wandered >= MANY and self._wanders(d)
+
+    def _turns_over(self, k: int) -> bool:
+        """Most pages that have this place show other links, texts of a pool, or other short texts there."""
+        place = self._places.get(k)
+        if place is None or place.turned < MANY or self._share(place.turned, k) < SHARE:
+            return False
+        seen_twice = sum(
+            1 for text in place.texts if self._gone[text] + max(self._came[text], self._held[text]) >= 2
+        )
+        if place.links * 2 > place.turned or seen_twice * 2 > len(place.texts):
+            return True
+        is_all = place.turned >= WIDGET and self._share(place.turned, k) >= NEARLY_ALL
+        return is_all and place.short * 2 > place.turned
 
     def _share(self, changed: float, k: int) -> float:
         """Of the pages that hold or held it, the share that changed it."""
         gone, came = self._gone[k], self._came[k]
-        return changed / max(changed, max(gone - came, 0) + max(came, self._held[k]))
+        return changed / max(changed, 1, max(gone - came, 0) + max(came, self._held[k]))
 
     def _is_usual(self, k: int, share: float) -> bool:
         habit = self._habits.get(k)
@@ -234,7 +247,17 @@ def _restamped(delta: Delta) -> set[int]:
     return {d.shape for d in delta.differences if d.gone} & {d.shape for d in delta.differences if not d.gone}
 
 
-def _bound(counted: Counter[int] | Counter[tuple[int, int]]) -> None:
+def _is_whole(here: list[Difference]) -> bool:
+    """Whether all that stands at one place came, or all that stood there is gone."""
+    return len({d.gone for d in here}) == 1 and len(here) >= sum({d.spot: d.among for d in here}.values())
+
+
+def _neighbourhood(d: Difference) -> list[tuple[bool, int, int]]:
+    """Where a difference and its like on other pages may agree: direction, place or neighbour, text or its shape."""
+    return [(d.gone, near, k) for near in (d.place, d.after, d.ahead) if near for k in (d.exact, d.shape)]
+
+
+def _bound(counted: Counter[int] | Counter[tuple[bool, int, int]]) -> None:
     """Forget what was seen once when there is too much: it is no site's habit."""
     if len(counted) > _CROWD:
         for k in [k for k, n in counted.items() if n <= 1]:

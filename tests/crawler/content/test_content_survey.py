@@ -1,0 +1,263 @@
+"""Which differences are the page's own, trap by trap. A site is a dict of paths and bodies, before and after."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from zlib import crc32
+
+import pytest
+
+from crawler.content import Delta, Habit, compare, holdings, keep, survey
+
+WORDS = ["river", "stone", "harbour", "market", "engine", "copper", "window", "garden", "signal", "method"]
+WORDS += ["winter", "paper"]
+Site = dict[int, str]
+
+
+def said(before: Site, after: Site, learnt: dict[int, Habit] | None = None) -> set[int]:
+    """The pages that are said to have changed; ``learnt`` is brought up to date."""
+    kept = {page: keep(body.encode()) for page, body in before.items()}
+    now = {page: keep(body.encode()) for page, body in after.items()}
+    deltas: dict[int, Delta] = {n: compare(kept[n], now[n]) for n in now if n in kept and kept[n] != now[n]}
+    made = survey(learnt or {}, deltas.values, ((holdings(each), 1.0) for each in now.values()))
+    if learnt is not None:
+        learnt.update(made.learnt)
+    return {page for page, delta in deltas.items() if made.significant(delta)}
+
+
+def own(page: int, number: int = 0) -> str:
+    """A sentence that only this page has."""
+    return " ".join(
+        WORDS[(page * 7 + number * 5 + at * (page % 11 + 1)) % 12] + "xyzuvw"[(page >> at) % 6]
+        for at in range(9)
+    )
+
+
+def article(page: int, more: str = "", foot: str = "Acme", side: str = "") -> str:
+    return (
+        f"<html><head><title>{own(page, 9)}</title></head><body><div class=top><a href=/>Home</a></div>"
+        f"<div class=body><h1>{own(page, 8)}</h1><p>{own(page)}</p><p>{own(page, 1)}</p>{more}</div>{side}"
+        f"<div class=foot><p>{foot}</p></div></body></html>"
+    )
+
+
+def site(size: int, make: Callable[[int], str] = article) -> Site:
+    return {page: make(page) for page in range(size)}
+
+
+def test_ours_a_counter_among_the_paragraphs_of_every_article() -> None:
+    before = site(200, lambda n: article(n, f"<p>{n * 3} views</p>"))
+    after = site(
+        200, lambda n: article(n, f"<p>{n * 3 + n % 7 + 1} views</p>" + "<p>New: tides.</p>" * (n == 9))
+    )
+    assert said(before, after) == {9}
+
+
+def test_ours_a_counter_inside_a_sentence_of_its_own_page() -> None:
+    learnt: dict[int, Habit] = {}
+    sites = [
+        site(60, lambda n, g=g: article(n, f"<p>{own(n, 8)} was read {n + g * 7} times</p>"))
+        for g in range(3)
+    ]
+    for before, after in pairwise(sites):
+        assert said(before, after, learnt) == set()
+
+
+@pytest.mark.parametrize(
+    "price",
+    [
+        "<p class=price>{}</p>",
+        "<p>&euro; {}</p>",
+        '<script type="application/ld+json">{{"offers":{{"price":"{}"}}}}</script>',
+    ],
+)
+def test_google_a_price_on_a_few_pages_is_a_change(price: str) -> None:
+    before = site(100, lambda n: article(n, price.format("19.99")))
+    after = site(100, lambda n: article(n, price.format("24.99" if n in {4, 5} else "19.99")))
+    assert said(before, after) == {4, 5}
+
+
+@pytest.mark.parametrize(
+    "price", ["<p>&euro; {}</p>", '<script type="application/ld+json">{{"offers":{{"price":"{}"}}}}</script>']
+)
+def test_google_all_prices_may_rise_at_once(price: str) -> None:
+    before = site(100, lambda n: article(n, price.format(f"{n}.99")))
+    after = site(100, lambda n: article(n, price.format(f"{n + 5}.49")))
+    assert said(before, after) == set(range(100))
+
+
+def test_ours_a_shared_text_for_another_on_one_page_is_a_change() -> None:
+    before = site(50, lambda n: article(n, "<p>In stock</p>" if n % 5 else "<p>Sold out</p>"))
+    after = {**before, 7: article(7, "<p>Sold out</p>"), 10: article(10, "<p>In stock</p>")}
+    assert said(before, after) == {7, 10}
+    first = site(50, lambda n: article(n, "<p>In stock</p>"))
+    assert said(first, {**first, 7: article(7, "<p>Sold out</p>")}) == {7}
+
+
+@pytest.mark.parametrize(
+    "sentence", ["<p>Revised for the new law.</p>", "<p class=note>Revised.</p>", "<h2>Revised</h2>"]
+)
+@pytest.mark.parametrize("count", [5, 10, 50])
+def test_ours_one_sentence_for_many_edited_pages_is_a_change_there_and_its_end_too(
+    sentence: str, count: int
+) -> None:
+    plain = site(200)
+    revised = {n: article(n, sentence if n < count else "") for n in plain}
+    assert said(plain, revised) == set(range(count))
+    assert said(revised, plain) == set(range(count))
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        '<script nonce="{hex}">x("{hex}")</script>',
+        '<input type=hidden name=csrf value="{hex}">',
+        '<a href="/out?token={hex}">Log out</a>',
+        '<a href="/out/{hex}">Log out</a>',
+        '<div data-id="{hex}"><img src="/logo.png?v={n}"></div>',
+        '<img src="/logo.{hex}.png">',
+        "<p>Generated at 2026-11-21 10:{n:02}:07 in 0.{n} s</p>",
+        "<p>Fri, 21 Nov 2026, {n} visitors online</p>",
+        "<p>Updated {n} minutes ago</p>",
+        "<p>&copy; {year} Acme</p>",
+        "<div class=quote>{quote}</div>",
+        "<p>{quote}</p>",
+        "<div class=ad><a href=/ad/{quote}><img src=/ad/{quote}.gif></a></div>",
+        "<div><h3>Related</h3><ul><li><a href=/p/{p1}>{p1}</a><li><a href=/p/{p2}>{p2}</a></ul></div>",
+        "<ul><li><a href=/p/{p1}>Page {w1}</a><li><a href=/p/{p2}>Page {w2}</a></ul>",
+        '<iframe src="https://ads.example/{n}?r={hex}"></iframe>',
+        "<p>Request {hex}</p>",
+    ],
+)
+@pytest.mark.parametrize("every", [1, 10])
+def test_ours_what_comes_anew_with_every_visit_is_no_change(noise: str, every: int) -> None:
+    def made(visit: int) -> Callable[[int], str]:
+        def page(n: int) -> str:
+            mixed = crc32(f"{n} {visit}".encode())
+            p1, p2 = mixed % 200, mixed // 7 % 200
+            more = noise.format(
+                hex=f"{mixed:08x}{mixed * 77:08x}", n=mixed % 60, year=2025 + visit, quote=own(mixed % 6, 3),
+                p1=p1, p2=p2, w1=own(p1, 2), w2=own(p2, 2),
+            )  # fmt: skip
+            return article(n, more if n % every == 0 else "")
+
+        return page
+
+    before, after = site(200, made(1)), site(200, made(2))
+    edited = {
+        20: after[20].replace("<h1>", "<p>Mind the tide.</p><h1>"),
+        33: after[33].replace("<h1>", "<h1>Great "),
+    }
+    assert said(before, {**after, **edited}) == {20, 33}
+
+
+def test_google_a_link_added_to_one_page_is_a_change() -> None:
+    before = site(100, lambda n: article(n, "<ul><li><a href=/a>a</a></ul>"))
+    after = {**before, 3: article(3, "<ul><li><a href=/a>a</a><li><a href=/b>b</a></ul>")}
+    assert said(before, after) == {3}
+
+
+@pytest.mark.parametrize("size", [3, 5, 10])
+def test_ours_a_new_footer_on_a_small_site_is_no_change(size: int) -> None:
+    before = site(size)
+    after = site(size, lambda n: article(n, foot="Acme Group, 2026"))
+    assert said(before, after) == set()
+    assert said(before, {**after, 1: after[1].replace("<h1>", "<p>Tides</p><h1>")}) == {1}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 10])
+def test_ours_every_page_of_a_small_site_may_be_edited(size: int) -> None:
+    before = site(size)
+    after = site(size, lambda n: article(n).replace(own(n), own(n + 500)))
+    assert said(before, after) == set(range(size))
+
+
+@pytest.mark.parametrize("share", [0.2, 0.3])
+def test_ours_many_pages_may_be_edited_in_one_run_and_again(share: float) -> None:
+    learnt: dict[int, Habit] = {}
+    before = site(200)
+    for run in range(6):
+        edited = {n for n in before if (n + run * 37) % 200 < share * 200}
+        after = {
+            n: body.replace("</div>", f"<p>{own(n, 20 + run)}</p></div>", 2) if n in edited else body
+            for n, body in before.items()
+        }
+        after = {n: body if n in edited else before[n] for n, body in after.items()}
+        assert said(before, after, learnt) == edited, run
+        before = after
+
+
+def test_ours_a_new_page_in_the_menu_changes_the_list_that_names_it_only() -> None:
+    def made(links: list[str], menu: str) -> Callable[[int], str]:
+        items = "".join(f"<li><a href=/{each}>{each}</a>" for each in links)
+        return lambda n: article(n, f"<ul>{items}</ul>" if n == 5 else "").replace(
+            "Home</a>", f"Home</a>{menu}"
+        )
+
+    before = site(60, made(["a", "b"], "<ul><li><a href=/a>a</a></ul>"))
+    after = site(60, made(["a", "b", "new"], "<ul><li><a href=/a>a</a><li><a href=/new>new</a></ul>"))
+    assert said(before, after) == {5}
+
+
+def test_ours_a_sidebar_of_one_section_is_no_change() -> None:
+    def made(posts: list[int]) -> Callable[[int], str]:
+        side = "<div class=side><h3>Latest posts</h3><ul>" + "".join(
+            f"<li><a href=/{p}>{own(p, 2)}</a>" for p in posts
+        )
+        return lambda n: article(n, side=side + "</ul></div>" if n % 4 == 0 else "")
+
+    assert said(site(200, made([1, 2, 3])), site(200, made([7, 1, 2]))) == set()
+    assert said(site(200, made([1, 2, 3])), site(200, made([7, 8, 9]))) == set()
+
+
+def test_ours_a_new_design_is_no_change() -> None:
+    before = site(80, lambda n: article(n, f"<p>{n} views</p>"))
+    after = site(
+        80,
+        lambda n: (
+            article(n, f"<p>{n + 1} views</p>")
+            .replace("class=", "id=x class=new-")
+            .replace("<p>", "<p class=t>")
+        ),
+    )
+    edited = {3: after[3].replace(own(3), own(777))}
+    assert said(before, {**after, **edited}) == {3}
+
+
+def test_ours_a_stamp_in_structured_data_alone_is_no_change() -> None:
+    data = '<script type="application/ld+json">{{"@type":"Article","dateModified":"2026-11-{:02}T10:00:00Z"}}</script>'
+    before = site(50, lambda n: article(n, data.format(1)))
+    assert said(before, {**before, 4: article(4, data.format(2))}) == set()
+
+
+def test_ours_a_place_that_always_shows_something_else_is_learnt() -> None:
+    """Too few pages to be sure at once, and no text is ever seen twice."""
+    learnt: dict[int, Habit] = {}
+
+    def made(run: int) -> Site:
+        return site(
+            200, lambda n: article(n, f"<div class=luck>{own(n + run * 1_000, run)}</div>" if n < 8 else "")
+        )
+
+    runs = [said(made(run), made(run + 1), learnt) for run in range(8)]
+    assert runs[-1] == set()
+    assert learnt
+    edited = {3: made(9)[3].replace("<h1>", "<h1>Great ")}
+    assert said(made(8), {**made(9), **edited}, learnt) == {3}
+
+
+def test_ours_an_old_or_new_answer_without_content_is_no_change() -> None:
+    before = site(20)
+    assert said(before, {**before, 3: ""}) == set()
+    assert said({**before, 3: ""}, before) == set()
+
+
+def test_ours_habits_are_bounded_and_fade() -> None:
+    from crawler.content.habits import MAX_HABITS, learn
+
+    shares = dict.fromkeys(range(MAX_HABITS + 500), 0.5)
+    habits = learn({}, shares, shares)
+    assert len(habits) == MAX_HABITS
+    for _ in range(12):
+        habits = learn(habits, {}, shares)
+    assert habits == {}
+    assert learn({1: Habit(3, 0.9)}, {}, {}) == {1: Habit(3, 0.9)}  # not looked at
