@@ -62,6 +62,7 @@ def publish_recent(db: sqlite3.Connection, plan: "Plan", destination: Directory)
         return None
     options = WriterOptions(
         format=_FORMATS[plan.config.output.recent],
+        child=f"{{stem}}.{{n}}.{plan.config.output.recent}",  # else a group "recent" would be taken for this feed's
         channel=_channel(plan.sitemap_url, address),
         vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
     )

@@ -85,6 +85,25 @@ def test_ours_a_run_without_a_change_leaves_the_file_alone(db: sqlite3.Connectio
     assert file.read_bytes() != content
 
 
+@pytest.mark.parametrize("kind", ["atom", "rss"])
+def test_ours_the_files_of_the_sitemap_are_left_alone(
+    db: sqlite3.Connection, tmp_path: Path, kind: str
+) -> None:
+    names = [
+        "sitemap.xml",
+        "sitemap-1.xml",
+        "sitemap-recent-1.xml",
+        "sitemap-recent.xml",
+        "sitemap-recent-1.xml.gz",
+    ]
+    for name in names:
+        (tmp_path / name).write_text(name)
+    History(db).run({"/": HOME})
+    publish(db, tmp_path, recent=kind)
+    assert {path.name for path in tmp_path.glob("sitemap*")} == {*names, f"sitemap-recent.{kind}"}
+    assert all((tmp_path / name).read_text() == name for name in names)
+
+
 def test_ours_without_a_wish_or_without_pages_there_is_no_file(
     db: sqlite3.Connection, tmp_path: Path
 ) -> None:
