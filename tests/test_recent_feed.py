@@ -98,8 +98,10 @@ def test_ours_the_files_of_the_sitemap_are_left_alone(
     ]
     for name in names:
         (tmp_path / name).write_text(name)
-    History(db).run({"/": HOME})
-    publish(db, tmp_path, recent=kind)
+    history = History(db)
+    for number in range(3):
+        history.run({"/": HOME, f"/{number}": Seen()})
+        publish_recent(db, planned(tmp_path, recent=kind), Directory(tmp_path, settle=0, grace=0))
     assert {path.name for path in tmp_path.glob("sitemap*")} == {*names, f"sitemap-recent.{kind}"}
     assert all((tmp_path / name).read_text() == name for name in names)
 
