@@ -14,9 +14,12 @@ from crawler.cli.helping import RAW, Command
 from crawler.cli.lint import EPILOG as LINT_EPILOG
 from crawler.cli.lint import lint
 from crawler.cli.options import settings, with_flags
+from crawler.cli.run import run as run_command
+from crawler.cli.status import status
 from crawler.cli.told import Told
 from crawler.cli.why import EPILOG as WHY_EPILOG
 from crawler.cli.why import why
+from crawler.cli.wishes import AcceptShrink, AsJson, DryRun, Fresh, Quiet, Restart, Verbose, Wishes
 from crawler.version import __version__
 
 EXIT_CODES = (
@@ -74,15 +77,13 @@ def crawl(  # noqa: PLR0913 - the command line is wide
         Path | None,
         typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Forget an unfinished crawl and begin anew.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Crawl, and publish nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Name every URL left out; log more.")
-    ] = False,
+    fresh: Fresh = False,
+    restart: Restart = False,
+    dry_run: DryRun = False,
+    accept_shrink: AcceptShrink = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
     **flags: Any,
 ) -> None:
     """Crawl a website from URL and publish its sitemap in a directory.
@@ -93,8 +94,18 @@ def crawl(  # noqa: PLR0913 - the command line is wide
     with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
         chosen = settings(config, flags, url)
         from crawler.cli.crawl import crawl_site  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.plan import plan  # noqa: PLC0415
 
-        report = crawl_site(chosen, told.console, fresh=fresh, dry_run=dry_run, quiet=quiet, verbose=verbose)
+        wishes = Wishes(
+            fresh=fresh,
+            restart=restart,
+            dry_run=dry_run,
+            accept_shrink=accept_shrink,
+            as_json=as_json,
+            quiet=quiet,
+            verbose=verbose,
+        )
+        report = crawl_site(plan(chosen), told.console, wishes)
         told.exit_code = report.exit_code
         if as_json:
             json.dump(report.as_json(), sys.stdout, indent=2)
@@ -108,6 +119,8 @@ def crawl(  # noqa: PLR0913 - the command line is wide
         sys.stdout.flush()
 
 
+app.command("run", cls=Command, epilog=f"{RAW}{EXIT_CODES}")(run_command)
+app.command(cls=Command)(status)
 app.command(cls=Command, epilog=LINT_EPILOG)(lint)
 app.command(cls=Command, epilog=WHY_EPILOG)(why)
 app.command(cls=Command, epilog=DIFF_EPILOG)(diff)

@@ -6,21 +6,27 @@ import anyio
 from rich.console import Console
 
 from crawler.cli.progress import Display
-from crawler.config import Config
+from crawler.cli.wishes import Wishes
 from crawler.crawl import crawl
-from crawler.plan import plan
+from crawler.plan import Plan
 from crawler.report import Report
+from crawler.store import Begin
 
 
-def crawl_site(
-    config: Config, console: Console, *, fresh: bool, dry_run: bool, quiet: bool, verbose: bool
-) -> Report:
-    """Plan, crawl, report. Raises SiteatlasError."""
-    ready = plan(config)
-    display = Display(console, enabled=not quiet)
+def crawl_site(ready: Plan, console: Console, wishes: Wishes) -> Report:
+    """Crawl and report. Raises SiteatlasError."""
+    begin = Begin.FRESH if wishes.fresh else Begin.RESTART if wishes.restart else Begin.GO_ON
+    display = Display(console, enabled=not wishes.quiet)
 
     async def run() -> Report:
-        return await crawl(ready, display.watch, fresh=fresh, dry_run=dry_run, all_left_out=verbose)
+        return await crawl(
+            ready,
+            display.watch,
+            begin=begin,
+            dry_run=wishes.dry_run,
+            accept_shrink=wishes.accept_shrink,
+            all_left_out=wishes.verbose,
+        )
 
     gc.freeze()  # everything imported stays; what a page leaves behind is freed by reference counts
     gc.set_threshold(50_000, 20, 50)

@@ -10,9 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.cli.configured import configured
-from crawler.cli.options import settings
-from crawler.cli.which import known
+from crawler.cli.which import states
 from crawler.config import Config, build, known_keys
 from crawler.errors import UsageError
 from crawler.memory.rules import RobotsStore
@@ -24,7 +22,6 @@ from crawler.robots import Access
 from crawler.scope import Scope
 from crawler.source import source
 from crawler.state.schema import FILE, look
-from crawler.store import directory_for
 from crawler.url import InvalidUrl, join, normalise, origin
 from crawler.why import Policy
 
@@ -80,7 +77,7 @@ def known_sites(
     """
     with ExitStack() as stack:
         sites, faults = [], []
-        for directory, config in _places(file, flags, wanted):
+        for _, directory, config in states(file, flags, wanted):
             try:
                 db = stack.enter_context(closing(look(directory / FILE)))
                 sites.append(_site(directory, db, config))
@@ -114,21 +111,6 @@ def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:
     raise UsageError(
         f"no site that was crawled covers {text!a}: there is state of {shown}{more}; name one with --config"
     )
-
-
-def _places(
-    file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]
-) -> list[tuple[Path, Config | None]]:
-    """The directories of the states, each with the configuration that was given for it."""
-    if file is not None:
-        sites = [each.config for each in configured(file, flags, wanted) if each.is_wanted]
-        return [(directory_for(Path(config.state.directory), survey(config)[1]), config) for config in sites]
-    if wanted:
-        raise UsageError("--site is the name of a site in a configuration: give it with --config")
-    root = Path(settings(None, flags).state.directory)
-    if (root / FILE).is_file():
-        return [(root, None)]
-    return [(directory, None) for directory in known(root)] or [(root, None)]
 
 
 def _site(directory: Path, db: sqlite3.Connection, given: Config | None) -> KnownSite:

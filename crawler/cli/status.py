@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -11,13 +11,12 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from crawler.cli.configured import configured
-from crawler.cli.options import settings, with_flags
+from crawler.cli.options import with_flags
 from crawler.cli.progress import clock
 from crawler.cli.told import Told
-from crawler.cli.which import known
+from crawler.cli.which import states
 from crawler.cli.words import amount, count, safe
-from crawler.errors import SiteatlasError, UsageError, worst
+from crawler.errors import SiteatlasError, worst
 from crawler.memory.runs import Run
 from crawler.memory.standing import Standing, standing
 from crawler.state.schema import FILE
@@ -74,7 +73,7 @@ def status(
     changed, and a run that is going on is not disturbed.
     """
     with Told(verbose) as told:
-        sites = [_look(name, directory, runs) for name, directory in _places(config, flags, site or [])]
+        sites = [_look(name, directory, runs) for name, directory, _ in states(config, flags, site or [])]
         told.exit_code = worst(each.exit_code for each in sites)
         if as_json:
             json.dump({"sites": [_as_json(each) for each in sites]}, sys.stdout, indent=2)
@@ -82,28 +81,6 @@ def status(
         else:
             sys.stdout.write("\n\n".join("\n".join(_lines(each)) for each in sites) + "\n")
         sys.stdout.flush()
-
-
-def _places(file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]) -> list[tuple[str, Path]]:
-    """The sites by name with the directories of their states. Raises UsageError."""
-    if file is not None:
-        from crawler.plan import survey  # noqa: PLC0415 - it knows all the parts of a crawl
-        from crawler.store import directory_for  # noqa: PLC0415
-
-        return [
-            (each.name, directory_for(Path(each.config.state.directory), survey(each.config)[1]))
-            for each in configured(file, flags, wanted)
-            if each.is_wanted
-        ]
-    if wanted:
-        raise UsageError("--site is the name of a site in a configuration: give it with --config")
-    root = Path(settings(None, flags).state.directory)
-    found = [root] if (root / FILE).is_file() else known(root)
-    if not found:
-        raise UsageError(
-            f"there is no state in {root}: nothing was crawled yet, or it is elsewhere (--state DIR)"
-        )
-    return [(directory.name, directory) for directory in found]
 
 
 def _look(name: str, directory: Path, runs: int) -> Site:

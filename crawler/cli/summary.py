@@ -21,7 +21,7 @@ def lines(report: Report) -> list[str]:
 def _published(report: Report) -> list[str]:
     if not report.published:
         found = f" ({count(report.listed, 'page')} would be listed)" if report.listed else ""
-        return [f"nothing was published: {safe(report.refusal)}{found}"]
+        return [f"nothing was published: {safe(report.refusal)}{found}", *_changes(report)]
     total = sum(file.bytes for file in report.published)
     first, *rest = report.published
     names = first.name if not rest else f"{first.name} and {len(rest):,} more files"
@@ -38,21 +38,36 @@ def _published(report: Report) -> list[str]:
     return [
         f"{count(report.listed, 'page')} listed in {safe(report.directory)}/{names} ({amount(total)})",
         *([f"  {', '.join(described)}"] if described else []),
+        *_changes(report),
         f"  to be served as {report.sitemap_url}",
     ]
 
 
+def _changes(report: Report) -> list[str]:
+    """What differs from the set that was published before, if there was one and the new one was looked at."""
+    if report.is_first or not report.listed:
+        return []
+    kinds = ("added", "changed", "removed", "moved", "deindexed")
+    told = [f"{number:,} {kind}" for kind in kinds if (number := getattr(report, kind))]
+    kept = f"; {report.kept:,} kept although they failed" if report.kept else ""
+    return [f"  {', '.join(told) or 'nothing added, changed or removed'}{kept}"]
+
+
 def _crawl(report: Report) -> list[str]:
     rate = report.fetched / report.seconds if report.seconds else 0
+    source = f" from {safe(report.source)}" if report.source else ""
     told = (
-        f"crawled {report.url} in {clock(report.seconds)}: {count(report.fetched, 'request')}, "
+        f"crawled {report.url}{source} in {clock(report.seconds)}: {count(report.fetched, 'request')}, "
         f"{amount(report.bytes)}, {rate:,.0f} a second"
     )
     if report.resumed:
         told += "; went on where an earlier run stopped"
-    if report.complete:
+    if report.unchanged:
+        told += f"; {report.unchanged:,} answers were as before"
+    if not report.because:
         return [told]
-    return [told, f"incomplete: {report.ending}; run the same command again to go on"]
+    again = "" if report.complete else "; run the same command again to go on"
+    return [told, f"{report.completeness}: {safe(report.because)}{again}"]
 
 
 def _left_out(report: Report) -> list[str]:

@@ -1,10 +1,12 @@
 """Which site's state a person means: by its URL, by a configuration, or by being the only one there is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from crawler.cli.configured import configured
 from crawler.cli.options import settings
+from crawler.config import Config
 from crawler.errors import UsageError
 from crawler.state.schema import FILE
 
@@ -42,14 +44,42 @@ def state_directory(url: str | None, file: Path | None, site: str | None, flags:
         raise UsageError(
             f"there are several sites in {root}: say which by its URL or with --config{_others(root)}"
         )
-    raise UsageError(
-        f"there is no state in {root}: nothing was crawled yet, or it is elsewhere (--state DIR)"
-    )
+    raise UsageError(_nothing(root))
+
+
+def states(
+    file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]
+) -> list[tuple[str, Path, Config | None]]:
+    """The sites of a configuration, or without one all that have a state in the state directory; at least one.
+
+    Each with its name, the directory of its state, which may not be there yet, and its configuration.
+    Raises UsageError.
+    """
+    if file is not None:
+        from crawler.plan import survey  # noqa: PLC0415 - it knows all the parts of a crawl
+        from crawler.store import directory_for  # noqa: PLC0415
+
+        sites = [(each.name, each.config) for each in configured(file, flags, wanted) if each.is_wanted]
+        return [
+            (name, directory_for(Path(config.state.directory), survey(config)[1]), config)
+            for name, config in sites
+        ]
+    if wanted:
+        raise UsageError("--site is the name of a site in a configuration: give it with --config")
+    root = Path(settings(None, flags).state.directory)
+    found = [root] if (root / FILE).is_file() else known(root)
+    if not found:
+        raise UsageError(_nothing(root))
+    return [(directory.name, directory, None) for directory in found]
 
 
 def known(root: Path) -> list[Path]:
     """The directories of all sites below."""
     return sorted(path.parent for path in root.glob(f"*/{FILE}"))
+
+
+def _nothing(root: Path) -> str:
+    return f"there is no state in {root}: nothing was crawled yet, or it is elsewhere (--state DIR)"
 
 
 def _others(root: Path) -> str:

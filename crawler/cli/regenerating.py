@@ -1,0 +1,90 @@
+"""Runs the sites of a configuration one after the other, whatever becomes of each of them."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from crawler.cli.configured import Configured, configured
+from crawler.cli.crawl import crawl_site
+from crawler.cli.summary import lines
+from crawler.cli.told import Told
+from crawler.cli.wishes import Wishes
+from crawler.engine import Ending
+from crawler.errors import Incomplete, UsageError
+from crawler.plan import Plan, plan
+from crawler.report import Report
+from crawler.sites import Place, keep_apart
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """What became of a site: its report, or the error that there is instead of one."""
+
+    name: str
+    exit_code: int
+    report: Report | None = None
+    error: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The result in values that JSON knows."""
+        told = self.report.as_json() if self.report else {"error": self.error}
+        return {"name": self.name, **told, "exit_code": self.exit_code}
+
+
+def planned(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> list[tuple[str, Plan]]:
+    """The plans of the sites that are wanted. Those of the others are made too, so that what is wrong is told now.
+
+    Raises UsageError.
+    """
+    every = [(each, _plan(each, file)) for each in configured(file, flags, wanted)]
+    places = [
+        Place(each.name, (ready.output / _file_name(ready)).resolve(), ready.state.resolve())
+        for each, ready in every
+    ]
+    keep_apart(places, str(file))
+    return [(each.name, ready) for each, ready in every if each.is_wanted]
+
+
+def _plan(site: Configured, file: Path) -> Plan:
+    try:
+        return plan(site.config)
+    except UsageError as error:
+        raise UsageError(f'the site "{site.name}" in {file}: {error}') from None
+
+
+def _file_name(ready: Plan) -> str:
+    return ready.sitemap_url.partition("?")[0].rpartition("/")[2]
+
+
+def regenerate(sites: Sequence[tuple[str, Plan]], wishes: Wishes, told: Told) -> Iterator[Result]:
+    """One result after the other. An interrupt ends the site that is under way, and no other is begun."""
+    for number, (name, ready) in enumerate(sites):
+        result = _one(name, ready, wishes, told)
+        if result.report and not wishes.as_json:
+            _show(result.report, name, wishes, told)
+        yield result
+        if result.report and result.report.ending == Ending.INTERRUPTED.value:
+            for other, _ in sites[number + 1 :]:
+                told.say(f"{other}: not begun")
+                yield Result(name=other, exit_code=Incomplete.exit_code, error="not begun: interrupted")
+            return
+
+
+def _one(name: str, ready: Plan, wishes: Wishes, told: Told) -> Result:
+    try:
+        report = crawl_site(ready, told.console, wishes)
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever happens to one site, the others have their turn
+        return Result(name=name, exit_code=told.tell(error, name) or 1, error=str(error))
+    return Result(name=name, exit_code=report.exit_code, report=report)
+
+
+def _show(report: Report, name: str, wishes: Wishes, told: Told) -> None:
+    if not wishes.quiet:
+        sys.stdout.write("\n".join((f"== {name} ==", *lines(report), "", "")))
+        sys.stdout.flush()
+    elif report.refusal and report.exit_code:
+        told.say(f"{name}: {report.refusal}")

@@ -1,0 +1,67 @@
+"""``siteatlas run``: one regeneration of each site of a configuration, one after the other."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from crawler.cli.options import with_flags
+from crawler.cli.told import Told
+from crawler.cli.wishes import AcceptShrink, AsJson, DryRun, Fresh, Quiet, Restart, Verbose, Wishes
+from crawler.errors import UsageError, worst
+
+
+@with_flags()
+def run(  # noqa: PLR0913 - the command line is wide
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config", metavar="FILE", help="The TOML file of the sites.", envvar="SITEATLAS_CONFIG"
+        ),
+    ] = None,
+    site: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--site", metavar="NAME", help="Only this site of the file; may be given more than once."
+        ),
+    ] = None,
+    fresh: Fresh = False,
+    restart: Restart = False,
+    dry_run: DryRun = False,
+    accept_shrink: AcceptShrink = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    **flags: Any,
+) -> None:
+    """Regenerate the sitemaps of the sites that a configuration names.
+
+    The file has the sections of config.example.toml, and for several sites [sites.NAME.site], [sites.NAME.output] and
+    so on, whose keys override those that all share. Paths in it are relative to the directory this is run in. The
+    sites are done one after the other; one that fails does not keep the others from it, and the exit code is that of
+    the worst. Flags are for all the sites.
+    """
+    with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
+        if config is None:
+            raise UsageError("say which sites: siteatlas run --config FILE")
+        wishes = Wishes(
+            fresh=fresh,
+            restart=restart,
+            dry_run=dry_run,
+            accept_shrink=accept_shrink,
+            as_json=as_json,
+            quiet=quiet,
+            verbose=verbose,
+        )
+        # the crawler is not needed to show help
+        from crawler.cli.regenerating import planned, regenerate  # noqa: PLC0415
+
+        results = list(regenerate(planned(config, flags, site or []), wishes, told))
+        told.exit_code = worst(result.exit_code for result in results)
+        if as_json:
+            sites = [result.as_json() for result in results]
+            json.dump({"exit_code": told.exit_code, "sites": sites}, sys.stdout, indent=2)
+            sys.stdout.write("\n")
+        sys.stdout.flush()

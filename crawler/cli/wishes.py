@@ -1,0 +1,44 @@
+"""What a person asks of one run only, beside the configuration: the options, and the value that they become."""
+
+from typing import Annotated
+
+import typer
+from msgspec import Struct
+
+from crawler.errors import UsageError
+
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Forget everything that is known of the site, and begin from scratch.")
+]
+Restart = Annotated[
+    bool,
+    typer.Option("--restart", help="Drop an unfinished crawl and begin anew with what earlier runs learnt."),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Crawl, tell what would change, and publish nothing.")
+]
+AcceptShrink = Annotated[
+    bool,
+    typer.Option("--accept-shrink", help="Publish this once although many pages leave, or say the same now."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL left out; log more.")]
+
+
+class Wishes(Struct, frozen=True, kw_only=True):
+    """The options of a run, as given. Raises UsageError for two that exclude each other."""
+
+    fresh: bool = False
+    restart: bool = False
+    dry_run: bool = False
+    accept_shrink: bool = False
+    as_json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+    def __post_init__(self) -> None:
+        if self.fresh and self.restart:
+            raise UsageError(
+                "--fresh forgets what earlier runs learnt and --restart keeps it: give one of them"
+            )

@@ -1,0 +1,66 @@
+"""Bad nights of a site, crawled for real: what leaves the sitemap, what stays, and what is said."""
+
+from pathlib import Path
+
+from run import Ran, crawl, listed, published
+from scripted import Answer, Route, links, scripted
+
+MAINTENANCE = "<title>Back soon</title><h1>We are working on it</h1><p>Please come back in an hour.</p>"
+TEXT = {"Content-Type": "text/plain"}
+
+
+def shop(count: int) -> dict[str, Route]:
+    """A start page and so many pages, each with a text of its own."""
+    own = [f"/p{n}" for n in range(count)]
+    texts = {path: f"<title>Boat {path}</title><p>{path} is {len(path) * 7} feet long" for path in own}
+    return {"/": links(*own), **texts}
+
+
+def night(folder: Path, url: str, *words: str) -> Ran:
+    return crawl(folder, url, "--retries", "0", "--settle", "0", *words)
+
+
+def test_ours_a_bad_night_leaves_the_sitemap_and_the_next_good_one_is_as_any(tmp_path: Path) -> None:
+    whole = shop(20)
+    nights: list[tuple[dict[str, Route], str]] = [
+        ({f"/p{n}": Answer("", 500) for n in range(10)}, "10 of 21 pages failed"),
+        ({path: MAINTENANCE for path in whole if path != "/"}, "now all say the same"),
+        (
+            {f"/p{n}": Answer("", 302, {"Location": f"/login?next=/p{n}"}) for n in range(10)},
+            "10 redirect to {url}login for now",
+        ),
+        ({"/robots.txt": Answer("User-agent: *\nDisallow: /p1\n", headers=TEXT)}, "robots.txt line 2"),
+    ]  # fmt: skip
+    with scripted(whole) as site:
+        assert "truncated: the limit of pages" in night(tmp_path, site.url, "--max-pages", "5").out
+        assert night(tmp_path, site.url).code == 0
+        before = published(tmp_path)
+        for trouble, said in nights:
+            site.routes = {**whole, **trouble}
+            ran = night(tmp_path, site.url)
+            assert ran.code == 3, (said, ran)
+            assert said.format(url=site.url) in ran.out
+            assert published(tmp_path) == before
+        site.routes = whole
+        ran = night(tmp_path, site.url)
+        assert ran.code == 0
+        assert "nothing added, changed or removed" in ran.out
+        assert published(tmp_path) == before
+
+
+def test_ours_what_is_gone_for_good_leaves_at_once_and_what_is_accepted_once(tmp_path: Path) -> None:
+    whole = shop(20)
+    with scripted(whole) as site:
+        assert night(tmp_path, site.url).code == 0
+        site.routes = {**whole, **{f"/p{n}": Answer("", 410) for n in range(10)}, "/p19": Answer("", 500)}
+        ran = night(tmp_path, site.url)
+        assert ran.code == 0
+        assert "degraded: 1 URL failed: 1 server error" in ran.out
+        assert "10 removed; 1 kept although they failed" in ran.out
+        assert len(listed(tmp_path)) == 11
+        site.routes = {**whole, "/": links("/p10"), "/p10": "<p>alone"}
+        refused = night(tmp_path, site.url)
+        assert refused.code == 3
+        assert "9 no longer linked" in refused.out
+        assert night(tmp_path, site.url, "--accept-shrink").code == 0
+        assert listed(tmp_path) == [site.url, f"{site.url}p10"]

@@ -1,0 +1,217 @@
+"""``siteatlas run`` and ``siteatlas status``: many sites, one after the other, and how they stand."""
+
+import json
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from run import FAST, Ran, command, environment, siteatlas
+from scripted import Answer, Route, Site, links, scripted
+
+from crawler.cli.regenerating import planned
+from crawler.errors import UsageError
+
+
+def pages(count: int, delay: float = 0.0) -> dict[str, Route]:
+    """A start page that leads to so many others."""
+    own = [f"/p{n}" for n in range(1, count)]
+    return {"/": Answer(links(*own), delay=delay)} | {path: Answer(f"<p>{path}", delay=delay) for path in own}
+
+
+def configure(folder: Path, **sites: str) -> None:
+    """A configuration of these sites, by name and start URL."""
+    tables = [
+        f'[sites.{name}]\nsite = {{url = "{url}"}}\noutput = {{directory = "out/{name}"}}'
+        for name, url in sites.items()
+    ]
+    shared = '[state]\ndirectory = "state"\n[output]\nsettle = 0\n'
+    (folder / "sites.toml").write_text("\n".join((shared, *tables)), encoding="utf-8")
+
+
+def run(folder: Path, *words: str, **extra: str) -> Ran:
+    return siteatlas(folder, "run", "--config", "sites.toml", *FAST, "--retries", "0", *words, **extra)
+
+
+def status(folder: Path, *words: str) -> list[dict[str, Any]]:
+    ran = siteatlas(folder, "status", "--config", "sites.toml", "--json", *words)
+    assert ran.code == 0, ran.err
+    told: list[dict[str, Any]] = json.loads(ran.out)["sites"]
+    return told
+
+
+def sitemap(folder: Path, name: str) -> bytes:
+    return (folder / "out" / name / "sitemap.xml").read_bytes()
+
+
+def test_ours_one_site_that_fails_does_not_keep_the_others_from_theirs(tmp_path: Path) -> None:
+    with (
+        scripted(pages(3)) as shop,
+        scripted({"/robots.txt": Answer("", 503)}) as down,
+        scripted(pages(4)) as blog,
+    ):
+        configure(tmp_path, shop=shop.url, down=down.url, blog=blog.url)
+        ran = run(tmp_path)
+    assert ran.code == 5
+    assert sitemap(tmp_path, "shop").count(b"<loc>") == 3
+    assert sitemap(tmp_path, "blog").count(b"<loc>") == 4
+    order = [
+        ran.out.index("== shop =="),
+        ran.out.index("3 pages"),
+        ran.out.index("== blog =="),
+        ran.out.index("4 pages"),
+    ]
+    assert order == sorted(order)
+    assert "siteatlas: down: nothing can be crawled" in ran.err
+    assert not (tmp_path / "out" / "down" / "sitemap.xml").exists()
+
+
+def test_ours_the_exit_code_is_that_of_the_worst_and_json_tells_each(tmp_path: Path) -> None:
+    with scripted(pages(8)) as shop, scripted(pages(4)) as blog:
+        configure(tmp_path, shop=shop.url, blog=blog.url)
+        assert run(tmp_path, "-q").code == 0
+        blog.routes["/"] = Answer("", 500)
+        ran = run(tmp_path, "--json")
+        told = json.loads(ran.out)
+        assert (ran.code, told["exit_code"]) == (3, 3)
+        first, second = told["sites"]
+        assert (first["name"], first["exit_code"], first["listed"]) == ("shop", 0, 8)
+        assert (second["name"], second["exit_code"]) == ("blog", 3)
+        quiet = run(tmp_path, "-q", "--site", "blog")
+        assert (quiet.code, quiet.out) == (3, "")
+        assert quiet.err.startswith("siteatlas: blog: the start URL")
+
+
+def test_ours_a_site_is_named_to_be_run_alone_and_a_dry_run_publishes_nothing(tmp_path: Path) -> None:
+    with scripted(pages(3)) as shop, scripted(pages(4)) as blog:
+        configure(tmp_path, shop=shop.url, blog=blog.url)
+        assert run(tmp_path, "--site", "blog").code == 0
+        assert not shop.log
+        before = sitemap(tmp_path, "blog")
+        blog.routes["/"] = links("/p1", "/p2", "/p3", "/new")
+        blog.routes["/new"] = "<p>new"
+        dry = run(tmp_path, "--site", "blog", "--dry-run", "--json")
+        (told,) = json.loads(dry.out)["sites"]
+        assert (dry.code, told["added"], told["removed"]) == (0, 1, 0)
+        assert sitemap(tmp_path, "blog") == before
+        assert run(tmp_path, "--site", "blog").code == 0
+        assert sitemap(tmp_path, "blog").count(b"<loc>") == 5
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("[sites.b.output]\ndirectry = 'x'", "sites.b.output.directry"),
+        ("[sites.b.site]\nurl = 'http://127.0.0.1:9/'", 'the site "b" in sites.toml: say where the sitemap goes'),
+        ("[sites.b]\nsite = {url = 'no url'}\noutput = {directory = 'x'}", 'the site "b" in sites.toml: the start URL'),
+        ("[sites.b]\nsite = {url = 'http://127.0.0.1:9/'}\noutput = {directory = 'out/../out/a'}", '"a" and "b"'),
+        ("[sites.b]\nsite = {url = 'http://127.0.0.1:8/'}\noutput = {directory = 'b'}", '"a" and "b"'),
+    ],
+)  # fmt: skip
+def test_ours_what_is_wrong_with_any_site_is_told_before_the_first_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    configure(tmp_path, a="http://127.0.0.1:8/")
+    with Path("sites.toml").open("a", encoding="utf-8") as file:
+        file.write(f"\n{more}\n")
+    with pytest.raises(UsageError) as told:
+        planned(Path("sites.toml"), {}, ["a"])
+    assert said in str(told.value)
+
+
+def test_ours_a_command_line_that_cannot_be_meant_is_refused(tmp_path: Path) -> None:
+    configure(tmp_path, a="http://127.0.0.1:9/", b="http://127.0.0.1:9/b/")
+    both = run(tmp_path, "--fresh", "--restart", SITEATLAS_OUTPUT="x")
+    assert (both.code, "--restart" in both.err) == (2, True)
+    of_one = run(tmp_path, SITEATLAS_OUTPUT="x")
+    assert (of_one.code, "SITEATLAS_OUTPUT" in of_one.err) == (2, True)
+    ran = siteatlas(tmp_path, "crawl", "--config", "sites.toml")
+    assert (ran.code, "siteatlas run --config sites.toml" in ran.err) == (2, True)
+    assert "siteatlas run --config FILE" in siteatlas(tmp_path, "run").err
+
+
+def begun(folder: Path, site: Site, after: int, *words: str) -> subprocess.Popen[str]:
+    """A run of the sites that has made so many requests of this one."""
+    process = subprocess.Popen(
+        command("run", "--config", "sites.toml", *FAST, *words),
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while len(site.log) < after:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    return process
+
+
+def test_ours_an_interrupt_saves_the_site_under_way_and_begins_no_other(tmp_path: Path) -> None:
+    released = threading.Event()
+
+    def held(_: int) -> Answer:
+        released.wait(60)
+        return Answer("<p>at last")
+
+    with scripted(pages(60) | {f"/p{n}": held for n in range(20, 60)}) as shop, scripted(pages(4)) as blog:
+        configure(tmp_path, shop=shop.url, blog=blog.url)
+        process = begun(tmp_path, shop, 20)
+        (now, other) = status(tmp_path)
+        assert (now["running"], now["unfinished"]) == (str(process.pid), 1)
+        assert (other["name"], other["runs"]) == ("blog", [])
+        process.send_signal(signal.SIGINT)
+        released.set()
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 4, (out, err)
+        assert "blog: not begun" in err
+        assert not blog.log
+        text = siteatlas(tmp_path, "status", "--config", "sites.toml").out
+        assert "run 1 was cut short (it was interrupted" in text
+        assert "not crawled yet" in text
+        assert run(tmp_path).code == 0
+        shop_now, blog_now = status(tmp_path)
+        assert [each["completeness"] for each in shop_now["runs"]] == ["complete"]
+        assert (shop_now["published"]["pages"], blog_now["published"]["pages"]) == (60, 4)
+        assert (shop_now["running"], shop_now["unfinished"]) == (None, None)
+
+
+def test_ours_status_lists_the_last_runs_and_what_is_published(tmp_path: Path) -> None:
+    with scripted(pages(10)) as site:
+        configure(tmp_path, only=site.url)
+        assert run(tmp_path).code == 0
+        site.routes["/p1"] = Answer("", 410)
+        assert run(tmp_path).code == 0
+        site.routes["/"] = Answer("", 500)
+        assert run(tmp_path).code == 3
+    (only,) = status(tmp_path)
+    assert [(each["number"], each["outcome"], each["exit_code"]) for each in only["runs"]] == [
+        *((3, "refused", 3), (2, "published", 0), (1, "published", 0))
+    ]
+    assert [(each["added"], each["removed"]) for each in only["runs"][1:]] == [(0, 1), (10, 0)]
+    assert only["runs"][0]["refusal"].startswith("the start URL")
+    assert only["published"]["pages"] == 9
+    assert only["published"]["run"] == 2
+    assert only["published"]["files"][0]["urls"] == 9
+    assert [each["number"] for each in status(tmp_path, "--runs", "1")[0]["runs"]] == [3]
+    # without a configuration: what is in the state directory
+    text = siteatlas(tmp_path, "status", "--state", "state")
+    assert text.code == 0
+    assert "9 pages in 1 file published, last by run 2" in text.out
+    assert "+0 ~0 -1" in text.out
+    assert "the start URL" in text.out
+
+
+def test_ours_status_of_what_is_not_there_or_not_readable_says_so(tmp_path: Path) -> None:
+    ran = siteatlas(tmp_path, "status")
+    assert (ran.code, "there is no state in .siteatlas" in ran.err) == (2, True)
+    broken = tmp_path / "state" / "broken"
+    broken.mkdir(parents=True)
+    (broken / "state.db").write_bytes(b"no database at all, and long enough to be looked into" * 20)
+    ran = siteatlas(tmp_path, "status", "--state", "state")
+    assert ran.code == 7
+    assert "== broken ==" in ran.out
+    assert "cannot be used as state" in ran.out
