@@ -282,6 +282,10 @@ def test_ours_new_urls_fill_holes_and_emptied_files_go(tmp_path: Path) -> None:
     assert differing(before, site.files()) == {f"sitemap-{n}.xml" for n in (2, 6, 13)} | {"sitemap.xml"}
     site.put([Entry(f"{SITE}/a/{number}") for number in range(5)])
     before = site.files()
+    assignment = Assignment(LOCATION, site.options)
+    assert all(assignment.keep(site.entries[loc], *place) for loc, place in site.places.items())
+    numbers = [assignment.place(Entry(f"{SITE}/a/{number}"))[1] for number in range(5)]
+    assert numbers == [6, 6, 13, 2, 2]
     site.regenerate()
     check(site)
     # Three are holes, and the others are in a new file, which takes the number that is free.
