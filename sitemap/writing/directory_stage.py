@@ -108,8 +108,7 @@ class DirectoryStage:
             if order.interim:
                 interim(order.first, order.interim)
             swap = Swap(self._path, self._prepared(order))
-            swap.promise()
-            swap.switch(rules.grace)
+            swap.begin(rules.grace)
             # The new set is public. What remains must not turn success into failure: the next start does it again.
             with contextlib.suppress(OSError):
                 swap.finish(rules.settle, rules.grace)

@@ -35,7 +35,9 @@ def same(one: Path, other: Path) -> bool:
 
 
 def digest(file: Path) -> str:
-    """The SHA-256 of a file, or "" when there is none."""
+    """The SHA-256 of a plain file, or "" when there is none."""
+    if not file.is_file():
+        return ""
     try:
         with file.open("rb") as content:
             return hashlib.file_digest(content, "sha256").hexdigest()

@@ -68,30 +68,11 @@ class Swap:
                 return cls(stage, msgspec.json.decode((stage / name).read_bytes(), type=Order))
         return None
 
-    def promise(self) -> None:
-        """Write the journal. From here on a kill is followed by the rest."""
-        draft = self._stage / (_ORDER + ".draft")
-        draft.write_bytes(msgspec.json.encode(self._order))
-        sync(draft)
-        sync(self._stage / NEW)
-        sync(self._stage / OLD)
-        draft.replace(self._stage / _ORDER)
-        sync(self._stage)
-        sync(self._target)
-
-    def switch(self, grace: float) -> None:
+    def begin(self, grace: float) -> None:
         """Make the new generation the public one. On any failure the old one stays, and everything is put back."""
         try:
-            for name in self._order.fresh:
-                self._show(name, name)
-            for name, other in self._order.interim.items():
-                self._show(name, other)
-            for name in self._order.beside:
-                self._move(name, name)
-            sync(self._target)  # what is listed is there before it is listed, for those who cut the power too
-            if self._order.first:
-                self._move(self._order.first, self._lead)
-                sync(self._target)
+            self._promise()
+            self._switch()
         except BaseException:
             with contextlib.suppress(OSError):  # then the next start goes on from here
                 self.undo(grace)
@@ -137,12 +118,33 @@ class Swap:
             self.undo(grace)
         else:
             try:
-                self.switch(grace)
+                self._switch()
             except OSError:
-                if self.begun(self._stage):
-                    raise
+                self.undo(grace)
             else:
                 self.finish(settle, grace)
+
+    def _promise(self) -> None:
+        """Write the journal. From here on a kill is followed by the rest."""
+        draft = self._stage / (_ORDER + ".draft")
+        draft.write_bytes(msgspec.json.encode(self._order))
+        for path in (draft, self._stage / NEW, self._stage / OLD):
+            sync(path)
+        draft.replace(self._stage / _ORDER)
+        sync(self._stage)
+        sync(self._target)
+
+    def _switch(self) -> None:
+        for name in self._order.fresh:
+            self._show(name, name)
+        for name, other in self._order.interim.items():
+            self._show(name, other)
+        for name in self._order.beside:
+            self._move(name, name)
+        sync(self._target)  # what is listed is there before it is listed, for those who cut the power too
+        if self._order.first:
+            self._move(self._order.first, self._lead)
+            sync(self._target)
 
     def _outdated(self) -> bool:
         """Whether somebody who could not see this stage has published since."""

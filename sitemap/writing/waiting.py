@@ -25,7 +25,7 @@ def sweep(target: Path, grace: float, leaving: Iterable[str] = (), listed: Colle
     ``grace`` is in seconds. What is noted is in a hidden file in ``target``, which is there while something waits. It
     names exact files: what merely looks like one of ours is never touched. Older leavers go first. OSError.
     """
-    before = _load(target)
+    before, listed = _load(target), frozenset(listed)
     now = time.time()
     after: dict[str, _Leaver] = {}
     for name in [*before, *(name for name in leaving if name not in before)]:

@@ -1,6 +1,7 @@
 """What is published is one whole generation at every instant, whatever system call is the last, or fails."""
 
 import json
+import re
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -174,6 +175,8 @@ def fail_everywhere(process: Traced, work: Path, way: Way, error: str, step: int
         else:
             assert outcome.said.startswith("DestinationError"), (name, count, outcome)
             assert state(folder) == before, (name, count, outcome)
+            recover(folder, grace=3600)
+            assert state(folder) == before, (name, count, outcome)
         publish(folder, way[1], gzip=way[2])
         assert content(folder) == wanted, (name, count)
     return said
@@ -215,3 +218,54 @@ def test_ours_where_there_are_no_links_copies_do(process: Traced, memory: Path) 
     outcome = process.run(["linkat:error=EPERM"], "publish", memory / "public", "new")
     assert outcome.said == "done"
     assert content(memory / "public") == wanted
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_ours_a_disk_that_fails_for_good_leaves_one_whole_generation(process: Traced, memory: Path) -> None:
+    for name, count in durable_calls(process, memory / "dry", CHANGES)[:-1]:
+        folder = memory / f"{name}-{count}"
+        begin(folder, CHANGES)
+        outcome = process.run([f"{name}:error=EIO:when={count}+"], "publish", folder, "new", grace=3600)
+        if name != "write":  # it cannot be told then
+            assert outcome.said.startswith("DestinationError") or which(folder, CHANGES) == "new"
+        which(folder, CHANGES)
+        recover(folder)
+        which(folder, CHANGES)
+        publish(folder, "new")
+        assert which(folder, CHANGES) == "new"
+
+
+def test_ours_nothing_is_listed_before_it_is_durable(process: Traced, memory: Path) -> None:
+    """The order of the calls is what a loss of power leaves of them."""
+    public = memory / "public"
+    begin(public, CHANGES)
+    lines = [line for _, _, line in process.run([], "publish", public, "new", grace=3600).calls]
+
+    def first(pattern: str, start: int = 0) -> int:
+        return next(place for place in range(start, len(lines)) if re.search(pattern, lines[place]))
+
+    stage = rf"{public}/\.siteatlas-stage-\w+"
+    shown = [
+        number for number, line in enumerate(lines) if re.search(rf'^linkat.*"{public}/[^/"]+", 0\)', line)
+    ]
+    assert len(shown) == 5
+    switch = first(rf'^rename\("{stage}/new/sitemap\.\w+\.xml", "{public}/sitemap\.xml"\)')
+    placed = [first(rf'^rename\(.*"{public}/sitemap-{name}\.xml"\)') for name in ("b-1", "b-2", "c-1", "c-2")]
+    final = first(rf'^rename\("{stage}/new/sitemap\.xml", "{public}/sitemap\.xml"\)')
+    promised = first(rf'^rename\(.*"{stage}/order"\)')
+    steps = [
+        (first(rf"^fsync\(\d+<{stage}/order\.draft>"), promised),
+        (promised, first(rf"^fsync\(\d+<{stage}>", promised)),
+        (first(rf"^fsync\(\d+<{stage}>", promised), min(shown)),
+        (max(shown), first(rf"^fsync\(\d+<{public}>", max(shown))),
+        (first(rf"^fsync\(\d+<{public}>", max(shown)), switch),
+        (first(rf"^fsync\(\d+<{public}>", switch), min(placed)),
+        (first(rf"^fsync\(\d+<{public}>", max(placed)), final),
+        (first(rf"^fsync\(\d+<{public}>", final), first(rf'^unlink\("{stage}/order"\)')),
+    ]
+    assert all(before < after for before, after in steps)
+    for name in ("b-1", "b-2", "c-1", "c-2", "c-3"):
+        assert first(rf"^fsync\(\d+<{stage}/new/sitemap-{name}\.xml>") < promised
+    for name in (r"sitemap\.\w+", "sitemap"):
+        assert first(rf"^fsync\(\d+<{stage}/new/{name}\.xml>") < promised

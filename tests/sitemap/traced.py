@@ -46,7 +46,7 @@ class Traced:
         log = self._work / "log"
         self._say(json.dumps([name, args, options], default=str) + "\n")
         pid = self._hear()
-        command = [self._strace, "-p", pid, "-o", str(log), "-e", f"trace={_TRACED}"]
+        command = [self._strace, "-y", "-p", pid, "-o", str(log), "-e", f"trace={_TRACED}"]
         command += [part for each in inject for part in ("-e", f"inject={each}")]
         tracer = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         with tracer:
