@@ -46,11 +46,13 @@ class Site:
             page.price = round(self.rng.uniform(5, 500), 2)
             page.stock = self.rng.choice(["In stock", "In stock", "Sold out"])
             self.pages[path] = page
+        listed = sorted(self.pages)
         for n in range(lists):
-            members = [path for at, path in enumerate(sorted(self.pages)) if at % lists == n]
+            members = listed[n::lists]
             self.pages[f"/list/{n}"] = Leaf(
                 f"/list/{n}", "list", f"List {prose(self.rng, 2)}", [], items=members
             )
+        self.pages["/"] = Leaf("/", "list", "Home of Acme", [], items=list(self.nav))
         self.quotes = [prose(self.rng, 9) for _ in range(10)]
         self.visits = dict.fromkeys(self.pages, 100)
 

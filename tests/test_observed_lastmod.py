@@ -1,0 +1,147 @@
+"""Observed lastmod end to end: a made site behind a real server, crawled day by day; which dates move, and whence."""
+
+import re
+import time
+from collections.abc import Callable
+from email.utils import formatdate
+from pathlib import Path
+
+import anyio
+import pytest
+from madesite import Site as MadeSite
+from scripted import Answer, Route, Site, scripted
+
+from crawler.config import build
+from crawler.crawl import crawl
+from crawler.plan import plan
+from crawler.report import Report
+
+START, DAY = 1_767_225_600.0 + 7 * 3_600, 86_400.0  # 2026-01-01, seven in the morning
+SETTINGS = {
+    "pace": {"rate": 0, "concurrency": 8},
+    "parse": {"processes": 1},
+    "fetch": {"retries": 0},
+}
+ROBOTS = Answer(
+    "User-agent: *\nDisallow: /out\nDisallow: /login\nDisallow: /extra\n",
+    headers={"Content-Type": "text/plain"},
+)
+SERVERS = ("mtime", "deploy", "now", "future", "1970")
+
+
+class Days:
+    """A made site that is edited and crawled once a day. Its clock is that of the crawl."""
+
+    def __init__(self, made: MadeSite, served: Site, server: str, folder: Path) -> None:
+        tables = {"site": {"url": served.url}, "state": {"directory": str(folder / "state")}}
+        self.plan = plan(build({**SETTINGS, "output": {"directory": str(folder / "out")}, **tables}))
+        self.made, self.served, self.server = made, served, server
+        self.day = 0
+        self.began = time.time()
+        self.edited_at: dict[str, float] = {}
+        self.said: dict[str, tuple[str, str]] = {}  # body and Last-Modified by path, as served this day
+
+    def now(self) -> float:
+        return START + self.day * DAY + time.time() - self.began
+
+    def last_modified(self, path: str) -> float:
+        match self.server:
+            case "now":
+                return self.now()
+            case "future":
+                return self.now() + 40 * DAY
+            case "1970":
+                return 7.0
+            case "deploy":
+                return START + self.day * DAY - 3_600
+        return self.edited_at.get(path, START - 50 * DAY)
+
+    def _route(self, path: str) -> Callable[[int], Answer]:
+        body = self.made.render(path).decode()
+        self.said[path] = body, formatdate(self.last_modified(path), usegmt=True)
+
+        def answer(_: int) -> Answer:
+            stamp = formatdate(self.last_modified(path), usegmt=True)
+            return Answer(body, headers={"Last-Modified": stamp, "ETag": f'"{self.day}-{path}"'})
+
+        return answer
+
+    def run(self) -> dict[str, str]:
+        """Serve and crawl one day; lastmod by path as published."""
+        self.began = time.time()
+        routes: dict[str, Route] = {"/robots.txt": ROBOTS}
+        self.said = {}
+        for path in list(self.made.pages):
+            routes[path] = self._route(path)
+        self.served.routes = routes
+
+        async def regenerate() -> Report:
+            return await crawl(self.plan, lambda _: None, clock=self.now)
+
+        assert anyio.run(regenerate).exit_code == 0
+        text = (self.plan.output / "sitemap.xml").read_text()
+        found = re.findall(r"<url>\s*<loc>([^<]*)</loc>(?:\s*<lastmod>([^<]*)</lastmod>)?", text)
+        return {loc.replace(self.served.url, "/"): lastmod for loc, lastmod in found}
+
+    def edit(self, share: float) -> set[str]:
+        self.day += 1
+        edited = self.made.edit(share)
+        self.edited_at.update(dict.fromkeys(edited, START + self.day * DAY - 7_200))
+        return edited
+
+
+class Score:
+    def __init__(self) -> None:
+        self.right = self.wrong = self.missed = 0
+
+    def count(self, told: set[str], edited: set[str]) -> None:
+        self.right += len(told & edited)
+        self.wrong += len(told - edited)
+        self.missed += len(edited - told)
+
+    @property
+    def figures(self) -> tuple[float, float]:
+        return self.right / max(1, self.right + self.wrong), self.right / max(1, self.right + self.missed)
+
+
+def generations(days: Days, count: int) -> None:
+    """Let so many days pass: exactly the dates of edited pages may move, each to its own day."""
+    scores = {name: Score() for name in ("observed", "header only", "whole body")}
+    dates = days.run()
+    assert set(dates) == set(days.made.pages)
+    for number in range(1, count + 1):
+        days.made.redesigned = number * 2 > count
+        days.made.footer = f"Made by Acme Group, part {'I' * (number * 3 // count)}."
+        said = days.said
+        edited = days.edit(0.25 if number == count // 3 else 0.05)
+        before, dates = dates, days.run()
+        assert set(before) <= set(dates)
+        scores["observed"].count({path for path in before if dates[path] != before[path]}, edited)
+        scores["header only"].count({path for path in before if days.said[path][1] != said[path][1]}, edited)
+        scores["whole body"].count({path for path in before if days.said[path][0] != said[path][0]}, edited)
+        today = time.strftime("%Y-%m-%d", time.gmtime(days.now()))
+        assert {dates[path][:10] for path in edited} == {today}
+        assert max(dates.values())[:10] <= today
+    print(
+        f"\nLast-Modified: {days.server}; precision / recall over {count} generations of {len(dates)} pages"
+    )
+    for name, score in scores.items():
+        print(f"{name:12}{score.figures[0]:.4f} / {score.figures[1]:.4f}")
+    assert min(scores["observed"].figures) >= 0.99
+    assert min(scores["whole body"].figures) < 0.4
+
+
+@pytest.mark.parametrize("server", ["deploy"])
+def test_ours_dates_move_for_edited_pages_only(server: str, tmp_path: Path) -> None:
+    with scripted({}) as served:
+        generations(Days(MadeSite(3, articles=40, products=10, lists=3), served, server, tmp_path), 4)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("server", SERVERS)
+def test_ours_dates_move_for_edited_pages_only_through_thirty_generations(
+    server: str, tmp_path: Path
+) -> None:
+    with scripted({}) as served:
+        generations(Days(MadeSite(4), served, server, tmp_path), 30)
