@@ -2,37 +2,44 @@
 
 ::
 
-    plan | store | engine(frontier, journey) | gate | writer | report
+    plan | store | engine(frontier, journey) | conclude | report
 """
 
 import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import anyio
 
 from crawler import plan as planning
+from crawler.conclude import Closing, Visited
 from crawler.engine import Ending, Engine, Limits, Watch
 from crawler.errors import NothingCrawlable, StorageError
 from crawler.frontier import Admit
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.journey import Journey, Parts
 from crawler.lanes import Lanes
+from crawler.memory.last_look import unseen
+from crawler.memory.recall import Recall
+from crawler.memory.rules import RobotsStore
 from crawler.model import Find, Verdict
 from crawler.parsing.pool import ParsePool
 from crawler.plan import Plan
 from crawler.politeness import Pace
-from crawler.publish import publish, writer
-from crawler.report import Report, Run, report
+from crawler.publish import writer
+from crawler.report import Report, report
 from crawler.robots import Access
 from crawler.rulebook import Rulebook
 from crawler.scope import Scope
-from crawler.store import Store
+from crawler.store import Begin, Store
 from crawler.url import origin
 from sitemap import DestinationError, Directory
+
+Clock = Callable[[], float]
 
 log = logging.getLogger(__name__)
 
@@ -40,28 +47,39 @@ SPARE = 4  # documents on their way to each parser process beyond the fetches un
 EXAMPLES = 3  # URLs named for each way of being left out
 
 
-async def crawl(
-    plan: Plan, watch: Watch, *, fresh: bool = False, dry_run: bool = False, all_left_out: bool = False
+async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
+    plan: Plan,
+    watch: Watch,
+    *,
+    begin: Begin = Begin.GO_ON,
+    dry_run: bool = False,
+    accept_shrink: bool = False,
+    all_left_out: bool = False,
+    clock: Clock = time.time,
 ) -> Report:
     """Crawl, publish and report. ``all_left_out`` names every URL that was left out, not a few of each kind.
 
+    ``begin`` says what becomes of an earlier run, ``accept_shrink`` that a smaller set than before is right. ``clock``
+    gives Unix time: that of the run, and of the answers that are dated by it.
     Raises a SiteatlasError when nothing could be done; an ending that leaves something to tell is in the report.
     """
-    destination = Directory(plan.output)
+    destination = Directory(plan.output, settle=plan.config.output.settle, grace=plan.config.output.grace)
     try:
         if not dry_run:
             destination.check()
             writer(
                 plan, destination
             ).abort()  # settings that no sitemap can have are told now, not after hours
-        with Store(plan.state, planning.deciding(plan.config), fresh=fresh) as store:
+        about = {"url": plan.seed, "sitemap_url": plan.sitemap_url}
+        settings = planning.deciding(plan.config)
+        with Store(plan.state, settings, begin=begin, about=about, now=clock()) as store:
             by_level = plan.config.scope.max_depth is not None
-            frontier = store.frontier(_admission(plan.scope), by_level=by_level)
-            run = await _visit(plan, frontier, watch)
-            publication = publish(plan, frontier, run.ending, None if dry_run else destination)
-            if run.ending is Ending.COMPLETE:
-                store.finish()
-            return report(plan, store, frontier, run, publication, None if all_left_out else EXAMPLES)
+            reading = planning.reading_key(plan)
+            frontier = store.frontier(_admission(plan.scope), reading, by_level=by_level)
+            visited = await _visit(plan, store, frontier, watch, clock)
+            closing = Closing(plan, store, frontier, None if dry_run else destination)
+            concluded = closing.conclude(visited, accept_shrink=accept_shrink)
+            return report(plan, store, frontier, visited, concluded, None if all_left_out else EXAMPLES)
     except DestinationError as error:
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:
@@ -75,27 +93,44 @@ def _alone(group: BaseException) -> BaseException:
     return group
 
 
-async def _visit(plan: Plan, frontier: SqliteFrontier, watch: Watch) -> Run:
+async def _visit(plan: Plan, store: Store, frontier: SqliteFrontier, watch: Watch, clock: Clock) -> Visited:
     """Crawl until nothing is left or something stops it."""
     config = plan.config
     async with AsyncExitStack() as stack:
-        fetcher = await stack.enter_async_context(planning.fetcher(config, [origin(plan.seed)]))
-        rulebook = Rulebook(fetcher, config.fetch.user_agent, obey=config.obey.robots)
+        fetcher = await stack.enter_async_context(
+            planning.fetcher(config, [origin(plan.seed)], clock, plan.source)
+        )
+        kept = RobotsStore(store.db)
+        rulebook = Rulebook(
+            fetcher, config.fetch.user_agent, obey=config.obey.robots, kept=kept, params=plan.params
+        )
         robots = await rulebook.rules(origin(plan.seed))
         if robots.access is Access.NOTHING:
             raise NothingCrawlable(f"nothing can be crawled on {origin(plan.seed)}: {robots.reason}")
         pool = await stack.enter_async_context(ParsePool(plan.processes, planning.hello(plan)))
-        lanes = Lanes(
-            Pace(config.pace.concurrency, config.pace.rate, config.pace.delay), plan.processes * SPARE
+        pace = Pace(config.pace.concurrency, config.pace.rate, config.pace.delay)
+        folder = origin(plan.seed) if plan.source and plan.source.folder else ""
+        lanes = Lanes(pace, plan.processes * SPARE, folder)
+        recall = Recall(
+            store.db,
+            store.run.number,
+            planning.reading_key(plan),
+            planning.source_key(plan),
+            config.fetch.full_every,
         )
-        parts = Parts(rulebook, fetcher, pool, planning.judge(plan), lanes, frontier)
+        parts = Parts(rulebook, fetcher, pool, planning.judge(plan), lanes, frontier, recall)
         journey = Journey(parts, planning.manners(config))
         limits = Limits(config.scope.max_pages, config.scope.max_time, config.pace.longest_pause)
-        engine = Engine(frontier, journey, lanes, limits, watch)
+
+        def look_again() -> None:
+            for finds in unseen(store.db):
+                frontier.admit(finds)
+
+        engine = Engine(frontier, journey, lanes, limits, watch, look_again)
         frontier.admit(planning.seeds(plan, robots))
         async with _stoppable(engine):
             ending = await engine.run()
-        return Run(ending, engine.tally, robots.notes)
+        return Visited(ending, engine.tally, robots.notes)
 
 
 @asynccontextmanager

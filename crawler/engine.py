@@ -62,6 +62,7 @@ class Tally:
     listed: int = 0
     failed: int = 0
     fetched: int = 0
+    unchanged: int = 0
     bytes: int = 0
     internal_errors: int = 0
     paused: str = ""
@@ -72,15 +73,23 @@ Watch = Callable[[Tally], None]
 
 
 class Engine:
-    """Runs one crawl to its end. ``watch`` is told the tally every tick.
+    """Runs one crawl to its end. ``watch`` is told the tally every tick. ``more`` is asked once, when nothing is left,
+    to let the frontier know of what else is to be visited.
 
     :meth:`run` raises StorageError when the state cannot be kept; everything else that can happen is an Ending.
     """
 
     def __init__(
-        self, frontier: Frontier, journey: Journey, lanes: Lanes, limits: Limits, watch: Watch
+        self,
+        frontier: Frontier,
+        journey: Journey,
+        lanes: Lanes,
+        limits: Limits,
+        watch: Watch,
+        more: Callable[[], None] | None = None,
     ) -> None:
         self._frontier = frontier
+        self._more = more
         self._journey = journey
         self._lanes = lanes
         self._limits = limits
@@ -129,7 +138,7 @@ class Engine:
                 continue
             now = time.time()
             try:
-                answer = self._frontier.next(now, self._lanes.ready)
+                answer = self._next(now)
             except StorageError as error:
                 self._fail(error)
                 return
@@ -140,6 +149,14 @@ class Engine:
                     await self._pause(seconds)
                 case Lease() as lease:
                     await self._start(lease, now, tasks)
+
+    def _next(self, now: float) -> Lease | Wait | Done:
+        answer = self._frontier.next(now, self._lanes.ready)
+        if isinstance(answer, Done) and self._more:
+            more, self._more = self._more, None
+            more()
+            answer = self._frontier.next(now, self._lanes.ready)
+        return answer
 
     async def _start(self, lease: Lease, now: float, tasks: TaskGroup) -> None:
         if refused := self._journey.refused(lease, now):
@@ -153,7 +170,7 @@ class Engine:
         if self._limits.max_pages and self._leased >= self._limits.max_pages:
             # the limit ends the crawl only when there is more to do: let the last one say so
             await self._drain()
-            if not isinstance(self._frontier.next(time.time(), self._lanes.ready), Done):
+            if not isinstance(self._next(time.time()), Done):
                 self.stop(Ending.MAX_PAGES)
 
     async def _drain(self) -> None:
@@ -228,5 +245,6 @@ class Engine:
         tally.listed = counts.get(State.INDEXABLE, 0)
         tally.failed = sum(counts.get(state, 0) for state in _FAILED)
         tally.fetched = self._journey.fetched
+        tally.unchanged = self._journey.unchanged
         tally.bytes = self._journey.bytes
         tally.seconds = time.monotonic() - self._started

@@ -2,19 +2,20 @@
 
 ::
 
-    rulebook.rules | fetcher.fetch | pool.read | indexability.judge | lastmod.first_sight | Outcome or Retry
+    rulebook.rules | recall | fetcher.fetch, if changed | pool.read | indexability.judge | Outcome or Retry
 """
 
 import time
 from dataclasses import dataclass
-from typing import Literal
+
+from msgspec.structs import replace
 
 from crawler.fetch import Fetcher
 from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
 from crawler.frontier import Frontier
 from crawler.indexability import Judge, is_readable, is_transient
 from crawler.lanes import Lanes
-from crawler.lastmod import first_sight
+from crawler.memory.recall import Recall
 from crawler.model import (
     Document,
     Failure,
@@ -24,7 +25,9 @@ from crawler.model import (
     Lease,
     Outcome,
     Page,
+    Remembered,
     Reply,
+    Request,
     Retry,
     State,
     Url,
@@ -32,13 +35,12 @@ from crawler.model import (
 )
 from crawler.parsing.pool import ParsePool
 from crawler.politeness import retry_after, retry_delay
+from crawler.revisit import as_before, conditions, kept, request_of, sighting
 from crawler.robots import Blocked, Robots
 from crawler.rulebook import Rulebook
 from crawler.url import origin
 
 MAX_NESTING = 3  # sitemap indexes in sitemap indexes; the protocol allows none
-
-LastmodPolicy = Literal["observed", "header", "page", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,6 @@ class Manners:
 
     retries: int = 3
     max_redirects: int = 10
-    lastmod: LastmodPolicy = "observed"
     obey_nofollow: bool = True
     page_body: BodyLimits = PAGE_BODY
     sitemap_body: BodyLimits = SITEMAP_BODY
@@ -66,15 +67,18 @@ class Parts:
     judge: Judge
     lanes: Lanes
     frontier: Frontier
+    recall: Recall
 
 
 class Journey:
-    """Travels leases. ``fetched`` and ``bytes`` count requests and bytes received so far."""
+    """Travels leases. ``fetched`` and ``bytes`` count requests and bytes received so far, ``unchanged`` those answers
+    that told nothing new."""
 
     def __init__(self, parts: Parts, manners: Manners) -> None:
         self._parts = parts
         self._manners = manners
         self.fetched = 0
+        self.unchanged = 0
         self.bytes = 0
 
     def refused(self, lease: Lease, now: float) -> Outcome | None:
@@ -92,15 +96,18 @@ class Journey:
             if delay := robots.crawl_delay(self._manners.max_crawl_delay):
                 self._parts.lanes.set_crawl_delay(origin(lease.url), delay)
             body = self._manners.sitemap_body if lease.kind is Kind.SITEMAP else self._manners.page_body
-            answer = await self._parts.fetcher.fetch(lease.url, body=body)
+            before = self._parts.recall.recall(lease.id)
+            asked = conditions(before)
+            answer = await self._parts.fetcher.fetch(lease.url, headers=asked, body=body)
             self.fetched += 1
         finally:
             self._parts.lanes.finish(lease.url, time.time(), answer)
         if isinstance(answer, Reply):
             self.bytes += answer.wire_bytes
-        return self._again(lease, answer) or await self._arrive(lease, answer)
+        request = request_of(answer, bool(asked), time.time())
+        return self._again(lease, answer, request) or await self._arrive(lease, answer, before, request)
 
-    def _again(self, lease: Lease, answer: Reply | Failure) -> Retry | None:
+    def _again(self, lease: Lease, answer: Reply | Failure, request: Request) -> Retry | None:
         """A later turn, when what went wrong may pass."""
         transient = answer.transient if isinstance(answer, Failure) else is_transient(answer.status)
         if not transient or lease.attempts >= self._manners.retries:
@@ -116,31 +123,65 @@ class Journey:
             return None  # one broken page may not hold up the whole site
         pause = retry_delay(lease.attempts, lease.url) if asked is None else asked
         reason = answer.message if isinstance(answer, Failure) else f"answered {answer.status}"
-        return Retry(lease, now + pause, reason)
+        return Retry(lease, now + pause, reason, request)
 
-    async def _arrive(self, lease: Lease, answer: Reply | Failure) -> Outcome:
+    async def _arrive(
+        self, lease: Lease, answer: Reply | Failure, before: Remembered | None, request: Request
+    ) -> Outcome:
+        if isinstance(answer, Failure) or is_transient(answer.status):
+            return self._failed(lease, answer, before, request)
+        if before and answer.status == 304 and request.conditional:
+            answer = as_before(answer, before)
+            page, is_known = before.page, True
+        else:
+            page = await self._read(lease, answer, before)
+            is_known = bool(before and page and page.is_known)
+            page = before.page if before and is_known else page
+        self.unchanged += is_known
+        ended = self._judged(lease, answer, page)
+        if _is_last_look(lease):
+            ended = _last_look(ended)
+        return replace(
+            ended,
+            page=None if is_known else kept(answer, page),
+            content=before.content if before and is_known else None,
+            sighting=sighting(answer, page) if answer.status == 200 else None,
+            request=request,
+        )
+
+    def _failed(
+        self, lease: Lease, answer: Reply | Failure, before: Remembered | None, request: Request
+    ) -> Outcome:
+        """The end of what failed for reasons that may pass. What it linked to the last time is still found."""
         if isinstance(answer, Failure):
-            return Outcome(lease, self._parts.judge.failure(answer))
-        page = await self._read(lease, answer)
+            outcome = Outcome(lease, self._parts.judge.failure(answer), request=request)
+        elif lease.kind is Kind.SITEMAP:
+            outcome = replace(self._sitemap(lease, answer, None), request=request)
+        else:
+            verdict = self._parts.judge.verdict(answer, None)
+            outcome = Outcome(lease, verdict, answer.status, request=request)
+        if before is None or before.page is None or _is_last_look(lease):
+            return outcome
+        if lease.kind is Kind.SITEMAP:
+            return replace(outcome, finds=self._listed(lease, before.page))
+        return replace(outcome, links=self._links(before.page))
+
+    def _judged(self, lease: Lease, answer: Reply, page: Page | None) -> Outcome:
         if lease.kind is Kind.SITEMAP:
             return self._sitemap(lease, answer, page)
         verdict = self._parts.judge.verdict(answer, page)
         most = self._manners.max_redirects
         if verdict.state is State.REDIRECT and self._parts.frontier.hops(lease) >= most:
             verdict = Verdict(State.BAD_ANSWER, f"redirect.too_many: more than {most} redirects in a row")
-        lastmod, source = self._lastmod(answer, page) if verdict.state is State.INDEXABLE else ("", "")
         return Outcome(
             lease,
             verdict,
             status=answer.status,
             links=self._links(page) if page else [],
             finds=(*_further(lease, verdict), *self._children(lease, page)),
-            lastmod=lastmod,
-            lastmod_source=source,
-            page=page if verdict.state is State.INDEXABLE else None,
         )
 
-    async def _read(self, lease: Lease, reply: Reply) -> Page | None:
+    async def _read(self, lease: Lease, reply: Reply, before: Remembered | None) -> Page | None:
         if not (is_readable(reply) or (lease.kind is Kind.SITEMAP and reply.status == 200)):
             return None
         return await self._parts.pool.read(
@@ -152,6 +193,8 @@ class Journey:
                 reply.header("refresh") or "",
                 reply.body,
                 lease.kind,
+                before.digest if before and before.page else b"",
+                before.text if before else b"",
             )
         )
 
@@ -164,13 +207,20 @@ class Journey:
             return Outcome(lease, Verdict(State.SITEMAP_FILE, redirect.reason), reply.status, finds=further)
         if page is None:
             return Outcome(lease, Verdict(State.SITEMAP_FILE, f"answered {reply.status}"), reply.status)
+        return Outcome(
+            lease,
+            Verdict(State.SITEMAP_FILE, "; ".join(page.faults)),
+            reply.status,
+            finds=self._listed(lease, page),
+        )
+
+    def _listed(self, lease: Lease, page: Page) -> tuple[Find, ...]:
+        """What a sitemap of the site's own lists."""
         finds = [Find(url, found, 1, lease.id) for url, found in page.links]
         if lease.depth < MAX_NESTING:
             below = lease.depth + 1
             finds += [Find(url, Found.SITEMAP, below, lease.id, Kind.SITEMAP) for url in page.sitemaps]
-        return Outcome(
-            lease, Verdict(State.SITEMAP_FILE, "; ".join(page.faults)), reply.status, finds=tuple(finds)
-        )
+        return tuple(finds)
 
     def _children(self, lease: Lease, page: Page | None) -> list[Find]:
         """The sitemaps that an index names which was linked as a page."""
@@ -190,16 +240,17 @@ class Journey:
             ]
         return links
 
-    def _lastmod(self, reply: Reply, page: Page | None) -> tuple[str, str]:
-        return first_sight(
-            reply.header("last-modified"),
-            reply.header("date"),
-            page.modified if page else "",
-            page.modified_source if page else "",
-            reply.fetched_at,
-            reply.elapsed,
-            self._manners.lastmod,
-        )
+
+def _last_look(ended: Outcome) -> Outcome:
+    verdict = ended.verdict
+    if verdict.state is State.INDEXABLE:
+        verdict = Verdict(State.UNLINKED, "it answers as before, but no page leads to it any more")
+    return replace(ended, verdict=verdict, links=[], finds=())
+
+
+def _is_last_look(lease: Lease) -> bool:
+    """Whether only an earlier run leads here: it is asked what has become of it, and what it links to is no news."""
+    return lease.found == Found.MEMORY
 
 
 def _blocked(lease: Lease, robots: Robots) -> Outcome | None:

@@ -284,8 +284,17 @@ class Record(Struct, frozen=True):
     found: int  # flags of Found
     depth: int
     status: int | None
+
+
+class Listed(Struct, frozen=True):
+    """A page of the set that is to be published, with what is told of it."""
+
+    id: int
+    url: Url
     lastmod: str
-    lastmod_source: str
     images: list[str]
     videos: list[Video]
     alternates: list[Alternate]
+    reason: str = ""  # what there is to say although it is listed
+    shard: int | None = None  # which file of its group it is in, when that is known
+    group: str = ""

@@ -1,10 +1,15 @@
 """The plan of a crawl: a configuration whose words have become values, and what each part is told of it."""
 
+import hashlib
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from crawler import source as sources
 from crawler.config import Config
 from crawler.errors import UsageError
 from crawler.fetch import (
@@ -17,6 +22,7 @@ from crawler.fetch import (
     Identity,
     ReqwestTransports,
     TransportOptions,
+    overriding,
 )
 from crawler.html import ReadOptions
 from crawler.indexability import Judge
@@ -27,8 +33,10 @@ from crawler.parsing.frames import Hello
 from crawler.robots import Robots, product_token
 from crawler.scope import Bounds, Scope, ScopeError
 from crawler.secret import reveal
+from crawler.source import Source
 from crawler.store import directory_for
 from crawler.url import InvalidUrl, normalise, origin
+from crawler.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +49,13 @@ class Plan:
     scope: Scope
     output: Path
     state: Path
+    source: Source | None = None
 
     @property
     def params(self) -> Params:
-        """Which parameters are dropped from URLs."""
-        return Params(self.config.urls.drop_params, self.config.urls.keep_params)
+        """What URLs are made with."""
+        urls, mirror = self.config.urls, self.source.mirror if self.source else None
+        return Params(urls.drop_params, urls.keep_params, mirror)
 
     @property
     def processes(self) -> int:
@@ -86,7 +96,8 @@ def plan(config: Config) -> Plan:
         raise UsageError(
             f"the state ({root}) must not lie in the published directory ({output}): use --state DIR"
         )
-    return Plan(config, seed, sitemap_url, scope, output, directory_for(root, sitemap_url))
+    found = sources.source(config, seed)
+    return Plan(config, seed, sitemap_url, scope, output, directory_for(root, sitemap_url), found)
 
 
 def deciding(config: Config) -> dict[str, object]:
@@ -94,14 +105,34 @@ def deciding(config: Config) -> dict[str, object]:
     scope = config.scope.model_dump(mode="json", exclude={"max_pages", "max_time"})
     sections = {"site": config.site, "urls": config.urls, "obey": config.obey, "content": config.content}
     dumped = {name: section.model_dump(mode="json") for name, section in sections.items()} | {"scope": scope}
-    return {f"{name}.{key}": value for name, section in dumped.items() for key, value in section.items()}
+    settings = {f"{name}.{key}": value for name, section in dumped.items() for key, value in section.items()}
+    return settings | {"fetch.source": config.fetch.source}
+
+
+def reading_key(ready: Plan) -> str:
+    """A short name for everything that decides what is read in a page: what was read otherwise cannot be reused."""
+    config = ready.config
+    said = (
+        hello(ready),
+        config.obey.nofollow,
+        config.scope.sitemap_seeds,
+        config.fetch.max_body,
+        __version__,
+    )
+    return hashlib.blake2b(msgspec.msgpack.encode(said), digest_size=8).hexdigest()
+
+
+def source_key(ready: Plan) -> str:
+    """A short name for the server that is asked: validators are of one server."""
+    return sources.key(ready.config, ready.seed)
 
 
 def seeds(ready: Plan, robots: Robots) -> list[Find]:
     """Where the crawl begins: the start URL, and the site's own sitemaps if they are wanted."""
     found = [Find(ready.seed, Found.SEED, 0)]
     if ready.config.scope.sitemap_seeds:
-        named = (*robots.sitemaps, normalise(f"{origin(ready.seed)}/sitemap.xml"))
+        given = (*robots.sitemaps, f"{origin(ready.seed)}/sitemap.xml")
+        named = dict.fromkeys(normalise(url, ready.params.whole) for url in given)
         found += [Find(url, Found.SITEMAP, 0, kind=Kind.SITEMAP) for url in named if url != ready.seed]
     return found
 
@@ -118,7 +149,6 @@ def manners(config: Config) -> Manners:
     return Manners(
         retries=fetch.retries,
         max_redirects=fetch.max_redirects,
-        lastmod=config.content.lastmod,
         obey_nofollow=config.obey.nofollow,
         page_body=BodyLimits(wire=fetch.max_wire, decoded=fetch.max_body),
         sitemap_body=BodyLimits(wire=fetch.max_sitemap, decoded=fetch.max_sitemap),
@@ -142,8 +172,16 @@ def hello(ready: Plan) -> Hello:
     return Hello(options, ready.params, parse.deadline, parse.memory)
 
 
-def fetcher(config: Config, homes: Sequence[str]) -> Fetcher:
-    """Who fetches, as whom, and with which secrets for the first of the origins that were named. Raises UsageError."""
+def fetcher(
+    config: Config,
+    homes: Sequence[str],
+    clock: Callable[[], float] = time.time,
+    source: Source | None = None,
+) -> Fetcher:
+    """Who fetches, as whom, and with which secrets for the first of the origins that were named. Raises UsageError.
+
+    With a ``source`` the origin that is named is that, and so the secrets are for it alone.
+    """
     fetch = config.fetch
     limits = FetchLimits(
         connect=fetch.connect_timeout,
@@ -155,6 +193,8 @@ def fetcher(config: Config, homes: Sequence[str]) -> Fetcher:
     if fetch.ca_file and not Path(fetch.ca_file).is_file():
         raise UsageError(f"--ca-file {fetch.ca_file} is no file")
     proxy = reveal(fetch.proxy)
+    if fetch.http2 and sources.host_header(config):
+        raise UsageError("-H 'Host: …' cannot go with --http2, where the URL says the host: use --resolve")
     if proxy and not proxy.startswith(("http://", "https://", "socks5://", "socks5h://")):
         raise UsageError("--proxy wants a URL: http://host:port, https://… or socks5://…")
     options = TransportOptions(
@@ -164,12 +204,17 @@ def fetcher(config: Config, homes: Sequence[str]) -> Fetcher:
         idle=config.pace.concurrency,
     )
     kind = ReqwestTransports if fetch.transport == "fast" else HttpxTransports
+    doors = sources.overrides(config)
+    homes = [source.home] if source else homes
     try:
+        transports = kind(options, limits)
         identity = Identity(fetch.user_agent, credentials=(_credentials(config, homes[0]),))
         # what the operator names may be at a private address; where pages lead to may not
         named = [f"{scheme}://{host}" for host in config.scope.hosts for scheme in ("http", "https")]
-        policy = AddressPolicy.for_seeds(homes, [each for each in named if "*" not in each])
-        return Fetcher(kind(options, limits), identity, policy, limits)
+        named = [*(each for each in named if "*" not in each), *(f"http://{door}" for door in doors)]
+        policy = AddressPolicy.for_seeds(homes, named)
+        chosen = source.transports(transports) if source else transports
+        return Fetcher(chosen, identity, policy, limits, overriding(doors), clock)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

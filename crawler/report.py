@@ -6,12 +6,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from crawler.engine import Ending, Tally
+from crawler.conclude import Conclusion, Visited
+from crawler.engine import Ending
 from crawler.frontier import Frontier
 from crawler.memory.runs import PublishedFile
 from crawler.model import State, Url
 from crawler.plan import Plan
-from crawler.publish import Publication
+from crawler.publish import idle
 from crawler.store import Store
 
 # In the order a person wants to read them: what may be a mistake first, what is as it should be last.
@@ -27,6 +28,7 @@ LEFT_OUT = (
     State.REDIRECT,
     State.ROBOTS,
     State.NOFOLLOW,
+    State.UNLINKED,
     State.TRAP,
     State.TOO_DEEP,
     State.TOO_LONG,
@@ -58,26 +60,35 @@ class LeftOut(Struct, frozen=True):
     examples: list[Example]
 
 
-class Run(Struct, frozen=True):
-    """How the visiting went: its ending, its tally, and what robots.txt had odd about it."""
-
-    ending: Ending
-    tally: Tally
-    notes: tuple[str, ...]
-
-
 class Report(Struct, frozen=True, kw_only=True):
-    """One run. ``published`` is empty when nothing was, and ``refusal`` then says why."""
+    """One run. ``published`` is empty when nothing was, and ``refusal`` then says why.
 
+    ``completeness`` is "complete", "degraded" or "truncated", and ``because`` says what failed or which limit it was.
+    ``added`` to ``deindexed`` count what differs from what was published before; ``kept`` counts the pages that failed
+    and keep their place.
+    """
+
+    run: int
     url: Url
-    sitemap_url: Url
+    source: str  # where its pages were read, "" for there
+    sitemap_url: str
     complete: bool
     ending: str
+    completeness: str
+    because: str
     resumed: bool
     seconds: float
     fetched: int
+    unchanged: int
     bytes: int
     listed: int
+    kept: int
+    is_first: bool  # nothing was published before
+    added: int
+    changed: int
+    removed: int
+    moved: int
+    deindexed: int
     with_lastmod: int
     images: int
     videos: int
@@ -97,32 +108,51 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def report(
-    plan: Plan, store: Store, frontier: Frontier, run: Run, publication: Publication, examples: int | None
+    plan: Plan,
+    store: Store,
+    frontier: Frontier,
+    visited: Visited,
+    concluded: Conclusion,
+    examples: int | None,
 ) -> Report:
     """Put together what is told of a run. ``examples`` URLs are named for each way of being left out, None: all."""
-    tally, listed = run.tally, publication.listed
-    files = [PublishedFile(file.name, file.url, file.entries, file.stored) for file in publication.files]
+    tally, listed, run, counts = visited.tally, concluded.tally, concluded.run, concluded.counts
+    published = concluded.published
+    files = run.files if published else []
+    beside = idle(plan.config.output, published.files) if published else ()
     return Report(
+        run=run.number,
         url=plan.seed,
-        sitemap_url=Url(files[0].url) if files else plan.sitemap_url,
-        complete=run.ending is Ending.COMPLETE,
-        ending=run.ending.value,
+        source=plan.source.shown if plan.source else "",
+        sitemap_url=published.url if published else plan.sitemap_url,
+        complete=visited.ending is Ending.COMPLETE,
+        ending=visited.ending.value,
+        completeness=concluded.completeness.kind.value,
+        because=concluded.completeness.because,
         resumed=store.resumed,
         seconds=tally.seconds,
         fetched=tally.fetched,
+        unchanged=tally.unchanged,
         bytes=tally.bytes,
         listed=listed.pages,
+        kept=run.kept,
+        is_first=store.is_first,
+        added=counts.added,
+        changed=counts.changed,
+        removed=counts.removed,
+        moved=counts.moved,
+        deindexed=counts.deindexed,
         with_lastmod=listed.with_lastmod,
         images=listed.images,
         videos=listed.videos,
         alternates=listed.alternates,
         published=files,
         directory=str(plan.output),
-        refusal=publication.refusal,
+        refusal=run.refusal,
         left_out=left_out(frontier, examples),
-        notes=[*run.notes, *listed.notes, *publication.notes, *_hints(frontier, listed.pages, run.ending)],
+        notes=[*run.notes, *beside, *_hints(frontier, listed.pages, visited.ending)],
         state_directory=str(store.directory),
-        exit_code=publication.exit_code or (1 if tally.internal_errors else 0),
+        exit_code=run.exit_code or (1 if tally.internal_errors else 0),
     )
 
 

@@ -1,10 +1,13 @@
-"""The state of one crawl on disk: which directory, whose crawl, finished or not. Opens the frontier in it."""
+"""The state of one site on disk: which directory, which run, begun or to be gone on with. Opens the frontier in it."""
 
 import hashlib
 import os
 import re
+import shutil
 import sqlite3
+import time
 from collections.abc import Mapping
+from enum import Enum, auto
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -12,9 +15,13 @@ from typing import Self
 import msgspec
 
 from crawler.errors import StorageError, UsageError
-from crawler.frontier import Admit, schema
+from crawler.frontier import Admit
+from crawler.frontier.batch import change, storage
 from crawler.frontier.sqlite import SqliteFrontier
+from crawler.memory.runs import Run, Runs
 from crawler.model import Url
+from crawler.state import schema
+from crawler.version import __version__
 
 
 def directory_for(root: Path, sitemap_url: Url) -> Path:
@@ -26,20 +33,45 @@ def directory_for(root: Path, sitemap_url: Url) -> Path:
     return root / f"{readable[:60] or 'site'}-{digest}"
 
 
-class Store:
-    """The state of one crawl, locked for this process while entered.
+BESIDE = ("changes", "generations")
+"""Directories beside the database, with what other parts keep of a site."""
 
-    ``settings`` are those that decide the result of a crawl; an unfinished crawl is resumed only with the same.
+
+class Begin(Enum):
+    """What becomes of what is there when a run begins."""
+
+    GO_ON = auto()  # an unfinished run is gone on with
+    RESTART = auto()  # an unfinished run is dropped; what earlier runs learnt is kept
+    FRESH = auto()  # everything is forgotten
+
+
+class Store:
+    """The state of one site, locked for this process while entered. ``run`` is the record of the run to be worked on.
+
+    ``settings`` are those that decide the result of a crawl; an unfinished one is resumed only with the same. ``about``
+    is kept for people and commands that only look. ``now`` is Unix time.
     Raises StateInUse, StorageError, UsageError on entering.
     """
 
-    def __init__(self, directory: Path, settings: Mapping[str, object], *, fresh: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        settings: Mapping[str, object],
+        *,
+        begin: Begin = Begin.GO_ON,
+        about: Mapping[str, str] | None = None,
+        now: float | None = None,
+    ) -> None:
         self.directory = directory
         self.resumed = False
         self._settings = settings
-        self._fresh = fresh
+        self._begin = begin
+        self._told = about or {}
+        self._now = time.time() if now is None else now
         self._lock = -1
         self._db: sqlite3.Connection | None = None
+        self._run: Run | None = None
+        self._is_first = True
 
     def __enter__(self) -> Self:
         self._lock = schema.lock(self.directory)
@@ -64,61 +96,73 @@ class Store:
             os.close(self._lock)
             self._lock = -1
 
-    def frontier(self, admission: Admit, *, by_level: bool) -> SqliteFrontier:
-        """The frontier of this crawl."""
-        return SqliteFrontier(self._connection, admission, by_level=by_level)
-
-    def finish(self) -> None:
-        """The crawl is complete and published: the next run begins anew."""
-        self._remember("finished", "yes")
-
     @property
-    def _connection(self) -> sqlite3.Connection:
+    def db(self) -> sqlite3.Connection:
+        """The one connection that writes."""
         if self._db is None:
             raise StorageError("the state is not open")
         return self._db
 
+    @property
+    def run(self) -> Run:
+        """The record of the run as it was when the state was opened."""
+        if self._run is None:
+            raise StorageError("the state is not open")
+        return self._run
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing was published yet when the state was opened."""
+        return self._is_first
+
+    def frontier(self, admission: Admit, reading: str = "", *, by_level: bool = False) -> SqliteFrontier:
+        """The frontier of this run. ``reading`` is the key of the settings that pages are read with."""
+        return SqliteFrontier(self.db, admission, by_level=by_level, run=self.run.number, reading=reading)
+
     def _open(self) -> None:
-        path = self.directory / "state.db"
-        self._db = schema.connect(path)
-        about = self._about()
-        if self._is_begun(about) and not self._fresh:
-            self._must_match(msgspec.json.decode(about["settings"]))
-            self.resumed = True
-            return
-        if about:  # done, hardly begun, or to be forgotten
-            self._db.close()
-            self._db = None
-            for name in ("state.db", "state.db-wal", "state.db-shm"):
+        path = self.directory / schema.FILE
+        if self._begin is Begin.FRESH:
+            schema.connect(path).close()  # what is not ours is not deleted either
+            for name in (schema.FILE, f"{schema.FILE}-wal", f"{schema.FILE}-shm"):
                 (self.directory / name).unlink(missing_ok=True)
-            self._db = schema.connect(path)
-        self._remember("settings", msgspec.json.encode(self._settings, order="deterministic").decode())
+            for name in BESIDE:
+                shutil.rmtree(self.directory / name, ignore_errors=True)
+        self._db = schema.connect(path)
+        runs = Runs(self.db)
+        with storage():
+            self._is_first = self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None
+        self.resumed = self._is_begun()
+        if self.resumed:
+            self._must_match()
+            self._run = runs.begin(self._now, __version__)
+            return
+        with change(self.db):
+            self.db.execute("DELETE FROM run WHERE ended IS NULL")
+            self._run = runs.begin(self._now, __version__)
+            self.db.execute("DELETE FROM visit")
+            self.db.execute("DELETE FROM listing")
+            # of a run that was dropped; nothing refers to it
+            self.db.execute("DELETE FROM content WHERE run = ?", (self._run.number,))
+            settings = msgspec.json.encode(self._settings, order="deterministic").decode()
+            for key, value in {**self._told, "settings": settings}.items():
+                self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
 
-    def _is_begun(self, about: Mapping[str, str]) -> bool:
-        """Whether there is an unfinished crawl worth going on with: one that knows at least a URL."""
-        if "settings" not in about or about.get("finished") == "yes":
+    def _is_begun(self) -> bool:
+        """Whether there is an unfinished run worth going on with: one that knows at least a URL."""
+        if self._begin is not Begin.GO_ON:
             return False
-        return self._connection.execute("SELECT 1 FROM url LIMIT 1").fetchone() is not None
+        with storage():
+            unfinished = "SELECT 1 FROM visit WHERE EXISTS (SELECT 1 FROM run WHERE ended IS NULL) LIMIT 1"
+            return self.db.execute(unfinished).fetchone() is not None
 
-    def _must_match(self, before: dict[str, object]) -> None:
+    def _must_match(self) -> None:
+        with storage():
+            row = self.db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
+        before: dict[str, object] = msgspec.json.decode(row[0]) if row else {}
         now = msgspec.json.decode(msgspec.json.encode(self._settings))
         changed = sorted(key for key in {*before, *now} if before.get(key) != now.get(key))
         if changed:
             raise UsageError(
-                f"an unfinished crawl of this site was begun with other settings ({', '.join(changed)}); "
-                f"repeat them to go on with it, or begin anew with --fresh"
+                f"an unfinished crawl of this site was begun with other settings ({', '.join(changed)}); repeat them "
+                f"to go on with it, or drop it and keep what earlier runs learnt with --restart"
             )
-
-    def _about(self) -> dict[str, str]:
-        try:
-            return dict(self._connection.execute("SELECT key, value FROM about"))
-        except sqlite3.Error as error:
-            raise StorageError(f"the state in {self.directory} cannot be read: {error}") from None
-
-    def _remember(self, key: str, value: str) -> None:
-        try:
-            self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
-        except sqlite3.Error as error:
-            raise StorageError(
-                f"the state in {self.directory} cannot be written: {error}; free space, run again"
-            ) from None

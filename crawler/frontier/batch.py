@@ -20,6 +20,20 @@ def storage() -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def change(db: sqlite3.Connection) -> Iterator[None]:
+    """One durable transaction: all of it, or none when anything is raised. Raises StorageError."""
+    with storage():
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+
+
 class Batch:
     """The running transaction of one connection. ``undone`` is called when a change did not come about."""
 

@@ -42,7 +42,7 @@ _KNOW = """INSERT INTO visit (id, origin, kind, state, found, depth, source, rea
 _PENDING = """SELECT v.id, u.url, v.depth, v.attempts, v.kind, v.found FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = 'pending' AND v.origin = ? AND v.due <= ? ORDER BY v.depth, v.id LIMIT ?"""
 _SETTLE = """UPDATE visit SET state = ?, reason = ?, status = ?, target = ?, attempts = ?, trail = trail || ?,
-  content = ?, etag = ?, last_modified = ?, header_date = ?, page_date = ?, page_date_source = ?, seen_at = ?
+  content = ?, etag = ?, last_modified = ?, header_date = ?, page_date = ?, page_date_source = ?, seen_at = ?, whole = ?
   WHERE id = ?"""
 _READ = """INSERT INTO content (run, reading, digest, type, links, page, text, delta)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -214,6 +214,7 @@ class SqliteFrontier:
                     seen.page_date,
                     seen.page_date_source,
                     seen.at or None,
+                    outcome.request is not None and outcome.request.answer == "200",
                     lease.id,
                 ),
             )

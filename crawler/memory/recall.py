@@ -12,17 +12,19 @@ from crawler.model import Page, Remembered, Sighting, Url
 
 NAMES: Final = 200_000  # URLs whose names are kept in memory, about 200 bytes each
 
-_RECALL: Final = """SELECT c.id, c.digest, c.text, c.page, c.links, c.type, m.status, m.full_run, m.source_key, m.etag,
-  m.last_modified, m.header_date, m.page_date, m.page_date_source, m.seen_at
-  FROM memory m JOIN content c ON c.id = m.content WHERE m.id = ? AND c.reading = ?"""
+_RECALL: Final = """SELECT c.reading, c.id, c.digest, c.text, c.page, c.links, c.type, m.status, m.full_run,
+  m.source_key, m.etag, m.last_modified, m.header_date, m.page_date, m.page_date_source, m.seen_at
+  FROM memory m JOIN content c ON c.id = m.content WHERE m.id = ?"""
 _decode = msgspec.msgpack.Decoder(Page).decode
 
 
 class Recall:
-    """Answers for one run. ``reading`` is the key of the settings that pages are read with: what was read with others
-    is not recalled. ``source_key`` names the server that is asked: validators of another are not used. A body is due
-    to be read whole again after at most ``full_every`` runs (0: never), so that a server that answers "not modified"
-    for everything is found out.
+    """Answers for one run.
+
+    ``reading`` is the key of the settings that pages are read with: of what was read with others only the text is
+    recalled, to be compared. ``source_key`` names the server that is asked: validators of another are not used. A body
+    is due to be read whole again after at most ``full_every`` runs (0: never), so that a server that answers "not
+    modified" for everything is found out.
 
     Raises StorageError.
     """
@@ -40,14 +42,18 @@ class Recall:
     def recall(self, number: int) -> Remembered | None:
         """What is remembered of the URL with this id, or None."""
         with storage():
-            row = self._db.execute(_RECALL, (number, self._reading)).fetchone()
+            row = self._db.execute(_RECALL, (number,)).fetchone()
             if row is None:
                 return None
-            content, digest, text, page, links, kind, status, full_run, source_key, *seen = row
+            reading, content, digest, text, page, links, kind, status, full_run, source_key, *seen = row
             etag, last_modified, header_date, page_date, page_date_source, seen_at = seen
             sighting = Sighting(
                 seen_at or 0.0, kind, etag, last_modified, header_date, page_date, page_date_source
             )
+            if reading != self._reading:
+                return Remembered(
+                    content, status or 0, sighting, b"", text, None, is_due=True, validates=False
+                )
             return Remembered(
                 content,
                 status or 0,

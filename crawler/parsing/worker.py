@@ -9,6 +9,10 @@ import sys
 from contextlib import suppress
 from typing import BinaryIO, Final
 
+import msgspec
+from msgspec.structs import replace
+
+from crawler.content import compare, digest, keep_document
 from crawler.html import read_page, scan_page
 from crawler.model import Document, Kind, Page
 from crawler.parsing.frames import LENGTH, Hello, Job, decode_hello, decode_job, encode
@@ -17,6 +21,9 @@ from crawler.url import Resolver
 # Parameters of mallopt in the GNU C library (<malloc.h>), and bytes. By default the heap is shrunk and grown again
 # around every page, which costs more time than reading some of them.
 _HEAP: Final = {-1: 4_000_000, -2: 500_000, -3: 1_000_000}  # M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD
+
+
+_encode = msgspec.msgpack.Encoder().encode
 
 
 def main() -> None:
@@ -63,6 +70,21 @@ def _keep_heap() -> None:
 
 
 def _read(job: Job, hello: Hello, resolver: Resolver) -> Page:
+    """The page, unless it is the one that is known; with what tells changes, when it is HTML."""
+    document = job.document
+    whole = digest(document)
+    if whole == document.known:
+        return Page(digest=whole, is_known=True)
+    page = _said(job, hello, resolver)
+    if not page.is_html:
+        return replace(page, digest=whole)
+    mirror = hello.params.mirror
+    text = keep_document(replace(document, body=mirror.rewritten(document.body)) if mirror else document)
+    delta = _encode(compare(document.before, text)) if document.before else b""
+    return replace(page, digest=whole, text=text, delta=delta)
+
+
+def _said(job: Job, hello: Hello, resolver: Resolver) -> Page:
     document = job.document
     if document.kind is Kind.SITEMAP:
         return _listing(document, hello)

@@ -39,6 +39,7 @@ CREATE TABLE visit (
   page_date TEXT NOT NULL DEFAULT '',         -- the best date in the page, W3C
   page_date_source TEXT NOT NULL DEFAULT '',
   seen_at REAL,                               -- Unix time of the answer
+  whole INTEGER NOT NULL DEFAULT 0,           -- 1: a body was read, not only "not modified"
   changed INTEGER,                            -- NULL: first sight or not known; 0: content as before; 1: it changed
   evidence TEXT NOT NULL DEFAULT '',          -- what changed, in words
   lastmod TEXT NOT NULL DEFAULT '',

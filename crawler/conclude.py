@@ -1,0 +1,169 @@
+"""The end of a run: what it saw is judged, gated, published and recorded, in an order that a crash at any point leaves
+whole.
+
+::
+
+    observe | listing.fill | gate | place | write ─files are out─▶ changes, memory, published, run: one commit ─▶ feed
+
+Until that commit the state is as if the run had just ended its visiting: the next start does all of it again, with the
+run's own "now", and comes to the same bytes.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from crawler import publish
+from crawler.change import Counts
+from crawler.completeness import Completeness, completeness
+from crawler.engine import Ending
+from crawler.engine import Tally as EngineTally
+from crawler.entries import Entries, Tally
+from crawler.errors import Incomplete
+from crawler.frontier import Frontier
+from crawler.frontier.batch import change
+from crawler.gate import Allowance, Refusal, refusal
+from crawler.memory import closing
+from crawler.memory.changes import Changes
+from crawler.memory.facts import coverage, facts
+from crawler.memory.feeds import write_feeds
+from crawler.memory.listing import Listing
+from crawler.memory.runs import PublishedFile, Run, Runs
+from crawler.memory.seen import Seen
+from crawler.observe import Observed, observe
+from crawler.plan import Plan, source_key
+from crawler.store import Store
+from sitemap import Directory, Published, format_date
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """How the visiting went: its ending, its tally, and what robots.txt had odd about it."""
+
+    ending: Ending
+    tally: EngineTally
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What a run came to. ``published`` is None when nothing was, and ``run.refusal`` then says why."""
+
+    run: Run
+    completeness: Completeness
+    tally: Tally
+    counts: Counts
+    published: Published | None = None
+
+
+class Closing:
+    """Ends one run. ``destination`` is None for a dry run, which changes neither files nor what is remembered."""
+
+    def __init__(self, plan: Plan, store: Store, frontier: Frontier, destination: Directory | None) -> None:
+        self._plan = plan
+        self._store = store
+        self._destination = destination
+        self._listing = Listing(store.db)
+        self._tally = Tally()
+        self._entries = Entries(plan.config.content, plan.config.output, frontier.verdict_of, self._tally)
+
+    def conclude(self, visited: Visited, *, accept_shrink: bool = False) -> Conclusion:
+        """Judge, publish, record. Raises UsageError, StorageError, sitemap.DestinationError; nothing is lost then."""
+        db, output = self._store.db, self._plan.config.output
+        is_complete = visited.ending is Ending.COMPLETE
+        judged = completeness(
+            coverage(db, "" if is_complete else visited.ending.value, self._store.run.started)
+        )
+        run = _counted(self._store.run, visited, judged)
+        policy = self._plan.config.content.lastmod
+        observed = observe(db, self._store.run, policy, source_key(self._plan))
+        run = replace(run, notes=[*visited.notes, *filter(None, [observed.distrust])])
+        if not is_complete and not output.partial:
+            why = f"{visited.ending}, and --partial was not given"
+            return self._refused(run, judged, Refusal(why, Incomplete.exit_code))
+        self._listing.fill(complete=is_complete, grace=output.keep_failed)
+        allowed = Allowance(output.max_failed, output.max_shrink, accept_shrink)
+        if refused := refusal(facts(db, self._plan.seed), allowed):
+            code = refused.exit_code if is_complete else Incomplete.exit_code
+            return self._refused(run, judged, Refusal(refused.sentence, code))
+        publish.place(self._plan, self._listing, self._entries, self._tally)
+        run = replace(run, listed=len(self._listing), kept=self._listing.kept)
+        if self._destination is None:
+            return self._dry(run, judged)
+        today = format_date(datetime.fromtimestamp(run.started, UTC).date())
+        published = publish.write(self._plan, self._listing, self._entries, self._destination, today)
+        if not is_complete:
+            return self._partial(run, judged, published)
+        return self._record(run, judged, published, observed)
+
+    def _refused(self, run: Run, judged: Completeness, why: Refusal) -> Conclusion:
+        """Keep the record and nothing else: what such a run saw is no ground for what the next one decides."""
+        run = replace(run, outcome="refused", refusal=why.sentence, exit_code=why.exit_code)
+        return self._end(run, judged, is_over=why.exit_code != Incomplete.exit_code)
+
+    def _dry(self, run: Run, judged: Completeness) -> Conclusion:
+        publish.count(self._listing, self._entries)
+        counts = Counts.of(Changes(self._store.db).found(run.number))
+        run = replace(run, outcome="dry", refusal="this was a dry run", exit_code=0)
+        return self._end(run, judged, is_over=True, counts=counts)
+
+    def _partial(self, run: Run, judged: Completeness, published: Published) -> Conclusion:
+        """Files only: the run goes on, and what it will change is told when it has ended."""
+        run = replace(run, outcome="partial", exit_code=Incomplete.exit_code, files=_files(published))
+        return self._end(run, judged, is_over=False, published=published)
+
+    def _record(self, run: Run, judged: Completeness, published: Published, observed: Observed) -> Conclusion:
+        db, changes = self._store.db, Changes(self._store.db)
+        with change(db):
+            counts = changes.record(run.number)
+            closing.learn(db, run.number, source_key(self._plan))
+            closing.settle(db, run.number)
+            Seen(db, run.number).learn(observed.habits, observed.distrust)
+            run = replace(
+                run,
+                outcome="published" if counts.total else "unchanged",
+                exit_code=0,
+                files=_files(published),
+                **msgspec.structs.asdict(counts),
+            )
+            ended = self._end(run, judged, is_over=True, counts=counts, published=published)
+            changes.forget(run.number, self._plan.config.state.keep_runs)
+        write_feeds(changes, self._store.directory)
+        return ended
+
+    def _end(
+        self,
+        run: Run,
+        judged: Completeness,
+        *,
+        is_over: bool,
+        counts: Counts | None = None,
+        published: Published | None = None,
+    ) -> Conclusion:
+        run = replace(
+            run, notes=[*run.notes, *self._tally.notes], ended=run.started + run.seconds if is_over else None
+        )
+        Runs(self._store.db).write(run)
+        return Conclusion(run, judged, self._tally, counts or Counts(), published)
+
+
+def _counted(run: Run, visited: Visited, judged: Completeness) -> Run:
+    """The record with what this process did added to what earlier ones did of the same run."""
+    tally = visited.tally
+    return replace(
+        run,
+        completeness=judged.kind.value,
+        because=judged.because,
+        fetched=run.fetched + tally.fetched,
+        unchanged=run.unchanged + tally.unchanged,
+        bytes=run.bytes + tally.bytes,
+        seconds=run.seconds + tally.seconds,
+    )
+
+
+def _files(published: Published) -> list[PublishedFile]:
+    return [
+        PublishedFile(file.name, file.url, file.entries, file.stored) for file in reversed(published.files)
+    ]

@@ -1,0 +1,126 @@
+"""What a run saw of pages that were seen before: their differences for the survey, and the dates that come of it."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+
+from crawler.content import SAMPLE, Delta, Habit, holdings
+from crawler.frontier.batch import storage
+
+# What is compared in this run: pages that were read before, and read or known to be the same now.
+_COMPARED: Final = """FROM visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
+  WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL"""
+_DELTAS: Final = f"""SELECT v.id, c.delta {_COMPARED} AND c.run = ? AND c.id != m.content AND c.delta != x''
+  ORDER BY v.id"""
+_SAMPLE: Final = (
+    f"SELECT c.text {_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
+)
+_PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date_source, v.seen_at,
+    v.changed, m.content, m.lastmod, m.lastmod_source, m.seen_at
+  FROM visit v LEFT JOIN memory m ON m.id = v.id AND m.content IS NOT NULL
+  WHERE v.id > ? AND v.state = 'indexable' ORDER BY v.id LIMIT 1000"""
+_STAMPS: Final = f"""SELECT count(*), coalesce(sum(v.last_modified != m.last_modified), 0) {_COMPARED}
+  AND v.changed = 0 AND v.last_modified != '' AND m.last_modified != '' AND m.source_key = ?"""
+
+_DISTRUST: Final = "last_modified_distrusted"  # key of the table about
+
+_delta = msgspec.msgpack.Decoder(Delta).decode
+_habit = msgspec.msgpack.Decoder(Habit).decode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class SeenPage(NamedTuple):
+    """An indexable page with its evidence; ``before`` and what follows are of the last run that saw it, if any did."""
+
+    id: int
+    content: int
+    header_date: str
+    last_modified: str
+    page_date: str
+    page_date_source: str
+    seen_at: float
+    changed: int | None
+    before: int | None
+    lastmod: str | None
+    lastmod_source: str | None
+    last_visit: float | None
+
+
+class Seen:
+    """Reads and writes for :mod:`crawler.observe`. Every method may raise StorageError."""
+
+    def __init__(self, db: sqlite3.Connection, run: int) -> None:
+        self._db = db
+        self._run = run
+
+    def deltas(self) -> Iterator[tuple[int, Delta]]:
+        """The pages whose answer differed, with what differed."""
+        with storage():
+            for number, packed in self._db.execute(_DELTAS, (self._run,)):
+                yield number, _delta(packed)
+
+    def sample(self) -> Iterator[tuple[list[int], float]]:
+        """What some of all compared pages hold, and how many pages each stands for."""
+        with storage():
+            (count,) = self._db.execute(f"SELECT count(*) {_COMPARED}").fetchone()
+            texts = self._db.execute(_SAMPLE, (count, SAMPLE)).fetchall()
+        for (text,) in texts:
+            yield holdings(text), count / len(texts)
+
+    @property
+    def habits(self) -> dict[int, Habit]:
+        """What the site does run after run."""
+        with storage():
+            return {key: _habit(packed) for key, packed in self._db.execute("SELECT key, habit FROM habit")}
+
+    def learn(self, habits: Mapping[int, Habit], distrust: str) -> None:
+        """Keep the habits of the site, and why its Last-Modified is distrusted. Part of the caller's transaction."""
+        with storage():
+            self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (_DISTRUST, distrust))
+            self._db.execute("DELETE FROM habit")
+            rows = ((key, _encode(habit)) for key, habit in habits.items())
+            self._db.executemany("INSERT INTO habit (key, habit) VALUES (?, ?)", rows)
+
+    def unchanged(self) -> None:
+        """Take all pages that were seen before for unchanged, until they are marked otherwise."""
+        with storage():
+            self._db.execute(
+                "UPDATE visit SET changed = 0, evidence = '' WHERE content IS NOT NULL"
+                " AND id IN (SELECT id FROM memory WHERE content IS NOT NULL)"
+            )
+
+    def mark(self, changed: Iterable[tuple[str, int]]) -> None:
+        """Say of pages what changed on them."""
+        with storage():
+            self._db.executemany("UPDATE visit SET changed = 1, evidence = ? WHERE id = ?", changed)
+
+    @property
+    def distrust(self) -> str:
+        """Why an earlier run found that Last-Modified is not to be believed, or ""."""
+        with storage():
+            row = self._db.execute("SELECT value FROM about WHERE key = ?", (_DISTRUST,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def stamps(self, source_key: str) -> tuple[int, int]:
+        """Of the unchanged pages with a Last-Modified, how many there are, and on how many it moved."""
+        with storage():
+            pages, moved = self._db.execute(_STAMPS, (source_key,)).fetchone()
+        return pages, moved
+
+    def pages(self) -> Iterator[list[SeenPage]]:
+        """The indexable pages, some at a time; between two of these the tables may be written."""
+        last = -1
+        while True:
+            with storage():
+                rows = self._db.execute(_PAGES, (last,)).fetchall()
+            if not rows:
+                return
+            yield [SeenPage(*row) for row in rows]
+            last = rows[-1][0]
+
+    def date(self, dates: Iterable[tuple[str, str, int]]) -> None:
+        """Keep lastmod and source of pages."""
+        with storage():
+            self._db.executemany("UPDATE visit SET lastmod = ?, lastmod_source = ? WHERE id = ?", dates)

@@ -1,0 +1,69 @@
+"""What a run observed of each page: whether it changed, what changed, and the date that is told of it.
+
+::
+
+    seen.deltas | survey | seen.mark | seen.stamps | lastmod | seen.date
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from crawler import lastmod
+from crawler.content import Delta, Habit, Survey, survey
+from crawler.frontier.batch import change
+from crawler.lastmod import Dated
+from crawler.memory.runs import Run
+from crawler.memory.seen import Seen, SeenPage
+from crawler.model import Sighting
+
+MAX_EVIDENCE: Final = 3  # differences that are told of a page
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a run learnt about the site as a whole: its habits, and why its Last-Modified is distrusted, or ""."""
+
+    habits: Mapping[int, Habit]
+    distrust: str
+
+
+def observe(db: sqlite3.Connection, run: Run, policy: lastmod.Policy, source_key: str) -> Observed:
+    """Judge all pages of a run and date them; once more after a crash, with the same result. Raises StorageError."""
+    seen = Seen(db, run.number)
+    with change(db):
+        seen.unchanged()
+        judged = survey(seen.habits, lambda: (delta for _, delta in seen.deltas()), seen.sample())
+        seen.mark(_changed(judged, seen.deltas()))
+        distrust = seen.distrust or lastmod.distrust(*seen.stamps(source_key))
+        for pages in seen.pages():
+            seen.date(_dated(pages, run.started, policy, trusted=not distrust))
+    return Observed(judged.learnt, distrust)
+
+
+def _changed(judged: Survey, deltas: Iterable[tuple[int, Delta]]) -> Iterator[tuple[str, int]]:
+    for number, delta in deltas:
+        if differences := judged.significant(delta):
+            said = [f"{'-' if each.gone else '+'} {each.text}" for each in differences if each.text]
+            more = f"; {len(said) - MAX_EVIDENCE:,} more" if len(said) > MAX_EVIDENCE else ""
+            yield "; ".join(said[:MAX_EVIDENCE]) + more, number
+
+
+def _dated(
+    pages: Iterable[SeenPage], now: float, policy: lastmod.Policy, *, trusted: bool
+) -> Iterator[tuple[str, str, int]]:
+    for page in pages:
+        sighting = Sighting(
+            page.seen_at,
+            header_date=page.header_date,
+            page_date=page.page_date,
+            page_date_source=page.page_date_source,
+        )
+        if page.before is None:
+            dated = lastmod.first_sight(sighting, policy, trusted)
+        else:
+            before = Dated(page.lastmod or "", page.lastmod_source or "")
+            since = page.last_visit if page.changed else None
+            dated = lastmod.later(before, sighting, since, now, policy, trusted)
+        yield dated.lastmod, dated.source, page.id

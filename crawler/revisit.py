@@ -1,0 +1,62 @@
+"""The second visit: what makes a request conditional, what a 304 stands for, what of an answer is remembered.
+
+https://www.rfc-editor.org/rfc/rfc9110#section-13 , https://www.rfc-editor.org/rfc/rfc9111#section-4.3
+"""
+
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from crawler.lastmod import believable, schema_form
+from crawler.model import Failure, Page, Remembered, Reply, Request, Sighting
+
+
+def conditions(before: Remembered | None) -> list[tuple[str, str]]:
+    """What makes a request conditional: a server then answers 304 without a body (RFC 9110 13.1.2 and 13.1.3)."""
+    if before is None or before.is_due or not before.validates:
+        return []
+    seen = before.sighting
+    named = (("If-None-Match", seen.etag), ("If-Modified-Since", seen.last_modified))
+    return [(name, value) for name, value in named if value]
+
+
+def request_of(answer: Reply | Failure, conditional: bool, now: float) -> Request:
+    """How a request is remembered that was answered at ``now`` (Unix time)."""
+    if isinstance(answer, Failure):
+        return Request(now, answer.code, conditional, 0, answer.elapsed)
+    return Request(answer.fetched_at, str(answer.status), conditional, answer.wire_bytes, answer.elapsed)
+
+
+def as_before(answer: Reply, before: Remembered) -> Reply:
+    """The answer that a 304 stands for: what was stored, brought up to date by its header fields (RFC 9111 4.3.4)."""
+    seen = before.sighting
+    stored = (
+        ("content-type", seen.content_type),
+        ("etag", seen.etag),
+        ("last-modified", seen.last_modified),
+    )
+    fresh = {name for name, _ in answer.headers}
+    kept = [(name, value) for name, value in stored if value and name not in fresh]
+    return replace(answer, status=before.status or 200, headers=(*answer.headers, *kept))
+
+
+def sighting(answer: Reply, page: Page | None) -> Sighting:
+    """What a good answer says about itself."""
+    last_modified = answer.header("last-modified") or ""
+    moment = believable(last_modified, answer.header("date") or "", answer.fetched_at, answer.elapsed)
+    return Sighting(
+        answer.fetched_at,
+        answer.header("content-type") or "",
+        answer.header("etag") or "",
+        last_modified,
+        "" if moment is None else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00"),
+        schema_form(page.modified, answer.fetched_at + answer.elapsed) if page else "",
+        page.modified_source if page else "",
+    )
+
+
+def kept(answer: Reply, page: Page | None) -> Page | None:
+    """What is worth remembering of an answer: what was read, or that it is no page, if a server can say "the same"."""
+    if answer.status != 200 or page is not None:
+        return page
+    return Page(is_html=False) if answer.header("etag") or answer.header("last-modified") else None
