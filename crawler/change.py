@@ -69,6 +69,21 @@ class Counts(Struct, kw_only=True):
         return self.added + self.changed + self.removed + self.moved + self.deindexed
 
 
+class Few:
+    """Lets through the first ``limit`` changes of each kind (0: all), and counts them all."""
+
+    def __init__(self, changes: Iterable[Change], limit: int) -> None:
+        self._changes = changes
+        self._limit = limit
+        self.counts = Counts()
+
+    def __iter__(self) -> Iterator[Change]:
+        for change in self._changes:
+            self.counts.count(change)
+            if not self._limit or getattr(self.counts, change.kind) <= self._limit:
+                yield change
+
+
 # -------------------------------------------------------------------- reasons
 
 _WAYS: Final = {

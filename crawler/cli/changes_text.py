@@ -1,39 +1,28 @@
 """How changes are told to a person: in groups by kind, with counts, both dates and reasons."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from crawler.change import Change, ChangeKind, Counts
+from crawler.change import Change, ChangeKind, Counts, Few
 from crawler.cli.words import safe
-
-
-class Few:
-    """Lets through the first ``limit`` changes of each kind (0: all), and counts them all."""
-
-    def __init__(self, changes: Iterable[Change], limit: int) -> None:
-        self._changes = changes
-        self._limit = limit
-        self.counts = Counts()
-
-    def __iter__(self) -> Iterator[Change]:
-        for change in self._changes:
-            self.counts.count(change)
-            if not self._limit or getattr(self.counts, change.kind) <= self._limit:
-                yield change
 
 
 def lines(changes: Iterable[Change], limit: int) -> list[str]:
     """The changes for a person: at most ``limit`` URLs of each kind (0: all), with the number of the others."""
     few = Few(changes, limit)
+    shown = list(few)
+    return lines_of(shown, few.counts)
+
+
+def lines_of(shown: Iterable[Change], counts: Counts) -> list[str]:
+    """The same of some changes that were chosen already, and the ``counts`` of all."""
     groups: dict[ChangeKind, list[Change]] = {kind: [] for kind in ChangeKind}
-    for change in few:
+    for change in shown:
         groups[change.kind].append(change)
-    if not few.counts.total:
-        return ["nothing changed"]
-    out = [told_counts(few.counts)]
+    out = [told_counts(counts)]
     for kind, group in groups.items():
         if group:
             out += ["", kind.value, *(_line(change) for change in group)]
-        if (more := getattr(few.counts, kind) - len(group)) > 0:
+        if group and (more := getattr(counts, kind) - len(group)) > 0:
             out.append(f"  … {more:,} more")
     return out
 

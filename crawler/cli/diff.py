@@ -14,8 +14,8 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
-from crawler.change import Change, ChangeKind, latest
-from crawler.cli.changes_text import Few, lines
+from crawler.change import Change, ChangeKind, Few, latest
+from crawler.cli.changes_text import lines
 from crawler.cli.helping import RAW
 from crawler.cli.options import with_flags
 from crawler.cli.places import is_url
