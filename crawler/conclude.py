@@ -34,6 +34,7 @@ from crawler.memory.runs import PublishedFile, Run, Runs
 from crawler.memory.seen import Seen
 from crawler.observe import Observed, observe
 from crawler.plan import Plan, source_key
+from crawler.recent import publish_recent
 from crawler.store import Store
 from sitemap import Directory, Published, format_date
 
@@ -130,6 +131,8 @@ class Closing:
             )
             ended = self._end(run, judged, is_over=True, counts=counts, published=published)
             changes.forget(run.number, self._plan.config.state.keep_runs)
+            if self._destination is not None:
+                publish_recent(db, self._plan, self._destination)
         write_feeds(changes, self._store.directory)
         return ended
 

@@ -31,6 +31,7 @@ from crawler.parsing.pool import ParsePool
 from crawler.plan import Plan
 from crawler.politeness import Pace
 from crawler.publish import writer
+from crawler.recent import recent_address
 from crawler.report import Report, report
 from crawler.robots import Access
 from crawler.rulebook import Rulebook
@@ -70,6 +71,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
             writer(
                 plan, destination
             ).abort()  # settings that no sitemap can have are told now, not after hours
+            recent_address(plan)
         about = {"url": plan.seed, "sitemap_url": plan.sitemap_url}
         settings = planning.deciding(plan.config)
         with Store(plan.state, settings, begin=begin, about=about, now=clock()) as store:

@@ -17,6 +17,7 @@ from crawler.memory.feeds import feed_file
 from crawler.plan import Plan, plan
 from crawler.report import Report
 from crawler.state.schema import FILE, look
+from sitemap import read
 
 START, DAY = 1_767_225_600.0, 86_400.0  # 2026-01-01
 NOINDEX = '<meta name="robots" content="noindex">'
@@ -167,3 +168,6 @@ def test_ours_a_scripted_history_has_exactly_these_feeds(regenerated: Regenerate
         ("/e", "removed", ""),
     ]
     assert regenerated.between(4, 5) == []
+    newest = read(regenerated.plan.output / "sitemap-recent.atom")
+    strip = regenerated.site.url.rstrip("/")
+    assert [entry.loc.removeprefix(strip) for entry in newest] == ["/", "/c", "/a3", "/b"]
