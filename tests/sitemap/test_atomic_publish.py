@@ -10,6 +10,8 @@ import pytest
 from marked_sets import content, expected, publish, recover, seen
 from traced import Traced, points
 
+from sitemap import Directory
+
 pytestmark = pytest.mark.needs_strace
 
 Point = tuple[str, int]
@@ -188,6 +190,39 @@ def test_ours_a_failing_system_call_puts_everything_back(
 ) -> None:
     said = fail_everywhere(process, memory, CHANGES, error, step)
     assert said == {"done", "DestinationError"}
+
+
+def test_ours_a_switch_that_may_not_be_durable_is_taken_back(process: Traced, memory: Path) -> None:
+    lead = str(memory / "dry" / "sitemap.xml")
+    begin(memory / "dry", CHANGES)
+    calls = process.run([], "publish", memory / "dry", "new").calls
+    switch = next(
+        number for number, (_, _, line) in enumerate(calls) if line.startswith("rename") and lead in line
+    )
+    count = next(count for name, count, _ in calls[switch:] if name == "fsync")
+    begin(memory / "public", CHANGES)
+    before = state(memory / "public")
+    outcome = process.run([f"fsync:error=EIO:when={count}"], "publish", memory / "public", "new", grace=3600)
+    assert outcome.said.startswith("DestinationError")
+    assert state(memory / "public") == before
+    waiting = json.loads((memory / "public" / ".siteatlas-waiting").read_bytes())
+    assert len(waiting) == 5  # whoever read the new index finds what it lists
+
+
+def test_ours_who_began_before_a_crash_publishes_after_it(process: Traced, memory: Path) -> None:
+    wanted = end(memory / "end", CHANGES)
+    begin(memory / "public", CHANGES)
+    stage = Directory(memory / "public", settle=0, grace=0).stage()
+    for name in ("sitemap.css", "sitemap.xml"):
+        with stage.create(name) as file:
+            file.write((memory / "public" / name).read_bytes() + b"<!-- later -->")
+    outcome = process.run(["rename:signal=KILL:when=3"], "publish", memory / "public", "new", grace=0)
+    assert outcome.status == -signal.SIGKILL
+    stage.commit(["sitemap.xml"], re.compile("(?!)"), ["sitemap.css"], lambda *_: None)
+    stage.discard()
+    for name in ("sitemap.css", "sitemap.xml"):
+        assert (memory / "public" / name).read_bytes().endswith(b"<!-- later -->")
+    assert set(content(memory / "public")) == set(wanted)
 
 
 @pytest.mark.slow
