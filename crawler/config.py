@@ -1,22 +1,15 @@
-"""Every setting, in the sections that the parts receive, with its default and its meaning. Reads TOML, no more.
+"""Every setting, in the sections that the parts receive, with its default and its meaning.
 
 The sections are the tables of the TOML file. The command line decides precedence: flag, environment, then file.
 """
 
-import difflib
-import tomllib
-from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from crawler.errors import UsageError
 from crawler.params import TRACKING
 from crawler.quantities import duration, size
 from crawler.version import __version__
-
-_SECRETS = {"headers", "basic_auth", "cookies", "proxy"}  # keys whose values no message repeats
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0)]
@@ -258,59 +251,3 @@ class Config(Section):
     content: Content = Content()
     output: Output = Output()
     state: State = State()
-
-
-def read(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file. Raises UsageError that names the file and the line."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read the configuration {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the configuration {path} is not TOML: {error}") from None
-
-
-def build(
-    tables: dict[str, Any], source: str = "", flag_of: Callable[[str], str] = str, inside: str = ""
-) -> Config:
-    """Check the tables and freeze them. Raises UsageError that names the key and its flag, or the nearest known key.
-
-    ``inside`` is what the keys are below in the source, such as ``sites.shop.``, for messages.
-    """
-    try:
-        return Config.model_validate(tables)
-    except ValidationError as error:
-        lines = [_sentence(dict(fault), source, flag_of, inside) for fault in error.errors(include_url=False)]
-        raise UsageError("; ".join(lines)) from None
-
-
-def known_keys() -> dict[str, list[str]]:
-    """The keys of each section."""
-    return {name: list(_section(name).model_fields) for name in Config.model_fields}
-
-
-def _section(name: str) -> type[Section]:
-    annotation = Config.model_fields[name].annotation
-    assert isinstance(annotation, type)  # noqa: S101 - a fact of the class above
-    return annotation
-
-
-def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str], above: str) -> str:
-    key = ".".join(str(part) for part in fault["loc"])
-    where = f"{above}{key}"
-    inside = f" in {source}" if source else ""
-    if fault["type"] == "extra_forbidden":
-        loc = fault["loc"]
-        sections = known_keys()
-        known = [*sections, *([] if above else ["sites"])] if len(loc) == 1 else sections.get(str(loc[0]), [])
-        near = [f"{name}.{loc[-1]}" for name, keys in sections.items() if loc[-1] in keys]
-        near = near or difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
-        hint = f'did you mean "{near[0]}"?' if near else f"known are: {', '.join(known)}"
-        return f'unknown key "{where}"{inside}: {hint}'
-    if len(fault["loc"]) >= 2 and (flag := flag_of(".".join(map(str, fault["loc"][:2])))) != key:
-        where = f"{flag} ({where})"
-    said = str(fault["msg"]).removeprefix("Value error, ").replace("'', ", "")
-    told = f"{where}{inside}: {said[:1].lower()}{said[1:]}"
-    given = fault.get("input")
-    is_secret = _SECRETS & set(map(str, fault["loc"]))
-    return told if given is None or is_secret else f"{told} (given: {given!r})"

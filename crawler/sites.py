@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from crawler.config import build
+from crawler.config_tables import build
 from crawler.errors import UsageError
 
 KEY: Final = "sites"

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from scripted import Answer, Site, links, scripted
 
-from crawler.config import build
+from crawler.config_tables import build
 from crawler.crawl import crawl
 from crawler.memory.changes import Changes
 from crawler.memory.feeds import feed_file

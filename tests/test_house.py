@@ -39,6 +39,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "policy": (
             "crawler.config",
+            "crawler.config_tables",
             "crawler.change",
             "crawler.completeness",
             "crawler.gate",

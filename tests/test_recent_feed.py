@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from site_history import SITE, History, Seen
 
-from crawler.config import build
+from crawler.config_tables import build
 from crawler.errors import UsageError
 from crawler.model import Found, State
 from crawler.plan import Plan, plan

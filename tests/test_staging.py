@@ -14,7 +14,8 @@ from nginx import nginx
 from run import crawl, listed
 from scripted import Answer, Route, Site, links, scripted
 
-from crawler.config import Config, build
+from crawler.config import Config
+from crawler.config_tables import build
 from crawler.errors import UsageError
 from crawler.plan import fetcher
 from crawler.source import key, overrides, source

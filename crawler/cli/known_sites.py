@@ -11,7 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.cli.which import states
-from crawler.config import Config, build, known_keys
+from crawler.config import Config
+from crawler.config_tables import build, known_keys
 from crawler.errors import UsageError
 from crawler.memory.rules import RobotsStore
 from crawler.memory.story import Stories

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from crawler.config import Config, Section, build, read
+from crawler.config import Config, Section
+from crawler.config_tables import build, read
 from crawler.errors import UsageError
 from crawler.quantities import as_size
 from crawler.sites import choose, split

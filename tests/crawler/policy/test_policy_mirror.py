@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.config import build
+from crawler.config_tables import build
 from crawler.mirror import Mirror
 from crawler.model import Url
 from crawler.source import source
