@@ -72,7 +72,11 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
                 plan, destination
             ).abort()  # settings that no sitemap can have are told now, not after hours
             recent_address(plan)
-        about = {"url": plan.seed, "sitemap_url": plan.sitemap_url}
+        about = {
+            "url": plan.seed,
+            "sitemap_url": plan.sitemap_url,
+            "user_agent": plan.config.fetch.user_agent,
+        }
         settings = planning.deciding(plan.config)
         with Store(plan.state, settings, begin=begin, about=about, now=clock()) as store:
             by_level = plan.config.scope.max_depth is not None
@@ -103,9 +107,8 @@ async def _visit(plan: Plan, store: Store, frontier: SqliteFrontier, watch: Watc
             planning.fetcher(config, [origin(plan.seed)], clock, plan.source)
         )
         kept = RobotsStore(store.db)
-        rulebook = Rulebook(
-            fetcher, config.fetch.user_agent, obey=config.obey.robots, kept=kept, params=plan.params
-        )
+        agent, obey = config.fetch.user_agent, config.obey.robots
+        rulebook = Rulebook(fetcher, agent, obey=obey, kept=kept, params=plan.params, clock=clock)
         robots = await rulebook.rules(origin(plan.seed))
         if robots.access is Access.NOTHING:
             raise NothingCrawlable(f"nothing can be crawled on {origin(plan.seed)}: {robots.reason}")

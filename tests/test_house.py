@@ -16,9 +16,12 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
     "crawler": {
         "interface": ("crawler.cli", "crawler.__main__"),
         "pipeline": (
+            "crawler.conclude",
             "crawler.crawl",
             "crawler.engine",
             "crawler.journey",
+            "crawler.observe",
+            "crawler.placing",
             "crawler.publish",
             "crawler.recent",
             "crawler.rulebook",
@@ -39,6 +42,8 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "policy": (
             "crawler.config",
+            "crawler.entries",
+            "crawler.revisit",
             "crawler.config_tables",
             "crawler.change",
             "crawler.completeness",
