@@ -18,17 +18,15 @@ What holds at every instant, whatever is killed and wherever the power fails:
 import contextlib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from sitemap.errors import SitemapError
-from sitemap.writing.directory_stage import DirectoryStage, Rules, recover
+from sitemap.writing.directory_stage import DirectoryStage, Interim, Rules, recover
 from sitemap.writing.explain import explained, failure
 from sitemap.writing.stage_lock import StageLock
 from sitemap.writing.waiting import sweep
-
-Interim = Callable[[str, Mapping[str, str]], object]
 
 
 class Stage(Protocol):

@@ -24,6 +24,7 @@ from sitemap.writing.waiting import sweep
 
 HIDDEN: Final = ".siteatlas-"
 STAGE_PREFIX: Final = HIDDEN + "stage-"
+Interim = Callable[[str, Mapping[str, str]], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class DirectoryStage:
         names: Sequence[str],
         stale: re.Pattern[str],
         beside: Sequence[str],
-        interim: Callable[[str, Mapping[str, str]], object],
+        interim: Interim,
     ) -> None:
         """Make the set public. On any failure the old one stays as it was, and a DestinationError tells why."""
         rules, every = self._rules, [*beside, *names]
