@@ -29,6 +29,8 @@ WIDGET: Final = 12
 """Pages whose places all turned over, from which on a place is a widget though no text of it is seen twice."""
 SHORT: Final = 200
 """Characters on average, beyond which a text is a page's own."""
+POOL: Final = 3
+"""Texts that wander at one place, from which on it shows a choice of a pool."""
 USUAL: Final = 3
 """Runs in which something changed on many pages, before it is expected to."""
 FIGURES_USUAL: Final = 0.2
@@ -42,7 +44,7 @@ _TEXTS: Final = 200  # texts of one place that are remembered
 class _Place:
     """What happened at one place or spot that is not explained by its texts. All counts are of pages, but ``texts``."""
 
-    __slots__ = ("links", "restamped", "short", "texts", "turned", "wandered")
+    __slots__ = ("links", "pool", "restamped", "short", "texts", "turned", "wandered")
 
     def __init__(self) -> None:
         self.restamped = 0  # figures changed within words that only the page has
@@ -50,6 +52,7 @@ class _Place:
         self.turned = 0  # most of what stood there was replaced
         self.links = 0  # of those that turned: by links
         self.short = 0  # of those that turned: by short texts
+        self.pool: set[int] = set()  # exact keys that wander, a sample
         self.texts: list[int] = []  # exact keys of what turned, a sample
 
 
@@ -65,6 +68,7 @@ class Survey:
         self._came: Counter[int] = Counter()
         self._restamped: Counter[int] = Counter()  # shapes whose figures changed
         self._beside: Counter[tuple[bool, int, int]] = Counter()  # place or neighbour, and exact or shape key
+        self._left: Counter[int] = Counter()  # exact keys that pages lost, and that the site does not explain
         self._places: dict[int, _Place] = {}
 
     def add(self, delta: Delta) -> None:
@@ -92,6 +96,8 @@ class Survey:
         for d in delta.differences:
             if not self._is_sites(d, stamped):
                 here.setdefault(d.place, []).append(d)
+        self._left.update({d.exact for differences in here.values() for d in differences if d.gone})
+        _bound(self._left)
         moved = Counter(
             d.gone for differences in here.values() if _is_whole(differences) for d in differences
         )
@@ -105,7 +111,10 @@ class Survey:
         self, place: _Place, here: list[Difference], stamped: set[int], moved: Mapping[bool, int]
     ) -> None:
         place.restamped += any(d.shape in stamped for d in here)
-        place.wandered += any(self._wanders(d) for d in here)
+        wanderers = {d.exact for d in here if self._wanders(d)}
+        place.wandered += bool(wanderers)
+        if len(place.pool) < POOL:
+            place.pool |= wanderers
         gone = sum(d.gone for d in here)
         came = len(here) - gone
         if _is_whole(here):  # under a new design the place has another name, and all of it seems new
@@ -139,7 +148,11 @@ class Survey:
         if not self._compared:
             return dict(self._habits)
         changed = {k: n for k, n in self._restamped.items() if n >= MANY}
-        changed.update({k: place.turned for k, place in self._places.items() if place.turned >= MANY})
+        changed.update({k: place.turned for k, place in self._places.items() if _may_be_widget(place)})
+        if (
+            max(self._weight, self._compared) <= SAMPLE
+        ):  # on a small site a pool of texts shows in the long run only
+            changed.update(self._left)
         return learn(self._habits, {k: self._share(n, k) for k, n in changed.items()}, self._held)
 
     def _is_sites(self, d: Difference, stamped: set[int]) -> bool:
@@ -170,21 +183,15 @@ class Survey:
                 return True
         return False
 
-    def _rotates(self, k: int) -> bool:
-        """It left some pages and came to others, and few kept it."""
-        changed = self._gone[k] + self._came[k]
-        return min(self._gone[k], self._came[k]) >= 2 and changed >= MANY and self._share(changed, k) >= SHARE
-
     def _wanders(self, d: Difference) -> bool:
-        """The same on fewer pages, if others at its place do so too. Links do not: lists in parts shift theirs."""
-        k = d.exact
-        gone, came = self._gone[k], self._came[k]
-        return min(gone, came) >= 1 and not d.flags & LINK and self._share(gone + came, k) >= SHARE
+        """It left some pages and came to others, and few kept it. Links do not: lists in parts shift theirs."""
+        gone, came = self._gone[d.exact], self._came[d.exact]
+        return min(gone, came) >= 1 and not d.flags & LINK and self._share(gone + came, d.exact) >= SHARE
 
     def _is_widget(self, d: Difference, stamped: set[int]) -> bool:
         if d.flags & FACT:
             return False
-        if self._rotates(d.exact):
+        if self._is_usual(d.exact, FIGURES_USUAL):
             return True
         if self._is_wanderer(d) or (d.shape in stamped and self._counts_there(d.place)):
             return True
@@ -196,8 +203,9 @@ class Survey:
         return restamped >= MANY and self._share(restamped, k) >= RESTAMPED
 
     def _is_wanderer(self, d: Difference) -> bool:
+        """It wanders, and so do several others there on many pages. Two that change places are two states."""
         place = self._places.get(d.place)
-        return place is not None and place.wandered >= MANY and self._wanders(d)
+        return place is not None and place.wandered >= MANY and len(place.pool) >= POOL and self._wanders(d)
 
     def _turns_over(self, k: int) -> bool:
         """Most pages that have this place show other links, texts of a pool, or other short texts there."""
@@ -245,6 +253,11 @@ def survey(
 def _restamped(delta: Delta) -> set[int]:
     """The shapes that a page both lost and gained: the same words with other figures."""
     return {d.shape for d in delta.differences if d.gone} & {d.shape for d in delta.differences if not d.gone}
+
+
+def _may_be_widget(place: _Place) -> bool:
+    """Whether a place is worth watching: many pages of it turned over, or a few to other links."""
+    return place.turned >= MANY or (place.turned >= 2 and place.links * 2 > place.turned)
 
 
 def _is_whole(here: list[Difference]) -> bool:

@@ -261,3 +261,32 @@ def test_ours_habits_are_bounded_and_fade() -> None:
         habits = learn(habits, {}, shares)
     assert habits == {}
     assert learn({1: Habit(3, 0.9)}, {}, {}) == {1: Habit(3, 0.9)}  # not looked at
+
+
+def test_ours_a_pool_of_texts_on_a_small_site_shows_in_the_long_run() -> None:
+    learnt: dict[int, Habit] = {}
+
+    def made(run: int) -> Site:
+        return site(6, lambda n: article(n, f"<p>{own(crc32(f'{n} {run}'.encode()) % 4, 3)}</p>"))
+
+    runs = [said(made(run), made(run + 1), learnt) for run in range(12)]
+    assert runs[-3:] == [set(), set(), set()]
+    edited = {3: made(13)[3].replace("<h1>", "<h1>Great ")}
+    assert said(made(12), {**made(13), **edited}, learnt) == {3}
+
+
+def test_ours_many_states_may_change_in_both_directions_at_once() -> None:
+    before = site(20, lambda n: article(n, "<p>Sold out</p>" if n < 6 else "<p>In stock</p>"))
+    flipped = {0, 1, 2, 3, 7, 9, 11}
+    after = site(
+        20, lambda n: article(n, "<p>Sold out</p>" if (n < 6) != (n in flipped) else "<p>In stock</p>")
+    )
+    assert said(before, after) == flipped
+
+
+def test_ours_what_is_sold_out_again_and_again_changes_every_time() -> None:
+    learnt: dict[int, Habit] = {}
+    full = site(30, lambda n: article(n, "<p>In stock</p>"))
+    sold = {**full, 7: article(7, "<p>Sold out</p>")}
+    for before, after in pairwise([full, sold] * 6):
+        assert said(before, after, learnt) == {7}
