@@ -11,12 +11,13 @@ run's own "now", and comes to the same bytes.
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from crawler import publish
-from crawler.change import Counts
+from crawler.change import Change, Few
 from crawler.completeness import Completeness, completeness
 from crawler.engine import Ending
 from crawler.engine import Tally as EngineTally
@@ -38,6 +39,8 @@ from crawler.recent import publish_recent
 from crawler.store import Store
 from sitemap import Directory, Published, format_date
 
+SHOWN: Final = 20  # changes of each kind that a summary may name
+
 
 @dataclass(frozen=True, slots=True)
 class Visited:
@@ -55,7 +58,7 @@ class Conclusion:
     run: Run
     completeness: Completeness
     tally: Tally
-    counts: Counts
+    changes: tuple[Change, ...] = ()  # some of each kind
     published: Published | None = None
 
 
@@ -106,9 +109,11 @@ class Closing:
 
     def _dry(self, run: Run, judged: Completeness) -> Conclusion:
         publish.count(self._listing, self._entries)
-        counts = Counts.of(Changes(self._store.db).found(run.number))
-        run = replace(run, outcome="dry", refusal="this was a dry run", exit_code=0)
-        return self._end(run, judged, is_over=True, counts=counts)
+        changes = Few(Changes(self._store.db).found(run.number), SHOWN)
+        shown = tuple(changes)
+        counts = msgspec.structs.asdict(changes.counts)
+        run = replace(run, outcome="dry", refusal="this was a dry run", exit_code=0, **counts)
+        return self._end(run, judged, is_over=True, shown=shown)
 
     def _partial(self, run: Run, judged: Completeness, published: Published) -> Conclusion:
         """Files only: the run goes on, and what it will change is told when it has ended."""
@@ -129,7 +134,8 @@ class Closing:
                 files=_files(published),
                 **msgspec.structs.asdict(counts),
             )
-            ended = self._end(run, judged, is_over=True, counts=counts, published=published)
+            shown = () if self._store.is_first else tuple(Few(changes.of(run.number), SHOWN))
+            ended = self._end(run, judged, is_over=True, shown=shown, published=published)
             changes.forget(run.number, self._plan.config.state.keep_runs)
             if self._destination is not None:
                 publish_recent(db, self._plan, self._destination)
@@ -142,14 +148,14 @@ class Closing:
         judged: Completeness,
         *,
         is_over: bool,
-        counts: Counts | None = None,
+        shown: tuple[Change, ...] = (),
         published: Published | None = None,
     ) -> Conclusion:
         run = replace(
             run, notes=[*run.notes, *self._tally.notes], ended=run.started + run.seconds if is_over else None
         )
         Runs(self._store.db).write(run)
-        return Conclusion(run, judged, self._tally, counts or Counts(), published)
+        return Conclusion(run, judged, self._tally, shown, published)
 
 
 def _counted(run: Run, visited: Visited, judged: Completeness) -> Run:

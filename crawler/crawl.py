@@ -82,7 +82,11 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
             by_level = plan.config.scope.max_depth is not None
             reading = planning.reading_key(plan)
             frontier = store.frontier(_admission(plan.scope), reading, by_level=by_level)
-            visited = await _visit(plan, store, frontier, watch, clock)
+            try:
+                visited = await _visit(plan, store, frontier, watch, clock)
+            except NothingCrawlable as error:
+                store.give_up(error, clock())
+                raise
             closing = Closing(plan, store, frontier, None if dry_run else destination)
             concluded = closing.conclude(visited, accept_shrink=accept_shrink)
             return report(plan, store, frontier, visited, concluded, None if all_left_out else EXAMPLES)

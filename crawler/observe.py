@@ -34,7 +34,9 @@ def observe(db: sqlite3.Connection, run: Run, policy: lastmod.Policy, source_key
     seen = Seen(db, run.number)
     with change(db):
         seen.unchanged()
-        judged = survey(seen.habits, lambda: (delta for _, delta in seen.deltas()), seen.sample())
+        differs = next(seen.deltas(), None) is not None
+        sample = seen.sample() if differs else ()  # taking pages apart is dear, and for nothing here
+        judged = survey(seen.habits, lambda: (delta for _, delta in seen.deltas()), sample)
         seen.mark(_changed(judged, seen.deltas()))
         distrust = seen.distrust or lastmod.distrust(*seen.stamps(source_key))
         for pages in seen.pages():

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from crawler.change import Change
 from crawler.conclude import Conclusion, Visited
 from crawler.engine import Ending
 from crawler.frontier import Frontier
@@ -89,6 +90,7 @@ class Report(Struct, frozen=True, kw_only=True):
     removed: int
     moved: int
     deindexed: int
+    changes: list[Change]  # some of each kind
     with_lastmod: int
     images: int
     videos: int
@@ -116,7 +118,7 @@ def report(
     examples: int | None,
 ) -> Report:
     """Put together what is told of a run. ``examples`` URLs are named for each way of being left out, None: all."""
-    tally, listed, run, counts = visited.tally, concluded.tally, concluded.run, concluded.counts
+    tally, listed, run = visited.tally, concluded.tally, concluded.run
     published = concluded.published
     files = run.files if published else []
     beside = idle(plan.config.output, published.files) if published else ()
@@ -137,11 +139,12 @@ def report(
         listed=listed.pages,
         kept=run.kept,
         is_first=store.is_first,
-        added=counts.added,
-        changed=counts.changed,
-        removed=counts.removed,
-        moved=counts.moved,
-        deindexed=counts.deindexed,
+        added=run.added,
+        changed=run.changed,
+        removed=run.removed,
+        moved=run.moved,
+        deindexed=run.deindexed,
+        changes=list(concluded.changes),
         with_lastmod=listed.with_lastmod,
         images=listed.images,
         videos=listed.videos,

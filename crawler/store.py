@@ -13,8 +13,9 @@ from types import TracebackType
 from typing import Self
 
 import msgspec
+from msgspec.structs import replace
 
-from crawler.errors import StorageError, UsageError
+from crawler.errors import SiteatlasError, StorageError, UsageError
 from crawler.frontier import Admit
 from crawler.frontier.batch import change, storage
 from crawler.frontier.sqlite import SqliteFrontier
@@ -118,6 +119,14 @@ class Store:
     def frontier(self, admission: Admit, reading: str = "", *, by_level: bool = False) -> SqliteFrontier:
         """The frontier of this run. ``reading`` is the key of the settings that pages are read with."""
         return SqliteFrontier(self.db, admission, by_level=by_level, run=self.run.number, reading=reading)
+
+    def give_up(self, error: SiteatlasError, now: float) -> None:
+        """Record that the run came to nothing. One that had begun before stays open, to be gone on with."""
+        ended = None if self.resumed else now
+        record = replace(
+            self.run, outcome="nothing", refusal=str(error), exit_code=error.exit_code, ended=ended
+        )
+        Runs(self.db).write(record)
 
     def _open(self) -> None:
         path = self.directory / schema.FILE

@@ -1,11 +1,14 @@
 """The summary that a person reads after a crawl. Whatever came from the web is stripped of control characters here."""
 
+from crawler.change import ChangeKind, Counts, Few
+from crawler.cli.changes_text import lines_of
 from crawler.cli.progress import clock
 from crawler.cli.words import amount, count, safe
 from crawler.model import State
 from crawler.report import Report
 
 _WIDTH = 22
+_FEW = 3  # changes of each kind
 
 _MEANING = {
     State.OUT_OF_SCOPE: "other hosts, or outside the sitemap's directory",
@@ -15,7 +18,7 @@ _MEANING = {
 
 def lines(report: Report) -> list[str]:
     """The summary, line by line."""
-    return [*_published(report), "", *_crawl(report), *_left_out(report), *_notes(report)]
+    return [*_published(report), "", *_crawl(report), *_changed(report), *_left_out(report), *_notes(report)]
 
 
 def _published(report: Report) -> list[str]:
@@ -51,6 +54,15 @@ def _changes(report: Report) -> list[str]:
     told = [f"{number:,} {kind}" for kind in kinds if (number := getattr(report, kind))]
     kept = f"; {report.kept:,} kept although they failed" if report.kept else ""
     return [f"  {', '.join(told) or 'nothing added, changed or removed'}{kept}"]
+
+
+def _changed(report: Report) -> list[str]:
+    """Some of the changes by name: more of them when that is what was asked for."""
+    if report.is_first or not report.changes:
+        return []
+    counts = Counts(**{kind.value: getattr(report, kind.value) for kind in ChangeKind})
+    _, *told = lines_of(Few(report.changes, _FEW if report.published else 0), counts)
+    return told
 
 
 def _crawl(report: Report) -> list[str]:
