@@ -36,8 +36,8 @@ from crawler.memory.seen import Seen
 from crawler.observe import Observed, observe
 from crawler.plan import Plan, source_key
 from crawler.recent import publish_recent
-from crawler.store import Store
-from sitemap import Directory, Published, format_date
+from crawler.store import GENERATIONS, Store
+from sitemap import Directory, Generations, Published, format_date
 
 SHOWN: Final = 20  # changes of each kind that a summary may name
 
@@ -140,7 +140,17 @@ class Closing:
             if self._destination is not None:
                 publish_recent(db, self._plan, self._destination)
         write_feeds(changes, self._store.directory)
+        self._keep(published, run.number)
         return ended
+
+    def _keep(self, published: Published, number: int) -> None:
+        """Keep a copy of the set, to go back to, unless it is the one that was kept last."""
+        if self._destination is None:
+            return
+        kept = Generations(self._store.directory / GENERATIONS, self._plan.config.output.generations)
+        last = kept.numbers()[-1:]
+        if not last or kept.published(last[0]) != published:
+            kept.keep(published, self._destination, number)
 
     def _end(
         self,

@@ -211,6 +211,8 @@ class Output(Section):
     """Seconds that readers of the old index are given to find the old files, when files below it change."""
     grace: float = Field(default=3600.0, ge=0)
     """Seconds that files which left the set stay, for readers who hold an old index."""
+    generations: Count = 2
+    """How many published sets are kept as copies beside the state, to go back to (siteatlas rollback)."""
     partial: bool = False
     """Write what is known although the crawl was cut short."""
     max_failed: float = Field(default=0.2, ge=0, le=1)

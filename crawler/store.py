@@ -6,11 +6,12 @@ import re
 import shutil
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from enum import Enum, auto
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -34,8 +35,20 @@ def directory_for(root: Path, sitemap_url: Url) -> Path:
     return root / f"{readable[:60] or 'site'}-{digest}"
 
 
-BESIDE = ("changes", "generations")
+GENERATIONS: Final = "generations"
+BESIDE: Final = ("changes", GENERATIONS)
 """Directories beside the database, with what other parts keep of a site."""
+
+
+@contextmanager
+def held(directory: Path) -> Iterator[None]:
+    """Hold the state of a site that has one. Raises UsageError when it has none, StateInUse, StorageError."""
+    schema.look(directory / schema.FILE).close()
+    descriptor = schema.lock(directory)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 class Begin(Enum):

@@ -29,6 +29,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.plan",
             "crawler.remote",
             "crawler.report",
+            "crawler.rollback",
             "crawler.source",
             "crawler.store",
         ),

@@ -110,6 +110,7 @@ FLAGS = (
     Flag("--keep-failed", "output.keep_failed", "RUNS"),
     Flag("--settle", "output.settle", "SECONDS"),
     Flag("--grace", "output.grace", "SECONDS"),
+    Flag("--generations", "output.generations", "N"),
     Flag("--partial/--no-partial", "output.partial"),
     Flag("--max-failed", "output.max_failed", "SHARE"),
     Flag("--max-shrink", "output.max_shrink", "SHARE"),

@@ -1,0 +1,57 @@
+"""Going back: the set that was published before the one that is out there now is published again, as a whole."""
+
+import time
+
+from crawler.errors import StorageError, UsageError
+from crawler.memory.runs import PublishedFile, Run, Runs
+from crawler.plan import Plan
+from crawler.state import schema
+from crawler.store import GENERATIONS, held
+from crawler.version import __version__
+from sitemap import DestinationError, Directory, Generations, Published
+
+
+def rollback(plan: Plan, number: int | None = None) -> Run:
+    """Publish the set of run ``number`` again, or that of the run before the last one that is kept.
+
+    Answers the record of this, which is a run of its own. What is remembered of the pages stays: the next run goes on
+    from there, and publishes what it finds. Raises UsageError when there is no such set, StateInUse, StorageError.
+    """
+    output = plan.config.output
+    kept = Generations(plan.state / GENERATIONS, output.generations)
+    with held(plan.state):
+        numbers = kept.numbers()
+        wanted = number if number is not None else (numbers[-2] if len(numbers) > 1 else None)
+        if wanted is None or wanted not in numbers:
+            there = ", ".join(map(str, numbers)) or "none"
+            which = "an earlier run" if wanted is None else f"run {wanted}"
+            raise UsageError(f"the set of {which} is not kept: there are those of the runs {there}")
+        try:
+            destination = Directory(plan.output, settle=output.settle, grace=output.grace)
+            return _record(plan, wanted, kept.restore(wanted, destination))
+        except DestinationError as error:
+            raise StorageError(str(error)) from error
+
+
+def _record(plan: Plan, wanted: int, published: Published) -> Run:
+    """What happened, so that the records tell why the files are others than the last run wrote."""
+    db = schema.connect(plan.state / schema.FILE)
+    try:
+        now = time.time()
+        runs = Runs(db)
+        newest = runs.last(1)
+        record = Run(
+            number=newest[0].number + 1 if newest else 1,
+            started=now,
+            ended=now,
+            version=__version__,
+            outcome="rolled back",
+            refusal=f"the set of run {wanted} is published again",
+            exit_code=0,
+            listed=published.urls,
+            files=[PublishedFile(file.name, file.url, file.entries, file.stored) for file in published.files],
+        )
+        runs.write(record)
+        return record
+    finally:
+        db.close()

@@ -1,0 +1,45 @@
+"""Going back to the set before: the command, on real files."""
+
+from pathlib import Path
+
+from tests.run import published, siteatlas
+
+URL = "https://www.example.com/"
+
+
+def write(folder: Path, **pages: str) -> None:
+    site = folder / "site"
+    site.mkdir(exist_ok=True)
+    links = "".join(f'<a href="/{name}.html">{name}</a>' for name in pages)
+    for name, text in {**pages, "index": f"{links} {len(pages)} pages"}.items():
+        (site / f"{name}.html").write_text(f"<title>{name}</title><main><p>{text}</p></main>")
+
+
+def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Path) -> None:
+    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--group", "section", "--settle", "0", "-q")
+    sets = []
+    for pages in ({"a": "one"}, {"a": "one", "b": "two"}, {"a": "one", "b": "two", "c": "three"}):
+        write(tmp_path, **pages)
+        assert siteatlas(tmp_path, *crawl, "--grace", "0").code == 0
+        sets.append(published(tmp_path))
+    assert sets[0] != sets[1] != sets[2]
+
+    went_back = siteatlas(tmp_path, "rollback", URL, "-o", "out")
+    assert (went_back.code, went_back.out) == (0, "the set of run 2 is published again: 3 pages in out\n")
+    assert published(tmp_path) == sets[1]
+    assert "rolled back" in siteatlas(tmp_path, "status").out
+
+    forgotten = siteatlas(tmp_path, "rollback", URL, "-o", "out", "--to", "1")
+    assert forgotten.code == 2
+    assert "the set of run 1 is not kept: there are those of the runs 2, 3" in forgotten.err
+    assert published(tmp_path) == sets[1]
+
+    assert siteatlas(tmp_path, *crawl, "--grace", "0").code == 0
+    assert published(tmp_path) == sets[2], "the next run publishes what it finds"
+
+
+def test_ours_rollback_of_a_site_without_state_is_a_clear_line(tmp_path: Path) -> None:
+    ended = siteatlas(tmp_path, "rollback", URL, "-o", "out")
+    assert ended.code == 2
+    assert "nothing was crawled yet" in ended.err
+    assert not (tmp_path / ".siteatlas").exists()
