@@ -3,6 +3,7 @@
 The sections are the tables of the TOML file. The command line decides precedence: flag, environment, then file.
 """
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -207,6 +208,8 @@ class Output(Section):
     """Written to every entry when set. Search engines ignore it."""
     keep_failed: int = Field(default=3, ge=0)
     """How many runs in a row a published page may fail for now (5xx, time-out) before it leaves the sitemap."""
+    mode: str = "0644"
+    """Permissions of new files, in octal, whatever the umask; a file that replaces another keeps that one's."""
     settle: float = Field(default=1.0, ge=0)
     """Seconds that readers of the old index are given to find the old files, when files below it change."""
     grace: float = Field(default=3600.0, ge=0)
@@ -219,6 +222,13 @@ class Output(Section):
     """Publish nothing when a larger share of the pages than this failed."""
     max_shrink: float = Field(default=0.2, ge=0, le=1)
     """Publish nothing when a larger share of the published pages than this would leave without a good reason."""
+
+    @field_validator("mode")
+    @classmethod
+    def _octal(cls, value: str) -> str:
+        if not re.fullmatch("0?[0-7]{3}", value):
+            raise ValueError("permissions are three octal digits, like 0644")
+        return value
 
     @field_validator("settle", "grace", mode="before")
     @classmethod

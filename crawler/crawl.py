@@ -30,7 +30,7 @@ from crawler.model import Find, Verdict
 from crawler.parsing.pool import ParsePool
 from crawler.plan import Plan
 from crawler.politeness import Pace
-from crawler.publish import writer
+from crawler.publish import destination, writer
 from crawler.recent import recent_address
 from crawler.report import Report, report
 from crawler.robots import Access
@@ -38,7 +38,7 @@ from crawler.rulebook import Rulebook
 from crawler.scope import Scope
 from crawler.store import Begin, Store
 from crawler.url import origin
-from sitemap import DestinationError, Directory
+from sitemap import DestinationError
 
 Clock = Callable[[], float]
 
@@ -64,13 +64,11 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
     gives Unix time: that of the run, and of the answers that are dated by it.
     Raises a SiteatlasError when nothing could be done; an ending that leaves something to tell is in the report.
     """
-    destination = Directory(plan.output, settle=plan.config.output.settle, grace=plan.config.output.grace)
+    place = destination(plan)
     try:
         if not dry_run:
-            destination.check()
-            writer(
-                plan, destination
-            ).abort()  # settings that no sitemap can have are told now, not after hours
+            place.check()
+            writer(plan, place).abort()  # settings that no sitemap can have are told now, not after hours
             recent_address(plan)
         about = {
             "url": plan.seed,
@@ -87,7 +85,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
             except NothingCrawlable as error:
                 store.give_up(error, clock())
                 raise
-            closing = Closing(plan, store, frontier, None if dry_run else destination)
+            closing = Closing(plan, store, frontier, None if dry_run else place)
             concluded = closing.conclude(visited, accept_shrink=accept_shrink)
             return report(plan, store, frontier, visited, concluded, None if all_left_out else EXAMPLES)
     except DestinationError as error:

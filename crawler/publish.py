@@ -45,6 +45,15 @@ class Publication:
     published: Published | None = None
 
 
+def destination(plan: Plan) -> Directory:
+    """Where the plan's sitemap goes, and how. UsageError for files that their owner could not read."""
+    output = plan.config.output
+    try:
+        return Directory(plan.output, mode=int(output.mode, 8), settle=output.settle, grace=output.grace)
+    except SitemapError as error:
+        raise UsageError(str(error)) from error
+
+
 def options(plan: Plan, today: str = "") -> WriterOptions:
     """How the plan's sitemap is written. ``today`` is the day of the run, W3C."""
     output = plan.config.output

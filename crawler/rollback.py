@@ -5,10 +5,11 @@ import time
 from crawler.errors import StorageError, UsageError
 from crawler.memory.runs import PublishedFile, Run, Runs
 from crawler.plan import Plan
+from crawler.publish import destination
 from crawler.state import schema
 from crawler.store import GENERATIONS, held
 from crawler.version import __version__
-from sitemap import DestinationError, Directory, Generations, Published
+from sitemap import DestinationError, Generations, Published
 
 
 def rollback(plan: Plan, number: int | None = None) -> Run:
@@ -27,8 +28,7 @@ def rollback(plan: Plan, number: int | None = None) -> Run:
             which = "an earlier run" if wanted is None else f"run {wanted}"
             raise UsageError(f"the set of {which} is not kept: there are those of the runs {there}")
         try:
-            destination = Directory(plan.output, settle=output.settle, grace=output.grace)
-            return _record(plan, wanted, kept.restore(wanted, destination))
+            return _record(plan, wanted, kept.restore(wanted, destination(plan)))
         except DestinationError as error:
             raise StorageError(str(error)) from error
 

@@ -108,6 +108,7 @@ FLAGS = (
     Flag("--changefreq", "output.changefreq", "WORD"),
     Flag("--priority", "output.priority", "0.0-1.0"),
     Flag("--keep-failed", "output.keep_failed", "RUNS"),
+    Flag("--mode", "output.mode", "0644"),
     Flag("--settle", "output.settle", "SECONDS"),
     Flag("--grace", "output.grace", "SECONDS"),
     Flag("--generations", "output.generations", "N"),

@@ -1,5 +1,7 @@
-"""Going back to the set before: the command, on real files."""
+"""What is published as files: their permissions, and going back to the set before."""
 
+import os
+import stat
 from pathlib import Path
 
 from tests.run import published, siteatlas
@@ -43,3 +45,21 @@ def test_ours_rollback_of_a_site_without_state_is_a_clear_line(tmp_path: Path) -
     assert ended.code == 2
     assert "nothing was crawled yet" in ended.err
     assert not (tmp_path / ".siteatlas").exists()
+
+
+def test_ours_new_files_have_the_mode_that_is_asked_for_and_replaced_ones_keep_theirs(tmp_path: Path) -> None:
+    write(tmp_path, a="one")
+    crawl = ("crawl", URL, "--source", "site", "-o", "out", "-q")
+    umask = os.umask(0o077)
+    try:
+        assert siteatlas(tmp_path, *crawl, "--mode", "0640").code == 0
+        sitemap = tmp_path / "out" / "sitemap.xml"
+        assert stat.S_IMODE(sitemap.stat().st_mode) == 0o640
+        sitemap.chmod(0o604)
+        write(tmp_path, a="one", b="two")
+        assert siteatlas(tmp_path, *crawl, "--mode", "0640").code == 0
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE(sitemap.stat().st_mode) == 0o604
+    wrong = siteatlas(tmp_path, *crawl, "--mode", "rw-r--r--")
+    assert (wrong.code, "--mode (output.mode): permissions are three octal digits" in wrong.err) == (2, True)
