@@ -14,6 +14,8 @@ from msgspec import Struct
 
 from crawler import http_date
 
+HEADER: Final = "X-Robots-Tag"
+"""How the evidence of a header begins."""
 _VALUED: Final = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
 _RESTRICTING: Final = frozenset({"noindex", "none", "nofollow", "noimageindex"})
 _PLAIN: Final = _RESTRICTING | {"all", "index", "follow", "noarchive", "nocache", "nosnippet", "notranslate"}
@@ -70,7 +72,7 @@ def read_meta(name: str, content: str, token: str = "", now: float = 0.0) -> Dir
 
 def read_header(value: str, token: str = "", now: float = 0.0) -> Directives:
     """What one X-Robots-Tag value asks. A ``botname:`` speaks for what follows it, up to the next one."""
-    return _read(value, token, "X-Robots-Tag", now)
+    return _read(value, token, HEADER, now)
 
 
 def _read(value: str, token: str, where: str, now: float) -> Directives:

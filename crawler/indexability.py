@@ -184,9 +184,13 @@ def _refresh(case: Case) -> Verdict | None:
 
 
 def _noindex(case: Case) -> Verdict | None:
-    if not case.judge.respect_noindex or case.page is None or not case.page.noindex:
+    page = case.page
+    if not case.judge.respect_noindex or page is None:
         return None
-    return Verdict(State.NOINDEX, case.page.noindex)
+    # a page that is not modified was read at another time
+    is_over = page.expires is not None and page.expires < case.reply.fetched_at
+    evidence = page.noindex or (page.expires_evidence if is_over else "")
+    return Verdict(State.NOINDEX, evidence) if evidence else None
 
 
 def _canonical(case: Case) -> Verdict | None:

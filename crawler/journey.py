@@ -35,7 +35,7 @@ from crawler.model import (
 )
 from crawler.parsing.pool import ParsePool
 from crawler.politeness import retry_after, retry_delay
-from crawler.revisit import as_before, conditions, kept, request_of, sighting
+from crawler.revisit import as_before, as_told, conditions, kept, request_of, sighting
 from crawler.robots import Blocked, Robots
 from crawler.rulebook import Rulebook
 from crawler.url import origin
@@ -55,6 +55,7 @@ class Manners:
     max_crawl_delay: float = 60.0
     longest_pause: float = 3600.0
     follow_sitemaps: bool = True
+    token: str = ""  # that robots directives call us by
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Journey:
             if delay := robots.crawl_delay(self._manners.max_crawl_delay):
                 self._parts.lanes.set_crawl_delay(origin(lease.url), delay)
             body = self._manners.sitemap_body if lease.kind is Kind.SITEMAP else self._manners.page_body
-            before = self._parts.recall.recall(lease.id)
+            before = self._parts.recall.recall(lease.id, lease.kind)
             asked = conditions(before)
             answer = await self._parts.fetcher.fetch(lease.url, headers=asked, body=body)
             self.fetched += 1
@@ -132,9 +133,12 @@ class Journey:
             return self._failed(lease, answer, before, request)
         if before and answer.status == 304 and request.conditional:
             answer = as_before(answer, before)
-            page, is_known = before.page, True
+            page = before.page and as_told(answer, before.page, self._manners.token)
+            is_known = True
         else:
             page = await self._read(lease, answer, before)
+            if page and _is_unread(lease, page):
+                return self._failed(lease, answer, before, request, page)
             is_known = bool(before and page and page.is_known)
             page = before.page if before and is_known else page
         self.unchanged += is_known
@@ -150,15 +154,20 @@ class Journey:
         )
 
     def _failed(
-        self, lease: Lease, answer: Reply | Failure, before: Remembered | None, request: Request
+        self,
+        lease: Lease,
+        answer: Reply | Failure,
+        before: Remembered | None,
+        request: Request,
+        page: Page | None = None,
     ) -> Outcome:
         """The end of what failed for reasons that may pass. What it linked to the last time is still found."""
         if isinstance(answer, Failure):
             outcome = Outcome(lease, self._parts.judge.failure(answer), request=request)
         elif lease.kind is Kind.SITEMAP:
-            outcome = replace(self._sitemap(lease, answer, None), request=request)
+            outcome = replace(self._sitemap(lease, answer, page), request=request)
         else:
-            verdict = self._parts.judge.verdict(answer, None)
+            verdict = self._parts.judge.verdict(answer, page)
             outcome = Outcome(lease, verdict, answer.status, request=request)
         if before is None or before.page is None or _is_last_look(lease):
             return outcome
@@ -239,6 +248,13 @@ class Journey:
                 (url, found & ~walked | Found.NOFOLLOW if found & walked else found) for url, found in links
             ]
         return links
+
+
+def _is_unread(lease: Lease, page: Page) -> bool:
+    """Whether nothing could be made of a document that may be well another time: by us, or of a sitemap by anybody."""
+    if lease.kind is Kind.SITEMAP:
+        return bool(page.faults) and not (page.links or page.sitemaps)
+    return bool(page.fallback) and not page.is_html
 
 
 def _last_look(ended: Outcome) -> Outcome:

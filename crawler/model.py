@@ -205,14 +205,14 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     title: str = ""
     language: str = ""
     sitemaps: list[Url] = []  # children, when the document is a sitemap index
-    faults: list[
-        str
-    ] = []  # what went wrong in reading: "links cut at 20,000", "truncated after 30,000 entries"
+    faults: list[str] = []  # what went wrong in reading: "links cut at 20,000"
     fallback: str = ""  # why the linear scanner had to read it ("parse.timeout", "parse.crash"), or ""
     digest: bytes = b""  # of everything that was read
     is_known: bool = False  # the digest is the one that was known: all else is empty
     text: bytes = b""  # what a later comparison needs (crawler.content)
     delta: bytes = b""  # what differs from what was known (crawler.content), or nothing
+    expires: float | None = None  # Unix time from which on it asks not to be indexed ...
+    expires_evidence: str = ""  # ... in its own words
 
 
 class Verdict(Struct, frozen=True):
@@ -266,7 +266,6 @@ class Remembered(Struct, frozen=True):
     """What an earlier run read of a URL, with the links restored. ``sighting`` is that of the last good answer."""
 
     content: int  # its id in the state
-    status: int
     sighting: Sighting
     digest: bytes
     text: bytes

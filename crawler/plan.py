@@ -155,6 +155,7 @@ def manners(config: Config) -> Manners:
         max_crawl_delay=config.obey.max_crawl_delay,
         longest_pause=config.pace.longest_pause,
         follow_sitemaps=config.scope.sitemap_seeds,
+        token=product_token(fetch.user_agent),
     )
 
 

@@ -7,13 +7,24 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
+from crawler.directives import HEADER, NOTHING, read_header
 from crawler.lastmod import believable, schema_form
-from crawler.model import Failure, Page, Remembered, Reply, Request, Sighting
+from crawler.model import Failure, Kind, Page, Remembered, Reply, Request, Sighting
+
+
+def reading_of(key: str, kind: Kind) -> str:
+    """What a document was read as: ``key`` names the settings, and a sitemap is read otherwise than a page."""
+    return key if kind is Kind.PAGE else f"{key} {kind.name.lower()}"
 
 
 def conditions(before: Remembered | None) -> list[tuple[str, str]]:
-    """What makes a request conditional: a server then answers 304 without a body (RFC 9110 13.1.2 and 13.1.3)."""
+    """What makes a request conditional: a server then answers 304 without a body (RFC 9110 13.1.2 and 13.1.3).
+
+    A page that a header kept out is read whole: a 304 need not say that the header is gone (RFC 9110 15.4.5).
+    """
     if before is None or before.is_due or not before.validates:
+        return []
+    if before.page and before.page.noindex.startswith(HEADER):
         return []
     seen = before.sighting
     named = (("If-None-Match", seen.etag), ("If-Modified-Since", seen.last_modified))
@@ -37,7 +48,19 @@ def as_before(answer: Reply, before: Remembered) -> Reply:
     )
     fresh = {name for name, _ in answer.headers}
     kept = [(name, value) for name, value in stored if value and name not in fresh]
-    return replace(answer, status=before.status or 200, headers=(*answer.headers, *kept))
+    return replace(answer, status=200, headers=(*answer.headers, *kept))
+
+
+def as_told(answer: Reply, page: Page, token: str) -> Page:
+    """A page that was stored, with what the X-Robots-Tag of a 304 says of it now. ``token`` is our product token."""
+    asked = NOTHING
+    for value in answer.header_all("x-robots-tag"):
+        asked = asked.merge(read_header(value, token, answer.fetched_at))
+    return replace(
+        page,
+        noindex=page.noindex or asked.noindex_at(answer.fetched_at),
+        nofollow=page.nofollow or asked.nofollow,
+    )
 
 
 def sighting(answer: Reply, page: Page | None) -> Sighting:

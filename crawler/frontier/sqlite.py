@@ -28,6 +28,7 @@ from crawler.model import (
     Verdict,
     Wait,
 )
+from crawler.revisit import reading_of
 from crawler.url import origin
 
 READ_AHEAD = 256  # pending URLs of an origin read at once
@@ -221,7 +222,7 @@ class SqliteFrontier:
         said = replace(page, links=[], digest=b"", text=b"", delta=b"")
         row = (
             self._run,
-            self._reading,
+            reading_of(self._reading, outcome.lease.kind),
             page.digest,
             kind,
             pack(targets),

@@ -92,6 +92,8 @@ class Reading:
             language=clean.one_line(outline.language, 35),
             faults=self.faults[:MAX_FAULTS],
             fallback=fallback,
+            expires=asked.expires,
+            expires_evidence=asked.expires_evidence,
         )
 
     def _images(self, nodes: list[jsonld.Node]) -> list[str]:

@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from crawler.frontier.batch import storage
 from crawler.frontier.links import unpack
-from crawler.model import Page, Remembered, Sighting, Url
+from crawler.model import Kind, Page, Remembered, Sighting, Url
+from crawler.revisit import reading_of
 
 NAMES: Final = 200_000  # URLs whose names are kept in memory, about 200 bytes each
 
-_RECALL: Final = """SELECT c.reading, c.id, c.digest, c.text, c.page, c.links, c.type, m.status, m.full_run,
+_RECALL: Final = """SELECT c.reading, c.id, c.digest, c.text, c.page, c.links, c.type, m.full_run,
   m.source_key, m.etag, m.last_modified, m.header_date, m.page_date, m.page_date_source, m.seen_at
   FROM memory m JOIN content c ON c.id = m.content WHERE m.id = ?"""
 _decode = msgspec.msgpack.Decoder(Page).decode
@@ -39,28 +40,26 @@ class Recall:
         self._full_every = full_every
         self._names: dict[int, Url] = {}
 
-    def recall(self, number: int) -> Remembered | None:
-        """What is remembered of the URL with this id, or None."""
+    def recall(self, number: int, kind: Kind) -> Remembered | None:
+        """What is remembered of the URL with this id, which is to be read as this kind now, or None."""
         with storage():
             row = self._db.execute(_RECALL, (number,)).fetchone()
             if row is None:
                 return None
-            reading, content, digest, text, page, links, kind, status, full_run, source_key, *seen = row
+            reading, content, digest, text, page, links, label, full_run, source_key, *seen = row
             etag, last_modified, header_date, page_date, page_date_source, seen_at = seen
             sighting = Sighting(
-                seen_at or 0.0, kind, etag, last_modified, header_date, page_date, page_date_source
+                seen_at or 0.0, label, etag, last_modified, header_date, page_date, page_date_source
             )
-            if reading != self._reading:
-                return Remembered(
-                    content, status or 0, sighting, b"", text, None, is_due=True, validates=False
-                )
+            targets = self._links(links) if reading == reading_of(self._reading, kind) else None
+            if targets is None:
+                return Remembered(content, sighting, b"", text, None, is_due=True, validates=False)
             return Remembered(
                 content,
-                status or 0,
                 sighting,
                 digest,
                 text,
-                replace(_decode(page), links=self._links(links)) if page else None,
+                replace(_decode(page), links=targets) if page else None,
                 self._is_due(number, full_run),
                 source_key == self._source_key and bool(etag or last_modified),
             )
@@ -72,13 +71,15 @@ class Recall:
         early = number % (self._full_every // 2 + 1)
         return self._run - full_run >= self._full_every - early
 
-    def _links(self, packed: bytes) -> list[tuple[Url, int]]:
+    def _links(self, packed: bytes) -> list[tuple[Url, int]] | None:
+        """The links by name; None when one was forgotten meanwhile, as what nobody met for long is."""
         names = self._names
         links = []
         for number, flags in unpack(packed):
             name = names.get(number) or self._name(number)
-            if name is not None:
-                links.append((name, flags))
+            if name is None:
+                return None
+            links.append((name, flags))
         return links
 
     def _name(self, number: int) -> Url | None:

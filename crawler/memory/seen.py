@@ -17,10 +17,13 @@ _DELTAS: Final = f"""SELECT v.id, c.delta {_COMPARED} AND c.run = ? AND c.id != 
 _SAMPLE: Final = (
     f"SELECT c.text {_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
 )
+# All that were read as pages, listed or not: what hides for a night and comes back has the date it had. What was read
+# before as something else is seen for the first time.
 _PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.page_date, v.page_date_source, v.seen_at,
-    v.changed, m.content, m.lastmod, m.lastmod_source, m.seen_at
-  FROM visit v LEFT JOIN memory m ON m.id = v.id AND m.content IS NOT NULL
-  WHERE v.id > ? AND v.state = 'indexable' ORDER BY v.id LIMIT 1000"""
+    v.changed, iif(length(b.text) > 0 OR m.lastmod != '', m.content, NULL), m.lastmod, m.lastmod_source, m.seen_at
+  FROM visit v JOIN content c ON c.id = v.content LEFT JOIN memory m ON m.id = v.id
+    LEFT JOIN content b ON b.id = m.content
+  WHERE v.id > ? AND v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id LIMIT 1000"""
 _STAMPS: Final = f"""SELECT count(*), coalesce(sum(v.last_modified != m.last_modified), 0) {_COMPARED}
   AND v.changed = 0 AND v.last_modified != '' AND m.last_modified != '' AND m.source_key = ?"""
 
@@ -32,7 +35,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class SeenPage(NamedTuple):
-    """An indexable page with its evidence; ``before`` and what follows are of the last run that saw it, if any did."""
+    """A page with its evidence; ``before`` and what follows are of the last run that saw it, if any did."""
 
     id: int
     content: int
@@ -110,7 +113,7 @@ class Seen:
         return pages, moved
 
     def pages(self) -> Iterator[list[SeenPage]]:
-        """The indexable pages, some at a time; between two of these the tables may be written."""
+        """The pages, some at a time; between two of these the tables may be written."""
         last = -1
         while True:
             with storage():

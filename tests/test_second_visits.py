@@ -1,0 +1,156 @@
+"""What becomes of pages from night to night: they go, stumble, hide and come back, with validators and without."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import time
+
+import anyio
+from run import published
+from scripted import Answer, Route, Site, links, scripted
+
+from crawler.config_tables import build
+from crawler.crawl import crawl
+from crawler.plan import plan
+from crawler.report import Report
+
+DAY = 86_400.0
+SETTINGS = {
+    "pace": {"rate": 0, "concurrency": 8},
+    "parse": {"processes": 1},
+    "fetch": {"retries": 0},
+    "output": {"settle": 0, "grace": 0},
+}
+OLD = "Wed, 01 Jan 2020 10:00:00 GMT"
+TAGGED = {"ETag": '"1"', "Last-Modified": OLD}
+DATE = "2020-01-01T10:00:00+00:00"
+TEXT = {"Content-Type": "text/plain"}
+SAME = Answer("", 304, {"ETag": '"1"'})
+OTHERS = [f"/other{n}" for n in range(30)]  # so that no night looks like a disaster
+
+
+def page(name: str, **headers: str) -> Answer:
+    return Answer(f"<title>{name}</title><p>{name} is a boat of its own", headers={**TAGGED, **headers})
+
+
+@dataclass
+class Nights:
+    """A scripted site that is crawled night by night."""
+
+    site: Site
+    folder: Path
+    night: int = 0
+
+    def crawl(self, routes: dict[str, Route], settings: dict[str, dict[str, object]] | None = None) -> Report:
+        own = [path for path in routes if path not in ("/", "/robots.txt")]
+        others = {path: page(path) for path in OTHERS}
+        self.site.routes = {"/": links(*own, *OTHERS), **others, **routes}
+        self.site.log.clear()
+        tables: dict[str, dict[str, object]] = {
+            **SETTINGS,
+            "site": {"url": self.site.url},
+            "state": {"directory": str(self.folder / "state")},
+        }
+        for name, section in (settings or {}).items():
+            tables[name] = {**tables.get(name, {}), **section}
+        tables["output"] = {**tables["output"], "directory": str(self.folder / "out")}
+        now = time() + self.night * DAY
+        self.night += 1
+
+        async def go() -> Report:
+            return await crawl(plan(build(tables)), lambda _: None, clock=lambda: now)
+
+        return anyio.run(go)
+
+    @property
+    def dates(self) -> dict[str, str]:
+        """The lastmod of each page that is listed, by its path."""
+        found: dict[str, str] = {}
+        for body in published(self.folder).values():
+            for loc, date in re.findall(r"<loc>([^<]*)</loc>(?:\s*<lastmod>([^<]*))?", body.decode()):
+                found["/" + loc.removeprefix(self.site.url)] = date
+        return found
+
+    def asked(self, path: str) -> list[dict[str, str]]:
+        return [headers for _, asked, headers in self.site.log if asked == path]
+
+
+def test_ours_what_went_and_came_back_is_what_it_was(tmp_path: Path) -> None:
+    names = ("/restored", "/stumbled", "/moved", "/hidden", "/lost")
+    whole = {name: page(name) for name in names}
+    with scripted({}) as site:
+        nights = Nights(site, tmp_path)
+        nights.crawl({**whole})
+        assert {nights.dates[name] for name in names} == {DATE}
+        gone = {
+            "/restored": Answer("", 404),
+            "/stumbled": Answer("", 503),
+            "/moved": Answer("", 301, {"Location": "/"}),
+            "/hidden": page("/hidden", **{"X-Robots-Tag": "noindex", "ETag": '"2"'}),
+        }
+        linked = links(*(name for name in names if name != "/lost"), *OTHERS)
+        nights.crawl({**whole, **gone, "/": linked})
+        assert {name for name in names if name in nights.dates} == {"/stumbled"}
+        nights.crawl(whole)
+        assert {name: nights.dates.get(name) for name in names} == dict.fromkeys(names, DATE)
+
+
+def test_rfc9111_header_fields_of_a_304_are_news(tmp_path: Path) -> None:
+    with scripted({}) as site:
+        nights = Nights(site, tmp_path)
+        hidden = {"X-Robots-Tag": "noindex"}
+        nights.crawl({"/hides": page("/hides"), "/shows": page("/shows", **hidden)})
+        assert "/hides" in nights.dates
+        assert "/shows" not in nights.dates
+        nights.crawl({"/hides": Answer("", 304, hidden), "/shows": page("/shows")})
+        assert "if-none-match" in nights.asked("/hides")[0]
+        assert "if-none-match" not in nights.asked("/shows")[0]  # a 304 need not say that the header is gone
+        assert "/hides" not in nights.dates
+        assert nights.dates["/shows"] == DATE
+
+
+def test_google_unavailable_after_holds_for_a_page_that_is_not_modified(tmp_path: Path) -> None:
+    until = datetime.fromtimestamp(time() + DAY / 2, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    said = Answer(f'<meta name="robots" content="unavailable_after: {until}"><p>soon over', headers=TAGGED)
+    with scripted({}) as site:
+        nights = Nights(site, tmp_path)
+        nights.crawl({"/sale": said})
+        assert "/sale" in nights.dates
+        nights.crawl({"/sale": SAME})
+        assert "/sale" not in nights.dates
+
+
+def test_ours_what_was_read_as_a_sitemap_is_read_again_as_a_page(tmp_path: Path) -> None:
+    robots = Answer("Sitemap: {url}kind\n", headers=TEXT)
+    with scripted({}) as site:
+        nights = Nights(site, tmp_path)
+        nights.crawl({"/": links(*OTHERS), "/kind": page("/kind"), "/robots.txt": robots})
+        assert "/kind" not in nights.dates
+        nights.crawl({"/kind": page("/kind")})
+        assert nights.dates["/kind"] == DATE
+
+
+def test_ours_what_was_no_page_is_seen_for_the_first_time_as_one(tmp_path: Path) -> None:
+    pdf = Answer(b"%PDF-1.7", headers={"Content-Type": "application/pdf", "ETag": '"0"'})
+    with scripted({}) as site:
+        nights = Nights(site, tmp_path)
+        nights.crawl({"/paper": pdf})
+        assert "/paper" not in nights.dates
+        nights.crawl({"/paper": page("/paper")})
+        assert nights.dates["/paper"] == DATE
+
+
+def test_ours_a_sitemap_that_cannot_be_read_for_a_night_has_listed_what_it_did(tmp_path: Path) -> None:
+    robots = Answer("Sitemap: {url}map.xml\n", headers=TEXT)
+    xml = {"Content-Type": "application/xml"}
+    whole = Answer("<urlset><url><loc>{url}island</loc></url></urlset>", headers=xml)
+    base: dict[str, Route] = {"/": links(*OTHERS), "/robots.txt": robots, "/island": page("/island")}
+    with scripted({}) as site:
+        nights = Nights(site, tmp_path)
+        nights.crawl({**base, "/map.xml": whole})
+        assert "/island" in nights.dates
+        nights.crawl({**base, "/map.xml": Answer("<b>Fatal error</b>: no database", headers=xml)})
+        assert "/island" in nights.dates
+        nights.crawl({**base, "/map.xml": Answer("", 404)})
+        assert "/island" not in nights.dates
