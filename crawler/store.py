@@ -182,7 +182,8 @@ class Store:
             row = self.db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
         before: dict[str, object] = msgspec.json.decode(row[0]) if row else {}
         now = msgspec.json.decode(msgspec.json.encode(self._settings))
-        changed = sorted(key for key in {*before, *now} if before.get(key) != now.get(key))
+        # what an older version did not know yet, it did as this one does by default
+        changed = sorted(key for key, value in before.items() if value != now.get(key))
         if changed:
             raise UsageError(
                 f"an unfinished crawl of this site was begun with other settings ({', '.join(changed)}); repeat them "

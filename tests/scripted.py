@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Answer:
-    """What a path answers. Bodies of text are HTML in UTF-8 unless a Content-Type is given."""
+    """What a path answers. Bodies of text are HTML in UTF-8 unless a Content-Type is given.
+
+    One with an ETag is answered "not modified" to whoever has it.
+    """
 
     body: str | bytes = ""
     status: int = 200
@@ -55,7 +58,9 @@ class Site:
             return Answer("not here", 404)
         if isinstance(route, str):
             return Answer(route)
-        return route if isinstance(route, Answer) else route(before)
+        answer = route if isinstance(route, Answer) else route(before)
+        has_it = answer.status == 200 and answer.headers.get("ETag", "") == headers.get("If-None-Match")
+        return Answer("", 304, answer.headers, answer.delay) if has_it else answer
 
 
 @contextmanager
