@@ -126,7 +126,7 @@ class Closing:
             counts = changes.record(run.number)
             closing.learn(db, run.number, source_key(self._plan))
             closing.settle(db, run.number)
-            Seen(db, run.number).learn(observed.habits, observed.distrust)
+            Seen(db, run.number).learn(observed.habits, observed.distrust, observed.policy)
             run = replace(
                 run,
                 outcome="published" if counts.total else "unchanged",

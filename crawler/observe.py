@@ -23,10 +23,14 @@ MAX_EVIDENCE: Final = 3  # differences that are told of a page
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a run learnt about the site as a whole: its habits, and why its Last-Modified is distrusted, or ""."""
+    """What a run learnt about the site as a whole: its habits, and why its Last-Modified is distrusted, or "".
+
+    ``policy`` is that by which the dates were chosen.
+    """
 
     habits: Mapping[int, Habit]
     distrust: str
+    policy: lastmod.Policy
 
 
 def observe(db: sqlite3.Connection, run: Run, policy: lastmod.Policy, source_key: str) -> Observed:
@@ -39,9 +43,11 @@ def observe(db: sqlite3.Connection, run: Run, policy: lastmod.Policy, source_key
         judged = survey(seen.habits, lambda: (delta for _, delta in seen.deltas()), sample)
         seen.mark(_changed(judged, seen.deltas()))
         distrust = seen.distrust or lastmod.distrust(*seen.stamps(source_key))
+        is_other = seen.policy not in ("", policy)
         for pages in seen.pages():
-            seen.date(_dated(pages, run.started, policy, trusted=not distrust))
-    return Observed(judged.learnt, distrust)
+            known = (_known(page, policy, is_other=is_other) for page in pages)
+            seen.date(_dated(known, run.started, policy, trusted=not distrust))
+    return Observed(judged.learnt, distrust, policy)
 
 
 def _changed(judged: Survey, deltas: Iterable[tuple[int, Delta]]) -> Iterator[tuple[str, int]]:
@@ -50,6 +56,16 @@ def _changed(judged: Survey, deltas: Iterable[tuple[int, Delta]]) -> Iterator[tu
             said = [f"{'-' if each.gone else '+'} {each.text}" for each in differences if each.text]
             more = f"; {len(said) - MAX_EVIDENCE:,} more" if len(said) > MAX_EVIDENCE else ""
             yield "; ".join(said[:MAX_EVIDENCE]) + more, number
+
+
+def _known(page: SeenPage, policy: lastmod.Policy, *, is_other: bool) -> SeenPage:
+    """A page as the policy is to know it. The dates of one that ``is_other`` are no ground to go on from.
+
+    But ``observed`` keeps them, for they may be observations of its own; only what has none is as never seen.
+    """
+    if is_other and (policy != "observed" or not (page.lastmod or page.changed)):
+        return page._replace(before=None)
+    return page
 
 
 def _dated(

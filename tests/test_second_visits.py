@@ -154,3 +154,22 @@ def test_ours_a_sitemap_that_cannot_be_read_for_a_night_has_listed_what_it_did(t
         assert "/island" in nights.dates
         nights.crawl({**base, "/map.xml": Answer("", 404)})
         assert "/island" not in nights.dates
+
+
+def test_ours_another_policy_of_dates_is_as_if_it_had_always_been(tmp_path: Path) -> None:
+    dated = Answer(
+        '<meta property="article:modified_time" content="2021-02-03"><p>dated', headers={"ETag": '"2"'}
+    )
+    said = {"/page": page("/page"), "/dated": dated}
+    with scripted({}) as site:
+        nights = Nights(site, tmp_path)
+        for policy, header, stated in (
+            ("observed", DATE, "2021-02-03"),
+            ("none", "", ""),
+            ("observed", DATE, "2021-02-03"),
+            ("header", DATE, ""),
+            ("page", "", "2021-02-03"),
+            ("observed", DATE, "2021-02-03"),
+        ):
+            nights.crawl({**said}, {"content": {"lastmod": policy}})
+            assert (nights.dates["/page"], nights.dates["/dated"]) == (header, stated), policy

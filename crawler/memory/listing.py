@@ -98,8 +98,17 @@ class Listing:
 
     def name_files(self, files: Iterable[tuple[str, str, int]]) -> None:
         """Remember what the files are called: name, group and number of each."""
-        with change(self._db):
-            self._db.executemany("UPDATE listing SET file = ? WHERE grp = ? AND shard = ?", files)
+        with change(self._db):  # in one pass over the pages, however many files there are
+            self._db.execute(
+                "CREATE TEMP TABLE named (file, grp, shard, PRIMARY KEY (grp, shard)) WITHOUT ROWID"
+            )
+            self._db.executemany("INSERT INTO named VALUES (?, ?, ?)", files)
+            self._db.execute(
+                "UPDATE listing SET file ="
+                " (SELECT n.file FROM named n WHERE n.grp = listing.grp AND n.shard = listing.shard)"
+                " WHERE shard IS NOT NULL"
+            )
+            self._db.execute("DROP TABLE named")
 
     def _count(self, query: str) -> int:
         with storage():

@@ -27,7 +27,8 @@ _PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.pag
 _STAMPS: Final = f"""SELECT count(*), coalesce(sum(v.last_modified != m.last_modified), 0) {_COMPARED}
   AND v.changed = 0 AND v.last_modified != '' AND m.last_modified != '' AND m.source_key = ?"""
 
-_DISTRUST: Final = "last_modified_distrusted"  # key of the table about
+_DISTRUST: Final = "last_modified_distrusted"  # keys of the table about
+_POLICY: Final = "lastmod_policy"
 
 _delta = msgspec.msgpack.Decoder(Delta).decode
 _habit = msgspec.msgpack.Decoder(Habit).decode
@@ -78,10 +79,14 @@ class Seen:
         with storage():
             return {key: _habit(packed) for key, packed in self._db.execute("SELECT key, habit FROM habit")}
 
-    def learn(self, habits: Mapping[int, Habit], distrust: str) -> None:
-        """Keep the habits of the site, and why its Last-Modified is distrusted. Part of the caller's transaction."""
+    def learn(self, habits: Mapping[int, Habit], distrust: str, policy: str) -> None:
+        """Keep the habits of the site, why its Last-Modified is distrusted, and by what policy its dates were chosen.
+
+        Part of the caller's transaction.
+        """
         with storage():
-            self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (_DISTRUST, distrust))
+            for key, value in ((_DISTRUST, distrust), (_POLICY, policy)):
+                self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
             self._db.execute("DELETE FROM habit")
             rows = ((key, _encode(habit)) for key, habit in habits.items())
             self._db.executemany("INSERT INTO habit (key, habit) VALUES (?, ?)", rows)
@@ -102,8 +107,16 @@ class Seen:
     @property
     def distrust(self) -> str:
         """Why an earlier run found that Last-Modified is not to be believed, or ""."""
+        return self._about(_DISTRUST)
+
+    @property
+    def policy(self) -> str:
+        """By what policy the dates that are remembered were chosen, or "" when that is not known."""
+        return self._about(_POLICY)
+
+    def _about(self, key: str) -> str:
         with storage():
-            row = self._db.execute("SELECT value FROM about WHERE key = ?", (_DISTRUST,)).fetchone()
+            row = self._db.execute("SELECT value FROM about WHERE key = ?", (key,)).fetchone()
         return str(row[0]) if row else ""
 
     def stamps(self, source_key: str) -> tuple[int, int]:
