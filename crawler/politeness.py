@@ -7,6 +7,7 @@ What slows a lane, from the mildest to the strongest:
   once, and at one, a pause follows. When answers are quick again, both recover (additive increase, multiplicative
   decrease). Errors of the server count as slow answers.
 - 429 and 503: nothing starts until Retry-After has passed, or else 1, 2, 4 … 300 seconds; and fewer are out at once.
+  When that has been in vain eight times, and for five minutes, the lane is ``down``.
 - Failures to connect: after five in a row nothing starts for 2, 4, 8 … seconds, then one request tries. When that has
   been in vain several times the lane is ``down``.
 """
@@ -24,6 +25,8 @@ FULL: Final = 0.01
 """Seconds that a full lane asks to wait. What it waits for is the end of a request, which nobody can foretell."""
 FAILURES_TO_OPEN: Final = 5
 OPENINGS_TO_BE_DOWN: Final = 5
+WAITS_TO_BE_DOWN: Final = 8
+WAITED_TO_BE_DOWN: Final = 300.0  # seconds; Retry-After may be short
 FIRST_OPENING: Final = 2.0
 SLOW: Final = 3.0  # times the usual latency
 SLOW_AT_LEAST: Final = 0.1  # seconds above the usual latency; less is noise
@@ -67,6 +70,7 @@ class Lane:
         self._latency = _Latency(pace.max_pause)
         self._asked_in_a_row = 0
         self._asked_at = 0.0
+        self._asked_first = 0.0
         self._failed_in_a_row = 0
         self._openings = 0
         self._opened_at = 0.0
@@ -116,14 +120,17 @@ class Lane:
     def _told_to_wait(self, now: float, started: float, asked: float | None) -> None:
         # Answers to requests that were out already are the same "stop", said once more.
         is_news = started >= self._asked_at
-        if is_news:
-            self._window = max(1.0, self._window / 2)
-            self._asked_at = now
         if asked is not None and asked >= 1.0:
             self.parked_until = max(self.parked_until, now + asked)
         elif is_news:
             self.parked_until = max(self.parked_until, now + backoff(self._asked_in_a_row))
+        if is_news:
+            self._window = max(1.0, self._window / 2)
+            self._asked_at = now
+            self._asked_first = self._asked_first if self._asked_in_a_row else now
             self._asked_in_a_row += 1
+        waited = now - self._asked_first
+        self.down = self._asked_in_a_row >= WAITS_TO_BE_DOWN and waited >= WAITED_TO_BE_DOWN
 
     def _connected(self, started: float) -> None:
         if started >= self._opened_at:

@@ -219,6 +219,18 @@ def test_ours_a_dead_origin_is_down_after_growing_pauses_and_alive_when_it_answe
     assert not run.lane.down
 
 
+@pytest.mark.parametrize(("wait", "news"), [("", 10), ("1", 300), ("600", 8)])
+def test_ours_an_origin_that_refuses_everything_is_down_after_some_minutes(wait: str, news: int) -> None:
+    run = Simulation(Lane(Pace(1, 0)), answered(503, wait))
+    while not run.lane.down and len(run.starts) < 1_000:
+        run.run(len(run.starts) + 1)
+    assert news - 20 <= len(run.starts) <= news
+    assert run.now - NOW >= 300
+    run.serve = answered(200)
+    run.run(len(run.starts) + 1)
+    assert not run.lane.down
+
+
 def test_ours_failures_that_are_no_failures_to_connect_open_nothing() -> None:
     lane = Lane(Pace(4, 0))
     for code in (
