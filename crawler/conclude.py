@@ -97,7 +97,9 @@ class Closing:
         if self._destination is None:
             return self._dry(run, judged)
         today = format_date(datetime.fromtimestamp(run.started, UTC).date())
-        published = publish.write(self._plan, self._listing, self._entries, self._destination, today)
+        before = Runs(db).published()
+        former = [file.name for file in before.files] if before else []
+        published = publish.write(self._plan, self._listing, self._entries, self._destination, today, former)
         if not is_complete:
             return self._partial(run, judged, published)
         return self._record(run, judged, published, observed)

@@ -5,7 +5,7 @@
     gate.refusal | placing.place | listing.by_file | entries.entry | writer.add | writer.finish
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from crawler.config import Output
@@ -96,9 +96,17 @@ def count(listing: Listing, entries: Entries) -> None:
         entries.count(listed, entries.entry(listed))
 
 
-def write(plan: Plan, listing: Listing, entries: Entries, destination: Directory, today: str) -> Published:
+def write(
+    plan: Plan,
+    listing: Listing,
+    entries: Entries,
+    destination: Directory,
+    today: str,
+    former: Collection[str] = (),
+) -> Published:
     """Publish the pages of the listing, and remember in it what their files are called.
 
+    ``former`` are the names of the files out there: what the set does not have any more leaves, however it was called.
     Raises sitemap.DestinationError when the files cannot be written; what was published before then stays.
     """
     with writer(plan, destination, today) as target:
@@ -109,7 +117,7 @@ def write(plan: Plan, listing: Listing, entries: Entries, destination: Directory
             except InvalidEntry as error:  # it was placed, so that this cannot be
                 raise AssertionError(str(error)) from error
             entries.count(listed, entry)
-        published = target.finish()
+        published = target.finish(former)
     listing.name_files((file.name, file.group, file.shard) for file in published.files if file.shard)
     return published
 

@@ -173,3 +173,25 @@ def test_ours_another_policy_of_dates_is_as_if_it_had_always_been(tmp_path: Path
         ):
             nights.crawl({**said}, {"content": {"lastmod": policy}})
             assert (nights.dates["/page"], nights.dates["/dated"]) == (header, stated), policy
+
+
+def test_ours_files_that_were_called_otherwise_leave(tmp_path: Path) -> None:
+    theirs = tmp_path / "out" / "map-9.xml"
+    with scripted({}) as site:
+        nights = Nights(site, tmp_path)
+        settings = [
+            ({"max_urls": 10, "file_names": "map-{n}.xml"}, {f"map-{n}.xml" for n in (1, 2, 3, 4)}),
+            ({"max_urls": 10, "file_names": "part{n}.xml"}, {f"part{n}.xml" for n in (1, 2, 3, 4)}),
+            (
+                {"max_urls": 10, "group": "section", "gzip": True},
+                {f"sitemap-root-{n}.xml.gz" for n in (1, 2, 3, 4)},
+            ),
+            ({}, set()),
+        ]
+        for output, children in settings:
+            nights.crawl({}, {"output": output})
+            theirs.touch()
+            nights.crawl({}, {"output": output})  # what left is swept by the next one
+            assert set(published(tmp_path)) - {"sitemap.xml", theirs.name} == children
+        assert theirs.exists()
+        assert len(nights.dates) == len(OTHERS) + 1

@@ -81,17 +81,19 @@ class Names:
         except InvalidLocation:
             return ""
 
-    def ours(self, groups: Iterable[str] = ()) -> re.Pattern[str]:
+    def ours(self, groups: Iterable[str] = (), former: Iterable[str] = ()) -> re.Pattern[str]:
         """What the file names of this set look like: itself and its children in the given groups, packed or not.
 
         Groups that are not given are left out, however much a file looks like one of theirs: it may be another tool's.
+        What it was called before is ``former``, by full names.
         """
         any_group = "|".join(map(re.escape, groups))
         children = [
             *self._before,
             *([_pattern(self._tokens, any_group)] if any_group or not self.grouped else []),
         ]
-        return re.compile(rf"(?:{'|'.join([*children, self._root])})(?:\.gz)?")
+        own = rf"(?:{'|'.join([*children, self._root])})(?:\.gz)?"
+        return re.compile("|".join([own, *map(re.escape, former)]))
 
     def _check_names(self, template: str) -> None:
         shortest = self.child(1, "x" if self.grouped else "")

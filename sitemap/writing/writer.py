@@ -123,9 +123,11 @@ class SitemapWriter:
             raise InvalidEntry(loc, "a file of this set is called so: choose other names for its children")
         self._children.add(child)
 
-    def finish(self) -> Published:
+    def finish(self, former: Iterable[str] = ()) -> Published:
         """Publish the set. EmptySitemap when no entry was added, DestinationError when it cannot be stored.
 
+        Files of the set that it does not have any more leave, if they are called as with these options: by now, or in
+        ``former``, the names of the files that were published the last time, when the options may have been others.
         Whatever is raised, nothing was published.
         """
         self._be_open()
@@ -144,7 +146,7 @@ class SitemapWriter:
                 own = listed(self._stage, self.names.index, files, self._options.today)
                 files.append(self._children.write(self._stage, self.names.index, own))
                 staged.append((files[-1], Kind.XML))
-            commit(self._stage, staged, self.names.ours(self._fillings.slugs()))
+            commit(self._stage, staged, self.names.ours(self._fillings.slugs(), former))
         except OSError as error:
             self._fail(error)
         finally:
