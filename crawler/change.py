@@ -10,6 +10,7 @@ from typing import Final, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
+from crawler.indexability import FAILURES
 from crawler.model import Found, State, Url
 
 
@@ -121,13 +122,6 @@ _NO_LONGER: Final = {
     State.UNLINKED: "linked again",
 }
 _DEINDEXED: Final = {State.NOINDEX, State.CANONICAL_ELSEWHERE, State.ROBOTS}
-_FAILED: Final = {
-    State.SERVER_ERROR,
-    State.UNREACHABLE,
-    State.BAD_ANSWER,
-    State.PARSE_FAILED,
-    State.INTERNAL_ERROR,
-}
 NO_LONGER_LINKED: Final = "nothing leads there any longer"
 
 
@@ -160,7 +154,7 @@ def why_gone(state: State | None, reason: str, failures: int = 0) -> tuple[Chang
         return ChangeKind.MOVED, reason or state.value
     if state in _DEINDEXED:
         return ChangeKind.DEINDEXED, reason or state.value
-    if state in _FAILED and failures > 1:
+    if state in FAILURES and failures > 1:
         return ChangeKind.REMOVED, f"{reason or state.value}, in {failures} runs in a row"
     if state is State.INDEXABLE:
         return ChangeKind.REMOVED, f"it is no entry that a sitemap can have{f' ({reason})' if reason else ''}"

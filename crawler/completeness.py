@@ -6,10 +6,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.indexability import is_transient
+from crawler.indexability import FAILURES, is_transient
 from crawler.model import State, Url
 
-_FAILED: Final = frozenset({State.SERVER_ERROR, State.UNREACHABLE, State.PARSE_FAILED, State.INTERNAL_ERROR})
+_FAILED: Final = FAILURES - {State.BAD_ANSWER}  # which is what some URLs always give: redirects that loop
 _MAX_NAMED: Final = 3  # hosts
 
 

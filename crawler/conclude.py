@@ -23,7 +23,6 @@ from crawler.engine import Ending
 from crawler.engine import Tally as EngineTally
 from crawler.entries import Entries, Tally
 from crawler.errors import Incomplete
-from crawler.frontier import Frontier
 from crawler.frontier.batch import change
 from crawler.gate import Allowance, Refusal, refusal
 from crawler.memory import closing
@@ -65,13 +64,15 @@ class Conclusion:
 class Closing:
     """Ends one run. ``destination`` is None for a dry run, which changes neither files nor what is remembered."""
 
-    def __init__(self, plan: Plan, store: Store, frontier: Frontier, destination: Directory | None) -> None:
+    def __init__(self, plan: Plan, store: Store, destination: Directory | None) -> None:
         self._plan = plan
         self._store = store
         self._destination = destination
         self._listing = Listing(store.db)
         self._tally = Tally()
-        self._entries = Entries(plan.config.content, plan.config.output, frontier.verdict_of, self._tally)
+        self._entries = Entries(
+            plan.config.content, plan.config.output, self._listing.verdict_of, self._tally
+        )
 
     def conclude(self, visited: Visited, *, accept_shrink: bool = False) -> Conclusion:
         """Judge, publish, record. Raises UsageError, StorageError, sitemap.DestinationError; nothing is lost then."""

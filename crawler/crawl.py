@@ -85,7 +85,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
             except NothingCrawlable as error:
                 store.give_up(error, clock())
                 raise
-            closing = Closing(plan, store, frontier, None if dry_run else place)
+            closing = Closing(plan, store, None if dry_run else place)
             concluded = closing.conclude(visited, accept_shrink=accept_shrink)
             return report(plan, store, frontier, visited, concluded, None if all_left_out else EXAMPLES)
     except DestinationError as error:

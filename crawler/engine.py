@@ -19,6 +19,7 @@ from anyio.abc import TaskGroup
 
 from crawler.errors import StorageError
 from crawler.frontier import Frontier
+from crawler.indexability import FAILURES
 from crawler.journey import Journey
 from crawler.lanes import Lanes
 from crawler.model import Done, Lease, Outcome, Retry, State, Verdict, Wait
@@ -29,8 +30,6 @@ TICK = 0.1  # seconds between looks at the clock: display, commits, limits
 COMMIT_EVERY = 0.2  # seconds an outcome may wait to be durable
 LOOK_AGAIN = 60.0  # seconds after which the frontier is asked again, whatever it said
 GRACE = 3.0  # seconds that fetches under way get to end when the crawl is stopped
-
-_FAILED = {State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER, State.PARSE_FAILED, State.INTERNAL_ERROR}
 
 
 class Ending(StrEnum):
@@ -243,7 +242,7 @@ class Engine:
         tally.known = sum(counts.values()) - outside
         tally.done = tally.known - counts.get(State.PENDING, 0)
         tally.listed = counts.get(State.INDEXABLE, 0)
-        tally.failed = sum(counts.get(state, 0) for state in _FAILED)
+        tally.failed = sum(counts.get(state, 0) for state in FAILURES)
         tally.fetched = self._journey.fetched
         tally.unchanged = self._journey.unchanged
         tally.bytes = self._journey.bytes

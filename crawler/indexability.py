@@ -20,6 +20,10 @@ TRANSIENT: Final = frozenset(
     {408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 527, 529, 530}
 )
 """Statuses that may be gone at the next try."""
+FAILURES: Final = frozenset(
+    {State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER, State.PARSE_FAILED, State.INTERNAL_ERROR}
+)
+"""Ends that say nothing about the page: it may be there, as it was, another time."""
 _NAMES: Final = {
     401: "it asks for a login", 403: "forbidden", 404: "not found", 410: "gone", 429: "too many requests",
     451: "unavailable for legal reasons", 500: "internal error", 502: "bad gateway", 503: "unavailable",

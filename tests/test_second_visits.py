@@ -195,3 +195,17 @@ def test_ours_files_that_were_called_otherwise_leave(tmp_path: Path) -> None:
             assert set(published(tmp_path)) - {"sitemap.xml", theirs.name} == children
         assert theirs.exists()
         assert len(nights.dates) == len(OTHERS) + 1
+
+
+def test_google_a_page_that_keeps_its_place_stays_an_alternate(tmp_path: Path) -> None:
+    head = '<link rel="alternate" hreflang="en" href="/en"><link rel="alternate" hreflang="de" href="/de">'
+    both: dict[str, Route] = {name: f"{head}<p>{name} is for some" for name in ("/en", "/de")}
+    with scripted({}) as site:
+        nights = Nights(site, tmp_path)
+        nights.crawl(both)
+        before = published(tmp_path)
+        assert before["sitemap.xml"].count(b"<xhtml:link") == 4
+        nights.crawl({**both, "/de": Answer("", 503)})
+        assert published(tmp_path) == before
+        nights.crawl({**both, "/de": Answer("", 404)})
+        assert published(tmp_path)["sitemap.xml"].count(b"<xhtml:link") == 1

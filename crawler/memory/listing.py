@@ -8,7 +8,7 @@ import msgspec
 
 from crawler.frontier.batch import change, storage
 from crawler.memory.failing import MAY_PASS
-from crawler.model import Listed, Page, Url
+from crawler.model import Listed, Page, State, Url, Verdict
 
 _FOUND: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard)
   SELECT v.id, v.content, v.lastmod, v.lastmod_source, coalesce(p.grp, ''), p.shard
@@ -33,6 +33,8 @@ _BY_FILE: Final = _STREAM.format(
     order="l.grp, l.shard, u.url",
     limit="",
 )
+_VERDICT: Final = f"""SELECT iif(l.kept, '{State.INDEXABLE}', v.state), v.reason, v.target
+  FROM url u JOIN visit v ON v.id = u.id LEFT JOIN listing l ON l.id = u.id WHERE u.url = ?"""  # noqa: S608 - our own
 _BATCH: Final = 1_000
 _NOTHING: Final = Page()
 _decode = msgspec.msgpack.Decoder(Page).decode
@@ -85,6 +87,12 @@ class Listing:
         with storage():
             for row in self._db.execute(_BY_FILE):
                 yield _listed(row)
+
+    def verdict_of(self, url: Url) -> Verdict | None:
+        """Where a URL stands: as this run saw it end, or as before when it keeps its place. None: it was not met."""
+        with storage():
+            row = self._db.execute(_VERDICT, (url,)).fetchone()
+        return Verdict(State(row[0]), row[1], row[2]) if row else None
 
     def place(self, places: Iterable[tuple[str, int | None, int]]) -> None:
         """Say where pages go: group, number of the file (None: nowhere yet) and id of each."""

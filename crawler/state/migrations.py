@@ -74,7 +74,7 @@ def _from_1(db: sqlite3.Connection) -> None:
         )
         db.execute("DELETE FROM about WHERE key = 'settings'")
     else:
-        db.execute("INSERT INTO run (number, started, version) VALUES (1, unixepoch(), '')")
+        db.execute("INSERT INTO run (number, started, version) VALUES (1, strftime('%s', 'now'), '')")
         # Without what its pages said they cannot be listed as they were read: they are asked for again.
         db.execute(
             "INSERT INTO visit (id, origin, kind, state, found, depth, source, reason, attempts, due, status,"
