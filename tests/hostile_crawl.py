@@ -114,7 +114,7 @@ def _known(folder: Path) -> list[tuple[str, str, str]]:
     rows: list[tuple[str, str, str]] = []
     for path in (folder / ".siteatlas").glob("*/state.db"):
         db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        rows += db.execute("SELECT url, state, reason FROM url")
+        rows += db.execute("SELECT url, state, reason FROM visit JOIN url USING (id)")
         db.close()
     return rows
 

@@ -16,17 +16,18 @@ import psutil
 
 from crawler import config as settings
 from crawler import plan as planning
-from crawler.engine import Ending
+from crawler.entries import Entries, Tally
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.html import read_page
 from crawler.indexability import is_readable
 from crawler.lastmod import first_sight
-from crawler.model import Document, Find, Found, Lease, Outcome, Page, Reply, State, Url, Verdict
+from crawler.memory.listing import Listing
+from crawler.model import Document, Find, Found, Lease, Outcome, Page, Reply, Url, Verdict
 from crawler.parsing.frames import LENGTH, Job, decode_job, decode_page, encode
 from crawler.parsing.pool import ParsePool
-from crawler.publish import publish
+from crawler.publish import place, write
 from crawler.revisit import sighting
-from crawler.store import Store
+from crawler.store import Begin, Store
 from crawler.url import Resolver, origin
 from sitemap import Directory
 
@@ -169,16 +170,24 @@ class Bench:
         outcomes = {item.reply.url: (item, *each) for item, each in zip(items, judged, strict=True)}
         settling, writing = [], []
         for number in range(rounds):
-            with Store(self._folder / f"state-{number}", {}, fresh=True) as store:
-                frontier = store.frontier(self._admit, by_level=False)
+            with Store(self._folder / f"state-{number}", {}, begin=Begin.FRESH) as store:
+                frontier = store.frontier(self._admit)
                 # The other pages of the site are known before, or each of these would seem to bring several new ones.
                 others = [url for url in self._known if url not in outcomes]
                 frontier.admit([Find(url, Found.LINK, 1) for url in others])
                 frontier.commit()
                 settling.append(timed(lambda: _settle(frontier, outcomes))()[0])  # noqa: B023 - called at once
                 target = Directory(self._folder / f"out-{number}")
-                writing.append(timed(lambda: publish(self._plan, frontier, Ending.COMPLETE, target))()[0])  # noqa: B023
+                writing.append(timed(lambda: self._write(store, frontier, target))()[0])  # noqa: B023
         return min(settling), min(writing)
+
+    def _write(self, store: Store, frontier: SqliteFrontier, target: Directory) -> None:
+        content, output, tally = self._plan.config.content, self._plan.config.output, Tally()
+        listing = Listing(store.db)
+        listing.fill(complete=True, grace=0)
+        entries = Entries(content, output, frontier.verdict_of, tally)
+        place(self._plan, listing, entries, tally)
+        write(self._plan, listing, entries, target, "")
 
     def _admit(self, find: Find) -> Verdict | None:
         return self._plan.scope.admit(find.url, find.depth, find.found, find.kind)
@@ -228,9 +237,11 @@ def _frames(items: list[Item]) -> None:
 def _settle(frontier: SqliteFrontier, outcomes: dict[Url, tuple[Item, Verdict, str, str]]) -> None:
     frontier.admit([Find(url, Found.LINK, 0) for url in outcomes])
     for lease in _leases(frontier, len(outcomes)):
-        item, verdict, date, source = outcomes[lease.url]
-        page = item.page if verdict.state is State.INDEXABLE else None
-        frontier.settle(Outcome(lease, verdict, item.reply.status, item.page.links, (), date, source, page))
+        item, verdict, _, _ = outcomes[lease.url]
+        seen = sighting(item.reply, item.page)
+        frontier.settle(
+            Outcome(lease, verdict, item.reply.status, item.page.links, page=item.page, sighting=seen)
+        )
     frontier.commit()
 
 

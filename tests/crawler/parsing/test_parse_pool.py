@@ -69,7 +69,7 @@ async def test_ours_a_document_that_hangs_is_read_by_the_scanner_and_costs_no_ot
     async def read(number: int) -> None:
         others.extend(targets(await pool.read(document(f"/{number}", b'<a href="/%d">x</a>' % number))))
 
-    async with ParsePool(1, hello(0.7)) as pool, anyio.create_task_group() as tasks:
+    async with ParsePool(1, hello(1.5)) as pool, anyio.create_task_group() as tasks:
         for number in range(3):
             tasks.start_soon(read, number)
         hung = await pool.read(document("/hang", HANG))
