@@ -20,7 +20,8 @@ from crawler.errors import SiteatlasError, StorageError, UsageError
 from crawler.frontier import Admit
 from crawler.frontier.batch import change, storage
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.memory.runs import Run, Runs
+from crawler.memory.closing import sweep
+from crawler.memory.runs import PUBLISHING, Run, Runs
 from crawler.model import Url
 from crawler.state import schema
 from crawler.version import __version__
@@ -158,13 +159,14 @@ class Store:
             self._must_match()
             self._run = runs.begin(self._now, __version__)
             return
+        before = runs.last(1)
         with change(self.db):
             self.db.execute("DELETE FROM run WHERE ended IS NULL")
             self._run = runs.begin(self._now, __version__)
             self.db.execute("DELETE FROM visit")
             self.db.execute("DELETE FROM listing")
-            # of a run that was dropped; nothing refers to it
-            self.db.execute("DELETE FROM content WHERE run = ?", (self._run.number,))
+            if before and before[0].outcome not in PUBLISHING:  # one that did has swept
+                sweep(self.db)
             settings = msgspec.json.encode(self._settings, order="deterministic").decode()
             for key, value in {**self._told, "settings": settings}.items():
                 self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))

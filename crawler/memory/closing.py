@@ -28,13 +28,14 @@ UPDATE memory SET content = v.content, source_key = :source, etag = v.etag, last
   changed_run = iif(v.changed = 0, memory.changed_run, :run), full_run = iif(v.whole, :run, memory.full_run)
 FROM visit v WHERE v.id = memory.id AND v.seen_at IS NOT NULL AND memory.first_run != :run
 """
+_SWEEP: Final = (
+    "DELETE FROM content WHERE id NOT IN (SELECT content FROM memory WHERE content IS NOT NULL)"
+    " AND id NOT IN (SELECT content FROM visit WHERE content IS NOT NULL)"
+    " AND id NOT IN (SELECT content FROM published)"
+)
 _TIDY: Final = (
     "DELETE FROM memory WHERE last_run < :run - :after AND id NOT IN (SELECT id FROM published)",
-    (
-        "DELETE FROM content WHERE id NOT IN (SELECT content FROM memory WHERE content IS NOT NULL)"
-        " AND id NOT IN (SELECT content FROM visit WHERE content IS NOT NULL)"
-        " AND id NOT IN (SELECT content FROM published)"
-    ),
+    _SWEEP,
     # the last one stays, so that no id is given twice
     (
         "DELETE FROM url WHERE id < (SELECT max(id) FROM url) AND id NOT IN (SELECT id FROM visit)"
@@ -60,3 +61,9 @@ def settle(db: sqlite3.Connection, run: int) -> None:
         )
         for statement in _TIDY:
             db.execute(statement, {"run": run, "after": FORGET_AFTER})
+
+
+def sweep(db: sqlite3.Connection) -> None:
+    """What was read by runs that came to nothing goes. Part of the caller's transaction. Raises StorageError."""
+    with storage():
+        db.execute(_SWEEP)

@@ -55,6 +55,9 @@ class Run(Struct, frozen=True, kw_only=True):
         return self.ended is None
 
 
+PUBLISHING: Final = ("published", "unchanged")
+"""The outcomes of runs after which the set that they listed is out there."""
+
 _COLUMNS: Final = Run.__struct_fields__
 _NAMES: Final = ", ".join(_COLUMNS)
 _SELECT: Final = f"SELECT {_NAMES} FROM run"  # noqa: S608 - names of our own
