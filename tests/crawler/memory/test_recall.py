@@ -1,0 +1,74 @@
+"""What is recalled of a URL: the page with its links, if it was read as it would be now and nothing is missing."""
+
+import sqlite3
+from pathlib import Path
+
+from crawler.frontier.sqlite import SqliteFrontier
+from crawler.memory import closing
+from crawler.memory.recall import Recall
+from crawler.model import (
+    Done,
+    Find,
+    Found,
+    Kind,
+    Lease,
+    Outcome,
+    Page,
+    Request,
+    Sighting,
+    State,
+    Url,
+    Verdict,
+)
+from crawler.state.schema import connect
+
+HOME, OTHER = Url("https://example.com/"), Url("https://elsewhere.example/")
+
+
+def visited(path: Path) -> sqlite3.Connection:
+    """The state after a run that read one page, which links to another site."""
+    db = connect(path)
+    scope = Verdict(State.OUT_OF_SCOPE, "elsewhere")
+    frontier = SqliteFrontier(db, lambda find: scope if find.url == OTHER else None, run=1, reading="r")
+    frontier.admit([Find(HOME, Found.SEED, 0)])
+    while not isinstance(lease := frontier.next(1.0, lambda _home, _now: 0.0), Done):
+        assert isinstance(lease, Lease)
+        page = Page(links=[(OTHER, Found.LINK)], title="home", digest=b"d", text=b"t")
+        seen, request = Sighting(1.0, etag='"1"'), Request(1.0, "200", False, 1, 0.1)
+        verdict = Verdict(State.INDEXABLE)
+        frontier.settle(Outcome(lease, verdict, 200, page.links, page=page, sighting=seen, request=request))
+    frontier.commit()
+    closing.learn(db, 1, "server")
+    return db
+
+
+def test_ours_a_page_is_recalled_with_its_links_if_it_was_read_alike(tmp_path: Path) -> None:
+    db = visited(tmp_path / "state.db")
+    (number,) = db.execute("SELECT id FROM url WHERE url = ?", (HOME,)).fetchone()
+    again = Recall(db, 2, "r", "server", 0).recall(number, Kind.PAGE)
+    assert again
+    assert again.page == Page(links=[(OTHER, Found.LINK)], title="home")
+    assert (again.digest, again.text, again.validates, again.is_due) == (b"d", b"t", True, False)
+    for reading, kind in (("other settings", Kind.PAGE), ("r", Kind.SITEMAP)):
+        otherwise = Recall(db, 2, reading, "server", 0).recall(number, kind)
+        assert otherwise
+        assert (otherwise.page, otherwise.digest, otherwise.text, otherwise.validates) == (
+            None,
+            b"",
+            b"t",
+            False,
+        )
+    moved = Recall(db, 2, "r", "another server", 0).recall(number, Kind.PAGE)
+    assert moved
+    assert (moved.page, moved.validates) == (again.page, False)
+    db.close()
+
+
+def test_ours_a_page_with_a_link_that_was_forgotten_is_read_again(tmp_path: Path) -> None:
+    db = visited(tmp_path / "state.db")
+    (number,) = db.execute("SELECT id FROM url WHERE url = ?", (HOME,)).fetchone()
+    db.execute("DELETE FROM url WHERE url = ?", (OTHER,))
+    again = Recall(db, 2, "r", "server", 0).recall(number, Kind.PAGE)
+    assert again
+    assert (again.page, again.digest, again.validates) == (None, b"", False)
+    db.close()
