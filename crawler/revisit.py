@@ -64,14 +64,15 @@ def as_told(answer: Reply, page: Page, token: str) -> Page:
 
 
 def sighting(answer: Reply, page: Page | None) -> Sighting:
-    """What a good answer says about itself."""
+    """What a good answer says about itself. One that was read in part only has nothing to be asked by the next time:
+    "not modified" would not say that it is more than what was read."""
     last_modified = answer.header("last-modified") or ""
     moment = believable(last_modified, answer.header("date") or "", answer.fetched_at, answer.elapsed)
     return Sighting(
         answer.fetched_at,
         answer.header("content-type") or "",
-        answer.header("etag") or "",
-        last_modified,
+        "" if answer.cut else answer.header("etag") or "",
+        "" if answer.cut else last_modified,
         "" if moment is None else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00"),
         schema_form(page.modified, answer.fetched_at + answer.elapsed) if page else "",
         page.modified_source if page else "",

@@ -209,3 +209,12 @@ def test_google_a_page_that_keeps_its_place_stays_an_alternate(tmp_path: Path) -
         assert published(tmp_path) == before
         nights.crawl({**both, "/de": Answer("", 404)})
         assert published(tmp_path)["sitemap.xml"].count(b"<xhtml:link") == 1
+
+
+def test_ours_what_was_read_in_part_only_is_told_every_night(tmp_path: Path) -> None:
+    long = Answer(f"<title>long</title><p>{'word ' * 4_000}", headers=TAGGED)
+    with scripted({}) as site:
+        nights = Nights(site, tmp_path)
+        for _ in range(2):
+            ran = nights.crawl({"/long": long}, {"fetch": {"max_body": 10_000}})
+            assert "1 document read in part only" in ran.because
