@@ -2,69 +2,50 @@
 
 No tree is built: one pass over the tags with a stack of the elements that contain others. Where a browser would build
 something else, both bodies of a comparison are misread alike. A place is the chain of containers with what their class
-and id say; a spot is a place under a heading.
+and id say; a spot is a place under a heading. What two visits of a page have in common is read once.
 """
 
 import re
-from collections import Counter
-from functools import lru_cache
 from hashlib import blake2b
-from html import unescape
 from typing import Any, Final
 
 from msgspec import Struct
 
 from crawler.content.kept import unfold
-from crawler.content.tags import INLINE, STAMPS, Move, fact, move, read_attributes, source
-from crawler.content.wording import address, mask
+from crawler.content.markup import runs, split, split_like
+from crawler.content.stretch import STRETCHES
+from crawler.content.tags import MOVES, STAMPS, Move
+from crawler.content.wording import mask
 from crawler.html import jsonld
 
 MAX_BLOCKS: Final = 20_000
 MAX_DEPTH: Final = 64
 """Containers in each other whose names count for a place."""
-_REMEMBERED: Final = 1_000  # characters of a text that may be met again, up to which it is not read anew
+_CHAIN: Final = 100  # bytes of these names that are kept as they are
 
 _data = re.compile(
     r"<script\b(?=[^>]{0,200}ld\+json)[^>]*+(?:>(.*?)(?:</script\b[^>]*+(?:>|\Z)|\Z)|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
-# Quotes count after "=" only; what has no end reaches to the end of the text.
-_ATTRIBUTES: Final = r"((?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+)(?:>|\Z)"
-_inline = rf"/?(?:{INLINE.replace(' ', '|')})(?=[\s/>])"
-# The tags at which a block ends. Splitting gives text, tag name and attributes in turn.
-_borders = re.compile(
-    rf"<(?=[/a-z!?])(?!{_inline})(?:(/?[a-z][^\s/>]*+){_ATTRIBUTES}|[!?/][^>]*+(?:>|\Z))", re.IGNORECASE
-)
-_within = re.compile(rf"<(/?[a-z][^\s/>]*+){_ATTRIBUTES}", re.IGNORECASE)
 _FACTS: Final = frozenset(
     ("price", "lowPrice", "highPrice", "priceCurrency", "availability", "product:price:amount")
 )
 
 
-class Block:
+class Block(Struct, frozen=True, gc=False):
     """One thing that is read as a whole. ``says`` is all that counts; ``text`` is what a person may be shown.
 
     ``is_frame``: it stands in what surrounds pages by its very element (nav, the footer of the body). ``is_fact``: it
     is a price or an availability, stated as data. ``is_link``: it is a link or a picture and nothing else.
     """
 
-    __slots__ = ("is_fact", "is_frame", "is_link", "place", "says", "spot", "text")
-
-    def __init__(self, says: str, text: str, place: bytes) -> None:
-        self.says = says
-        self.text = text
-        self.place = place
-        self.spot = ""
-        self.is_frame = self.is_fact = self.is_link = False
-
-
-class _Said(Struct, frozen=True):
-    """What a stretch of text with its inline elements says."""
-
-    says: str = ""
-    text: str = ""
+    says: str
+    text: str
+    place: bytes
+    spot: str = ""
+    is_frame: bool = False
+    is_fact: bool = False
     is_link: bool = False
-    facts: tuple[tuple[str, str], ...] = ()
 
 
 def key(*parts: bytes) -> int:
@@ -72,63 +53,88 @@ def key(*parts: bytes) -> int:
     return int.from_bytes(blake2b(b"\x00".join(parts), digest_size=8).digest(), "big", signed=True)
 
 
-def take_apart(kept: bytes) -> list[Block] | None:
-    """The blocks of a page in document order, at most ``MAX_BLOCKS``; None when the bytes are none of ours."""
+def take_apart(kept: bytes, limit: int | None = None) -> list[Block] | None:
+    """The blocks of a page in document order, at most ``MAX_BLOCKS``; None when the bytes are none of ours.
+
+    ``limit``: how many characters of the markup are looked at.
+    """
     markup = unfold(kept)
     if markup is None:
         return None
-    reader = _Reader()
-    if "ld+json" in markup:
-        reader.add_data(_data.findall(markup))
-        markup = _data.sub("", markup)
-    reader.read(_borders.split(markup))
-    return reader.blocks
+    markup, blocks = _take_data(markup[:limit])
+    _Flow().read(split(markup), blocks)
+    return blocks
 
 
-class _Reader:
-    def __init__(self) -> None:
-        self.blocks: list[Block] = []
-        self.stack: list[tuple[Move, bytes, bool, bool]] = []  # what was opened, and the state around it
-        self.open: Counter[str] = Counter()
-        self.place, self.is_frame, self.is_section = b"", False, False
-        self.leaf = b""
-        self.heading = ""
-        self.in_heading = False
-        self.mute = 0
+def take_apart_both(before: bytes, after: bytes) -> tuple[list[Block], list[Block]] | None:
+    """The same for two visits of one page."""
+    old_markup, new_markup = unfold(before), unfold(after)
+    if old_markup is None or new_markup is None:
+        return None
+    old_markup, old = _take_data(old_markup)
+    new_markup, new = _take_data(new_markup)
+    new_pieces = split(new_markup)
+    old_pieces = split_like(old_markup, new_markup, new_pieces)
+    here, there = _Flow(), _Flow()
+    for run in runs(old_pieces, new_pieces):
+        agree, begin = run.same and here == there, len(new)
+        there.read(new_pieces[run.new], new)
+        if agree and len(new) < MAX_BLOCKS:
+            old += new[begin:]
+            here = there.copy()
+        else:
+            here.read(old_pieces[run.old], old)
+    return old[:MAX_BLOCKS], new
 
-    def read(self, pieces: list[str | None]) -> None:
-        """Take text, tag name and attributes in turn."""
-        self._text(pieces[0] or "")
-        for tag, attributes, text in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
-            if tag:
-                self._tag(move(tag, attributes or "") if len(attributes or "") < _REMEMBERED else Move(tag))
+
+class _Flow(Struct):
+    """Where in a document one is: what decides how the next tag and text are read."""
+
+    stack: list[tuple[Move, bytes, bool, bool]] = []  # what was opened, and the state around it
+    open: dict[str, int] = {}
+    place: bytes = b""
+    is_frame: bool = False
+    is_section: bool = False
+    leaf: bytes = b""
+    heading: str = ""
+    in_heading: bool = False
+    mute: int = 0
+
+    def copy(self) -> "_Flow":
+        fields = (getattr(self, name) for name in self.__struct_fields__[2:])
+        return _Flow(self.stack.copy(), self.open.copy(), *fields)
+
+    def read(self, pieces: list[str], blocks: list[Block]) -> None:
+        """Take pairs of tag and text, until there are blocks enough."""
+        pairs = iter(pieces)
+        for written, text in zip(pairs, pairs, strict=True):
+            if written:
+                tag = MOVES[written]
+                if tag.ends:
+                    self.leaf = b""
+                    if tag.opens and self.open.get(tag.name):
+                        self._close(tag.name)
+                elif tag.name:
+                    self._begin(tag, blocks)
             if text and not self.mute and not text.isspace():
-                self._text(text)
-                if len(self.blocks) >= MAX_BLOCKS:
+                self._text(text, blocks)
+                if len(blocks) >= MAX_BLOCKS:
                     return
 
-    def _text(self, raw: str) -> None:
-        said = _remembered(raw) if len(raw) < _REMEMBERED else _read(raw)
+    def _text(self, raw: str, blocks: list[Block]) -> None:
+        said = STRETCHES[raw]
         if said.says:
-            block = Block(said.says, said.text, self.place + self.leaf)
-            block.is_link = said.is_link
-            block.is_frame = self.is_frame
-            block.spot = self.heading
-            self.blocks.append(block)
+            place, spot = self.place + self.leaf, self.heading
+            blocks.append(Block(said.says, said.text, place, spot, self.is_frame, False, said.is_link))
             if self.in_heading:
                 self.heading = mask(said.text[:200])
                 self.in_heading = False
         for name, value in said.facts:
-            self._statement(name, value)
+            _state(name, value, blocks)
 
-    def _tag(self, tag: Move) -> None:
-        if tag.ends:
-            self.leaf = b""
-            if tag.opens and self.open[tag.name]:
-                self._close(tag.name)
-            return
+    def _begin(self, tag: Move, blocks: list[Block]) -> None:
         if tag.states[1] and not self.mute:
-            self._statement(*tag.states)
+            _state(*tag.states, blocks)
         if tag.opens:
             self._open(tag)
         else:
@@ -137,7 +143,7 @@ class _Reader:
 
     def _open(self, tag: Move) -> None:
         self.stack.append((tag, self.place, self.is_frame, self.is_section))
-        self.open[tag.name] += 1
+        self.open[tag.name] = self.open.get(tag.name, 0) + 1
         self.mute += tag.is_mute
         self.leaf = b""
         if len(self.stack) <= MAX_DEPTH:
@@ -153,65 +159,35 @@ class _Reader:
             if opened.name == name:
                 return
 
-    def _statement(self, name: str, value: str) -> None:
-        value = " ".join(value.split())
-        if not value or len(self.blocks) >= MAX_BLOCKS:
-            return
-        text = f"{name}: {value}"
-        block = Block(text, text, b"=" + name[:200].encode("utf-8", "surrogatepass"))
-        block.is_fact = name.rpartition(".")[2] in _FACTS
-        self.blocks.append(block)
 
-    def add_data(self, scripts: list[str]) -> None:
-        """The values of JSON-LD by the path of their keys; the order of keys says nothing."""
-        for script in scripts:
-            waiting: list[tuple[str, Any]] = [("", jsonld.read(script))]
-            while waiting and len(self.blocks) < MAX_BLOCKS:
-                path, value = waiting.pop()
-                if isinstance(value, dict):
-                    inner = sorted((str(name), item) for name, item in value.items() if name not in STAMPS)
-                    waiting.extend((f"{path}.{name}"[-200:], item) for name, item in reversed(inner))
-                elif isinstance(value, list):
-                    waiting.extend((path, item) for item in reversed(value))
-                elif value is not None:
-                    self._statement(f"JSON-LD{path}", str(value))
+def _state(name: str, value: str, blocks: list[Block]) -> None:
+    value = " ".join(value.split())
+    if not value or len(blocks) >= MAX_BLOCKS:
+        return
+    text = f"{name}: {value}"
+    place = b"=" + name[:200].encode("utf-8", "surrogatepass")
+    blocks.append(Block(text, text, place, is_fact=name.rpartition(".")[2] in _FACTS))
 
 
-def _read(raw: str) -> _Said:
-    if "<" not in raw:
-        text = " ".join((unescape(raw) if "&" in raw else raw).split())
-        return _Said(text, text)
-    parts: list[str] = []
-    targets: list[str] = []
-    facts: list[tuple[str, str]] = []
-    in_link = outside = False
-    pieces = _within.split(raw)
-    for at in range(0, len(pieces), 3):
-        if at:
-            tag, attributes = pieces[at - 2].lower(), pieces[at - 1]
-            if tag in {"a", "/a"}:
-                in_link = tag == "a"
-            stated = read_attributes(attributes) if tag[0] != "/" and attributes else {}
-            if "itemprop" in stated:
-                facts.append(fact(tag, stated))
-            if tag in {"br", "wbr", "img"}:
-                parts.append(f" {stated.get('alt', '')} ")
-            target = address(stated["href"]) if "href" in stated else source(stated)
-            if target and not target[:11].lower().startswith("javascript:"):
-                targets.append(target)
-        text = pieces[at]
-        parts.append(text)
-        outside = outside or not (in_link or not text or text.isspace())
-    text = " ".join(unescape("".join(parts)).split())
-    says = "\x1f".join((text, *targets))
-    return _Said(
-        says, text or says[1:], bool(targets) and not outside, tuple(found for found in facts if found[1])
-    )
+def _take_data(markup: str) -> tuple[str, list[Block]]:
+    """The markup without JSON-LD, and the values of that by the path of their keys; the order of keys says nothing."""
+    blocks: list[Block] = []
+    if "ld+json" not in markup:
+        return markup, blocks
+    for script in _data.findall(markup):
+        waiting: list[tuple[str, Any]] = [("", jsonld.read(script))]
+        while waiting and len(blocks) < MAX_BLOCKS:
+            path, value = waiting.pop()
+            if isinstance(value, dict):
+                inner = sorted((str(name), item) for name, item in value.items() if name not in STAMPS)
+                waiting.extend((f"{path}.{name}"[-200:], item) for name, item in reversed(inner))
+            elif isinstance(value, list):
+                waiting.extend((path, item) for item in reversed(value))
+            elif value is not None:
+                _state(f"JSON-LD{path}", str(value), blocks)
+    return _data.sub("", markup), blocks
 
 
-_remembered = lru_cache(maxsize=4_096)(_read)
-
-
-@lru_cache(maxsize=4_096)
 def _chain(outer: bytes, token: bytes) -> bytes:
-    return blake2b(outer + b">" + token, digest_size=8).digest()
+    chain = outer + b">" + token
+    return chain if len(chain) <= _CHAIN else blake2b(chain, digest_size=8).digest()

@@ -2,18 +2,21 @@
 
 from collections import Counter
 from functools import lru_cache
+from typing import Final
 
 from msgspec import Struct
 
-from crawler.content.blocks import Block, key, take_apart
+from crawler.content.blocks import Block, key, take_apart, take_apart_both
+from crawler.content.memo import Memo
 from crawler.content.wording import mask
 from crawler.html import clean
 
 MAX_DIFFERENCES = 200
 MAX_TEXT = 120
+MAX_SAMPLED = 200_000
 MAX_BARE = 4
 """Characters of a shape up to which it needs its place to mean something."""
-_OFTEN = 500  # characters of a text up to which it may be met on other pages
+_SHAPE: Final = 0x5A5A_5A5A_5A5A_5A5A  # tells the key of a shape from that of an equal text
 FRAME = 1
 """Flag of a difference: it stands in an element that surrounds pages (nav, the footer of the body)."""
 FACT = 2
@@ -57,13 +60,13 @@ def compare(before: bytes, after: bytes) -> Delta:
     """Compare two kept contents as multisets of blocks: what only moved is no difference. Never raises."""
     if before == after:
         return Delta(known=bool(before))
-    old, new = take_apart(before), take_apart(after)
-    if not old or not new:
+    both = take_apart_both(before, after)
+    if both is None or not all(both):
         return Delta(known=False)
-    in_old, in_new = Counter(block.says for block in old), Counter(block.says for block in new)
-    common = in_old & in_new
-    gone = _differences(old, common, True) if len(common) < len(in_old) or in_old != common else []
-    came = _differences(new, common, False) if len(common) < len(in_new) or in_new != common else []
+    old, new = both
+    in_old, in_new = Counter([block.says for block in old]), Counter([block.says for block in new])
+    gone = _differences(old, _more(in_old, in_new), True)
+    came = _differences(new, _more(in_new, in_old), False)
     room = MAX_DIFFERENCES // 2
     kept_gone = gone[: max(room, MAX_DIFFERENCES - len(came))]
     listed = kept_gone + came[: MAX_DIFFERENCES - len(kept_gone)]
@@ -71,39 +74,44 @@ def compare(before: bytes, after: bytes) -> Delta:
 
 
 def holdings(kept: bytes) -> list[int]:
-    """The distinct keys of all that a page holds: texts, shapes, spots and places, and texts at their places."""
+    """The distinct keys of what a page holds: texts, shapes, spots and places, and texts at their places.
+
+    Of a long page, those of its first ``MAX_SAMPLED`` characters of markup.
+    """
     found: set[int] = set()
-    for block in take_apart(kept) or ():
+    blocks = take_apart(kept, MAX_SAMPLED) or []
+    for at, block in enumerate(blocks):
         found.update(_keys(block))
-        found.add(_local(block))
+        found.add(_local(blocks, at))
     return list(found)
 
 
-def _differences(blocks: list[Block], common: Counter[str], gone: bool) -> list[Difference]:
-    left = common.copy()
-    stays: list[bool] = []
-    for block in blocks:
-        says = block.says
-        left[says] -= 1
-        stays.append(left[says] >= 0)
-    among = Counter((block.place, block.spot) for block in blocks)
+def _more(one: Counter[str], other: Counter[str]) -> dict[str, int]:
+    """What one has more often than the other, and how much more often."""
+    return {says: count - other[says] for says, count in one.items() if count > other.get(says, 0)}
+
+
+def _differences(blocks: list[Block], lost: dict[str, int], gone: bool) -> list[Difference]:
+    """What is not on the other side, in document order, one more than is listed at most; of equals the last."""
+    if not lost:
+        return []
+    moved: set[int] = set()
+    for at in range(len(blocks) - 1, -1, -1):
+        if lost.get(blocks[at].says):
+            lost[blocks[at].says] -= 1
+            moved.add(at)
+    places = {blocks[at].place for at in moved}
+    among = Counter([(block.place, block.spot) for block in blocks if block.place in places])
     found: list[Difference] = []
-    anchor: Block | None = None
-    waiting: list[tuple[Block, int]] = []
-    for block, stayed in zip(blocks, stays, strict=True):
-        if not stayed:
-            waiting.append((block, _local(anchor)))
-            continue
-        if waiting:
-            found.extend(
-                _difference(each, gone, after, _local(block), among[each.place, each.spot])
-                for each, after in waiting
-            )
-            waiting = []
-        anchor = block
-        if len(found) > MAX_DIFFERENCES:
-            break
-    found.extend(_difference(each, gone, after, 0, among[each.place, each.spot]) for each, after in waiting)
+    after, ahead = -1, -1
+    for at in sorted(moved)[: MAX_DIFFERENCES + 1]:
+        if at > ahead:
+            after, ahead = at - 1, at + 1
+            while ahead in moved:
+                ahead += 1
+            near = _local(blocks, after), _local(blocks, ahead)
+        block = blocks[at]
+        found.append(_difference(block, gone, *near, among[block.place, block.spot]))
     return found
 
 
@@ -114,28 +122,27 @@ def _difference(block: Block, gone: bool, after: int, ahead: int, among: int) ->
     return Difference(gone, place, spot, shape, exact, after, ahead, among, flags, text)
 
 
-def _local(block: Block | None) -> int:
+def _local(blocks: list[Block], at: int) -> int:
     """A text at its place, as the neighbour of others."""
-    return key(block.place, _bytes(block.says)) if block else 0
+    return key(blocks[at].place, _bytes(blocks[at].says)) if 0 <= at < len(blocks) else 0
 
 
 def _keys(block: Block) -> tuple[int, int, int, int]:
-    place = block.place
-    exact, general, shape = _text_keys(block.says)
-    spot, where = _place_keys(place, block.spot)
-    return exact, general or key(place, _bytes(shape), b"shape"), spot, where
+    exact, shape, bare = _TEXTS[block.says]
+    spot, where = _place_keys(block.place, block.spot)
+    return exact, shape or key(block.place, _bytes(bare), b"shape"), spot, where
 
 
 def _text_keys(says: str) -> tuple[int, int, str]:
     """The exact key; that of the shape, or 0 and the shape itself when it needs its place to mean something."""
-    return _remembered(says) if len(says) < _OFTEN else _remembered.__wrapped__(says)
-
-
-@lru_cache(maxsize=8_192)
-def _remembered(says: str) -> tuple[int, int, str]:
     shape = mask(says)
     exact = key(_bytes(says))
-    return (exact, key(_bytes(shape), b"shape"), "") if len(shape) > MAX_BARE else (exact, 0, shape)
+    if len(shape) <= MAX_BARE:
+        return exact, 0, shape
+    return exact, (exact if shape == says else key(_bytes(shape))) ^ _SHAPE, ""
+
+
+_TEXTS: Final = Memo(_text_keys)
 
 
 @lru_cache(maxsize=8_192)

@@ -1,12 +1,12 @@
 """What each tag does to the flow of a document: begin or end a container, name the kind of a text, state something."""
 
 import re
-from functools import lru_cache
 from html import unescape
 from typing import Final
 
 from msgspec import Struct
 
+from crawler.content.memo import Memo
 from crawler.content.wording import address
 
 
@@ -39,6 +39,7 @@ STAMPS: Final = _names("og:updated_time article:modified_time dateModified sdDat
 """Statements about the time of the last change. They are evidence of when, not of whether."""
 
 _attribute = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?+")
+_tag = re.compile(r"<(/?[a-zA-Z][^\s/>]*+)(.*?)>?\Z", re.DOTALL).match
 _figures = re.compile(r"[0-9a-z]*[0-9][0-9a-z]*", re.IGNORECASE)
 
 
@@ -57,10 +58,16 @@ class Move(Struct, frozen=True):
     states: tuple[str, str] = ("", "")
 
 
-@lru_cache(maxsize=4_096)
-def move(tag: str, attributes: str) -> Move:
-    """What a tag with these attributes (as written) does."""
-    tag = tag.lower()
+NOTHING: Final = Move("")
+"""What comments and the like do."""
+
+
+def _move(written: str) -> Move:
+    """What a tag does, as it is written from "<" to ">"."""
+    found = _tag(written)
+    if not found:
+        return NOTHING
+    tag, attributes = found[1].lower(), found[2]
     if tag[0] == "/":
         return Move(tag[1:], ends=True, opens=tag[1:] not in _LEAVES)
     stated = read_attributes(attributes)
@@ -75,6 +82,10 @@ def move(tag: str, attributes: str) -> Move:
         is_outer=tag in _OUTER,
         states=_statement(tag, stated),
     )
+
+
+MOVES: Final = Memo(_move)
+"""What each tag that ends a text does, by the tag as it is written."""
 
 
 def read_attributes(text: str) -> dict[str, str]:

@@ -13,31 +13,41 @@ _MONTH: Final = (
 )
 _DAY: Final = "(?:mon|tues?|wed(?:nes)?|thur?s?|fri|sat(?:ur)?|sun)(?:day)?"
 _CURRENCY: Final = "[$\u20ac\u00a3\u00a5\u20b9\u20bd\u20a9]"
-_CODE: Final = "(?:EUR|USD|GBP|CHF|JPY|CAD|AUD|SEK|NOK|DKK|PLN|CZK|INR|CNY|BRL)"
+# All in lower case, for a case that does not matter costs most of the time.
+_CODE: Final = "(?:eur|usd|gbp|chf|jpy|cad|aud|sek|nok|dkk|pln|czk|inr|cny|brl)"
+_UNIT: Final = "(?:sec(?:ond)?|min(?:ute)?|hour|day|week|month|year)"
+# Prices, which stay, are the groups. Every alternative begins with a figure, at a sign of money, or with a word.
 _figure = re.compile(
-    rf"((?:{_CURRENCY}|\b{_CODE})\s?[0-9][0-9.,]*+|[0-9][0-9.,]*+\s?(?:{_CURRENCY}|{_CODE}\b))"  # a price stays
-    r"|(?:(?:[0-9]++|an?|one|a few)\s(?:sec(?:ond)?|min(?:ute)?|hour|day|week|month|year)s?\sago|just now"
-    r"|yesterday|today)\b"
-    rf"|\b{_MONTH}\b\.?,?|\b{_DAY}\b\.?,?"
-    r"|\b(?=[a-z0-9_-]*[0-9])[a-z0-9_-]{1,200}+(?:[.,:/+][0-9a-z]{1,20}+)*+|[0-9]++",
-    re.IGNORECASE,
-).sub
-_counts = re.compile(r"[0-9]|\bago\b|just now|yesterday|today", re.IGNORECASE).search
+    rf"([0-9][0-9.,]*+\s?(?:{_CURRENCY}|{_CODE}\b)|{_CURRENCY}\s?[0-9][0-9.,]*+)"
+    rf"|[0-9]++\s{_UNIT}s?\sago\b"
+    rf"|\b(?:({_CODE}\s?[0-9][0-9.,]*+)|(?:an?|one|a few)\s{_UNIT}s?\sago\b|(?:just now|yesterday|today)\b"
+    rf"|{_MONTH}\b\.?,?|{_DAY}\b\.?,?"
+    r"|(?=[a-z0-9_-]*[0-9])[a-z0-9_-]{1,200}+(?:[.,:/+][0-9a-z]{1,20}+)*+)|[0-9]++"
+).finditer
+_digit = re.compile("[0-9]").search
+_MOMENTS: Final = (" ago", "just now", "yesterday", "today")
 _run = re.compile(r"\x00(?:[\s\x00,.:/-]|(?:am|pm|utc|gmt|at|st|nd|rd|th)\b)*+", re.IGNORECASE).sub
+_lower = str.maketrans({letter.upper(): letter for letter in "abcdefghijklmnopqrstuvwxyz"})
 MAX_MASKED: Final = 2_000
 """Characters of a text that are looked at for figures; what follows counts as it is."""
 
 
 def mask(text: str) -> str:
     """The text with every run of figures, dates and tokens as one ``#``."""
-    if not _counts(text):
+    low = text[:MAX_MASKED]
+    low = low.lower() if low.isascii() else low.translate(_lower)  # as long as before
+    if not _digit(low) and not any(moment in low for moment in _MOMENTS):
         return text
-    head, rest = text[:MAX_MASKED], text[MAX_MASKED:]
-    return _run("#", _figure(_masked, head)) + rest
-
-
-def _masked(found: re.Match[str]) -> str:
-    return found[1] or "\x00"
+    parts: list[str] = []
+    at = 0
+    for found in _figure(low):
+        if found[1] or found[2]:
+            continue
+        begin, end = found.span()
+        parts += (text[at:begin], "\x00")
+        at = end
+    parts.append(text[at:MAX_MASKED])
+    return _run("#", "".join(parts)) + text[MAX_MASKED:]
 
 
 _asset = re.compile(
