@@ -23,6 +23,7 @@ from crawler.frontier import Admit
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.journey import Journey, Parts
 from crawler.lanes import Lanes
+from crawler.memory.failing import put_back
 from crawler.memory.last_look import unseen
 from crawler.memory.recall import Recall
 from crawler.memory.rules import RobotsStore
@@ -87,7 +88,10 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
                 raise
             closing = Closing(plan, store, None if dry_run else place)
             concluded = closing.conclude(visited, accept_shrink=accept_shrink)
-            return report(plan, store, frontier, visited, concluded, None if all_left_out else EXAMPLES)
+            told = report(plan, store, frontier, visited, concluded, None if all_left_out else EXAMPLES)
+            if visited.ending in (Ending.SITE_DOWN, Ending.PARKED):
+                put_back(store.db)
+            return told
     except DestinationError as error:
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:

@@ -169,11 +169,12 @@ class Journey:
         else:
             verdict = self._parts.judge.verdict(answer, page)
             outcome = Outcome(lease, verdict, answer.status, request=request)
-        if before is None or before.page is None or _is_last_look(lease):
+        if before is None or _is_last_look(lease):
             return outcome
+        known = before.page or Page(links=before.links)
         if lease.kind is Kind.SITEMAP:
-            return replace(outcome, finds=self._listed(lease, before.page))
-        return replace(outcome, links=self._links(before.page))
+            return replace(outcome, finds=self._listed(lease, known))
+        return replace(outcome, links=self._links(known))
 
     def _judged(self, lease: Lease, answer: Reply, page: Page | None) -> Outcome:
         if lease.kind is Kind.SITEMAP:

@@ -272,6 +272,7 @@ class Remembered(Struct, frozen=True):
     page: Page | None  # None: it is no page
     is_due: bool  # the whole body is to be read again, whatever the validators say
     validates: bool  # the validators are those of the server that is asked now
+    links: list[tuple[Url, int]] = []  # what it led to, however it was read, as far as that is known still
 
 
 class Record(Struct, frozen=True):

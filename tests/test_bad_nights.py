@@ -204,6 +204,13 @@ def test_ours_what_fails_keeps_its_place_for_some_nights_and_what_it_led_to_for_
     }
 
 
+def test_ours_what_a_page_that_fails_led_to_is_known_however_it_was_read(nights: Nights) -> None:
+    nights.good()
+    with trouble(nights, {"/hub": Answer("", 500)}):
+        nights.quiet("--no-images")  # so that nothing of what was read before can be taken as it is
+    assert {"/hub", "/deep0", "/deep1", "/deep2"} <= nights.dates().keys()
+
+
 def test_ours_each_way_to_leave_has_its_kind_and_its_reason(nights: Nights) -> None:
     nights.good()
     canonical = '<link rel="canonical" href="/p9"><p>Same as p9.'

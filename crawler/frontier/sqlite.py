@@ -35,7 +35,7 @@ READ_AHEAD = 256  # pending URLs of an origin read at once
 _UNSEEN = Sighting(0.0)
 IDLE = 60.0  # seconds to wait when only the end of what is out can bring more
 
-_REVISABLE = {State.NOFOLLOW, State.TOO_DEEP}
+_REVISABLE = {State.NOFOLLOW, State.TOO_DEEP, State.UNLINKED}  # ends that another way to the URL undoes
 
 _LOOK = "SELECT u.id, v.found, v.depth FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"
 _KNOW = """INSERT INTO visit (id, origin, kind, state, found, depth, source, reason)

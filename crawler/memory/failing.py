@@ -1,7 +1,9 @@
 """Which visits failed for reasons that may pass, as a condition of SQL on the table ``visit``."""
 
+import sqlite3
 from typing import Final
 
+from crawler.frontier.batch import change
 from crawler.indexability import FAILURES, TRANSIENT
 from crawler.model import State
 
@@ -10,3 +12,15 @@ MAY_PASS: Final = (
     f" OR (v.state = '{State.CLIENT_ERROR}' AND v.status IN ({', '.join(map(str, sorted(TRANSIENT)))})))"
 )
 """To be used where ``visit`` is called ``v``."""
+
+_PUT_BACK: Final = f"""UPDATE visit AS v SET state = '{State.PENDING}', attempts = 0, due = 0
+  WHERE {MAY_PASS} OR (v.state = '{State.SITEMAP_FILE}' AND (v.status >= 500 OR v.status = 429))"""  # noqa: S608
+
+
+def put_back(db: sqlite3.Connection) -> None:
+    """Let whoever goes on with this run ask again for what failed. Raises StorageError.
+
+    For a run that ends because the site stopped answering: what failed until then is no news of the pages.
+    """
+    with change(db):
+        db.execute(_PUT_BACK)

@@ -51,9 +51,9 @@ class Recall:
             sighting = Sighting(
                 seen_at or 0.0, label, etag, last_modified, header_date, page_date, page_date_source
             )
-            targets = self._links(links) if reading == reading_of(self._reading, kind) else None
-            if targets is None:
-                return Remembered(content, sighting, b"", text, None, is_due=True, validates=False)
+            targets, is_whole = self._links(links)
+            if reading != reading_of(self._reading, kind) or not is_whole:
+                return Remembered(content, sighting, b"", text, None, True, False, targets)
             return Remembered(
                 content,
                 sighting,
@@ -62,6 +62,7 @@ class Recall:
                 replace(_decode(page), links=targets) if page else None,
                 self._is_due(number, full_run),
                 source_key == self._source_key and bool(etag or last_modified),
+                targets,
             )
 
     def _is_due(self, number: int, full_run: int | None) -> bool:
@@ -71,16 +72,18 @@ class Recall:
         early = number % (self._full_every // 2 + 1)
         return self._run - full_run >= self._full_every - early
 
-    def _links(self, packed: bytes) -> list[tuple[Url, int]] | None:
-        """The links by name; None when one was forgotten meanwhile, as what nobody met for long is."""
+    def _links(self, packed: bytes) -> tuple[list[tuple[Url, int]], bool]:
+        """The links by name, and whether these are all: what nobody met for long is forgotten."""
         names = self._names
         links = []
+        is_whole = True
         for number, flags in unpack(packed):
             name = names.get(number) or self._name(number)
             if name is None:
-                return None
-            links.append((name, flags))
-        return links
+                is_whole = False
+            else:
+                links.append((name, flags))
+        return links, is_whole
 
     def _name(self, number: int) -> Url | None:
         row = self._db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()
