@@ -145,12 +145,13 @@ class Store:
     def _open(self) -> None:
         path = self.directory / schema.FILE
         if self._begin is Begin.FRESH:
-            schema.connect(path).close()  # what is not ours is not deleted either
-            for name in (schema.FILE, f"{schema.FILE}-wal", f"{schema.FILE}-shm"):
-                (self.directory / name).unlink(missing_ok=True)
+            schema.connect(path).close()  # beside what is not ours nothing is deleted
             for name in BESIDE:
                 shutil.rmtree(self.directory / name, ignore_errors=True)
         self._db = schema.connect(path)
+        if self._begin is Begin.FRESH:
+            with storage():
+                schema.empty(self._db)
         runs = Runs(self.db)
         with storage():
             self._is_first = self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None

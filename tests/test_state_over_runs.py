@@ -146,11 +146,15 @@ def test_ours_fresh_forgets_everything_and_restart_only_what_was_not_ended(days:
     ] * 2
     ended = days.run("--restart")
     assert "1 added" in ended.said
-    fresh = days.run("--fresh")
+    (state,) = (days.folder / "state").iterdir()
+    with closing(sqlite3.connect(state / "state.db")) as reader:  # somebody looks at it all the while
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM run").fetchone() == (3,)
+        fresh = days.run("--fresh")
+        assert reader.execute("SELECT count(*) FROM run").fetchone() == (3,)
     assert fresh.status == 0, fresh.said
     assert "<lastmod>" not in days.sitemap()
     assert days.rows("SELECT number, added FROM run") == [(1, 21)]
-    (state,) = (days.folder / "state").iterdir()
     assert [path.name for path in (state / "changes").iterdir()] == ["000001.jsonl"]
 
 

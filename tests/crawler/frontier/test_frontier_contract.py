@@ -91,6 +91,15 @@ def test_ours_evidence_revises_a_refusal_for_want_of_evidence(frontier: SqliteFr
     assert {lease_of(frontier).depth, lease_of(frontier).depth} == {1, 2}
 
 
+def test_ours_a_page_that_no_page_led_to_is_asked_again_when_one_does(frontier: SqliteFrontier) -> None:
+    frontier.admit([Find(url(1), Found.MEMORY, 0)])
+    frontier.settle(Outcome(lease_of(frontier), Verdict(State.UNLINKED)))
+    frontier.admit([Find(url(1), Found.MEMORY, 0)])
+    assert frontier.counts() == {State.UNLINKED: 1}
+    frontier.admit([Find(url(1), Found.LINK, 1)])
+    assert lease_of(frontier).found == Found.MEMORY | Found.LINK
+
+
 def test_ours_a_retry_is_a_later_turn(frontier: SqliteFrontier) -> None:
     frontier.admit([Find(url(1), Found.SEED, 0)])
     frontier.retry(Retry(lease_of(frontier), 100.0, "answered 503"))
