@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from crawler import publish
 from crawler.change import Change, Few
-from crawler.completeness import Completeness, completeness
+from crawler.completeness import Completeness, Kind, completeness
 from crawler.engine import Ending
 from crawler.engine import Tally as EngineTally
 from crawler.entries import Entries, Tally
@@ -36,7 +36,7 @@ from crawler.observe import Observed, observe
 from crawler.plan import Plan, source_key
 from crawler.recent import publish_recent
 from crawler.store import GENERATIONS, Store
-from sitemap import Directory, Generations, Published, format_date
+from sitemap import DestinationError, Directory, Generations, Published, format_date
 
 SHOWN: Final = 20  # changes of each kind that a summary may name
 
@@ -88,7 +88,7 @@ class Closing:
         if not is_complete and not output.partial:
             why = f"{visited.ending}, and --partial was not given"
             return self._refused(run, judged, Refusal(why, Incomplete.exit_code))
-        self._listing.fill(complete=is_complete, grace=output.keep_failed)
+        self._listing.fill(complete=is_complete, grace=output.keep_failed, degraded=_is_degraded(judged))
         allowed = Allowance(output.max_failed, output.max_shrink, accept_shrink)
         if refused := refusal(facts(db, self._plan.seed), allowed):
             code = refused.exit_code if is_complete else Incomplete.exit_code
@@ -116,7 +116,8 @@ class Closing:
         shown = tuple(changes)
         counts = msgspec.structs.asdict(changes.counts)
         run = replace(run, outcome="dry", refusal="this was a dry run", exit_code=0, **counts)
-        return self._end(run, judged, is_over=True, shown=shown)
+        # what an earlier process began is not thrown away by a look at it
+        return self._end(run, judged, is_over=not self._store.resumed, shown=shown)
 
     def _partial(self, run: Run, judged: Completeness, published: Published) -> Conclusion:
         """Files only: the run goes on, and what it will change is told when it has ended."""
@@ -127,24 +128,33 @@ class Closing:
         db, changes = self._store.db, Changes(self._store.db)
         with change(db):
             counts = changes.record(run.number)
-            closing.learn(db, run.number, source_key(self._plan))
+            closing.learn(db, run.number, source_key(self._plan), degraded=_is_degraded(judged))
+            moved = self._listing.differs
             closing.settle(db, run.number)
             Seen(db, run.number).learn(observed.habits, observed.distrust, observed.policy)
             run = replace(
                 run,
-                outcome="published" if counts.total else "unchanged",
+                outcome="published" if counts.total or moved else "unchanged",
                 exit_code=0,
                 files=_files(published),
+                notes=[*run.notes, *self._publish_recent()],
                 **msgspec.structs.asdict(counts),
             )
             shown = () if self._store.is_first else tuple(Few(changes.of(run.number), SHOWN))
             ended = self._end(run, judged, is_over=True, shown=shown, published=published)
             changes.forget(run.number, self._plan.config.state.keep_runs)
-            if self._destination is not None:
-                publish_recent(db, self._plan, self._destination)
         write_feeds(changes, self._store.directory)
         self._keep(published, run.number)
         return ended
+
+    def _publish_recent(self) -> list[str]:
+        """Publish the feed beside the sitemap. That it cannot be is a note: the sitemap itself is out there."""
+        try:
+            if self._destination is not None:
+                publish_recent(self._store.db, self._plan, self._destination)
+        except DestinationError as error:
+            return [f"the feed of recent changes was not published: {error}"]
+        return []
 
     def _keep(self, published: Published, number: int) -> None:
         """Keep a copy of the set, to go back to, unless it is the one that was kept last."""
@@ -169,6 +179,10 @@ class Closing:
         )
         Runs(self._store.db).write(run)
         return Conclusion(run, judged, self._tally, shown, published)
+
+
+def _is_degraded(judged: Completeness) -> bool:
+    return judged.kind is not Kind.COMPLETE
 
 
 def _counted(run: Run, visited: Visited, judged: Completeness) -> Run:

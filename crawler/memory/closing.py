@@ -4,22 +4,22 @@ import sqlite3
 from typing import Final
 
 from crawler.frontier.batch import storage
-from crawler.memory.failing import MAY_PASS
+from crawler.memory.failing import keeps_place
 
 FORGET_AFTER: Final = 10  # runs in which a URL was not met before it is forgotten, unless it is published
 
 # What was not asked for is remembered only when it was before: out of scope is decided by rules, not by a visit.
-_LEARN: Final = f"""
+_LEARN: Final = """
 INSERT INTO memory (id, state, reason, status, target, content, source_key, etag, last_modified, header_date, page_date,
   page_date_source, seen_at, lastmod, lastmod_source, evidence, first_run, changed_run, full_run, last_run, failures)
 SELECT v.id, v.state, v.reason, v.status, v.target, v.content, :source, v.etag, v.last_modified, v.header_date,
   v.page_date, v.page_date_source, v.seen_at, v.lastmod, v.lastmod_source, v.evidence, :run,
-  iif(v.changed = 0, NULL, :run), iif(v.whole, :run, NULL), :run, iif({MAY_PASS}, 1, 0)
+  iif(v.changed = 0, NULL, :run), iif(v.whole, :run, NULL), :run, iif({}, 1, 0)
 FROM visit v WHERE v.state != 'pending' AND (v.attempts > 0 OR v.id IN (SELECT id FROM memory))
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, status = excluded.status,
   target = excluded.target, last_run = excluded.last_run,
   failures = iif(excluded.failures, memory.failures + 1, 0)
-"""  # noqa: S608 - a condition of our own
+"""
 _SEE: Final = """
 UPDATE memory SET content = v.content, source_key = :source, etag = v.etag, last_modified = v.last_modified,
   header_date = v.header_date, page_date = v.page_date, page_date_source = v.page_date_source, seen_at = v.seen_at,
@@ -44,10 +44,10 @@ _TIDY: Final = (
 )
 
 
-def learn(db: sqlite3.Connection, run: int, source_key: str) -> None:
+def learn(db: sqlite3.Connection, run: int, source_key: str, *, degraded: bool = False) -> None:
     """Remember what the run saw. Part of the caller's transaction. Raises StorageError."""
     with storage():
-        db.execute(_LEARN, {"run": run, "source": source_key})
+        db.execute(_LEARN.format(keeps_place(degraded=degraded)), {"run": run, "source": source_key})
         db.execute(_SEE, {"run": run, "source": source_key})
 
 

@@ -13,8 +13,20 @@ MAY_PASS: Final = (
 )
 """To be used where ``visit`` is called ``v``."""
 
+_NO_RULES: Final = f"(v.state = '{State.ROBOTS}' AND v.reason NOT LIKE 'robots.txt line %')"
+_UNLINKED: Final = f"v.state = '{State.UNLINKED}'"
+
 _PUT_BACK: Final = f"""UPDATE visit AS v SET state = '{State.PENDING}', attempts = 0, due = 0
   WHERE {MAY_PASS} OR (v.state = '{State.SITEMAP_FILE}' AND (v.status >= 500 OR v.status = 429))"""  # noqa: S608
+
+
+def keeps_place(*, degraded: bool) -> str:
+    """The condition on which a published page stays listed although the run did not find it as it was.
+
+    What failed may be well tomorrow, and so may the robots.txt that could not be had. In a run that is ``degraded``,
+    what leads to a page may be among what failed: that nothing led there is no news then.
+    """
+    return f"({MAY_PASS} OR {_NO_RULES}{f' OR {_UNLINKED}' if degraded else ''})"
 
 
 def put_back(db: sqlite3.Connection) -> None:

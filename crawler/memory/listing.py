@@ -7,16 +7,16 @@ from typing import Any, Final
 import msgspec
 
 from crawler.frontier.batch import change, storage
-from crawler.memory.failing import MAY_PASS
+from crawler.memory.failing import keeps_place
 from crawler.model import Listed, Page, State, Url, Verdict
 
 _FOUND: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard)
   SELECT v.id, v.content, v.lastmod, v.lastmod_source, coalesce(p.grp, ''), p.shard
   FROM visit v LEFT JOIN published p ON p.id = v.id WHERE v.state = 'indexable' AND v.content IS NOT NULL"""
-_KEPT: Final = f"""INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
+_KEPT: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, p.shard, 1
   FROM published p JOIN visit v ON v.id = p.id LEFT JOIN memory m ON m.id = p.id
-  WHERE {MAY_PASS} AND coalesce(m.failures, 0) < ?"""  # noqa: S608 - a condition of our own
+  WHERE {} AND coalesce(m.failures, 0) < ?"""
 _NOT_YET: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, p.shard, 1
   FROM published p LEFT JOIN visit v ON v.id = p.id WHERE v.id IS NULL OR v.state = 'pending'"""
@@ -46,16 +46,16 @@ class Listing:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def fill(self, *, complete: bool, grace: int) -> None:
+    def fill(self, *, complete: bool, grace: int, degraded: bool = False) -> None:
         """Begin anew with the pages of this run, and with those that keep their place.
 
-        What failed for now keeps it for ``grace`` runs in a row; what a run that is not ``complete`` did not come to
-        keeps it in any case.
+        What failed for now keeps it for ``grace`` runs in a row, and in a ``degraded`` run what nothing led to any
+        more; what a run that is not ``complete`` did not come to keeps it in any case.
         """
         with change(self._db):
             self._db.execute("DELETE FROM listing")
             self._db.execute(_FOUND)
-            self._db.execute(_KEPT, (grace,))
+            self._db.execute(_KEPT.format(keeps_place(degraded=degraded)), (grace,))
             if not complete:
                 self._db.execute(_NOT_YET)
 
@@ -63,6 +63,15 @@ class Listing:
     def kept(self) -> int:
         """How many of the pages failed, and keep their place."""
         return self._count("SELECT count(*) FROM listing WHERE kept")
+
+    @property
+    def differs(self) -> bool:
+        """Whether it says another date of some page than what is published."""
+        return bool(
+            self._count(
+                "SELECT EXISTS (SELECT 1 FROM listing l JOIN published p ON p.id = l.id WHERE l.lastmod != p.lastmod)"
+            )
+        )
 
     def __len__(self) -> int:
         return self._count("SELECT count(*) FROM listing")
