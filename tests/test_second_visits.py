@@ -91,7 +91,8 @@ def test_ours_what_went_and_came_back_is_what_it_was(tmp_path: Path) -> None:
         }
         linked = links(*(name for name in names if name != "/lost"), *OTHERS)
         nights.crawl({**whole, **gone, "/": linked})
-        assert {name for name in names if name in nights.dates} == {"/stumbled"}
+        # nothing leads to the lost one, but what stumbled might: such a night is no proof
+        assert {name for name in names if name in nights.dates} == {"/stumbled", "/lost"}
         nights.crawl(whole)
         assert {name: nights.dates.get(name) for name in names} == dict.fromkeys(names, DATE)
 

@@ -29,7 +29,8 @@ WITH difference (kind, id) AS (
     WHERE NOT l.kept AND (v.changed = 1 OR (m.changed_run > :before AND m.evidence != '') OR l.lastmod > p.lastmod)
 )
 SELECT u.url, d.kind, coalesce(l.lastmod, ''), coalesce(p.lastmod, ''), v.found, s.url, v.state, v.reason, v.target,
-  v.evidence, v.changed, m.state, m.reason, m.failures, m.evidence
+  v.evidence, v.changed, m.state, m.reason, m.failures,
+  iif(m.changed_run > :before, m.evidence, '')
 FROM difference d CROSS JOIN url u ON u.id = d.id -- CROSS: what differs is found first, and then sorted by URL
   LEFT JOIN listing l ON l.id = d.id LEFT JOIN published p ON p.id = d.id
   LEFT JOIN visit v ON v.id = d.id LEFT JOIN url s ON s.id = v.source
@@ -186,9 +187,9 @@ class Changes:
                 why_added(row.found or 0, row.source or "", past, row.past_reason or ""),
             )
         if row.kind == "changed":
-            if not row.has_changed and row.lastmod > row.before:  # by a policy that goes by what is stated
-                return ChangeKind.CHANGED, "", "it states a later date"
-            return ChangeKind.CHANGED, "", row.evidence or row.past_evidence or "its content changed"
+            # a page that stands still may state a later date, for a policy that goes by what is stated
+            unsaid = "its content changed" if row.has_changed else "it states a later date"
+            return ChangeKind.CHANGED, "", row.evidence or row.past_evidence or unsaid
         state = State(row.state) if row.state else None
         kind, reason = why_gone(state, row.reason or "", (row.past_failures or 0) + 1)
         if kind is ChangeKind.MOVED:
