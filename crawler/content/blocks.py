@@ -48,6 +48,25 @@ class Block(Struct, frozen=True, gc=False):
     is_link: bool = False
 
 
+class Unread(Struct, frozen=True, gc=False):
+    """Markup that says one thing or nothing, and where it stands."""
+
+    markup: str
+    place: bytes
+    spot: str
+    is_frame: bool
+
+    def read(self) -> Block | None:
+        """The block, or None when it says nothing."""
+        said = STRETCHES[self.markup]
+        if not said.says:
+            return None
+        return Block(said.says, said.text, self.place, self.spot, self.is_frame, False, said.is_link)
+
+
+Entry = Block | Unread
+
+
 def key(*parts: bytes) -> int:
     """A number for a place or for what stands there; equal in every process and version of Python."""
     return int.from_bytes(blake2b(b"\x00".join(parts), digest_size=8).digest(), "big", signed=True)
@@ -61,13 +80,26 @@ def take_apart(kept: bytes, limit: int | None = None) -> list[Block] | None:
     markup = unfold(kept)
     if markup is None:
         return None
-    markup, blocks = _take_data(markup[:limit])
-    _Flow().read(split(markup), blocks)
-    return blocks
+    markup, entries = _take_data(markup[:limit])
+    _Flow().read(split(markup), entries)
+    return [each for each in entries if isinstance(each, Block)]
 
 
-def take_apart_both(before: bytes, after: bytes) -> tuple[list[Block], list[Block]] | None:
-    """The same for two visits of one page."""
+class Side(Struct):
+    """One of two visits: all entries in document order, and the numbers of those that may differ, all of them read."""
+
+    entries: list[Entry]
+    own: list[int]
+
+    @property
+    def differing(self) -> list[Block]:
+        """The blocks that may differ."""
+        entries = self.entries
+        return [each for at in self.own if isinstance(each := entries[at], Block)]
+
+
+def take_apart_both(before: bytes, after: bytes) -> tuple[Side, Side] | None:
+    """The same for two visits of one page. What both have in common under the same containers is left unread."""
     old_markup, new_markup = unfold(before), unfold(after)
     if old_markup is None or new_markup is None:
         return None
@@ -75,16 +107,22 @@ def take_apart_both(before: bytes, after: bytes) -> tuple[list[Block], list[Bloc
     new_markup, new = _take_data(new_markup)
     new_pieces = split(new_markup)
     old_pieces = split_like(old_markup, new_markup, new_pieces)
+    one, other = Side(old, [*range(len(old))]), Side(new, [*range(len(new))])
+    # What is unread counts for one block, so nothing of a page that may have too many is left unread.
+    lazily = len(new) + len(new_pieces) <= MAX_BLOCKS and "itemprop" not in new_markup.lower()
     here, there = _Flow(), _Flow()
     for run in runs(old_pieces, new_pieces):
-        agree, begin = run.same and here == there, len(new)
-        there.read(new_pieces[run.new], new)
-        if agree and len(new) < MAX_BLOCKS:
-            old += new[begin:]
+        agree, begin = run.same and here == there, len(other.entries)
+        there.read(new_pieces[run.new], other.entries, lazily=lazily and agree)
+        if agree and len(other.entries) < MAX_BLOCKS:
+            one.entries += other.entries[begin:]
             here = there.copy()
-        else:
-            here.read(old_pieces[run.old], old)
-    return old[:MAX_BLOCKS], new
+            continue
+        other.own += range(begin, len(other.entries))
+        begin = len(one.entries)
+        here.read(old_pieces[run.old], one.entries)
+        one.own += range(begin, len(one.entries))
+    return one, other
 
 
 class _Flow(Struct):
@@ -104,8 +142,8 @@ class _Flow(Struct):
         fields = (getattr(self, name) for name in self.__struct_fields__[2:])
         return _Flow(self.stack.copy(), self.open.copy(), *fields)
 
-    def read(self, pieces: list[str], blocks: list[Block]) -> None:
-        """Take pairs of tag and text, until there are blocks enough."""
+    def read(self, pieces: list[str], blocks: list[Entry], *, lazily: bool = False) -> None:
+        """Take pairs of tag and text, until there are blocks enough. Headings are never left unread."""
         pairs = iter(pieces)
         for written, text in zip(pairs, pairs, strict=True):
             if written:
@@ -117,11 +155,14 @@ class _Flow(Struct):
                 elif tag.name:
                     self._begin(tag, blocks)
             if text and not self.mute and not text.isspace():
+                if lazily and not self.in_heading:
+                    blocks.append(Unread(text, self.place + self.leaf, self.heading, self.is_frame))
+                    continue
                 self._text(text, blocks)
                 if len(blocks) >= MAX_BLOCKS:
                     return
 
-    def _text(self, raw: str, blocks: list[Block]) -> None:
+    def _text(self, raw: str, blocks: list[Entry]) -> None:
         said = STRETCHES[raw]
         if said.says:
             place, spot = self.place + self.leaf, self.heading
@@ -132,7 +173,7 @@ class _Flow(Struct):
         for name, value in said.facts:
             _state(name, value, blocks)
 
-    def _begin(self, tag: Move, blocks: list[Block]) -> None:
+    def _begin(self, tag: Move, blocks: list[Entry]) -> None:
         if tag.states[1] and not self.mute:
             _state(*tag.states, blocks)
         if tag.opens:
@@ -160,7 +201,7 @@ class _Flow(Struct):
                 return
 
 
-def _state(name: str, value: str, blocks: list[Block]) -> None:
+def _state(name: str, value: str, blocks: list[Entry]) -> None:
     value = " ".join(value.split())
     if not value or len(blocks) >= MAX_BLOCKS:
         return
@@ -169,9 +210,9 @@ def _state(name: str, value: str, blocks: list[Block]) -> None:
     blocks.append(Block(text, text, place, is_fact=name.rpartition(".")[2] in _FACTS))
 
 
-def _take_data(markup: str) -> tuple[str, list[Block]]:
+def _take_data(markup: str) -> tuple[str, list[Entry]]:
     """The markup without JSON-LD, and the values of that by the path of their keys; the order of keys says nothing."""
-    blocks: list[Block] = []
+    blocks: list[Entry] = []
     if "ld+json" not in markup:
         return markup, blocks
     for script in _data.findall(markup):

@@ -1,12 +1,13 @@
 """Which blocks one page lost and gained between two visits. Compares; what of it matters is the survey's judgement."""
 
 from collections import Counter
+from collections.abc import Container
 from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
 
-from crawler.content.blocks import Block, key, take_apart, take_apart_both
+from crawler.content.blocks import Block, Entry, Side, key, take_apart, take_apart_both
 from crawler.content.memo import Memo
 from crawler.content.wording import mask
 from crawler.html import clean
@@ -17,6 +18,7 @@ MAX_SAMPLED = 200_000
 MAX_BARE = 4
 """Characters of a shape up to which it needs its place to mean something."""
 _SHAPE: Final = 0x5A5A_5A5A_5A5A_5A5A  # tells the key of a shape from that of an equal text
+_WORD: Final = (1 << 64) - 1
 FRAME = 1
 """Flag of a difference: it stands in an element that surrounds pages (nav, the footer of the body)."""
 FACT = 2
@@ -57,16 +59,18 @@ class Delta(Struct, frozen=True, array_like=True):
 
 
 def compare(before: bytes, after: bytes) -> Delta:
-    """Compare two kept contents as multisets of blocks: what only moved is no difference. Never raises."""
+    """Compare two kept contents as multisets of blocks: what only moved is no difference. Never raises.
+
+    Of equal texts, those stay that stand where nothing differs, and then the first.
+    """
     if before == after:
         return Delta(known=bool(before))
     both = take_apart_both(before, after)
-    if both is None or not all(both):
+    if both is None or not all(any(map(_read, side.entries)) for side in both):
         return Delta(known=False)
-    old, new = both
-    in_old, in_new = Counter([block.says for block in old]), Counter([block.says for block in new])
-    gone = _differences(old, _more(in_old, in_new), True)
-    came = _differences(new, _more(in_new, in_old), False)
+    in_old, in_new = (Counter([block.says for block in side.differing]) for side in both)
+    gone = _differences(both[0], _more(in_old, in_new), True)
+    came = _differences(both[1], _more(in_new, in_old), False)
     room = MAX_DIFFERENCES // 2
     kept_gone = gone[: max(room, MAX_DIFFERENCES - len(came))]
     listed = kept_gone + came[: MAX_DIFFERENCES - len(kept_gone)]
@@ -79,10 +83,9 @@ def holdings(kept: bytes) -> list[int]:
     Of a long page, those of its first ``MAX_SAMPLED`` characters of markup.
     """
     found: set[int] = set()
-    blocks = take_apart(kept, MAX_SAMPLED) or []
-    for at, block in enumerate(blocks):
+    for block in take_apart(kept, MAX_SAMPLED) or ():
         found.update(_keys(block))
-        found.add(_local(blocks, at))
+        found.add(_local(block))
     return list(found)
 
 
@@ -91,28 +94,42 @@ def _more(one: Counter[str], other: Counter[str]) -> dict[str, int]:
     return {says: count - other[says] for says, count in one.items() if count > other.get(says, 0)}
 
 
-def _differences(blocks: list[Block], lost: dict[str, int], gone: bool) -> list[Difference]:
+def _differences(side: Side, lost: dict[str, int], gone: bool) -> list[Difference]:
     """What is not on the other side, in document order, one more than is listed at most; of equals the last."""
     if not lost:
         return []
-    moved: set[int] = set()
-    for at in range(len(blocks) - 1, -1, -1):
-        if lost.get(blocks[at].says):
-            lost[blocks[at].says] -= 1
-            moved.add(at)
-    places = {blocks[at].place for at in moved}
-    among = Counter([(block.place, block.spot) for block in blocks if block.place in places])
+    moved: dict[int, Block] = {}
+    for at in reversed(side.own):
+        block = side.entries[at]
+        if isinstance(block, Block) and lost.get(block.says):
+            lost[block.says] -= 1
+            moved[at] = block
+    places = {block.place for block in moved.values()}
+    there = [each for each in side.entries if each.place in places and _read(each)]
+    among = Counter([(each.place, each.spot) for each in there])
     found: list[Difference] = []
-    after, ahead = -1, -1
+    ahead = -1
     for at in sorted(moved)[: MAX_DIFFERENCES + 1]:
         if at > ahead:
-            after, ahead = at - 1, at + 1
-            while ahead in moved:
-                ahead += 1
-            near = _local(blocks, after), _local(blocks, ahead)
-        block = blocks[at]
-        found.append(_difference(block, gone, *near, among[block.place, block.spot]))
+            (_, after), (ahead, before) = (_stayed(side, moved, at, step) for step in (-1, 1))
+        block = moved[at]
+        found.append(_difference(block, gone, after, before, among[block.place, block.spot]))
     return found
+
+
+def _stayed(side: Side, moved: Container[int], at: int, step: int) -> tuple[int, int]:
+    """The number of the nearest entry in one direction that stayed and says something, and its key, or 0."""
+    at += step
+    while 0 <= at < len(side.entries):
+        block = None if at in moved else _read(side.entries[at])
+        if block:
+            return at, _local(block)
+        at += step
+    return at, 0
+
+
+def _read(entry: Entry) -> Block | None:
+    return entry if isinstance(entry, Block) else entry.read()
 
 
 def _difference(block: Block, gone: bool, after: int, ahead: int, among: int) -> Difference:
@@ -122,9 +139,10 @@ def _difference(block: Block, gone: bool, after: int, ahead: int, among: int) ->
     return Difference(gone, place, spot, shape, exact, after, ahead, among, flags, text)
 
 
-def _local(blocks: list[Block], at: int) -> int:
+def _local(block: Block) -> int:
     """A text at its place, as the neighbour of others."""
-    return key(blocks[at].place, _bytes(blocks[at].says)) if 0 <= at < len(blocks) else 0
+    exact, where = _TEXTS[block.says][0], _place_keys(block.place, block.spot)[1]
+    return ((exact * 3 + where) & _WORD) - (_WORD >> 1)
 
 
 def _keys(block: Block) -> tuple[int, int, int, int]:
