@@ -287,7 +287,7 @@ def kill_at_system_calls(
 
 @pytest.mark.needs_strace
 def test_ours_killed_at_system_calls_of_its_end_a_run_leaves_one_generation(cases: list[Case]) -> None:
-    kill_at_system_calls(cases[1], lambda points: points[3 :: len(points) // 5])
+    kill_at_system_calls(cases[1], lambda points: points[3 :: len(points) // 4])
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from forked import Ended, Forked, forked
-from run import FAST, Ran, command, environment, siteatlas
+from run import FAST, command, environment
 from scripted import Answer, Route, Site, links, scripted
 
 WORDS = (*FAST, "--settle", "0", "--grace", "0", "--retries", "0", "--state", "state", "-o", "out")
@@ -185,13 +185,18 @@ def started(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command(*words), cwd=folder, env=environment(), stdout=out, stderr=out)
 
 
-def test_ours_a_second_process_is_turned_away_and_who_only_looks_is_not(tmp_path: Path) -> None:
+def test_ours_a_second_process_is_turned_away_and_who_only_looks_is_not(
+    tmp_path: Path, process: Forked
+) -> None:
+    def ask(*words: str) -> Ended:
+        return process.run(tmp_path, 0, *words)
+
     with scripted(pages(20)) as site:
         (tmp_path / "site.toml").write_text(
             f'[site]\nurl = "{site.url}"\n[output]\ndirectory = "out"\nsettle = 0\n[state]\ndirectory = "state"\n'
         )
         words = ("run", "--config", "site.toml", *FAST)
-        assert siteatlas(tmp_path, *words).code == 0
+        assert ask(*words).status == 0
         site.routes |= pages(20, delay=5)
         asked = len(site.log)
         working = started(tmp_path, *words)
@@ -199,23 +204,23 @@ def test_ours_a_second_process_is_turned_away_and_who_only_looks_is_not(tmp_path
             time.sleep(0.01)
         try:
             for again in (words, ("crawl", site.url, *WORDS)):
-                second = siteatlas(tmp_path, *again)
-                assert second.code == 6
+                second = ask(*again)
+                assert second.status == 6
                 assert re.search(
-                    rf"another process \({working.pid}\) is working on the state in \S+;", second.err
+                    rf"another process \({working.pid}\) is working on the state in \S+;", second.said
                 )
-            looks: list[Ran] = [
-                siteatlas(tmp_path, "status", "--state", "state"),
-                siteatlas(tmp_path, "why", f"{site.url}p3", "--state", "state"),
-                siteatlas(tmp_path, "diff", "--state", "state"),
+            looks = [
+                ask("status", "--state", "state"),
+                ask("why", f"{site.url}p3", "--state", "state"),
+                ask("diff", "--state", "state"),
             ]
-            assert [looked.code for looked in looks] == [0, 0, 0], looks
-            assert str(working.pid) in looks[0].out
-            assert "is listed" in looks[1].out
-            assert "20 added" in looks[2].out or "21 added" in looks[2].out
+            assert [looked.status for looked in looks] == [0, 0, 0], looks
+            assert str(working.pid) in looks[0].said
+            assert "is listed" in looks[1].said
+            assert "21 added" in looks[2].said
             assert working.poll() is None
         finally:
             working.send_signal(signal.SIGKILL)
             working.wait()
         site.routes |= pages(20)
-        assert siteatlas(tmp_path, *words).code == 0
+        assert ask(*words).status == 0
