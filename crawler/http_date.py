@@ -3,6 +3,7 @@
 import re
 from calendar import timegm
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -21,21 +22,24 @@ def read(text: str, now: float) -> float | None:
     ``now`` (Unix time) places the two-digit years of RFC 850 dates: one that seems more than 50 years in the
     future is in the past. The name of the weekday is not compared with the date.
     """
-    text = text.strip(" \t")
+    return _read(text.strip(" \t"), datetime.fromtimestamp(now, UTC).year)
+
+
+@lru_cache(maxsize=256)  # pages of a second share a Date, and those of a deploy a Last-Modified
+def _read(text: str, this_year: int) -> float | None:
     if found := _imf_fixdate(text):
         day, month, year, *clock = found.groups()
     elif found := _asctime(text):
         month, day, *clock, year = found.groups()
     elif found := _rfc850(text):
         day, month, short, *clock = found.groups()
-        year = str(_century(int(short), now))
+        year = str(_century(int(short), this_year))
     else:
         return None
     return _moment(int(year), _MONTHS.index(month) + 1, int(day), [int(part) for part in clock])
 
 
-def _century(short: int, now: float) -> int:
-    this_year = datetime.fromtimestamp(now, UTC).year
+def _century(short: int, this_year: int) -> int:
     year = this_year - this_year % 100 + short
     return year - 100 if year > this_year + 50 else year
 

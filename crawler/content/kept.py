@@ -6,7 +6,7 @@ that a new release of it changes no date.
 """
 
 import re
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Final
 
 from isal import igzip_lib, isal_zlib
@@ -21,9 +21,10 @@ _LEVEL: Final = 1
 _BROKEN: type[Exception] = igzip_lib.IsalError  # type: ignore[assignment]
 
 # Every alternative ends at its end mark or at the end of the text, so nothing is looked at twice. JSON-LD is data. The
-# distance at which its type is looked for is bounded for the same reason.
+# distance at which its type is looked for is bounded for the same reason. Most tags are told by their first letter: the
+# look ahead takes a third off the time.
 _unread = re.compile(
-    rb"<(?:script\b(?![^>]{0,200}ld\+json)[^>]*+(?:>.*?(?:</script\b[^>]*+(?:>|\Z)|\Z)|\Z)"
+    rb"<(?=[!IMSims])(?:script\b(?![^>]{0,200}ld\+json)[^>]*+(?:>.*?(?:</script\b[^>]*+(?:>|\Z)|\Z)|\Z)"
     rb"|style\b[^>]*+(?:>.*?(?:</style\b[^>]*+(?:>|\Z)|\Z)|\Z)"
     rb"|!--(?:-?>|.*?(?:--!?>|\Z))"
     rb"|input\b[^>]*+(?:>|\Z)"
@@ -35,9 +36,9 @@ _unread = re.compile(
 def digest(document: Document) -> bytes:
     """16 bytes that are equal for answers which are read alike: the body and the headers that speak about content."""
     stated = "\n".join((document.content_type, document.refresh, *document.links, "\r", *document.robots))
-    whole = blake2b(document.body, digest_size=16)
+    whole = sha256(document.body, usedforsecurity=False)  # processors have instructions for this one
     whole.update(b"\x00" + stated.encode("utf-8", "surrogatepass"))
-    return whole.digest()
+    return whole.digest()[:16]
 
 
 def keep(body: bytes) -> bytes:
@@ -45,7 +46,12 @@ def keep(body: bytes) -> bytes:
 
     Equal reduced bodies give equal bytes, as long as the same compressor is used.
     """
-    packed: bytes = isal_zlib.compress(_unread.sub(b"", body)[:MAX_KEPT], _LEVEL)
+    packed: bytes = igzip_lib.compress(
+        _unread.sub(b"", body)[:MAX_KEPT],
+        _LEVEL,
+        flag=igzip_lib.COMP_ZLIB,
+        mem_level=igzip_lib.MEM_LEVEL_MEDIUM,
+    )
     return bytes((VERSION,)) + packed
 
 

@@ -22,6 +22,10 @@ _KEPT = frozenset(
 )
 """The header fields that later stages read; the others are dropped before they are decoded."""
 
+_NO_BODY = httpx.ByteStream(
+    b""
+)  # given to a request, it saves httpx the search for fields that a body would need
+
 _LENGTH = re.compile(rb"[0-9]{1,18}")
 
 
@@ -77,6 +81,7 @@ class Exchange:
                 "GET",
                 place.url or self._url,
                 headers=fields,
+                stream=_NO_BODY,
                 extensions={"target": self._url[start:].encode("ascii")},
             )
             response = await place.transport.handle_async_request(request)

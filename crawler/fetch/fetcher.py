@@ -130,5 +130,5 @@ class Fetcher:
             if all(name.lower() != "host" for name, _ in own):
                 own = (("Host", origin.partition("://")[2]), *own)
             fields = self._fields[origin] = httpx.Headers([*own, ("Accept-Encoding", ACCEPTED)])
-        more = list(headers)
-        return httpx.Headers([*fields.multi_items(), *more]) if more else fields
+        more = [(name.encode(), value.encode("latin-1")) for name, value in headers]
+        return httpx.Headers([*fields.raw, *more]) if more else fields

@@ -39,9 +39,14 @@ class Recall:
         self._source_key = source_key
         self._full_every = full_every
         self._names: dict[int, Url] = {}
+        with storage():
+            some = "SELECT 1 FROM memory WHERE content IS NOT NULL LIMIT 1"
+            self._is_empty = db.execute(some).fetchone() is None  # nothing is added before the run has ended
 
     def recall(self, number: int, kind: Kind) -> Remembered | None:
         """What is remembered of the URL with this id, which is to be read as this kind now, or None."""
+        if self._is_empty:
+            return None
         with storage():
             row = self._db.execute(_RECALL, (number,)).fetchone()
             if row is None:

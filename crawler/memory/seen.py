@@ -12,7 +12,7 @@ from crawler.frontier.batch import storage
 # What is compared in this run: pages that were read before, and read or known to be the same now.
 _COMPARED: Final = """FROM visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
   WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL"""
-_DELTAS: Final = f"""SELECT v.id, c.delta {_COMPARED} AND c.run = ? AND c.id != m.content AND c.delta != x''
+_DELTAS: Final = f"""SELECT v.id, c.delta {_COMPARED} AND v.content != m.content AND c.run = ? AND c.delta != x''
   ORDER BY v.id"""
 _SAMPLE: Final = (
     f"SELECT c.text {_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
