@@ -56,7 +56,7 @@ def moved(server: str, generation: int, edited: set[str], pages: set[str]) -> se
 
 
 def test_ours_thirty_generations_of_edits_under_the_noise_of_real_sites() -> None:
-    site, watcher = Site(), Watcher()
+    site, watcher = Site(articles=64, products=16, lists=4), Watcher()
     servers = ("now", "deploy", "future", "1970")
     scores = {name: Score() for name in ("ours", "whole body", *servers)}
     bodies = {path: site.render(path) for path in list(site.pages)}
@@ -80,7 +80,7 @@ def test_ours_thirty_generations_of_edits_under_the_noise_of_real_sites() -> Non
 
 
 def test_ours_a_sample_of_a_large_site_judges_as_all_of_it() -> None:
-    site = Site(seed=5, articles=700, products=70, lists=6)
+    site = Site(seed=5, articles=500, products=50, lists=6)
     first = {path: keep(site.render(path)) for path in list(site.pages)}
     edited = site.edit(0.02) & set(first)
     now = {path: keep(site.render(path)) for path in first}

@@ -13,9 +13,9 @@ from crawler.content.markup import runs, split, split_like
 
 Plain = list[tuple[Difference, bool]]
 _PIECES = """<p> </p> <div.class=a> <div.id=b7> </div> <SECTION> </SECTION> <a.href= <a.href='/x'> </a> ' " > < <!--x-->
-<script </script> {"a":"b"} <template> </template> </svg> &amp &lt; = / <h1> <h2>x </h2> <li> <nav> </nav> <footer> <b>
-</b> .title="a>b" .title=" <br> text.1 word foo.bar <img.src=/a.png.alt=x> <meta.itemprop=price.content=7>
-<P> </.p> . é 2026 <span.itemprop=price.content=8> <script.type="application/ld+json"> <h1.class='x'> <p.title='> ? <aside> </aside>"""
+<script </script> {"a":"b"} <template> </template> </svg> &amp &lt; = / <h1> <h2>x </h2> <li> <nav> </nav> <footer>
+<b> </b> .title="a>b" .title=" <br> text.1 word foo.bar <img.src=/a.png.alt=x> <meta.itemprop=price.content=7> <P>
+</.p> . é 2026 <span.itemprop=price.content=8> <script.type="application/ld+json"> <h1.class='x'> <p.title='> ?"""
 _pieces = st.lists(st.sampled_from([piece.replace(".", " ") for piece in _PIECES.split()]), max_size=40)
 _cuts = st.lists(
     st.tuples(st.integers(0, 40), st.integers(0, 3), _pieces.map(lambda few: few[:2])), max_size=3
@@ -62,7 +62,7 @@ def same(before: bytes, after: bytes) -> None:
         assert delta.differences == [d for d, _ in plain]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(_pieces, _cuts)
 def test_ours_what_is_left_unread_makes_no_difference(
     pieces: list[str], cuts: list[tuple[int, int, list[str]]]
