@@ -84,8 +84,9 @@ def holdings(kept: bytes) -> list[int]:
     """
     found: set[int] = set()
     for block in take_apart(kept, MAX_SAMPLED) or ():
-        found.update(_keys(block))
-        found.add(_local(block))
+        keys = exact, _, _, place = _keys(block)
+        found.update(keys)
+        found.add(_beside(exact, place))
     return list(found)
 
 
@@ -141,8 +142,12 @@ def _difference(block: Block, gone: bool, after: int, ahead: int, among: int) ->
 
 def _local(block: Block) -> int:
     """A text at its place, as the neighbour of others."""
-    exact, where = _TEXTS[block.says][0], _place_keys(block.place, block.spot)[1]
-    return ((exact * 3 + where) & _WORD) - (_WORD >> 1)
+    exact, _, _, place = _keys(block)
+    return _beside(exact, place)
+
+
+def _beside(exact: int, place: int) -> int:
+    return ((exact * 3 + place) & _WORD) - (_WORD >> 1)
 
 
 def _keys(block: Block) -> tuple[int, int, int, int]:
