@@ -81,12 +81,12 @@ class Closing:
         judged = completeness(
             coverage(db, "" if is_complete else visited.ending.value, self._store.run.started)
         )
-        run = _counted(self._store.run, visited, judged)
+        run = replace(_counted(self._store.run, visited, judged), outcome="", refusal="")
         policy = self._plan.config.content.lastmod
         observed = observe(db, self._store.run, policy, source_key(self._plan))
         run = replace(run, notes=[*visited.notes, *filter(None, [observed.distrust])])
         if not is_complete and not output.partial:
-            why = f"{visited.ending}, and --partial was not given"
+            why = f"{visited.ending}; run again to go on, the sitemap stays as it was"
             return self._refused(run, judged, Refusal(why, Incomplete.exit_code))
         self._listing.fill(complete=is_complete, grace=output.keep_failed, degraded=_is_degraded(judged))
         allowed = Allowance(output.max_failed, output.max_shrink, accept_shrink)

@@ -99,9 +99,9 @@ def refusal(facts: Facts, allowed: Allowance) -> Refusal | None:
     if allowed.accept_shrink:
         return None
     sentence = (
-        _start_left(facts.start)
+        _all_alike(facts, allowed.max_shrink)
+        or _start_left(facts.start)
         or _shrunk(facts, allowed.max_shrink)
-        or _all_alike(facts, allowed.max_shrink)
     )
     return Refusal(f"{sentence}; if that is right, run once with --accept-shrink") if sentence else None
 

@@ -11,10 +11,13 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from crawler.config import Config
 from crawler.config_tables import build
 from crawler.errors import UsageError
 
 KEY: Final = "sites"
+_PATHS: Final = (("output", "directory"), ("state", "directory"), ("fetch", "ca_file"), ("fetch", "source"))
+_SECRETS: Final = ("basic_auth", "proxy")  # that may name a file
 _name = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -41,6 +44,31 @@ def split(
     if not isinstance(named, dict) or not named:
         raise UsageError(f"{KEY} in {source} wants a table for each site, such as [{KEY}.shop.site]")
     return {name: _merged(shared, name, own, source, flag_of) for name, own in named.items()}
+
+
+def anchored(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The tables of one site with relative paths taken from ``folder``, where their file is.
+
+    A scheduler starts commands in a directory of its own: were paths relative to that, a state would be looked for
+    where there is none.
+    """
+    if folder == Path():
+        return tables
+    anchored = {name: dict(table) if isinstance(table, dict) else table for name, table in tables.items()}
+    state = anchored.setdefault("state", {})
+    if isinstance(state, dict):
+        state.setdefault("directory", Config().state.directory)
+    for section, key in _PATHS:
+        table = anchored.get(section)
+        path = table.get(key) if isinstance(table, dict) else None
+        if isinstance(table, dict) and isinstance(path, str) and path and "://" not in path:
+            table[key] = str(folder / path)
+    for key in _SECRETS:
+        fetch = anchored.get("fetch")
+        text = fetch.get(key) if isinstance(fetch, dict) else None
+        if isinstance(fetch, dict) and isinstance(text, str) and text.startswith("file:"):
+            fetch[key] = f"file:{folder / text.removeprefix('file:')}"
+    return anchored
 
 
 def choose(known: Sequence[str], wanted: Sequence[str], source: str) -> list[str]:

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import re
-import shutil
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
@@ -20,7 +19,7 @@ from crawler.errors import SiteatlasError, StorageError, UsageError
 from crawler.frontier import Admit
 from crawler.frontier.batch import change, storage
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.memory.closing import sweep
+from crawler.memory.closing import forget, sweep
 from crawler.memory.runs import PUBLISHING, Run, Runs
 from crawler.model import Url
 from crawler.state import schema
@@ -37,8 +36,6 @@ def directory_for(root: Path, sitemap_url: Url) -> Path:
 
 
 GENERATIONS: Final = "generations"
-BESIDE: Final = ("changes", GENERATIONS)
-"""Directories beside the database, with what other parts keep of a site."""
 
 
 @contextmanager
@@ -57,7 +54,7 @@ class Begin(Enum):
 
     GO_ON = auto()  # an unfinished run is gone on with
     RESTART = auto()  # an unfinished run is dropped; what earlier runs learnt is kept
-    FRESH = auto()  # everything is forgotten
+    FRESH = auto()  # what is known of the pages is forgotten; what is published, and the records, stay
 
 
 class Store:
@@ -144,14 +141,9 @@ class Store:
 
     def _open(self) -> None:
         path = self.directory / schema.FILE
-        if self._begin is Begin.FRESH:
-            schema.connect(path).close()  # beside what is not ours nothing is deleted
-            for name in BESIDE:
-                shutil.rmtree(self.directory / name, ignore_errors=True)
         self._db = schema.connect(path)
         if self._begin is Begin.FRESH:
-            with storage():
-                schema.empty(self._db)
+            forget(self._db)
         runs = Runs(self.db)
         with storage():
             self._is_first = self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None

@@ -128,7 +128,7 @@ def test_ours_other_settings_do_not_silently_resume_and_fresh_forgets(tmp_path: 
         other = crawl(tmp_path, site.url, "--exclude", "*/p7")
         assert other.code == 2
         assert "scope.exclude" in other.err
-        assert "--fresh" in other.err
+        assert "--restart" in other.err
         assert crawl(tmp_path, site.url, "--exclude", "*/p7", "--fresh").code == 0
         assert f"{site.url}p7" not in listed(tmp_path)
 

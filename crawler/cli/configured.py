@@ -10,7 +10,7 @@ from crawler.cli.options import FLAGS, built, flag_of
 from crawler.config import Config
 from crawler.config_tables import read
 from crawler.errors import UsageError
-from crawler.sites import choose, split
+from crawler.sites import anchored, choose, split
 
 _OF_ONE_SITE: Final = ("output.directory", "site.sitemap_url")  # what no two sites can have alike
 
@@ -30,7 +30,9 @@ def configured(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> l
     fit, or is for one site and was said to several.
     """
     source = str(file)
-    every = split(read(file), source, flag_of)
+    every = {
+        name: anchored(tables, file.parent) for name, tables in split(read(file), source, flag_of).items()
+    }
     if "" in every:
         config = built(every[""], flags, source)
         name = _host(config, source)

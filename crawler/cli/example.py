@@ -18,7 +18,7 @@ _SITES = """\
 # [sites]
 # Several sites, for: siteatlas run --config sites.toml. Each has a name of letters, digits, ".", "_" and "-", and
 # sections of its own, whose keys win over those above, which all of them share. Lists and tables are not added up.
-# Paths, here as above, are relative to the directory that siteatlas is run in.
+# Paths, here as above, are relative to the directory that this file is in.
 #
 # [sites.shop.site]
 # url = "https://shop.example.com/"

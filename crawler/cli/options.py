@@ -13,7 +13,7 @@ from crawler.config import Config, Section
 from crawler.config_tables import build, read
 from crawler.errors import UsageError
 from crawler.quantities import as_size
-from crawler.sites import choose, split
+from crawler.sites import anchored, choose, split
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,8 @@ def settings(
             f"{file} configures several sites ({', '.join(names)}), and this command takes one: "
             f"siteatlas run --config {file} takes them all, or those that --site NAME names"
         )
-    return built(every[names[0]], flags, source, url)
+    tables = anchored(every[names[0]], file.parent) if file else every[names[0]]
+    return built(tables, flags, source, url)
 
 
 def built(

@@ -39,7 +39,7 @@ def run(  # noqa: PLR0913 - the command line is wide
     """Regenerate the sitemaps of the sites that a configuration names.
 
     The file has the sections of config.example.toml, and for several sites [sites.NAME.site], [sites.NAME.output] and
-    so on, whose keys override those that all share. Paths in it are relative to the directory this is run in. The
+    so on, whose keys override those that all share. Paths in it are relative to the directory that it is in. The
     sites are done one after the other; one that fails does not keep the others from it, and the exit code is that of
     the worst. Flags are for all the sites.
     """
@@ -58,7 +58,10 @@ def run(  # noqa: PLR0913 - the command line is wide
         # the crawler is not needed to show help
         from crawler.cli.regenerating import planned, regenerate  # noqa: PLC0415
 
-        results = list(regenerate(planned(config, flags, site or []), wishes, told))
+        ready = planned(config, flags, site or [])
+        if accept_shrink and len(ready) > 1:
+            raise UsageError("--accept-shrink is for one site: name it with --site")
+        results = list(regenerate(ready, wishes, told))
         told.exit_code = worst(result.exit_code for result in results)
         if as_json:
             sites = [result.as_json() for result in results]

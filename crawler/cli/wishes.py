@@ -8,7 +8,11 @@ from msgspec import Struct
 from crawler.errors import UsageError
 
 Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Forget everything that is known of the site, and begin from scratch.")
+    bool,
+    typer.Option(
+        "--fresh",
+        help="Forget what is known of the pages, and read all anew.",
+    ),
 ]
 Restart = Annotated[
     bool,
@@ -38,6 +42,8 @@ class Wishes(Struct, frozen=True, kw_only=True):
     verbose: bool = False
 
     def __post_init__(self) -> None:
+        if self.fresh and self.dry_run:
+            raise UsageError("--fresh forgets and --dry-run changes nothing: give one of them")
         if self.fresh and self.restart:
             raise UsageError(
                 "--fresh forgets what earlier runs learnt and --restart keeps it: give one of them"

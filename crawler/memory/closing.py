@@ -3,7 +3,7 @@
 import sqlite3
 from typing import Final
 
-from crawler.frontier.batch import storage
+from crawler.frontier.batch import change, storage
 from crawler.memory.failing import keeps_place
 
 FORGET_AFTER: Final = 10  # runs in which a URL was not met before it is forgotten, unless it is published
@@ -42,6 +42,29 @@ _TIDY: Final = (
         " AND id NOT IN (SELECT id FROM memory) AND id NOT IN (SELECT id FROM published)"
     ),
 )
+
+
+_FORGET: Final = (
+    "DELETE FROM visit",
+    "DELETE FROM listing",
+    "DELETE FROM memory",
+    "DELETE FROM habit",
+    "DELETE FROM robots",
+    "DELETE FROM run WHERE ended IS NULL",
+    "DELETE FROM about",
+    "DELETE FROM content WHERE id NOT IN (SELECT content FROM published)",
+    "UPDATE published SET grp = '', shard = 0",
+)
+
+
+def forget(db: sqlite3.Connection) -> None:
+    """Forget what is known of the pages, so that all are seen for the first time and placed anew.
+
+    What is published, and the records of the runs, stay: the gate compares with them. Raises StorageError.
+    """
+    with change(db):
+        for statement in _FORGET:
+            db.execute(statement)
 
 
 def learn(db: sqlite3.Connection, run: int, source_key: str, *, degraded: bool = False) -> None:

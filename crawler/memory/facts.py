@@ -31,11 +31,15 @@ _GONE: Final = """SELECT coalesce(v.state, :unlinked) AS state, v.status,
   GROUP BY 1, 2, 3"""
 
 _ALIKE: Final = """SELECT count(DISTINCT was.digest) AS pages, min(u.url)
-  FROM published p JOIN listing l ON l.id = p.id AND l.content != p.content
-    JOIN content now ON now.id = l.content JOIN content was ON was.id = p.content
+  FROM published p JOIN visit v ON v.id = p.id AND v.content != p.content
+    JOIN content now ON now.id = v.content JOIN content was ON was.id = p.content
     JOIN url u ON u.id = p.id
   WHERE now.digest != was.digest AND now.digest != x''
   GROUP BY now.digest ORDER BY pages DESC, 2 LIMIT 1"""
+
+# A bad answer of a page that was published is a failure; of others it is what some URLs always give.
+_FAILED_NOW: Final = f"""SELECT count(*) FROM published p JOIN visit v ON v.id = p.id
+  WHERE v.state = '{State.BAD_ANSWER}'"""  # noqa: S608
 
 _CUT: Final = """SELECT count(*), coalesce(min(u.url), '') FROM visit v JOIN url u ON u.id = v.id
   WHERE v.reason != '' AND (v.reason LIKE '%only the beginning was read%' OR v.reason LIKE '%links cut at%'
@@ -51,6 +55,7 @@ def facts(db: sqlite3.Connection, start: Url) -> Facts:
     with storage():
         ends = [(State(state), status, count) for state, status, count in db.execute(_ENDS)]
         failed = sum(count for state, status, count in ends if _is_failed_page(state, status))
+        failed += _count(db, _FAILED_NOW)
         return Facts(
             start=_start(db, start),
             published=_count(db, "SELECT count(*) FROM published"),
@@ -75,6 +80,8 @@ def coverage(db: sqlite3.Connection, stopped: str, since: float) -> Coverage:
             ended[state] += count
             if is_failure(state, status):
                 failed[state] += count
+        if bad := _count(db, _FAILED_NOW):
+            failed[State.BAD_ANSWER] += bad
         cut, example = db.execute(_CUT).fetchone()
         return Coverage(
             stopped=stopped,

@@ -11,14 +11,14 @@ from crawler.memory.failing import keeps_place
 from crawler.model import Listed, Page, State, Url, Verdict
 
 _FOUND: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard)
-  SELECT v.id, v.content, v.lastmod, v.lastmod_source, coalesce(p.grp, ''), p.shard
+  SELECT v.id, v.content, v.lastmod, v.lastmod_source, coalesce(p.grp, ''), nullif(p.shard, 0)
   FROM visit v LEFT JOIN published p ON p.id = v.id WHERE v.state = 'indexable' AND v.content IS NOT NULL"""
 _KEPT: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
-  SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, p.shard, 1
+  SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
   FROM published p JOIN visit v ON v.id = p.id LEFT JOIN memory m ON m.id = p.id
   WHERE {} AND coalesce(m.failures, 0) < ?"""
 _NOT_YET: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
-  SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, p.shard, 1
+  SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
   FROM published p LEFT JOIN visit v ON v.id = p.id WHERE v.id IS NULL OR v.state = 'pending'"""
 _STREAM: Final = """SELECT l.id, u.url, l.lastmod, c.page, coalesce(v.reason, ''), l.shard, l.grp
   FROM {tables} LEFT JOIN content c ON c.id = l.content LEFT JOIN visit v ON v.id = l.id

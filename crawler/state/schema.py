@@ -81,22 +81,6 @@ def connect(path: Path) -> sqlite3.Connection:
     return db
 
 
-def empty(db: sqlite3.Connection) -> None:
-    """Forget everything, in one transaction: the file stays, as others may be looking at it. Raises sqlite3.Error."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-            db.execute(f"DROP TABLE {name}")
-        for statement in TABLES.split(";\n"):
-            db.execute(statement)
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-    db.execute("VACUUM")
-
-
 def look(path: Path) -> sqlite3.Connection:
     """Open the database for reading only, also while a run is working on it.
 

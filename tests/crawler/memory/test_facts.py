@@ -44,6 +44,10 @@ class Tables:
             (self.url(path), state.value, status, target, reason),
         )
 
+    def saw(self, path: str, content: int) -> None:
+        self.visit(path, State.INDEXABLE)
+        self.db.execute("UPDATE visit SET content = ? WHERE id = ?", (content, self.url(path)))
+
     def put(self, table: str, path: str, content: int, kept: int = 0) -> None:
         self.db.execute(
             f"INSERT INTO {table} (id, content, lastmod, lastmod_source, kept) VALUES (?, ?, '', '', ?)",
@@ -111,12 +115,12 @@ def test_ours_pages_that_became_the_same_are_counted_and_those_that_were_are_not
     down, all_along = tables.content("down"), tables.content("the same all along")
     for n in range(6):
         tables.put("published", f"p{n}", tables.content(f"page {n}"))
-        tables.put("listing", f"p{n}", down if n < 4 else tables.content("down"))
+        tables.saw(f"p{n}", down if n < 4 else tables.content("down"))
     for n in range(9):
         tables.put("published", f"q{n}", all_along)
-        tables.put("listing", f"q{n}", tables.content("the same, and new"))
+        tables.saw(f"q{n}", tables.content("the same, and new"))
     tables.put("published", "r", tables.content("a page"))
-    tables.put("listing", "r", tables.content("an edited page"))
+    tables.saw("r", tables.content("an edited page"))
     assert facts(tables.db, HOME).alike == Alike(6, Url(f"{HOME}p0"))
 
 
