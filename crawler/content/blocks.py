@@ -179,7 +179,7 @@ class _Flow(Struct):
         if tag.opens:
             self._open(tag)
         else:
-            self.leaf = tag.token
+            self.leaf = b"\x1f" + tag.token  # no class or id ends like this
             self.in_heading = tag.is_heading
 
     def _open(self, tag: Move) -> None:
