@@ -2,8 +2,9 @@
 
 import pytest
 
-from crawler.cli.progress import clock, describe
+from crawler.cli.progress import describe
 from crawler.cli.summary import amount, safe
+from crawler.cli.words import clock
 from crawler.engine import Tally
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
+from crawler.cli.words import clock
 from crawler.engine import Tally
 
 _MEMORY = 4.0  # seconds over which rate and growth are taken
@@ -77,15 +78,3 @@ def describe(tally: Tally, rate: float, growth: float) -> str:
     elif rate > 0 and growth < rate * 0.1 and tally.done < tally.known:
         parts.append(f"{clock((tally.known - tally.done) / rate)} left")
     return " · ".join(parts)
-
-
-def clock(seconds: float) -> str:
-    """``4.2 s``, ``42 s``, ``3:07`` or ``2:03:07``."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

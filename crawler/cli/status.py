@@ -12,10 +12,9 @@ import typer
 from msgspec import Struct
 
 from crawler.cli.options import with_flags
-from crawler.cli.progress import clock
 from crawler.cli.told import Told
 from crawler.cli.which import states
-from crawler.cli.words import amount, count, safe
+from crawler.cli.words import amount, clock, count, safe
 from crawler.errors import SiteatlasError, worst
 from crawler.memory.runs import Run
 from crawler.memory.standing import Standing, standing

@@ -2,8 +2,7 @@
 
 from crawler.change import ChangeKind, Counts, Few
 from crawler.cli.changes_text import lines_of
-from crawler.cli.progress import clock
-from crawler.cli.words import amount, count, safe
+from crawler.cli.words import amount, clock, count, safe
 from crawler.model import State
 from crawler.report import Report
 

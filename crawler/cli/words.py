@@ -27,3 +27,15 @@ def amount(size: float) -> str:
         if size < 1000:
             break
     return f"{size:.1f} {unit}" if size < 100 else f"{size:,.0f} {unit}"
+
+
+def clock(seconds: float) -> str:
+    """``4.2 s``, ``42 s``, ``3:07`` or ``2:03:07``."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

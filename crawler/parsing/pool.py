@@ -51,8 +51,12 @@ class _Worker:
         more.set()
 
     async def serve(self, deadline: float) -> None:
-        """Answer documents for ever; a process that hangs on one or dies of one is replaced."""
+        """Answer documents for ever; a process that hangs on one or dies of one is replaced.
+
+        There is none before the first document: where nothing changed since an earlier run, there is nothing to read.
+        """
         while True:
+            await self._until_more()
             # -P: a folder named crawler in the working directory must not be taken for ours
             process = await anyio.open_process(
                 [sys.executable, "-P", "-m", "crawler.parsing.worker"], stderr=None

@@ -109,12 +109,20 @@ async def test_ours_a_process_that_was_ended_from_outside_costs_no_document() ->
     assert targets(page) == ["/found"]
 
 
-async def test_ours_no_process_outlives_the_pool() -> None:
+async def test_ours_no_process_starts_before_there_is_something_to_read_and_none_outlives_the_pool() -> None:
     before = set(psutil.Process().children())
+
+    def started() -> int:
+        return len(set(psutil.Process().children()) - before)
+
     async with ParsePool(3, hello()) as pool:
         await pool.read(document("/", b"x"))
-        assert len(set(psutil.Process().children()) - before) == 3
-    assert not set(psutil.Process().children()) - before
+        assert started() == 1
+        async with anyio.create_task_group() as tasks:
+            for number in range(3):
+                tasks.start_soon(pool.read, document(f"/{number}", b"x"))
+        assert started() == 3
+    assert not started()
 
 
 async def test_ours_sitemaps_and_feeds_are_read_too() -> None:
