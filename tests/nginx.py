@@ -25,7 +25,7 @@ http {{
   sendfile on; tcp_nopush on; keepalive_requests 1000000;
   client_body_temp_path {run}/t1; proxy_temp_path {run}/t2; fastcgi_temp_path {run}/t3;
   uwsgi_temp_path {run}/t4; scgi_temp_path {run}/t5;
-  log_format plain '$request_uri $status $server_protocol';
+  log_format plain '$request_uri $status $server_protocol $bytes_sent';
   access_log {run}/access.log plain;
   server {{ listen 127.0.0.1:{port}; root {root}; index index.html; {extra} }}
 }}
@@ -46,6 +46,10 @@ class Server:
     def requests(self) -> list[str]:
         """The paths asked for so far, in order."""
         return [line.split(" ")[0] for line in (self._run / "access.log").read_text().splitlines()]
+
+    def sent(self) -> list[int]:
+        """The bytes of each answer so far, its head included, in order."""
+        return [int(line.split(" ")[3]) for line in (self._run / "access.log").read_text().splitlines()]
 
 
 @contextmanager

@@ -87,3 +87,20 @@ def test_ours_the_benchmark_of_shards_measures_every_pass() -> None:
         "write by shard",
         "write again",
     ]
+
+
+@pytest.mark.needs_nginx
+def test_ours_the_benchmark_of_second_runs_compares_them_with_the_first(tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    with nginx(tmp_path):
+        pass  # skips here, when there is no nginx
+    command = [sys.executable, "-m", "tests.benchmarks.regenerate", "--pages", "20", "--rounds", "1"]
+    run = subprocess.run(
+        [*command, "--json", str(result)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    (only,) = json.loads(result.read_text())
+    assert only["first"]["answers"] >= 21  # robots.txt too
+    assert only["second"]["answers"] >= 20
+    assert only["second"]["sent"] < only["first"]["sent"] / 10  # heads only
+    assert "The second run took" in run.stdout
