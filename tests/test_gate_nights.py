@@ -20,6 +20,7 @@ def night(folder: Path, url: str, *words: str) -> Ran:
     return crawl(folder, url, "--retries", "0", "--settle", "0", *words)
 
 
+@pytest.mark.slow
 def test_ours_a_bad_night_leaves_the_sitemap_and_the_next_good_one_is_as_any(tmp_path: Path) -> None:
     whole = shop(20)
     nights: list[tuple[dict[str, Route], str]] = [

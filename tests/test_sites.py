@@ -49,10 +49,13 @@ def test_ours_a_site_has_what_all_share_with_its_own_keys_in_their_place(tmp_pat
     shop, blog = configured(written(tmp_path, TWO), flags(), [])
     assert (shop.name, blog.name) == ("shop", "blog")
     assert shop.config.fetch.user_agent == blog.config.fetch.user_agent == "Bot/1"
-    assert (shop.config.output.directory, shop.config.output.gzip) == ("shop", True)
-    assert (blog.config.output.directory, blog.config.output.gzip) == ("blog", False)
+    assert (shop.config.output.directory, shop.config.output.gzip) == (str(tmp_path / "shop"), True)
+    assert (blog.config.output.directory, blog.config.output.gzip) == (str(tmp_path / "blog"), False)
     assert (shop.config.fetch.headers, blog.config.fetch.headers) == ({"X-Own": "yes"}, {"X-Shared": "yes"})
     assert (shop.config.scope.exclude, blog.config.scope.exclude) == ((), ("/old/*",))
+    assert shop.config.state.directory == str(tmp_path / ".siteatlas"), (
+        "beside the file, wherever it is run from"
+    )
 
 
 def test_ours_a_flag_wins_over_the_file_for_the_sites_that_are_meant(tmp_path: Path) -> None:
@@ -63,7 +66,7 @@ def test_ours_a_flag_wins_over_the_file_for_the_sites_that_are_meant(tmp_path: P
     ] * 2
     shop, blog = configured(file, flags(output__directory="here"), ["shop"])
     assert (shop.is_wanted, shop.config.output.directory) == (True, "here")
-    assert (blog.is_wanted, blog.config.output.directory) == (False, "blog")
+    assert (blog.is_wanted, blog.config.output.directory) == (False, str(tmp_path / "blog"))
     for key in ("output__directory", "site__sitemap_url"):
         with pytest.raises(UsageError, match=r"is for one site.*--site"):
             configured(file, {key: "x"}, [])
@@ -82,11 +85,11 @@ def test_ours_without_sites_there_is_one_that_is_named_after_its_host(tmp_path: 
 
 def test_ours_a_command_for_one_site_takes_one_of_several_by_its_name(tmp_path: Path) -> None:
     file = written(tmp_path, TWO)
-    assert settings(file, flags(), site="blog").output.directory == "blog"
+    assert settings(file, flags(), site="blog").output.directory == str(tmp_path / "blog")
     with pytest.raises(UsageError, match=r"several sites \(shop, blog\).*siteatlas run --config"):
         settings(file, flags())
     only = written(tmp_path, TWO.partition("[sites.blog]")[0])
-    assert settings(only, flags()).output.directory == "shop"
+    assert settings(only, flags()).output.directory == str(tmp_path / "shop")
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,7 @@ def test_ours_pages_that_vanish_leave_nothing_behind(days: Days) -> None:
     forget(days, 30)
 
 
+@pytest.mark.slow
 def test_ours_runs_that_publish_nothing_leave_nothing_behind(days: Days) -> None:
     """Every night everything is new, and every night something keeps it from being published."""
     assert days.run().status == 0
