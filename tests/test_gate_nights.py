@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from run import Ran, crawl, listed, published
 from scripted import Answer, Route, links, scripted
 
