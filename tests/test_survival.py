@@ -63,6 +63,7 @@ def killed_again_and_again(tmp_path: Path, pages: int, delay: float) -> int:
     return kills
 
 
+@pytest.mark.slow
 def test_ours_killed_at_random_moments_it_goes_on_and_ends_with_the_same_bytes(tmp_path: Path) -> None:
     assert killed_again_and_again(tmp_path, 250, 0.03) >= 3
 

@@ -61,6 +61,7 @@ def test_ours_the_benchmark_refuses_a_folder_without_an_index(tmp_path: Path) ->
     assert (run.returncode, run.stderr.strip()) == (2, f"{tmp_path} has no index.html")
 
 
+@pytest.mark.slow
 def test_ours_the_benchmark_of_sitemaps_writes_reads_and_lints(tmp_path: Path) -> None:
     result = tmp_path / "result.json"
     command = [sys.executable, "-m", "tests.benchmarks.sitemap", "-n", "60000", "--rounds", "1", "--no-peers"]

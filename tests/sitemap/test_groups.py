@@ -486,6 +486,7 @@ def test_ours_a_group_is_not_called_like_the_sitemap_of_others(tmp_path: Path) -
     assert (tmp_path / "news-sitemap.xml").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_sitemaps_org_50000_sitemaps_are_the_most_in_an_index(tmp_path: Path) -> None:
     many = [Child(f"{SITE}/{number}.xml") for number in range(50_001)]
     with pytest.raises(LimitExceeded, match="full"):
