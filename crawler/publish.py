@@ -6,7 +6,6 @@
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from crawler.config import Output
 from crawler.entries import Entries, Tally
@@ -31,18 +30,6 @@ from sitemap import (
 )
 
 _GROUPS = {"section": by_section(), "language": by_language(), "type": by_type()}
-
-
-@dataclass(frozen=True, slots=True)
-class Publication:
-    """What became of the sitemap: its files, the first of them the one to announce; or why there are none."""
-
-    tally: Tally
-    files: tuple[FileFacts, ...] = ()
-    refusal: str = ""
-    exit_code: int = 0
-    notes: tuple[str, ...] = ()
-    published: Published | None = None
 
 
 def destination(plan: Plan) -> Directory:
