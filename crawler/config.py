@@ -4,24 +4,15 @@ The sections are the tables of the TOML file. The command line decides precedenc
 """
 
 import re
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
+from crawler.config_audit import Audit
+from crawler.config_section import Count, Seconds, Section
 from crawler.params import TRACKING
 from crawler.quantities import duration, size
 from crawler.version import __version__
-
-Count = Annotated[int, Field(ge=1)]
-Seconds = Annotated[float, Field(gt=0)]
-
-
-class Section(BaseModel):
-    """A table of the configuration: frozen, and an unknown key is an error."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=True, allow_inf_nan=False
-    )
 
 
 class Site(Section):
@@ -96,11 +87,11 @@ class Fetch(Section):
     """Connect to these addresses, which may be private, for a host and port, as curl does; no lookup in DNS."""
     user_agent: str = Field(default=f"Siteatlas/{__version__}", min_length=1)
     """How we introduce ourselves; the part before the slash is the name robots.txt is asked about."""
-    headers: dict[str, str] = {}
+    headers: dict[str, str] = Field(default={})
     """Extra request headers; sent to the start URL's origin only."""
     basic_auth: str = ""
     """user:password for the start URL's origin only; env:NAME or file:PATH keep it out of the configuration."""
-    cookies: dict[str, str] = {}
+    cookies: dict[str, str] = Field(default={})
     """Cookies; sent to the start URL's origin only."""
     proxy: str = ""
     """A proxy for all requests (http://host:port). The environment's proxies are not used."""
@@ -263,3 +254,4 @@ class Config(Section):
     content: Content = Content()
     output: Output = Output()
     state: State = State()
+    audit: Audit = Audit()

@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from crawler.config import Config, Section
+from crawler.config import Config
+from crawler.config_section import Section
 from crawler.errors import UsageError
 
 _SECRETS = {"headers", "basic_auth", "cookies", "proxy"}  # keys whose values no message repeats

@@ -14,7 +14,7 @@ PACKAGES = ("crawler", "sitemap")
 # From the top to the ground. A module may import from its own layer and from those below.
 LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
     "crawler": {
-        "interface": ("crawler.cli", "crawler.__main__"),
+        "interface": ("crawler.cli", "crawler.__main__", "crawler.reports"),
         "pipeline": (
             "crawler.conclude",
             "crawler.crawl",
@@ -32,6 +32,8 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.rollback",
             "crawler.source",
             "crawler.store",
+            "crawler.visiting",
+            "crawler.audit",
         ),
         "adapters": (
             "crawler.fetch",
@@ -40,11 +42,18 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.secret",
             "crawler.state",
             "crawler.memory",
+            "crawler.evidence",
         ),
         "policy": (
             "crawler.config",
             "crawler.entries",
+            "crawler.audit_rules",
+            "crawler.graph",
+            "crawler.health",
+            "crawler.orphans",
             "crawler.revisit",
+            "crawler.config_audit",
+            "crawler.config_section",
             "crawler.config_tables",
             "crawler.change",
             "crawler.completeness",
@@ -69,7 +78,14 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.http_date",
             "crawler.politeness",
         ),
-        "model": ("crawler.model", "crawler.errors", "crawler.version", "crawler"),
+        "model": (
+            "crawler.model",
+            "crawler.claim",
+            "crawler.finding",
+            "crawler.errors",
+            "crawler.version",
+            "crawler",
+        ),
     },
     "sitemap": {
         "face": ("sitemap",),

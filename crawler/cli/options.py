@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from crawler.config import Config, Section
+from crawler.config import Config
+from crawler.config_section import Section
 from crawler.config_tables import build, read
 from crawler.errors import UsageError
 from crawler.quantities import as_size
@@ -117,6 +118,23 @@ FLAGS = (
     Flag("--max-shrink", "output.max_shrink", "SHARE"),
     Flag("--state", "state.directory", "DIR"),
     Flag("--keep-runs", "state.keep_runs", "N"),
+    Flag("--sitemap", "audit.sitemaps", "FILE|URL", many=True),
+    Flag("--log", "audit.logs", "FILE", many=True),
+    Flag("--log-format", "audit.log_format", "FORMAT"),
+    Flag("--search", "audit.search", "FILE", many=True),
+    Flag("--analytics", "audit.analytics", "FILE", many=True),
+    Flag("--backlinks", "audit.backlinks", "FILE", many=True),
+    Flag("--list", "audit.lists", "FILE", many=True),
+    Flag("--crawl", "audit.crawls", "DIR|FILE", many=True),
+    Flag("--url-column", "audit.url_column", "NAME"),
+    Flag("--verify-bots/--no-verify-bots", "audit.verify_bots"),
+    Flag("--max-outside", "audit.max_outside", "N"),
+    Flag("--min-visits", "audit.min_visits", "N"),
+    Flag("--max-clicks", "audit.max_clicks", "N"),
+    Flag("--few-inlinks", "audit.few_inlinks", "N"),
+    Flag("--media/--no-media", "audit.media"),
+    Flag("--max-media", "audit.max_media", "N"),
+    Flag("--trust-blocked/--no-trust-blocked", "audit.trust_blocked"),
 )
 
 _PANELS = {
@@ -130,12 +148,17 @@ _PANELS = {
     "output": "Output",
     "site": "Output",
     "state": "Output",
+    "audit": "Sources and thresholds",
 }
+AUDIT_ONLY = "audit."
 
 
 def with_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a Typer command that ends in ``**flags`` the flags of these keys as parameters; without keys, all flags."""
-    wanted = [flag for flag in FLAGS if not keys or flag.key in keys]
+    """Give a Typer command that ends in ``**flags`` the flags of these keys as parameters.
+
+    Without keys it gets all but those of the audit.
+    """
+    wanted = [flag for flag in FLAGS if (flag.key in keys if keys else not flag.key.startswith(AUDIT_ONLY))]
 
     def give(command: Callable[..., None]) -> Callable[..., None]:
         own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]

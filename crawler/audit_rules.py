@@ -1,0 +1,74 @@
+"""The table of what an audit looks for: a stable id, how bad it is, what it means and what to do about it."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from sitemap import Severity
+
+
+class AuditRule(Struct, frozen=True):
+    """One rule. ``title`` heads a list of its findings, ``sentence`` says what they have in common, ``remedy`` what helps.
+
+    ``needs_complete``: an unseen page could prove a finding wrong, so it is conclusive only after a complete crawl.
+    ``source`` is the URL where the rule, or the advice, is written, or "".
+    """
+
+    id: str
+    severity: Severity
+    title: str
+    sentence: str
+    remedy: str
+    needs_complete: bool = False
+    source: str = ""
+
+    @property
+    def family(self) -> str:
+        """The part of the id before the dot."""
+        return self.id.partition(".")[0]
+
+
+_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+_LINKS = "https://developers.google.com/search/docs/crawling-indexing/links-crawlable"
+_SITEMAPS = "https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap"
+_CANONICAL = "https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls"
+_HREFLANG = "https://developers.google.com/search/docs/specialty/international/localized-versions"
+_LASTMOD = "https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-ping"
+
+_TABLE: Final = (
+    AuditRule("orphan.sitemap", _W, "In the sitemap only", "An indexable page is in a sitemap, and nothing on the site leads to it.", "Link to it from a page that people reach, or take it out of the sitemap.", True, _LINKS),
+    AuditRule("orphan.search", _W, "In search or analytics only", "An indexable page is found by searchers or counted by analytics, and neither links nor sitemaps lead to it.", "Link to it and list it, or let it go with a redirect or 410.", True, _LINKS),
+    AuditRule("orphan.log", _W, "In the logs only", "An indexable page is requested, and neither links nor sitemaps lead to it.", "Link to it and list it, or let it go with a redirect or 410.", True, _LINKS),
+    AuditRule("orphan.list", _W, "In lists, backlinks or another crawl only", "An indexable page is named by a list, by other sites or by another crawl, and neither links nor sitemaps lead to it.", "Link to it and list it, or let it go with a redirect or 410.", True, _LINKS),
+    AuditRule("orphan.island", _W, "Cut-off islands", "Pages link to one another, and nothing leads from the start to any of them.", "Link to one page of each island.", True, _LINKS),
+    AuditRule("weak.redirect", _W, "Linked through redirects only", "Every link to the page goes to another URL that redirects to it.", "Let the links name the page itself.", True, _LINKS),
+    AuditRule("weak.canonical", _W, "Linked by way of other pages' canonicals only", "Only pages that name another as canonical link to it, or it is known as a canonical only.", "Link to the canonical page itself, from pages that are canonical.", True, _CANONICAL),
+    AuditRule("weak.noindex", _W, "Linked from noindexed pages only", "Every page that links to it says noindex, and such links are forgotten in time.", "Link to it from a page that is indexed.", True, _LINKS),
+    AuditRule("weak.nofollow", _W, "Linked by nofollow only", "Every link to it says nofollow.", "Let one link be followed.", True, _LINKS),
+    AuditRule("weak.head", _N, "Named without a link", "Only hreflang, next/prev, AMP links or feeds name it, which nobody can click.", "Link to it in the text of a page.", True, _LINKS),
+    AuditRule("reach.deep", _N, "Deep pages", "The page is more clicks away from the start than --max-clicks.", "Link to it from a page nearer to the start.", True),
+    AuditRule("reach.few", _N, "Pages with few inlinks", "Not more than --few-inlinks other pages link to it.", "Link to it from related pages.", True),
+    AuditRule("listed.missing", _W, "Linked, but not in the sitemap", "An indexable page that the site links is in none of its sitemaps.", "List it: siteatlas crawl makes such a sitemap.", False, _SITEMAPS),
+    AuditRule("gone.visited", _W, "Dead, but visited", "The URL answers no longer, and people, bots, searchers or other sites still come.", "Redirect it to what took its place."),
+    AuditRule("gone.linked", _W, "Dead, but linked", "Pages of the site link to a URL that answers no longer.", "Mend or remove the links."),
+    AuditRule("entry.gone", _E, "Listed, but gone", "The sitemap lists a URL that answers 4xx.", "Take it out of the sitemap.", False, _SITEMAPS),
+    AuditRule("entry.failed", _W, "Listed, but failing", "The sitemap lists a URL that failed today: 5xx, no answer or no page.", "See what the server's log says of it."),
+    AuditRule("entry.redirect", _W, "Listed, but redirected", "The sitemap lists a URL that redirects.", "List where it leads to.", False, _SITEMAPS),
+    AuditRule("entry.noindex", _E, "Listed, but noindexed", "The sitemap lists a page that asks not to be indexed.", "Take one of the two back.", False, _SITEMAPS),
+    AuditRule("entry.blocked", _E, "Listed, but blocked by robots.txt", "The sitemap lists a URL that robots.txt forbids to fetch.", "Allow it, or take it out of the sitemap.", False, _SITEMAPS),
+    AuditRule("entry.canonical", _E, "Listed, but not canonical", "The sitemap lists a page that names another as its canonical.", "List the canonical page.", False, _CANONICAL),
+    AuditRule("entry.duplicate", _W, "Listed in several spellings", "Several entries of the sitemaps are one page.", "List the canonical spelling, once.", False, _CANONICAL),
+    AuditRule("entry.lastmod_late", _W, "lastmod later than any change", "The sitemap says that the page changed after its last change.", "Let lastmod be the date of the last significant change.", False, _LASTMOD),
+    AuditRule("entry.lastmod_early", _W, "lastmod before the last change", "The page changed after the date that the sitemap tells.", "Let lastmod be the date of the last significant change.", False, _LASTMOD),
+    AuditRule("cluster.not_mutual", _E, "hreflang: no link back", "A page names another as its version in a language, and that one does not name it back.", "Let all versions name one another.", False, _HREFLANG),
+    AuditRule("cluster.no_self", _E, "hreflang: does not name itself", "A page names its versions in other languages and not itself.", "Let each page name itself too.", False, _HREFLANG),
+    AuditRule("cluster.no_default", _N, "hreflang: no x-default", "No version is named for all other languages.", "Name one as x-default, if there is one for everybody.", False, _HREFLANG),
+    AuditRule("cluster.target", _E, "hreflang: names what is no page", "A version that is named does not answer 200, redirects, says noindex or is not canonical.", "Name the canonical page, or none.", False, _HREFLANG),
+    AuditRule("cluster.label", _W, "hreflang: another language than the page's own", "The language under which a page is named is not the one that its html element states.", "Correct the one that is wrong.", False, _HREFLANG),
+    AuditRule("cluster.swapped", _E, "hreflang: labels swapped", "Two versions are named under each other's language.", "Swap the labels.", False, _HREFLANG),
+    AuditRule("cluster.conflict", _E, "hreflang: statements disagree", "One label stands for several pages, or page and sitemap say different things.", "State each version once, in one place.", False, _HREFLANG),
+    AuditRule("media.image", _W, "Listed images that do not answer", "The sitemap lists an image that cannot be had.", "Mend the image or take it out of the sitemap."),
+    AuditRule("media.video", _W, "Listed videos that do not answer", "The sitemap lists a video, a player or a thumbnail that cannot be had.", "Mend it or take it out of the sitemap."),
+)  # fmt: skip
+RULES: Final = {rule.id: rule for rule in _TABLE}
+"""All rules by their id, in the order in which they are told."""

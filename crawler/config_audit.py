@@ -1,0 +1,44 @@
+"""The section of the configuration that says what an audit compares the site with."""
+
+from pydantic import Field
+
+from crawler.config_section import Count, Section
+
+
+class Audit(Section):
+    """What an audit compares the site with, and from where on it says something."""
+
+    sitemaps: tuple[str, ...] = ()
+    """Sitemaps to judge (files or URLs), instead of those that the site itself names."""
+    logs: tuple[str, ...] = ()
+    """Access logs, plain or compressed; globs, and folders of them."""
+    log_format: str = ""
+    """Their format, if it is not to be detected: a name, or nginx's log_format or Apache's LogFormat as it stands."""
+    search: tuple[str, ...] = ()
+    """Exports of a search engine's console."""
+    analytics: tuple[str, ...] = ()
+    """Exports of web analytics."""
+    backlinks: tuple[str, ...] = ()
+    """Tables of links from other sites."""
+    lists: tuple[str, ...] = ()
+    """URLs, one a line or in a column of a table."""
+    crawls: tuple[str, ...] = ()
+    """Other crawls of the site: a state directory, or a table that another crawler wrote."""
+    url_column: str = ""
+    """The column of tables that holds the URLs, when it is not detected."""
+    verify_bots: bool = False
+    """Ask DNS whether those who call themselves search engines are (reverse and forward)."""
+    max_outside: int = Field(default=10_000, ge=0)
+    """URLs that only these sources know and that are fetched at most, to learn what they are today."""
+    min_visits: Count = 5
+    """Visits by people from which on a URL that never answered counts as visited."""
+    max_clicks: Count = 5
+    """Pages that are more clicks away from the start are deep."""
+    few_inlinks: int = Field(default=1, ge=0)
+    """Pages with no more other pages linking to them have few inlinks."""
+    media: bool = True
+    """Ask whether the images and videos that sitemaps list answer."""
+    max_media: int = Field(default=1_000, ge=0)
+    """Images and videos that are asked for at most."""
+    trust_blocked: bool = False
+    """Take it that pages which robots.txt keeps us from reading link to nothing else."""

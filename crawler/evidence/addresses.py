@@ -1,0 +1,69 @@
+"""Which URL of the site a text in a log or an export means: a path, an address, in whatever spelling."""
+
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Final
+
+from crawler.model import Url
+from crawler.params import Params
+from crawler.url import InvalidUrl, host, join, origin, path
+
+_ENDS: Final = """
+7z apk avi avif bmp br bz2 css csv dll dmg eot exe flac flv gif gz ico iso jpeg jpg js json jxl key less map
+m3u8 m4a m4s m4v md5 mjs mkv mov mp3 mp4 mpeg mpg msi ogg ogv otf pem pkg png rar rss scss sha1 sha256 sql
+svg swf tar tgz tif tiff ts ttf txt wasm wav webm webmanifest webp wmv woff woff2 xml xz yaml yml zip zst
+"""
+NO_PAGES: Final = frozenset(_ENDS.split())
+"""Ends of paths that name no page. A log is mostly of these."""
+
+
+class Stray(Enum):
+    """Why a text is no URL of a page of the site."""
+
+    UNREAD = auto()  # it is no URL at all
+    FOREIGN = auto()  # another site's, or outside of what is audited
+    BESIDE = auto()  # a style sheet, a picture, a download
+
+
+class Addresses:
+    """Makes URLs of what sources name. ``start`` is the site's, ``params`` are what its URLs are made with.
+
+    ``is_ours`` says whether a URL is in the scope of the audit. The host with and without ``www.``, and either scheme,
+    are the site: most sources say whatever was asked for before a redirect.
+    """
+
+    def __init__(self, start: Url, params: Params, is_ours: Callable[[Url], bool]) -> None:
+        self._start = start
+        self._origin = origin(start)
+        self._host = _bare(start)
+        self._params = params
+        self._is_ours = is_ours
+
+    def url(self, text: str) -> Url | Stray:
+        """The URL that a path (``/a?b``) or an address means. What is relative otherwise is no URL."""
+        text = text.strip()
+        if not text.startswith(("/", "http://", "https://", "HTTP://", "HTTPS://")):
+            return Stray.UNREAD
+        try:
+            # "//a" is a path in the request line of a log, and would be a host in a link
+            url = join(self._start, f"{self._origin}{text}" if text.startswith("/") else text, self._params)
+        except InvalidUrl:
+            return Stray.UNREAD
+        if origin(url) != self._origin and _bare(url) == self._host:
+            url = Url(self._origin + url[len(origin(url)) :])
+        if not self._is_ours(url):
+            return Stray.FOREIGN
+        return Stray.BESIDE if is_no_page(url) else url
+
+
+def is_no_page(url: Url) -> bool:
+    """Whether the end of a path says that there is no page."""
+    name = path(url).rpartition("/")[2]
+    return name.rpartition(".")[2].lower() in NO_PAGES if "." in name else False
+
+
+def _bare(url: Url) -> str:
+    """The host without ``www.``, and with its port unless that is a usual one."""
+    name = host(url)
+    port = origin(url)[origin(url).index("://") + 3 + len(name) :]
+    return name.removeprefix("www.") + port

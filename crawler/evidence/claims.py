@@ -1,0 +1,96 @@
+"""Keeps the claims of all sources on disk, and adds up those of one source for one URL."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from crawler.claim import Account, Claim
+from crawler.frontier.batch import change, storage
+
+BATCH: Final = 5_000  # claims in one transaction
+
+_PUT: Final = """
+INSERT INTO claim (url, input, first, last, people, bots, ok, moved, dead, status, clicks, impressions, sessions, links,
+  lastmod, agents) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (url, input) DO UPDATE SET
+  first = CASE WHEN first = '' OR (excluded.first != '' AND excluded.first < first) THEN excluded.first
+    ELSE first END,
+  status = CASE WHEN excluded.status != 0 AND (status = 0 OR excluded.last >= last) THEN excluded.status
+    ELSE status END,
+  lastmod = max(lastmod, excluded.lastmod), last = max(last, excluded.last),
+  people = people + excluded.people, bots = bots + excluded.bots, ok = ok + excluded.ok,
+  moved = moved + excluded.moved, dead = dead + excluded.dead, clicks = clicks + excluded.clicks,
+  impressions = impressions + excluded.impressions, sessions = sessions + excluded.sessions,
+  links = links + excluded.links,
+  agents = CASE WHEN excluded.agents = '{}' THEN agents WHEN agents = '{}' THEN excluded.agents ELSE
+    (SELECT json_group_object(key, total) FROM (SELECT key, sum(value) AS total FROM
+      (SELECT key, value FROM json_each(agents) UNION ALL SELECT key, value FROM json_each(excluded.agents))
+      GROUP BY key)) END
+"""
+
+
+class Claims:
+    """The claims of an audit. Every method raises StorageError when the disk refuses."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def begin(self, account: Account) -> int:
+        """The number of a source whose claims will follow."""
+        with storage():
+            row = self._db.execute(
+                "INSERT INTO input (source, account) VALUES (?, ?)",
+                (account.source, msgspec.msgpack.encode(account)),
+            )
+        assert row.lastrowid is not None  # noqa: S101 - SQLite answers an INSERT with its row
+        return row.lastrowid
+
+    def put(self, number: int, claims: Iterable[Claim]) -> None:
+        """Keep claims of one source, in flat memory."""
+        rows = iter(claims)
+        while batch := list(islice(rows, BATCH)):
+            with change(self._db):
+                self._db.executemany(_PUT, (_row(number, claim) for claim in batch))
+
+    def end(self, number: int, account: Account) -> None:
+        """Keep how the reading of a source went, which it did by now."""
+        with storage():
+            (account.urls,) = self._db.execute(
+                "SELECT count(*) FROM claim WHERE input = ?", (number,)
+            ).fetchone()
+            self._db.execute(
+                "UPDATE input SET account = ? WHERE id = ?", (msgspec.msgpack.encode(account), number)
+            )
+
+    def accounts(self) -> list[Account]:
+        """How the reading of every source went, in the order in which they were read."""
+        with storage():
+            rows = self._db.execute("SELECT account FROM input ORDER BY id").fetchall()
+        return [msgspec.msgpack.decode(packed, type=Account) for (packed,) in rows]
+
+    def urls(self) -> Iterator[str]:
+        """The URLs that were named, each once, in byte order."""
+        with storage():
+            for (url,) in self._db.execute("SELECT DISTINCT url FROM claim ORDER BY url"):
+                yield url
+
+
+def _row(number: int, claim: Claim) -> tuple[object, ...]:
+    return (
+        *(
+            claim.url,
+            number,
+            claim.first,
+            claim.last,
+            claim.people,
+            claim.bots,
+            claim.ok,
+            claim.moved,
+            claim.dead,
+        ),
+        *(claim.status, claim.clicks, claim.impressions, claim.sessions, claim.links, claim.lastmod),
+        msgspec.json.encode(claim.agents).decode() if claim.agents else "{}",
+    )

@@ -1,0 +1,47 @@
+"""Keeps the findings of an audit on disk, and hands them out rule by rule, the most important first."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from crawler.finding import Count, Finding
+from crawler.frontier.batch import change, storage
+
+BATCH: Final = 5_000  # findings in one transaction
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Finding).decode
+
+
+class Found:
+    """The findings of an audit. Every method raises StorageError when the disk refuses."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def put(self, findings: Iterable[tuple[float, Finding]]) -> None:
+        """Keep findings, each with its rank: the greater, the more important."""
+        rows = iter(findings)
+        while batch := list(islice(rows, BATCH)):
+            with change(self._db):
+                self._db.executemany(
+                    "INSERT INTO finding (rule, rank, certain, url, value) VALUES (?, ?, ?, ?, ?)",
+                    ((each.rule, rank, each.is_certain, each.url, _encode(each)) for rank, each in batch),
+                )
+
+    def of(self, rule: str) -> Iterator[Finding]:
+        """The findings of a rule: :data:`crawler.finding.FindingsOf`."""
+        with storage():
+            rows = self._db.execute(
+                "SELECT value FROM finding WHERE rule = ? ORDER BY rank DESC, url, id", (rule,)
+            )
+            for (packed,) in rows:
+                yield _decode(packed)
+
+    def counts(self) -> list[Count]:
+        """How many there are of each rule that has any."""
+        with storage():
+            rows = self._db.execute("SELECT rule, sum(certain), sum(NOT certain) FROM finding GROUP BY rule")
+            return [Count(*row) for row in rows]

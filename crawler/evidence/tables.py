@@ -1,0 +1,78 @@
+"""The tables of an audit: what was claimed of which URL and what was found. The file is made anew by every audit.
+
+``input`` has a row for each source that was read, ``claim`` one for each URL that it named, ``entry`` each entry of a
+sitemap as it stands there. ``finding`` is the result.
+"""
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from crawler.errors import StorageError
+from crawler.frontier.batch import storage
+
+FILE: Final = "audit.db"
+
+TABLES: Final = """
+CREATE TABLE input (
+  id INTEGER PRIMARY KEY,
+  source TEXT NOT NULL,                       -- claim.Source
+  account BLOB NOT NULL                       -- msgpack of claim.Account
+);
+CREATE TABLE claim (
+  url TEXT NOT NULL,                          -- canonical form
+  input INTEGER NOT NULL,
+  first TEXT NOT NULL DEFAULT '',             -- the columns of claim.Claim
+  last TEXT NOT NULL DEFAULT '',
+  people INTEGER NOT NULL DEFAULT 0,
+  bots INTEGER NOT NULL DEFAULT 0,
+  ok INTEGER NOT NULL DEFAULT 0,
+  moved INTEGER NOT NULL DEFAULT 0,
+  dead INTEGER NOT NULL DEFAULT 0,
+  status INTEGER NOT NULL DEFAULT 0,
+  clicks INTEGER NOT NULL DEFAULT 0,
+  impressions INTEGER NOT NULL DEFAULT 0,
+  sessions INTEGER NOT NULL DEFAULT 0,
+  links INTEGER NOT NULL DEFAULT 0,
+  lastmod TEXT NOT NULL DEFAULT '',
+  agents TEXT NOT NULL DEFAULT '{}',          -- JSON
+  PRIMARY KEY (url, input)
+) WITHOUT ROWID;
+CREATE TABLE entry (
+  id INTEGER PRIMARY KEY,
+  input INTEGER NOT NULL,
+  url TEXT NOT NULL,                          -- canonical form
+  loc TEXT NOT NULL,                          -- as it is written
+  file TEXT NOT NULL,                         -- the URL or path of the sitemap
+  line INTEGER NOT NULL,
+  lastmod TEXT NOT NULL,                      -- as it is written
+  media BLOB NOT NULL,                        -- msgpack: [images, videos, alternates], or empty
+  page INTEGER                                -- of url in the state: the page that it comes to
+);
+CREATE TABLE finding (
+  id INTEGER PRIMARY KEY,
+  rule TEXT NOT NULL,
+  rank REAL NOT NULL,                         -- the greater, the more important
+  certain INTEGER NOT NULL,
+  url TEXT NOT NULL,
+  value BLOB NOT NULL                         -- msgpack of finding.Finding
+);
+CREATE INDEX findings ON finding (rule, rank DESC, url);
+"""
+
+
+def create(path: Path) -> sqlite3.Connection:
+    """A new, empty file in the place of an older one. Raises StorageError."""
+    try:
+        path.unlink(missing_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise StorageError(f"cannot keep the audit in {path}: {error.strerror}") from None
+    with storage():
+        db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
+        # it is made anew every time: nothing in it is worth waiting for the disk
+        db.executescript(
+            f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; {TABLES}"
+        )
+    return db

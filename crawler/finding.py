@@ -1,0 +1,128 @@
+"""The values of an audit: a finding with its evidence, and the report that counts them. Holds no rules, does no I/O."""
+
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from crawler.claim import Account
+
+
+class Referrer(Struct, frozen=True):
+    """A page that leads to the URL of a finding, and how: "link", "nofollow", "redirect" and so on."""
+
+    url: str
+    how: str
+
+
+class Hub(Struct, frozen=True):
+    """A page that should link to an orphan, and the reason in words; ``score`` is from 0 to 1."""
+
+    url: str
+    reason: str
+    score: float
+
+
+class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that is not as it should be, with all that is known of the URL it is about.
+
+    ``rule`` is an id of :data:`crawler.audit_rules.RULES` or of :data:`sitemap.RULES`. ``is_certain`` is False when it
+    holds only if what the crawl did not see leads nowhere. ``depth`` counts clicks from the start, None: no way.
+    ``inlinks`` counts the pages that link to it by links that count; ``weight`` is its share of the site's link weight,
+    1.0 being that of the average page. ``known`` are the kinds of sources that know it (:class:`crawler.claim.Source`).
+    """
+
+    rule: str
+    url: str
+    sentence: str
+    is_certain: bool = True
+    title: str = ""
+    state: str = ""  # a crawler.model.State, "" when it was not asked for
+    status: int | None = None
+    lastmod: str = ""
+    depth: int | None = None
+    inlinks: int = 0
+    weight: float = 0.0
+    known: list[str] = []
+    first: str = ""  # days of the visits that logs, search and analytics tell of
+    last: str = ""
+    people: int = 0
+    bots: int = 0
+    clicks: int = 0
+    impressions: int = 0
+    sessions: int = 0
+    backlinks: int = 0
+    spellings: list[str] = []  # others that the sources use for it
+    referrers: list[Referrer] = []  # some of them
+    hubs: list[Hub] = []  # the best first
+    evidence: list[str] = []  # sentences, each naming its source
+    group: str = ""  # the island, the cluster
+    file: str = ""  # of a sitemap
+    line: int = 0
+
+
+class Count(Struct, frozen=True):
+    """How many findings of one rule there are; ``open_`` of them are inconclusive."""
+
+    rule: str
+    certain: int
+    open_: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.certain + self.open_
+
+
+class Bar(Struct, frozen=True):
+    """A bar of a histogram."""
+
+    label: str
+    count: int
+
+
+class Section(Struct, frozen=True):
+    """A part of the site, by the first directory of its paths: ``/shop/``. ``orphans`` include the weakly linked."""
+
+    path: str
+    pages: int
+    orphans: int
+    unlisted: int
+
+
+class AuditReport(Struct, frozen=True, kw_only=True):
+    """What an audit came to. ``doubts`` say why no page can be called an orphan, each with its remedy; none: they can.
+
+    ``states`` and ``statuses`` count the URLs of the site, ``depths`` and ``ages`` its indexable pages: clicks from the
+    start ("no way" last), and time since the last change.
+    """
+
+    url: str
+    version: str
+    started: float  # Unix time
+    seconds: float
+    completeness: str  # of the crawl: crawler.completeness.Kind
+    doubts: list[str]
+    notes: list[str]
+    fetched: int  # requests
+    bytes: int
+    urls: int  # of the site that are known, from anywhere
+    pages: int  # of these, the indexable ones
+    reached: int  # of these, those that followed links lead to
+    listed: int  # of these, those in a sitemap
+    inputs: list[Account]
+    counts: list[Count]
+    states: list[Bar]
+    statuses: list[Bar]
+    depths: list[Bar]
+    ages: list[Bar]
+    inlinks: list[Bar]
+    sections: list[Section]
+    exit_code: int = 0
+
+    def count(self, rule: str) -> Count:
+        """How many findings of a rule there are."""
+        return next((each for each in self.counts if each.rule == rule), Count(rule, 0))
+
+
+FindingsOf = Callable[[str], Iterator[Finding]]
+"""The findings of a rule, the most important first, streamed; may be asked again."""
