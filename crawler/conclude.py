@@ -20,7 +20,6 @@ from crawler import publish
 from crawler.change import Change, Few
 from crawler.completeness import Completeness, Kind, completeness
 from crawler.engine import Ending
-from crawler.engine import Tally as EngineTally
 from crawler.entries import Entries, Tally
 from crawler.errors import Incomplete
 from crawler.frontier.batch import change
@@ -36,18 +35,10 @@ from crawler.observe import Observed, observe
 from crawler.plan import Plan, source_key
 from crawler.recent import publish_recent
 from crawler.store import GENERATIONS, Store
+from crawler.visiting import Visited
 from sitemap import DestinationError, Directory, Generations, Published, format_date
 
 SHOWN: Final = 20  # changes of each kind that a summary may name
-
-
-@dataclass(frozen=True, slots=True)
-class Visited:
-    """How the visiting went: its ending, its tally, and what robots.txt had odd about it."""
-
-    ending: Ending
-    tally: EngineTally
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

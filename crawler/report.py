@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.change import Change
-from crawler.conclude import Conclusion, Visited
+from crawler.conclude import Conclusion
 from crawler.engine import Ending
 from crawler.frontier import Frontier
 from crawler.memory.runs import PublishedFile
@@ -15,6 +15,7 @@ from crawler.model import State, Url
 from crawler.plan import Plan
 from crawler.publish import idle
 from crawler.store import Store
+from crawler.visiting import Visited
 
 # In the order a person wants to read them: what may be a mistake first, what is as it should be last.
 LEFT_OUT = (

@@ -1,0 +1,139 @@
+"""The visiting of a site: its parts are put together, and run until nothing is left or something stops them.
+
+::
+
+    rulebook, fetcher, pool, lanes, recall | journey | engine(frontier, journey)
+"""
+
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+
+from crawler import plan as planning
+from crawler.engine import Ending, Engine, Limits, Tally, Watch
+from crawler.errors import NothingCrawlable
+from crawler.frontier.sqlite import SqliteFrontier
+from crawler.journey import Journey, Parts
+from crawler.lanes import Lanes
+from crawler.memory.recall import Recall
+from crawler.memory.rules import RobotsStore
+from crawler.model import Find, Verdict
+from crawler.parsing.pool import ParsePool
+from crawler.plan import Plan
+from crawler.politeness import Pace
+from crawler.robots import Access
+from crawler.rulebook import Rulebook
+from crawler.store import Store
+from crawler.url import origin
+
+Clock = Callable[[], float]
+"""Gives Unix time: that of a run, and of the answers that are dated by it."""
+More = Callable[[SqliteFrontier], None]
+"""Lets a frontier in which nothing is left know of what else is to be visited."""
+
+log = logging.getLogger(__name__)
+
+SPARE: Final = 4  # documents on their way to each parser process beyond the fetches under way: keeps it fed
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """How the visiting went: its ending, its tally, and what robots.txt had odd about it."""
+
+    ending: Ending
+    tally: Tally
+    notes: tuple[str, ...]
+
+
+def frontier(plan: Plan, store: Store) -> SqliteFrontier:
+    """The frontier of the run, with the scope at its door."""
+    scope = plan.scope
+
+    def admit(find: Find) -> Verdict | None:
+        return scope.admit(find.url, find.depth, find.found, find.kind)
+
+    by_level = plan.config.scope.max_depth is not None
+    return store.frontier(admit, planning.reading_key(plan), by_level=by_level)
+
+
+async def visit(
+    plan: Plan,
+    store: Store,
+    waiting: SqliteFrontier,
+    watch: Watch,
+    more: More,
+    clock: Clock = time.time,
+) -> Visited:
+    """Crawl until nothing is left or something stops it; ``more`` is asked once, when nothing is left.
+
+    Raises NothingCrawlable when robots.txt allows nothing, StorageError.
+    """
+    config = plan.config
+    async with AsyncExitStack() as stack:
+        fetcher = await stack.enter_async_context(
+            planning.fetcher(config, [origin(plan.seed)], clock, plan.source)
+        )
+        kept = RobotsStore(store.db)
+        agent, obey = config.fetch.user_agent, config.obey.robots
+        rulebook = Rulebook(fetcher, agent, obey=obey, kept=kept, params=plan.params, clock=clock)
+        robots = await rulebook.rules(origin(plan.seed))
+        if robots.access is Access.NOTHING:
+            raise NothingCrawlable(f"nothing can be crawled on {origin(plan.seed)}: {robots.reason}")
+        pool = await stack.enter_async_context(ParsePool(plan.processes, planning.hello(plan)))
+        pace = Pace(config.pace.concurrency, config.pace.rate, config.pace.delay)
+        folder = origin(plan.seed) if plan.source and plan.source.folder else ""
+        lanes = Lanes(pace, plan.processes * SPARE, folder)
+        recall = Recall(
+            store.db,
+            store.run.number,
+            planning.reading_key(plan),
+            planning.source_key(plan),
+            config.fetch.full_every,
+        )
+        parts = Parts(rulebook, fetcher, pool, planning.judge(plan), lanes, waiting, recall)
+        journey = Journey(parts, planning.manners(config))
+        limits = Limits(config.scope.max_pages, config.scope.max_time, config.pace.longest_pause)
+
+        engine = Engine(waiting, journey, lanes, limits, watch, lambda: more(waiting))
+        waiting.admit(planning.seeds(plan, robots))
+        async with _stoppable(engine):
+            ending = await engine.run()
+        return Visited(ending, engine.tally, robots.notes)
+
+
+@asynccontextmanager
+async def _stoppable(engine: Engine) -> AsyncIterator[None]:
+    """SIGINT and SIGTERM stop the engine, which saves what it has; a second one ends the process where it stands."""
+
+    async def listen() -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            ready.set()
+            async for number in signals:
+                if engine.stopping:
+                    if sys.stderr.isatty():
+                        os.write(2, b"\x1b[?25h\r\n")  # the live display hid the cursor
+                    os._exit(128 + number)  # what is committed is consistent; that is what state is for
+                log.warning("stopping: what is known is saved; once more to stop at once")
+                engine.stop(Ending.INTERRUPTED)
+
+    ready = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listen)
+        await ready.wait()
+        yield
+        tasks.cancel_scope.cancel()
+
+
+def alone(group: BaseException) -> BaseException:
+    """The exception that task groups have wrapped, when it is one."""
+    while isinstance(group, BaseExceptionGroup) and len(group.exceptions) == 1:
+        group = group.exceptions[0]
+    return group
