@@ -13,7 +13,10 @@ SECTIONS = {
     "products": 41_200, "blog": 18_400, "help": 7_900, "de": 6_300, "fr": 5_100, "brands": 3_300, "sale": 2_050,
     "about": 900, "press": 610, "careers": 240, "lookbook-2024": 180, "events": 75,
 }  # fmt: skip
-WORDS = "winter boots lantern canoe paddle wool river harbour atlas compass tent rope granite maple copper sail".split()
+WORDS = [
+    "winter", "boots", "lantern", "canoe", "paddle", "wool", "river", "harbour", "atlas", "compass", "tent", "rope",
+    "granite", "maple", "copper", "sail",
+]  # fmt: skip
 WEIGHTS = {
     "reach": 24,
     "orphan": 20,
@@ -28,8 +31,8 @@ LINT = {
     "entry.lastmod_future": 3,
     "sitemap.too_many": 1,
 }  # shares of lint findings: rules of the sitemap package
-ISLAND_DOUBT = "The page limit of 100,000 was met with 12,408 URLs left to visit: raise --max-pages, or take the limit away with 0."
-HUB_DOUBT = "https://shop.example/brands/ answered 503 three times, and what it leads to is not known: run the audit again."
+LIMIT_DOUBT = "The page limit of 100,000 was met with 12,408 URLs left to visit: raise --max-pages, or take the limit away."
+HUB_DOUBT = "https://shop.example/brands/ answered 503 three times, so what it leads to is not known: run the audit again."
 
 
 def made(
@@ -67,7 +70,7 @@ def finding(rule: str, place: int, *, is_certain: bool = True) -> Finding:
     return Finding(
         rule=rule, url=url, is_certain=is_certain,
         sentence=f"{RULES[rule].sentence if rule in RULES else 'The sitemap breaks a rule.'} ({place})",
-        title=f"{' '.join(words).title()} – Shop Example" if is_page else "",
+        title=f"{' '.join(words).title()} · Shop Example" if is_page else "",
         state=State.INDEXABLE.value if is_page else State.CLIENT_ERROR.value,
         status=200 if is_page else some.choice((404, 410)),
         lastmod=_day(some) if is_page and some.random() < 0.8 else "",
@@ -121,7 +124,7 @@ def report(counts: list[Count], *, is_complete: bool = True) -> AuditReport:
     return AuditReport(
         url=f"{SITE}/", version="0.0.0", started=1_795_000_000.0, seconds=5_025.4,
         completeness="complete" if is_complete else "truncated",
-        doubts=[] if is_complete else [ISLAND_DOUBT, HUB_DOUBT],
+        doubts=[] if is_complete else [LIMIT_DOUBT, HUB_DOUBT],
         notes=["The sitemap of pictures was left out: it names no pages."],
         fetched=112_480, bytes=3_912_004_331, urls=pages * 13 // 10, pages=pages,
         reached=pages * 95 // 100, listed=pages * 88 // 100,
