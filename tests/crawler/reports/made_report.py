@@ -28,11 +28,13 @@ WEIGHTS = {
     "media": 4,
 }
 LINT = {
-    "entry.lastmod_future": 3,
+    "lastmod.future": 3,
     "sitemap.too_many": 1,
 }  # shares of lint findings: rules of the sitemap package
-LIMIT_DOUBT = "The page limit of 100,000 was met with 12,408 URLs left to visit: raise --max-pages, or take the limit away."
-HUB_DOUBT = "https://shop.example/brands/ answered 503 three times, so what it leads to is not known: run the audit again."
+LIMIT_DOUBT = "The page limit of 100,000 was met with 12,408 URLs left to visit: raise --max-pages."
+HUB_DOUBT = (
+    "https://shop.example/brands/ answered 503, so what it leads to is not known: run the audit again."
+)
 
 
 def made(
@@ -91,8 +93,8 @@ def finding(rule: str, place: int, *, is_certain: bool = True) -> Finding:
             f"access.log.{some.randrange(9)}.gz: {people} requests by people.",
         ],
         group=f"island {some.randrange(40)}" if rule == "orphan.island" else "",
-        file=f"{SITE}/sitemap-{section}.xml" if rule.startswith(("entry", "sitemap")) else "",
-        line=some.randrange(1, 50_000) if rule.startswith(("entry", "sitemap")) else 0,
+        file=f"{SITE}/sitemap-{section}.xml" if rule.startswith(("entry", "sitemap", "lastmod")) else "",
+        line=some.randrange(1, 50_000) if rule.startswith(("entry", "sitemap", "lastmod")) else 0,
     )  # fmt: skip
 
 
