@@ -1,0 +1,52 @@
+"""Owns how rules are told: those of the audit and those of lint in one form, and in the groups that reports have."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.audit_rules import RULES, AuditRule
+from crawler.finding import AuditReport, Count
+from sitemap import RULES as LINT
+
+
+class Group(Struct, frozen=True):
+    """Rules that are told together, under a title; ``name`` is its short form, in ASCII and without blanks."""
+
+    name: str
+    title: str
+    rules: tuple[str, ...]
+
+    def counts(self, report: AuditReport) -> list[Count]:
+        """Those of the rules that have findings, in the order in which they are told."""
+        found = {each.rule: each for each in report.counts if each.total}
+        return [found[each] for each in self.rules if each in found]
+
+
+def _of_lint(rule: str) -> AuditRule:
+    """A rule of lint: it says what a sitemap is to be, so its id is all the title that it has."""
+    told = LINT[rule]
+    remedy = "Correct the sitemap at the lines that the findings name."
+    return AuditRule(rule, told.severity, rule, told.sentence, remedy, source=told.source)
+
+
+def _of(*families: str) -> tuple[str, ...]:
+    return tuple(each.id for each in RULES.values() if each.family in families)
+
+
+GROUPS: Final = (
+    Group("orphans", "Orphans", _of("orphan")),
+    Group("weak", "Weakly linked", _of("weak")),
+    Group("reach", "Hard to reach", _of("reach")),
+    Group("dead", "Dead", _of("gone")),
+    Group("sitemap", "Sitemap health", _of("listed", "entry")),
+    Group("hreflang", "hreflang", _of("cluster")),
+    Group("media", "Images and videos", _of("media")),
+    Group("lint", "Lint of the sitemaps", tuple(LINT)),
+)
+"""Every rule is in one of these."""
+
+TOLD: Final = {each: RULES.get(each) or _of_lint(each) for group in GROUPS for each in group.rules}
+"""Every rule that a finding may have, by its id, in the order in which they are told."""
+
+UNSEEN: Final = "The crawl did not see all of the site: a page that it did not see may prove this wrong."
+"""Why a finding that is not certain is inconclusive, in a sentence."""
