@@ -35,6 +35,7 @@ class Found:
     MEMORY: Final = (
         4096  # published by an earlier run; asked for once more when nothing leads there any longer
     )
+    OUTSIDE: Final = 8192  # named by a log, an export or a list that an audit was given
 
 
 CLICKS: Final = Found.LINK | Found.FRAME | Found.PAGINATION | Found.SITEMAP | Found.FEED | Found.NOFOLLOW

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -37,6 +38,8 @@ from crawler.source import Source
 from crawler.store import directory_for
 from crawler.url import InvalidUrl, normalise, origin
 from crawler.version import __version__
+
+AUDIT: Final = "audit"  # the directory in that of a site where its audits are remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +85,7 @@ def survey(config: Config) -> tuple[Url, Url, Scope]:
 
 def plan(config: Config) -> Plan:
     """Check everything that can be checked before a request is sent. Raises UsageError."""
-    seed, sitemap_url, scope = survey(config)
-    if refused := scope.admit(seed, 0, Found.SEED):
-        raise UsageError(f"the start URL {seed} cannot be crawled: {refused.reason}")
-    if not sitemap_url.partition("?")[0].rpartition("/")[2]:
-        raise UsageError(
-            f"--sitemap-url {sitemap_url} names a directory; it wants the file: {sitemap_url}sitemap.xml"
-        )
+    seed, sitemap_url, scope = _surveyed(config)
     if not config.output.directory:
         raise UsageError("say where the sitemap goes: -o DIR")
     output, root = Path(config.output.directory), Path(config.state.directory)
@@ -98,6 +95,28 @@ def plan(config: Config) -> Plan:
         )
     found = sources.source(config, seed)
     return Plan(config, seed, sitemap_url, scope, output, directory_for(root, sitemap_url), found)
+
+
+def plan_audit(config: Config) -> Plan:
+    """The same for an audit, which publishes nothing, has a state of its own, and follows no sitemaps.
+
+    Raises UsageError.
+    """
+    config = config.model_copy(update={"scope": config.scope.model_copy(update={"sitemap_seeds": False})})
+    seed, sitemap_url, scope = _surveyed(config)
+    state = directory_for(Path(config.state.directory), sitemap_url) / AUDIT
+    return Plan(config, seed, sitemap_url, scope, Path(), state, sources.source(config, seed))
+
+
+def _surveyed(config: Config) -> tuple[Url, Url, Scope]:
+    seed, sitemap_url, scope = survey(config)
+    if refused := scope.admit(seed, 0, Found.SEED):
+        raise UsageError(f"the start URL {seed} cannot be crawled: {refused.reason}")
+    if not sitemap_url.partition("?")[0].rpartition("/")[2]:
+        raise UsageError(
+            f"--sitemap-url {sitemap_url} names a directory; it wants the file: {sitemap_url}sitemap.xml"
+        )
+    return seed, sitemap_url, scope
 
 
 def deciding(config: Config) -> dict[str, object]:

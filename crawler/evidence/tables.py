@@ -1,7 +1,8 @@
 """The tables of an audit: what was claimed of which URL and what was found. The file is made anew by every audit.
 
 ``input`` has a row for each source that was read, ``claim`` one for each URL that it named, ``entry`` each entry of a
-sitemap as it stands there. ``finding`` is the result.
+sitemap as it stands there. ``spelling`` and ``home`` say which page of the site a URL comes to. ``finding`` is the
+result. The state of the site stands beside all of these as ``site``.
 """
 
 import os
@@ -50,6 +51,16 @@ CREATE TABLE entry (
   media BLOB NOT NULL,                        -- msgpack: [images, videos, alternates], or empty
   page INTEGER                                -- of url in the state: the page that it comes to
 );
+CREATE TABLE spelling (
+  key TEXT NOT NULL,                          -- orphans.fold of a URL
+  id INTEGER NOT NULL,                        -- of a page of the site, in site.url
+  PRIMARY KEY (key, id)
+) WITHOUT ROWID;
+CREATE TABLE home (
+  url TEXT PRIMARY KEY,                       -- of a claim
+  id INTEGER NOT NULL                         -- of the URL that it comes to, in site.url
+) WITHOUT ROWID;
+CREATE INDEX homes ON home (id);
 CREATE TABLE finding (
   id INTEGER PRIMARY KEY,
   rule TEXT NOT NULL,
@@ -62,17 +73,20 @@ CREATE INDEX findings ON finding (rule, rank DESC, url);
 """
 
 
-def create(path: Path) -> sqlite3.Connection:
-    """A new, empty file in the place of an older one. Raises StorageError."""
+def create(path: Path, state: Path) -> sqlite3.Connection:
+    """A new, empty file in the place of an older one, with the file of a ``state`` beside it. Raises StorageError."""
     try:
         path.unlink(missing_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except OSError as error:
         raise StorageError(f"cannot keep the audit in {path}: {error.strerror}") from None
     with storage():
-        db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
+        db = sqlite3.connect(
+            f"{path.absolute().as_uri()}", uri=True, isolation_level=None, cached_statements=256
+        )
         # it is made anew every time: nothing in it is worth waiting for the disk
         db.executescript(
             f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; {TABLES}"
         )
+        db.execute("ATTACH ? AS site", (f"{state.absolute().as_uri()}?mode=ro",))
     return db

@@ -82,6 +82,12 @@ def settle(db: sqlite3.Connection, run: int) -> None:
             "INSERT INTO published (id, content, lastmod, lastmod_source, grp, shard, file, kept)"
             " SELECT id, content, lastmod, lastmod_source, grp, coalesce(shard, 1), file, kept FROM listing"
         )
+        tidy(db, run)
+
+
+def tidy(db: sqlite3.Connection, run: int) -> None:
+    """What nothing refers to goes. Part of the caller's transaction. Raises StorageError."""
+    with storage():
         for statement in _TIDY:
             db.execute(statement, {"run": run, "after": FORGET_AFTER})
 

@@ -21,6 +21,7 @@ WAYS: Final = {
     Found.FEED: "feed",
     Found.NOFOLLOW: "link that says nofollow",
     Found.MEMORY: "an earlier sitemap",
+    Found.OUTSIDE: "a source of the audit",
 }
 
 MEANINGS: Final = {

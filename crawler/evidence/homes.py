@@ -1,0 +1,128 @@
+"""Which page of the site each claimed URL comes to: the same one, another spelling of it, or where it leads to."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.claim import Source
+from crawler.frontier.batch import change, storage
+from crawler.model import State, Url
+from crawler.orphans import fold
+
+MAX_HOPS: Final = 10  # redirects and canonicals in a row
+
+_INDEXABLE: Final = State.INDEXABLE.value
+_PAGES: Final = "SELECT u.url, v.id FROM site.visit v JOIN site.url u ON u.id = v.id WHERE v.state = ?"
+_MEET: Final = "SELECT id FROM spelling WHERE key = ? LIMIT 2"
+_STRANGERS: Final = """
+SELECT c.url, group_concat(DISTINCT i.source), sum(c.people), sum(c.people + c.bots), sum(c.ok + c.moved),
+  sum(c.clicks + c.impressions + c.sessions + c.links), v.state
+FROM claim c JOIN input i ON i.id = c.input
+  LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
+WHERE v.id IS NULL OR v.state = ? GROUP BY c.url"""
+_NOFOLLOWED: Final = """SELECT u.url FROM site.visit v JOIN site.url u ON u.id = v.id
+  WHERE v.state = ? AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.url = u.url)"""
+_SAME: Final = """INSERT OR IGNORE INTO home SELECT DISTINCT c.url, v.id FROM claim c
+  JOIN site.url u ON u.url = c.url JOIN site.visit v ON v.id = u.id WHERE v.state = ?"""
+_HOMELESS: Final = """SELECT DISTINCT c.url, v.id, v.state, v.target FROM claim c
+  LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
+  WHERE NOT EXISTS (SELECT 1 FROM home h WHERE h.url = c.url)"""
+_STANDS: Final = (
+    "SELECT v.id, v.state, v.target FROM site.url u JOIN site.visit v ON v.id = u.id WHERE u.url = ?"
+)
+_TWINS: Final = """SELECT s.key, s.id, u.url, c.digest, EXISTS (SELECT 1 FROM claim k JOIN input i ON i.id = k.input
+    WHERE k.url = u.url AND i.source = ?)
+  FROM spelling s JOIN site.url u ON u.id = s.id JOIN site.visit v ON v.id = s.id
+    LEFT JOIN site.content c ON c.id = v.content
+  WHERE s.key IN (SELECT key FROM spelling GROUP BY key HAVING count(*) > 1) ORDER BY s.key, s.id"""
+
+
+class Stranger(Struct, frozen=True):
+    """A URL that only the sources know, and how they know it. ``is_linked``: by nofollow links of the site."""
+
+    url: Url
+    sources: frozenset[Source] = frozenset()
+    people: int = 0
+    requests: int = 0
+    answered: int = 0  # requests that were not answered by 4xx or 5xx
+    other: int = 0  # clicks, impressions, sessions, links
+    is_linked: bool = False
+
+
+class Twin(Struct, frozen=True):
+    """One of several pages whose URLs are spellings of one another. ``digest`` is that of what was read."""
+
+    key: str
+    id: int
+    url: Url
+    digest: bytes
+    is_listed: bool
+
+
+class Homes:
+    """The join of an audit. Every method raises StorageError when the disk refuses."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def learn_spellings(self) -> None:
+        """Take down the spelling of every page that is known by now."""
+        with change(self._db):
+            self._db.execute("DELETE FROM spelling")
+            pages = self._db.execute(_PAGES, (_INDEXABLE,))
+            rows = ((fold(Url(url)), number) for url, number in pages)
+            self._db.executemany("INSERT OR IGNORE INTO spelling VALUES (?, ?)", rows)
+
+    def meet(self, url: Url) -> int | None:
+        """The page that a URL is another spelling of; None when there is none, or more than one."""
+        with storage():
+            found = self._db.execute(_MEET, (fold(url),)).fetchall()
+        return found[0][0] if len(found) == 1 else None
+
+    def strangers(self) -> Iterator[Stranger]:
+        """The claimed URLs that the crawl did not fetch, then those that only nofollow links lead to."""
+        nofollow = State.NOFOLLOW.value
+        with storage():
+            for url, sources, people, requests, answered, other, state in self._db.execute(
+                _STRANGERS, (nofollow,)
+            ):
+                known = frozenset(Source(each) for each in sources.split(","))
+                yield Stranger(Url(url), known, people, requests, answered, other, state == nofollow)
+            for (url,) in self._db.execute(_NOFOLLOWED, (nofollow,)):
+                yield Stranger(Url(url), is_linked=True)
+
+    def settle(self) -> None:
+        """Give every claimed URL its home, as far as it has one."""
+        self.learn_spellings()
+        with change(self._db):
+            self._db.execute(_SAME, (_INDEXABLE,))
+            # a home that is given while this is read is that of a URL which was read already
+            rows = self._db.execute(_HOMELESS)
+            found = ((url, self._home(Url(url), *row)) for url, *row in rows)
+            settled = (row for row in found if row[1] is not None)
+            self._db.executemany("INSERT INTO home VALUES (?, ?)", settled)
+
+    def _home(self, url: Url, number: int | None, state: str | None, target: str | None) -> int | None:
+        if number is None:
+            return self.meet(url)
+        hops = 0
+        while target and hops < MAX_HOPS and state in (State.REDIRECT, State.CANONICAL_ELSEWHERE):
+            row = self._db.execute(_STANDS, (target,)).fetchone()
+            if row is None:
+                break
+            number, state, target = row
+            hops += 1
+        return number
+
+    def twins(self) -> Iterator[Twin]:
+        """The pages whose URLs are spellings of one another, those of one key together."""
+        with storage():
+            for key, number, url, digest, listed in self._db.execute(_TWINS, (Source.SITEMAP,)):
+                yield Twin(key, number, Url(url), digest or b"", bool(listed))
+
+    def move(self, moves: Iterable[tuple[int, int]]) -> None:
+        """What came to the first of each pair comes to the second."""
+        with change(self._db):
+            self._db.executemany("UPDATE home SET id = ?2 WHERE id = ?1", moves)

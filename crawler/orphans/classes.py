@@ -1,0 +1,122 @@
+"""The classes of a URL, by what leads to it and by who knows it. The table of rules is :mod:`crawler.audit_rules`."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.claim import Source
+from crawler.graph import Way
+from crawler.model import State
+
+_WEAK: Final = (
+    (Way.REDIRECT, "weak.redirect"),
+    (Way.CANONICAL, "weak.canonical"),
+    (Way.NOINDEX, "weak.noindex"),
+    (Way.NOFOLLOW, "weak.nofollow"),
+    (Way.HEAD, "weak.head"),
+)
+_ONLY: Final = (
+    ("orphan.sitemap", frozenset({Source.SITEMAP})),
+    ("orphan.search", frozenset({Source.SEARCH, Source.ANALYTICS})),
+    ("orphan.log", frozenset({Source.LOG})),
+    ("orphan.list", frozenset({Source.BACKLINKS, Source.LIST, Source.CRAWL})),
+)
+# 4xx that say "not you" or "not now", not "nothing here"
+_NOT_GONE: Final = frozenset({401, 403, 407, 408, 425, 429, 451})
+
+
+class Known(Struct, kw_only=True):
+    """What the sources know of a page, in all its spellings. ``ok``, ``moved`` and ``dead`` are answers in logs."""
+
+    sources: set[Source] = set()
+    first: str = ""
+    last: str = ""
+    people: int = 0
+    bots: int = 0
+    ok: int = 0
+    moved: int = 0
+    dead: int = 0
+    clicks: int = 0
+    impressions: int = 0
+    sessions: int = 0
+    links: int = 0
+
+    @property
+    def visits(self) -> int:
+        """How much somebody seems to care, in one number to rank by."""
+        return self.people + self.bots + self.clicks + self.sessions + self.links
+
+
+NOBODY: Final = Known()
+
+
+class Thresholds(Struct, frozen=True):
+    """From where on something is said; see :class:`crawler.config_audit.Audit`."""
+
+    max_clicks: int = 5
+    few_inlinks: int = 1
+    min_visits: int = 5
+
+
+class Standing(Struct, frozen=True):
+    """What decides about one URL: how it ended, and what leads to it (see :class:`crawler.graph.LinkGraph`)."""
+
+    state: State
+    status: int | None
+    ways: int  # bits of Way
+    is_reached: bool
+    depth: int  # -1: no way
+    inlinks: int
+    is_start: bool = False
+
+
+def classes(standing: Standing, known: Known, limits: Thresholds) -> Iterator[str]:
+    """The ids of the rules that a URL falls under. ``listed.missing`` is meant only where there is a sitemap."""
+    if standing.state is State.INDEXABLE:
+        yield from _page(standing, known, limits)
+    elif is_gone(standing.state, standing.status):
+        if is_visited(known, limits.min_visits):
+            yield "gone.visited"
+        if standing.ways & (Way.FOLLOWED | Way.NOINDEX | Way.CANONICAL | Way.NOFOLLOW | Way.REDIRECT):
+            yield "gone.linked"
+
+
+def _page(standing: Standing, known: Known, limits: Thresholds) -> Iterator[str]:
+    ways = standing.ways
+    if not standing.is_start and not ways & Way.FOLLOWED:
+        yield _cause(ways, known)
+    elif not standing.is_start:
+        if standing.depth > limits.max_clicks:
+            yield "reach.deep"
+        if standing.inlinks <= limits.few_inlinks:
+            yield "reach.few"
+    if Source.SITEMAP not in known.sources and (standing.is_start or ways & ~Way.UNREACHED):
+        yield "listed.missing"
+
+
+def _cause(ways: int, known: Known) -> str:
+    """Why a page that no link counts for is known at all. Every one of them gets a class."""
+    for way, rule in _WEAK:
+        if ways & way:
+            return rule
+    if ways & Way.UNREACHED:
+        return "orphan.island"
+    return next((rule for rule, sources in _ONLY if sources & known.sources), "orphan.island")
+
+
+def is_gone(state: State, status: int | None) -> bool:
+    """Whether an answer says that there is nothing, rather than that we may not see it."""
+    return state is State.CLIENT_ERROR and status not in _NOT_GONE
+
+
+def is_visited(known: Known, min_visits: int) -> bool:
+    """Whether somebody misses a page that is gone.
+
+    A URL that only ever answered 4xx was perhaps never there: scanners ask for thousands. It counts from some visits
+    of people on.
+    """
+    if known.clicks or known.impressions or known.sessions or known.links:
+        return True
+    was_there = known.ok + known.moved > 0 and known.people + known.bots > 0
+    return was_there or known.people >= min_visits

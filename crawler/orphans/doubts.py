@@ -1,0 +1,146 @@
+"""Whether a page can be called an orphan at all: what of the site a crawl did not see, and what to do about it.
+
+What was not read may link to anything. So one page that failed, or one section that robots.txt keeps us from, makes
+every verdict of the kind "nothing leads here" inconclusive. Only what the start leads to counts: a page that nothing
+leads to cannot lead another page into the site.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.completeness import is_failure
+from crawler.model import State
+
+REFUSED: Final = frozenset({401, 403, 407, 451})  # the page is there, and not for us
+
+
+class Seen(Struct, frozen=True):
+    """How many URLs ended in one way, of those that the start leads to, and one of them with its reason."""
+
+    count: int
+    example: str
+    reason: str = ""
+
+
+class Doubts(Struct, frozen=True, kw_only=True):
+    """What there is to judge by. ``ends`` has the URLs that the start leads to, by state and status.
+
+    ``stopped`` says why the visiting ended too early, as the end of a sentence, or is "". ``cut`` are pages of which
+    only a part was read. ``not_asked`` counts URLs that only nofollow links lead to and that were not fetched.
+    """
+
+    ends: Mapping[tuple[State, int | None], Seen]
+    stopped: str = ""
+    cut: Seen | None = None
+    no_robots: tuple[str, ...] = ()
+    one_page: bool = False
+    trust_blocked: bool = False
+
+
+def doubts(seen: Doubts) -> list[str]:
+    """A sentence for each way in which links may have been missed, with the remedy; none: all were seen."""
+    return [*_limits(seen), *_failures(seen), *_blocked(seen), *_chosen(seen), *_unread(seen)]
+
+
+def _limits(seen: Doubts) -> Iterator[str]:
+    pending = _of(seen, State.PENDING)
+    if seen.stopped:
+        left = f", with {_urls(pending.count)} left to visit" if pending else ""
+        yield f"the crawl is not complete: {seen.stopped}{left}; run the same command again to go on"
+    elif pending:
+        yield (
+            f"{_urls(pending.count)} {_were(pending)} not visited, such as {pending.example}; "
+            "run the same command again to go on"
+        )
+    if deep := _of(seen, State.TOO_DEEP):
+        yield f"{_urls(deep.count)} {_were(deep)} further from the start than --max-depth; leave that out"
+
+
+def _failures(seen: Doubts) -> Iterator[str]:
+    failed: dict[State, Seen] = {}
+    for (state, status), each in seen.ends.items():
+        if is_failure(state, status):
+            failed[state] = _add(failed.get(state), each)
+    for state, each in failed.items():
+        yield f"{_urls(each.count)} failed ({state.value}), {_such(each)}; run it again when that is mended"
+    if seen.no_robots:
+        shown = ", ".join(seen.no_robots[:3])
+        yield f"robots.txt could not be had from {shown}, and so nothing there was read; run it again later"
+
+
+def _blocked(seen: Doubts) -> Iterator[str]:
+    if seen.trust_blocked:
+        return
+    if blocked := _of(seen, State.ROBOTS):
+        yield (
+            f"{_urls(blocked.count)} {_are(blocked)} blocked by robots.txt and {_were(blocked)} not read, "
+            f"{_such(blocked)}; --ignore-robots reads them if the site is yours, --trust-blocked takes it that they "
+            "lead to nothing else"
+        )
+    refused = None
+    for (state, status), each in seen.ends.items():
+        if state is State.CLIENT_ERROR and status in REFUSED:
+            refused = _add(refused, each)
+    if refused:
+        yield (
+            f"{_urls(refused.count)} refused us (401, 403), {_such(refused)}; --basic-auth, --header or --cookie let "
+            "us in, --trust-blocked takes it that they lead to nothing else"
+        )
+
+
+def _chosen(seen: Doubts) -> Iterator[str]:
+    if excluded := _of(seen, State.EXCLUDED):
+        yield (
+            f"{_urls(excluded.count)} {_were(excluded)} left out by --include or --exclude, {_such(excluded)}; "
+            "audit without these patterns"
+        )
+    if nofollow := _of(seen, State.NOFOLLOW):
+        yield (
+            f"{_urls(nofollow.count)} {_are(nofollow)} linked by nofollow only and {_were(nofollow)} not read, such "
+            f"as {nofollow.example}; raise --max-outside"
+        )
+    if long := _of(seen, State.TOO_LONG):
+        yield f"{_urls(long.count)} {_were(long)} too long to be fetched, such as {long.example[:200]}"
+
+
+def _unread(seen: Doubts) -> Iterator[str]:
+    if seen.cut:
+        yield (
+            f"{_urls(seen.cut.count)} {_were(seen.cut)} read in part only, {_such(seen.cut)}; raise --max-body, "
+            "--max-wire or --max-links"
+        )
+    if seen.one_page:
+        yield (
+            "only one page was found by links, which are perhaps made by JavaScript: that is not run, so every other "
+            "page would seem to be an orphan"
+        )
+
+
+def _of(seen: Doubts, state: State) -> Seen | None:
+    found = None
+    for (each, _), some in seen.ends.items():
+        if each is state:
+            found = _add(found, some)
+    return found
+
+
+def _add(one: Seen | None, other: Seen) -> Seen:
+    return Seen(one.count + other.count, one.example, one.reason) if one else other
+
+
+def _such(seen: Seen) -> str:
+    return f"such as {seen.example}{f' ({seen.reason})' if seen.reason else ''}"
+
+
+def _urls(count: int) -> str:
+    return "1 URL" if count == 1 else f"{count:,} URLs"
+
+
+def _were(seen: Seen) -> str:
+    return "was" if seen.count == 1 else "were"
+
+
+def _are(seen: Seen) -> str:
+    return "is" if seen.count == 1 else "are"
