@@ -27,6 +27,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.rulebook",
             "crawler.lanes",
             "crawler.plan",
+            "crawler.places",
             "crawler.remote",
             "crawler.report",
             "crawler.rollback",

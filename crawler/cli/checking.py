@@ -1,25 +1,20 @@
 """Reads what was named, with all that it leads to, and has it judged or listed."""
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from crawler.cli.listing import Lister
-from crawler.cli.places import Place, is_url, local, places
 from crawler.cli.words import safe
 from crawler.config import Config
 from crawler.errors import FindingsFound, UsageError
+from crawler.evidence.judging import MAX_HOSTS, Judging, Submits, told
+from crawler.places import Place, is_url, local, places
 from sitemap import (
-    Child,
-    CrossSubmits,
-    Document,
-    Entry,
-    Finding,
     Format,
-    InvalidLocation,
     Linter,
     LintReport,
     ReadLimits,
@@ -31,7 +26,6 @@ from sitemap import (
 if TYPE_CHECKING:
     from crawler.remote import Remote
 
-MAX_HOSTS: Final = 20  # whose robots.txt is asked
 MAX_SAID: Final = 20  # redirects, or losses, that are named
 
 Say = Callable[[str], None]
@@ -65,38 +59,18 @@ def check(task: Task, rules: Collection[str], say: Say) -> LintReport:
     Raises UsageError for a source that cannot be read, NothingCrawlable for a URL that does not answer.
     """
     with _opened(task, say) as (found, remote):
-        submits = _Submits(remote.robots if remote and task.cross_submits is not False else None)
-        linter = _Linter(submits)
+        submits = Submits(remote.robots if remote and task.cross_submits is not False else None)
+        linter = Judging(submits, datetime.now(UTC))
         for place in found:
             _walk(place, linter, task)
         if submits.full:
             say(f"the robots.txt of {MAX_HOSTS} other hosts were asked, and of no more")
         unpacked, private = (remote.unpacked, remote.private) if remote else (set(), set())
     report = linter.report()
-    kept = (
-        each
-        for each in report.findings
-        if each.rule in rules and not (each.rule == "sitemap.mislabelled" and each.file in unpacked)
-    )
     return replace(
         report,
-        findings=_once_a_host(kept, private),
+        findings=told(report.findings, rules, unpacked, private),
         not_checked=(*report.not_checked, *_no_way(task, report)),
-    )
-
-
-def _once_a_host(findings: Iterable[Finding], refused: Iterable[str]) -> tuple[Finding, ...]:
-    """The findings, with those in one for each file that say the same of a host that was not asked."""
-    told: dict[object, Finding] = {}
-    for number, finding in enumerate(findings):
-        why = next((each for each in refused if finding.sentence.endswith(each)), "")
-        key = (finding.file, why) if why else number
-        told[key] = replace(told[key], times=told[key].times + finding.times) if key in told else finding
-    return tuple(
-        replace(each, sentence=f"{each.sentence} (and so are {each.times - 1:,} more)")
-        if isinstance(key, tuple) and each.times > 1
-        else each
-        for key, each in told.items()
     )
 
 
@@ -158,55 +132,3 @@ def _walk(place: Place, visitor: Linter | Lister, task: Task) -> None:
         walk(place.source, visitor, opener=place.opener, url=place.url, limits=task.limits)
     except SourceError as error:
         raise UsageError(str(error)) from None
-
-
-class _Submits:
-    """Whether the robots.txt of other hosts names the sitemap at hand, or an index that leads to it."""
-
-    def __init__(self, fetch: Callable[[str], bytes | None] | None) -> None:
-        self.full = False
-        self._fetch = fetch
-        self._known: dict[str, bytes | None] = {}
-        self._by_url: dict[str, CrossSubmits | None] = {}
-        self._now: CrossSubmits | None = None
-
-    def turn_to(self, document: Document) -> None:
-        """A document's URLs will be asked about."""
-        if document.url not in self._by_url:
-            self._by_url[document.url] = self._submits(document)
-        self._now = self._by_url[document.url]
-
-    def vouched(self, url: str) -> bool:
-        """Whether the document may list a URL of another origin."""
-        return self._now is not None and self._now.vouched(url)
-
-    def _submits(self, document: Document) -> CrossSubmits | None:
-        indexes, above = [], document.parent
-        while above is not None:
-            indexes.append(above.url)
-            above = above.parent
-        try:
-            return CrossSubmits(document.url, self._robots, filter(None, indexes))
-        except InvalidLocation:
-            return None
-
-    def _robots(self, url: str) -> bytes | None:
-        if url not in self._known:
-            if self._fetch is None or len(self._known) >= MAX_HOSTS:
-                self.full = self._fetch is not None
-                return None
-            self._known[url] = self._fetch(url)
-        return self._known[url]
-
-
-class _Linter(Linter):
-    """A linter that asks about each document under its own name."""
-
-    def __init__(self, submits: _Submits) -> None:
-        super().__init__(datetime.now(UTC), submits.vouched)
-        self._submits = submits
-
-    def items(self, document: Document, items: list[Entry | Child], line_of: Callable[[int], int]) -> None:
-        """See :class:`sitemap.Linter`."""
-        self._submits.turn_to(document)
-        super().items(document, items, line_of)

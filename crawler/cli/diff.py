@@ -18,12 +18,12 @@ from crawler.change import Change, ChangeKind, Few, latest
 from crawler.cli.changes_text import lines
 from crawler.cli.helping import RAW
 from crawler.cli.options import with_flags
-from crawler.cli.places import is_url
 from crawler.cli.told import Told
 from crawler.cli.which import state_directory
 from crawler.errors import UsageError
 from crawler.memory.changes import Changes
 from crawler.memory.runs import Runs
+from crawler.places import is_url
 from crawler.state.schema import FILE, look
 from sitemap import Format
 
