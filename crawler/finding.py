@@ -58,6 +58,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     group: str = ""  # the island, the cluster
     file: str = ""  # of a sitemap
     line: int = 0
+    times: int = 1  # how many it stands for: more than one where not each is told
 
 
 class Count(Struct, frozen=True):

@@ -28,7 +28,10 @@ class Found:
             with change(self._db):
                 self._db.executemany(
                     "INSERT INTO finding (rule, rank, certain, url, value) VALUES (?, ?, ?, ?, ?)",
-                    ((each.rule, rank, each.is_certain, each.url, _encode(each)) for rank, each in batch),
+                    (
+                        (each.rule, rank, each.times * each.is_certain, each.url, _encode(each))
+                        for rank, each in batch
+                    ),
                 )
 
     def of(self, rule: str) -> Iterator[Finding]:
