@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     )
     from sitemap.finding import Finding
     from sitemap.format import Format
+    from sitemap.junit_xml import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
     from sitemap.linting.lint import Linter, LintReport, lint
     from sitemap.linting.reports.as_json import as_json
     from sitemap.linting.reports.junit import as_junit
-    from sitemap.linting.reports.sarif import as_sarif
+    from sitemap.linting.reports.sarif import as_sarif, sarif_log, sarif_uri
     from sitemap.linting.reports.text import as_text
-    from sitemap.location import Location, covers, directory
+    from sitemap.location import Location, covers, directory, same
     from sitemap.model import Alternate, Child, Entry, Image, News, Price, TvShow, Video
     from sitemap.planning import PlannedSitemap, SitemapPlan, plan
     from sitemap.reading.beside import beside
@@ -74,6 +75,9 @@ __all__ = [
     "Image",
     "InvalidEntry",
     "InvalidLocation",
+    "JUnitCase",
+    "JUnitOutcome",
+    "JUnitSuite",
     "LimitExceeded",
     "LintReport",
     "Linter",
@@ -120,12 +124,16 @@ __all__ = [
     "format_date",
     "image_fault",
     "iter_entries",
+    "junit_xml",
     "lint",
     "missing_lines",
     "news_fault",
     "parse_date",
     "plan",
     "read",
+    "same",
+    "sarif_log",
+    "sarif_uri",
     "sitemaps_in",
     "tree",
     "video_fault",
@@ -148,12 +156,13 @@ _ROOMS: Final = {
     ),
     "finding": "Finding",
     "cross_submit": "CrossSubmits vouches",
+    "junit_xml": "JUnitCase JUnitOutcome JUnitSuite junit_xml",
     "linting.lint": "LintReport Linter lint",
     "linting.reports.as_json": "as_json",
     "linting.reports.junit": "as_junit",
-    "linting.reports.sarif": "as_sarif",
+    "linting.reports.sarif": "as_sarif sarif_log sarif_uri",
     "linting.reports.text": "as_text",
-    "location": "Location covers directory",
+    "location": "Location covers directory same",
     "planning": "PlannedSitemap SitemapPlan plan",
     "robots_lines": "missing_lines sitemaps_in",
     "rules": "RULES Rule Severity",

@@ -1,7 +1,6 @@
 """``siteatlas lint``: what is checked or listed, how it is told, and which exit code it has."""
 
 import sys
-from difflib import get_close_matches
 from typing import Any
 
 from rich.console import Console
@@ -34,6 +33,7 @@ from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
 from crawler.errors import FindingsFound, UsageError
 from crawler.quantities import size
+from crawler.reports.threshold import listed, named
 from crawler.version import __version__
 from sitemap import RULES, Severity
 
@@ -151,17 +151,8 @@ def _rules(only: list[str] | None, ignore: list[str] | None) -> frozenset[str]:
 
 def _named(texts: list[str] | None) -> set[str]:
     """The rules that texts name, with commas between: each an id or a family, ``lastmod`` or ``lastmod.*``."""
-    found = set()
-    for name in filter(None, (each.strip() for text in texts or () for each in text.split(","))):
-        family = name.removesuffix("*").removesuffix(".") + "."
-        if not (named := {name} & RULES.keys() or {rule for rule in RULES if rule.startswith(family)}):
-            near = get_close_matches(
-                name, [*RULES, *(rule.partition(".")[0] for rule in RULES)], n=1, cutoff=0.4
-            )
-            hint = f'did you mean "{near[0]}"?' if near else "siteatlas lint --rules names them all"
-            raise UsageError(f"there is no rule {name!r}: {hint}")
-        found |= named
-    return found
+    remedy = "siteatlas lint --rules names them all"
+    return {rule for name in listed(texts) for rule in named(name, RULES, remedy=remedy)}
 
 
 def _table() -> str:

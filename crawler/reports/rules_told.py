@@ -38,7 +38,7 @@ GROUPS: Final = (
     Group("weak", "Weakly linked", _of("weak")),
     Group("reach", "Hard to reach", _of("reach")),
     Group("dead", "Dead", _of("gone")),
-    Group("sitemap", "Sitemap health", _of("listed", "entry")),
+    Group("health", "Sitemap health", _of("listed", "entry")),
     Group("hreflang", "hreflang", _of("cluster")),
     Group("media", "Images and videos", _of("media")),
     Group("lint", "Lint of the sitemaps", tuple(LINT)),

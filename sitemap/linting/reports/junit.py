@@ -1,12 +1,9 @@
-"""Owns the report in JUnit's XML, which build servers show as tests: a suite for each file, a case for each rule.
-
-https://github.com/testmoapp/junitxml
-"""
+"""Owns the report in JUnit's XML: a suite for each file, a case for each rule that it breaks."""
 
 from sitemap.finding import Finding
+from sitemap.junit_xml import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
 from sitemap.linting.lint import LintReport
 from sitemap.rules import RULES, Severity
-from sitemap.xml_text import escape
 
 
 def as_junit(report: LintReport, fail_on: Severity | None = Severity.ERROR) -> str:
@@ -15,21 +12,15 @@ def as_junit(report: LintReport, fail_on: Severity | None = Severity.ERROR) -> s
     A case fails when it is at or over ``fail_on`` (None: none does); else it passes and its output tells the findings.
     """
     failing = {finding.rule for finding in report.at_least(fail_on)} if fail_on else set()
-    suites, tests, failures = [], 0, 0
+    suites = []
     for file, findings in _by_file(report).items():
         rules = dict.fromkeys(finding.rule for finding in findings)
         cases = [
             _case(rule, file, [each for each in findings if each.rule == rule], rule in failing)
             for rule in rules
         ]
-        failed = len(failing.intersection(rules))
-        tests += max(len(cases), 1)
-        failures += failed
-        suites.append(f'  <testsuite name="{escape(file)}" {_sum(max(len(cases), 1), failed)}>')
-        suites += cases or [f"    {_head('no findings', file)}/>"]
-        suites.append("  </testsuite>")
-    head = f'<testsuites name="siteatlas lint" {_sum(tests, failures)}>'
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *suites, "</testsuites>", ""])
+        suites.append(JUnitSuite(file, cases or [JUnitCase(name="no findings", place=file, file=file)]))
+    return junit_xml("siteatlas lint", suites)
 
 
 def _by_file(report: LintReport) -> dict[str, list[Finding]]:
@@ -40,21 +31,17 @@ def _by_file(report: LintReport) -> dict[str, list[Finding]]:
     return files
 
 
-def _sum(tests: int, failures: int) -> str:
-    return f'tests="{tests}" failures="{failures}" errors="0" skipped="0" time="0"'
-
-
-def _head(name: str, file: str) -> str:
-    return f'<testcase name="{name}" classname="{escape(file)}" file="{escape(file)}" time="0"'
-
-
-def _case(rule: str, file: str, findings: list[Finding], failed: bool) -> str:
-    line = next((f' line="{each.line}"' for each in findings if each.line), "")
+def _case(rule: str, file: str, findings: list[Finding], failed: bool) -> JUnitCase:
     told = [f"line {each.line}: {each.sentence}" if each.line else each.sentence for each in findings]
-    text = "\n".join(escape(each) for each in (*told, RULES[rule].sentence, RULES[rule].source))
+    text = "\n".join((*told, RULES[rule].sentence, RULES[rule].source))
     severity = RULES[rule].severity
-    if failed:
-        said = f'<failure message="{escape(findings[0].sentence)}" type="{severity}">{text}</failure>'
-    else:
-        said = f"<system-out>{severity}: {text}</system-out>"
-    return f"    {_head(rule, file)}{line}>\n      {said}\n    </testcase>"
+    return JUnitCase(
+        name=rule,
+        place=file,
+        outcome=JUnitOutcome.FAILED if failed else JUnitOutcome.PASSED,
+        message=findings[0].sentence,
+        kind=severity,
+        text=text if failed else f"{severity}: {text}",
+        file=file,
+        line=next((each.line for each in findings if each.line), 0),
+    )

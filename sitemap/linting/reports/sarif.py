@@ -4,6 +4,7 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sarif-v2.1.0-errata01
 """
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -22,22 +23,28 @@ def as_sarif(report: LintReport, version: str = "") -> str:
     A file is named relative to the working directory if it lies there, else by a ``file:`` URI; a URL is itself.
     """
     ids = list(dict.fromkeys(finding.rule for finding in report.findings))
-    driver = {"name": "siteatlas", "rules": [_rule(RULES[each]) for each in ids]}
+    place = {each: index for index, each in enumerate(ids)}
+    results = (_result(finding, place[finding.rule]) for finding in report.findings)
+    return "".join(sarif_log([_rule(RULES[each]) for each in ids], results, version))
+
+
+def sarif_log(
+    rules: Iterable[dict[str, Any]], results: Iterable[dict[str, Any]], version: str = "", **run: Any
+) -> Iterator[str]:
+    """A log of one run of siteatlas, piece by piece, in ASCII: a result is made when the one before it is out.
+
+    ``run`` are further properties of the run.
+    """
+    driver: dict[str, Any] = {"name": "siteatlas", "rules": list(rules)}
     if version:
         driver["semanticVersion" if version.count(".") == 2 else "version"] = version
-    place = {each: index for index, each in enumerate(ids)}
-    log = {
-        "$schema": _SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": driver},
-                "columnKind": "unicodeCodePoints",
-                "results": [_result(finding, place[finding.rule]) for finding in report.findings],
-            }
-        ],
-    }
-    return json.dumps(log, indent=2) + "\n"
+    head = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", **run}
+    yield f'{{"$schema": "{_SCHEMA}", "version": "2.1.0", "runs": [{json.dumps(head)[:-1]}, "results": ['
+    between = "\n"
+    for result in results:
+        yield between + json.dumps(result)
+        between = ",\n"
+    yield "\n]}]}\n"
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -57,14 +64,14 @@ def _result(finding: Finding, place: int) -> dict[str, Any]:
         "message": {"text": finding.sentence},
     }
     if finding.file:
-        where: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.file)}}
+        where: dict[str, Any] = {"artifactLocation": {"uri": sarif_uri(finding.file)}}
         if finding.line:
             where["region"] = {"startLine": finding.line}
         result["locations"] = [{"physicalLocation": where}]
     return result
 
 
-def _uri(file: str) -> str:
+def sarif_uri(file: str) -> str:
     """A path or URL as a URI or a relative reference (RFC 3986)."""
     if file.startswith(("http://", "https://")):
         return quote(file, safe=_RESERVED, errors="replace")

@@ -1,0 +1,76 @@
+"""Owns the tables of an audit: the findings of one rule as CSV that spreadsheets open right and never run.
+
+RFC 4180 with a byte order mark, for without one Excel takes UTF-8 for a code page. Cells that would start a formula
+(https://owasp.org/www-community/attacks/CSV_Injection) are texts that begin with an apostrophe.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable
+from typing import BinaryIO, Final
+
+from crawler.cli.words import safe
+from crawler.finding import Finding
+
+_LONGEST: Final = 32_000  # characters: of what goes beyond 32,767, Excel makes cells of their own
+# What begins a formula, also in the wide, small, raised and lowered forms that are taken for the same, after blanks,
+# quotes and whatever else is neither a word nor a visible sign of ASCII.
+_FORMULA: Final = re.compile(
+    r"[^\w!#-&(-~]*?[=+\-@\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b\u207a-\u207c\u208a-\u208c\u2212]"
+)
+
+_Cell = str | int | float | None
+COLUMNS: Final[tuple[tuple[str, Callable[[Finding], _Cell]], ...]] = (
+    ("URL", lambda each: text(each.url)),
+    ("Finding", lambda each: text(each.sentence)),
+    ("Conclusive", lambda each: "yes" if each.is_certain else "no"),
+    ("Title", lambda each: text(each.title)),
+    ("State", lambda each: text(each.state)),
+    ("Status", lambda each: each.status),
+    ("Clicks from the start", lambda each: each.depth),
+    ("Pages that link to it", lambda each: each.inlinks),
+    ("Link weight", lambda each: round(each.weight, 4)),
+    ("Known from", lambda each: several(each.known)),
+    ("First seen", lambda each: text(each.first)),
+    ("Last seen", lambda each: text(each.last)),
+    ("Visits by people", lambda each: each.people),
+    ("Visits by bots", lambda each: each.bots),
+    ("Search clicks", lambda each: each.clicks),
+    ("Search impressions", lambda each: each.impressions),
+    ("Sessions", lambda each: each.sessions),
+    ("Links from other sites", lambda each: each.backlinks),
+    ("Last modified", lambda each: text(each.lastmod)),
+    ("Other spellings", lambda each: several(each.spellings)),
+    ("Linked from", lambda each: several(f"{by.url} ({by.how})" for by in each.referrers)),
+    ("Link it from", lambda each: several(f"{hub.url} ({hub.reason})" for hub in each.hubs)),
+    ("Evidence", lambda each: several(each.evidence)),
+    ("Group", lambda each: text(each.group)),
+    ("File", lambda each: text(each.file)),
+    ("Line", lambda each: each.line or None),
+)
+"""The columns, the same in every table: the heading, and what of a finding stands under it."""
+
+
+def write_csv(findings: Iterable[Finding], file: BinaryIO) -> None:
+    """Write a table of findings, with a row of headings. Numbers are numbers. Raises OSError."""
+    lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    try:
+        table = csv.writer(lines, quoting=csv.QUOTE_NONNUMERIC)
+        table.writerow([heading for heading, _ in COLUMNS])
+        table.writerows([cell(each) for _, cell in COLUMNS] for each in findings)
+    finally:
+        lines.detach()  # which writes the rest, and leaves the file open
+
+
+def text(value: str) -> str:
+    """A text as a cell may hold it: what cannot be seen is escaped, and it is never a formula."""
+    shown = safe(value)
+    if len(shown) > _LONGEST:
+        shown = f"{shown[:_LONGEST]}…"
+    return f"'{shown}" if _FORMULA.match(value) else shown
+
+
+def several(values: Iterable[str]) -> str:
+    """A list of texts as one cell."""
+    return text(" | ".join(values))

@@ -1,0 +1,54 @@
+"""Owns the report of an audit in JSON: a stable form for programs, told in :func:`write_json`, written as it comes."""
+
+import json
+from typing import Any, BinaryIO, Final
+
+import msgspec
+
+from crawler.finding import AuditReport, FindingsOf
+from crawler.reports.rules_told import GROUPS, TOLD
+
+FORMAT: Final = 1
+_encode = msgspec.json.Encoder().encode
+
+
+def write_json(report: AuditReport, findings: FindingsOf, file: BinaryIO) -> None:
+    """Write one JSON object in UTF-8. New keys may join it; what is there keeps its meaning. Raises OSError.
+
+    ``format`` is 1. The other keys are the fields of :class:`crawler.finding.AuditReport`, of which ``counts`` has
+    ``rule``, ``severity``, ``title``, ``certain`` and ``inconclusive`` for each rule with findings; and ``findings``, a
+    list of all of them, rule by rule, each with its ``severity``, all fields of :class:`crawler.finding.Finding`, and
+    null for what is not known. Halves of characters, which UTF-8 cannot hold, are question marks.
+    """
+    whole = {"format": FORMAT, **msgspec.to_builtins(report), "counts": _counts(report)}
+    file.write(_json(whole)[:-1] + b',\n"findings":[')
+    between = b"\n"
+    for group in GROUPS:
+        for count in group.counts(report):
+            severity = TOLD[count.rule].severity.value
+            for finding in findings(count.rule):
+                told = {"rule": finding.rule, "severity": severity, **msgspec.structs.asdict(finding)}
+                file.write(between + _json(told))
+                between = b",\n"
+    file.write(b"\n]}\n")
+
+
+def _counts(report: AuditReport) -> list[dict[str, Any]]:
+    return [
+        {
+            "rule": each.rule,
+            "severity": TOLD[each.rule].severity.value,
+            "title": TOLD[each.rule].title,
+            "certain": each.certain,
+            "inconclusive": each.open_,
+        }
+        for group in GROUPS
+        for each in group.counts(report)
+    ]
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:  # half a character, which is rare
+        return json.dumps(msgspec.to_builtins(value), ensure_ascii=False).encode("utf-8", "replace")
