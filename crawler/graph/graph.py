@@ -1,0 +1,155 @@
+"""The link graph of a site: which pages the start leads to and in which ways, how far away they are, their weight."""
+
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler.graph.arrays import Bools, Edges, Ints, Nodes
+from crawler.graph.islands import islands
+from crawler.graph.reach import clicks, touched
+from crawler.graph.way import PAGES, UNTOUCHED_ROW, Way, table
+from crawler.graph.weight import weights
+from crawler.model import State
+
+_ALL: Final = int(~Way(0))
+_TOUCHED: Final = _ALL & ~int(Way.UNREACHED)
+
+
+class Lead(NamedTuple):
+    """A node that leads to another: in which way, the best of several, and through which redirect or copy, or -1."""
+
+    node: int
+    way: Way
+    via: int
+
+
+class LinkGraph:
+    """Arrays by node. Links between spellings of one page (redirects to it, copies that name it) never count.
+
+    ``start``: the node where the start's redirects end. ``home``: where redirects and canonicals end, for most nodes
+    they themselves. ``depth``: clicks from the start over followed links of all pages that were read, -1 when there is
+    no such way; ``reached``: there is one. ``touched``: any evidence leads from the start to it. ``ways``: flags of
+    :class:`Way`, 0 when nothing leads there; the start itself may have none. What leads to another spelling of a page
+    is a way to it too, by redirect or canonical. ``inlinks``: how many pages lead to it by FOLLOWED links.
+    """
+
+    def __init__(self, nodes: Nodes, edges: Edges, start: int) -> None:
+        self.nodes = nodes
+        self.edges = edges
+        self.moved: Ints = np.where(nodes.of(State.REDIRECT), nodes.target, -1).astype(np.int32)
+        target = np.where(nodes.of(State.REDIRECT, State.CANONICAL_ELSEWHERE), nodes.target, -1)
+        self.target: Ints = target.astype(np.int32)
+        self.home, self._through = _homes(self.target, self.moved)
+        self.start = _end(self.moved, start)
+        self.depth = clicks(edges, self.moved, start)
+        self.touched = touched(edges, self.target, start)
+        self.incoming = edges.turned()
+        self._bits = self._edge_ways()
+        self.inlinks, self.ways = self._ways(start)
+
+    @property
+    def reached(self) -> Bools:
+        """Which nodes clicks lead to."""
+        return self.depth >= 0
+
+    @property
+    def pages(self) -> Bools:
+        """Which nodes are pages that were read and whose links count, whether the start leads to them or not."""
+        pages: Bools = self.nodes.of(*PAGES) & (self.nodes.of(State.INDEXABLE) | (self.nodes.status == 200))
+        return pages
+
+    @cached_property
+    def weight(self) -> NDArray[np.float64]:
+        """See :func:`crawler.graph.weight.weights`."""
+        counts = (self._bits & Way.FOLLOWED) != 0
+        return weights(
+            self.incoming, counts, self.home, self.pages & (self.home == np.arange(len(self.home)))
+        )
+
+    @cached_property
+    def island(self) -> Ints:
+        """See :func:`crawler.graph.islands.islands`."""
+        return islands(self.edges, self.target, self.home, self.touched)
+
+    def referrers(self, node: int, most: int) -> list[Lead]:
+        """What leads to a node and to the other spellings of it: the best way first, then the weightiest."""
+        found: dict[int, Lead] = {}
+        for alias in (node, *self._aliases(node)):
+            for lead in self._leads(alias, node, most):
+                if lead.node not in found or lead.way < found[lead.node].way:
+                    found[lead.node] = lead
+        ranked = sorted(found.values(), key=lambda lead: (lead.way, -self.weight[lead.node], lead.node))
+        return ranked[:most]
+
+    def _leads(self, alias: int, node: int, most: int) -> list[Lead]:
+        """What leads to one spelling of a node, the best first."""
+        begin, end = int(self.incoming.start[alias]), int(self.incoming.start[alias + 1])
+        bits = self._bits[begin:end].astype(np.int16)
+        if alias != node:
+            bits = np.where(bits & _TOUCHED, int(self._through[alias]), bits)
+        best = bits & -bits
+        sources = self.incoming.to[begin:end]
+        kept = np.flatnonzero(best)
+        kept = kept[np.lexsort((sources[kept], -self.weight[sources[kept]], best[kept]))][:most]
+        via = -1 if alias == node else alias
+        return [Lead(int(sources[place]), Way(int(best[place])), via) for place in kept]
+
+    @cached_property
+    def _spellings(self) -> tuple[Ints, NDArray[np.int64]]:
+        away = np.flatnonzero(self.home != np.arange(len(self.home))).astype(np.int32)
+        away = away[np.argsort(self.home[away], kind="stable")]
+        return away, np.searchsorted(self.home[away], np.arange(len(self.home) + 1)).astype(np.int64)
+
+    def _aliases(self, node: int) -> list[int]:
+        away, start = self._spellings
+        aliases: list[int] = away[start[node] : start[node + 1]].tolist()
+        return aliases
+
+    def _edge_ways(self) -> NDArray[np.uint8]:
+        """The ways of each incoming edge, 0 for what does not count."""
+        incoming, rows = self.incoming, np.where(self.touched, self.nodes.state, UNTOUCHED_ROW)
+        bits = table()[rows[incoming.to], incoming.flags]
+        bits[self.home[incoming.to] == np.repeat(self.home, np.diff(incoming.start))] = 0
+        return bits
+
+    def _ways(self, start: int) -> tuple[Ints, NDArray[np.uint8]]:
+        incoming, size = self.incoming, len(self.home)
+        ways = np.zeros(size, np.uint8)
+        inlinks = np.zeros(size, np.int32)
+        has = np.flatnonzero(np.diff(incoming.start))
+        if len(has):
+            places = incoming.start[has]
+            ways[has] = np.bitwise_or.reduceat(self._bits, places)
+            inlinks[has] = np.add.reduceat(self._bits & Way.FOLLOWED, places, dtype=np.int32)
+        away = np.flatnonzero(self._through)
+        led = ((ways[away] & _TOUCHED) != 0) | (away == start)
+        passed = np.where(led, self._through[away], 0) | (ways[away] & Way.UNREACHED)
+        np.bitwise_or.at(ways, self.home[away], passed.astype(np.uint8))
+        return inlinks, ways
+
+
+def _homes(target: Ints, moved: Ints) -> tuple[Ints, NDArray[np.uint8]]:
+    """Where each chain ends, and by which way it passes: REDIRECT, or CANONICAL if there is one in it, 0: no chain.
+
+    A circle ends nowhere: its members, and what leads into it, are their own homes.
+    """
+    size = len(target)
+    itself = np.arange(size, dtype=np.int32)
+    home = np.where(target >= 0, target, itself)
+    named = (target >= 0) & (moved < 0)  # a canonical on the way
+    for _ in range(max(1, size.bit_length())):  # each round doubles the steps
+        named = named | named[home]
+        home = home[home]
+    ends = (target[home] < 0) & (target >= 0)
+    home = np.where(ends, home, itself).astype(np.int32)
+    return home, np.where(ends, np.where(named, int(Way.CANONICAL), int(Way.REDIRECT)), 0).astype(np.uint8)
+
+
+def _end(moved: Ints, node: int) -> int:
+    passed = {node}
+    while moved[node] >= 0 and int(moved[node]) not in passed:
+        node = int(moved[node])
+        passed.add(node)
+    return node

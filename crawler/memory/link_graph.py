@@ -1,0 +1,76 @@
+"""Loads the link graph of a site from its state: what the last run, or the one that is going on, has seen."""
+
+import sqlite3
+from itertools import islice
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler.frontier.batch import storage
+from crawler.graph import CODES, Edges, LinkGraph, Nodes
+from crawler.memory.packed_links import unpack_all
+from crawler.model import Found, Kind, State, Url
+
+CHUNK: Final = 4_096  # pages whose links are unpacked at once
+
+_NODES: Final = "SELECT id, state, coalesce(status, 0) FROM visit ORDER BY id"
+_TARGETS: Final = """SELECT v.id, u.id FROM visit v JOIN url u ON u.url = v.target
+  WHERE v.target IS NOT NULL ORDER BY v.id"""
+_LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN content c ON c.id = v.content
+  WHERE v.kind = ? AND c.links != x'' ORDER BY v.id"""
+_START: Final = "SELECT id FROM visit WHERE found & ? ORDER BY id LIMIT 1"
+
+
+def load(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | None:
+    """The graph of what was visited, or None when the start was not. Without a URL, the start is that of the run.
+
+    Takes a few seconds and about 20 bytes a link. Raises StorageError.
+    """
+    with storage():
+        if start is None:
+            row = db.execute(_START, (Found.SEED,)).fetchone()
+        else:
+            row = db.execute(
+                "SELECT v.id FROM visit v JOIN url u USING (id) WHERE u.url = ?", (start,)
+            ).fetchone()
+        nodes = _nodes(db)
+        first = nodes.node(row[0]) if row else -1
+        return None if first < 0 else LinkGraph(nodes, _edges(db, nodes), first)
+
+
+def _nodes(db: sqlite3.Connection) -> Nodes:
+    (count,) = db.execute("SELECT count(*) FROM visit").fetchone()
+    ids, states, statuses = np.empty(count, np.int64), np.empty(count, np.int8), np.empty(count, np.int16)
+    rows = db.execute(_NODES)
+    for place, (number, state, status) in enumerate(islice(rows, count)):
+        ids[place], states[place], statuses[place] = number, CODES[State(state)], status
+    target = np.full(count, -1, np.int32)
+    nodes = Nodes(ids, states, statuses, target)
+    moved = np.array(db.execute(_TARGETS).fetchall(), np.int64).reshape(-1, 2)
+    target[np.searchsorted(ids, moved[:, 0])] = _places(ids, moved[:, 1])
+    return nodes
+
+
+def _edges(db: sqlite3.Connection, nodes: Nodes) -> Edges:
+    many = np.zeros(len(nodes), np.int64)
+    targets, flags = [np.empty(0, np.int32)], [np.empty(0, np.uint16)]
+    rows = db.execute(_LINKS, (Kind.PAGE,))
+    while chunk := list(islice(rows, CHUNK)):
+        page, to, found = unpack_all([packed for _, packed in chunk])
+        place = _places(nodes.ids, to)
+        pages = np.searchsorted(nodes.ids, np.array([number for number, _ in chunk], np.int64))
+        known = place >= 0
+        many[pages] = np.bincount(page[known], minlength=len(chunk))
+        targets.append(place[known])
+        flags.append(found[known])
+    start = np.zeros(len(nodes) + 1, np.int64)
+    np.cumsum(many, out=start[1:])
+    return Edges(start, np.concatenate(targets), np.concatenate(flags))
+
+
+def _places(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The nodes of ids, -1 for those that are none."""
+    place = np.searchsorted(ids, wanted)
+    place[place == len(ids)] = 0
+    return np.where(ids[place] == wanted, place, -1).astype(np.int32)
