@@ -60,6 +60,7 @@ _TABLE: Final = (
     AuditRule("entry.duplicate", _W, "Listed in several spellings", "Several entries of the sitemaps are one page.", "List the canonical spelling, once.", False, _CANONICAL),
     AuditRule("entry.lastmod_late", _W, "lastmod later than any change", "The sitemap says that the page changed after its last change.", "Let lastmod be the date of the last significant change.", False, _LASTMOD),
     AuditRule("entry.lastmod_early", _W, "lastmod before the last change", "The page changed after the date that the sitemap tells.", "Let lastmod be the date of the last significant change.", False, _LASTMOD),
+    AuditRule("cluster.code", _E, "hreflang: no language", "A page names a version under what is no language that search engines know.", "Write the ISO 639-1 code of the language, with a country behind it if one is meant.", False, _HREFLANG),
     AuditRule("cluster.not_mutual", _E, "hreflang: no link back", "A page names another as its version in a language, and that one does not name it back.", "Let all versions name one another.", False, _HREFLANG),
     AuditRule("cluster.no_self", _E, "hreflang: does not name itself", "A page names its versions in other languages and not itself.", "Let each page name itself too.", False, _HREFLANG),
     AuditRule("cluster.no_default", _N, "hreflang: no x-default", "No version is named for all other languages.", "Name one as x-default, if there is one for everybody.", False, _HREFLANG),

@@ -1,0 +1,97 @@
+"""What a visit says of a URL that is published, and what is wrong with it as such, in words. Pure."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.indexability import TRANSIENT
+from crawler.model import State
+
+_PASSING: Final = frozenset({408, 425, 429, 503})
+"""Answers that say "not now", and nothing of the page."""
+# Answers and ways of getting none that are the server's doing, and neither ours nor a limit's.
+_FAILED: Final = ("net.", "time.", "tls.", "http.", "body.incomplete", "body.decode", "redirect.")
+_LISTABLE: Final = frozenset({State.INDEXABLE, State.OUT_OF_SCOPE, State.EXCLUDED, State.TOO_LONG})
+_LINE: Final = "robots.txt line "  # what robots.Blocked says when a rule decides, and no missing answer
+
+
+class Visited(Struct, frozen=True, kw_only=True):
+    """How a URL was found to be: the columns of the state's ``visit``. ``state`` is "" when it was not asked for.
+
+    ``end`` is what the last of its redirects and canonicals leads to, when it leads anywhere and that is known.
+    """
+
+    url: str
+    state: str = ""
+    reason: str = ""
+    status: int | None = None
+    target: str = ""
+    title: str = ""
+    end: "Visited | None" = None
+
+    @property
+    def is_page(self) -> bool:
+        """Whether it answered with a page that is indexed under this very URL, as far as the page decides."""
+        return self.state in _LISTABLE and self.status == 200
+
+    @property
+    def last(self) -> "Visited":
+        """Where it ends: itself, or what it leads to."""
+        return self.end or self
+
+
+def failing(visited: Visited) -> str:
+    """Why a URL failed today for reasons that may pass, in words, or ""."""
+    state, status = visited.state, visited.status
+    if state == State.CLIENT_ERROR:
+        return visited.reason if status in TRANSIENT else ""
+    if state == State.SERVER_ERROR:
+        return visited.reason
+    if state in (State.UNREACHABLE, State.BAD_ANSWER):
+        return visited.reason.partition(": ")[2] if visited.reason.startswith(_FAILED) else ""
+    return ""
+
+
+def gone(visited: Visited) -> str:
+    """That a URL answers 4xx for good, in words, or ""."""
+    is_gone = visited.state == State.CLIENT_ERROR and visited.status not in TRANSIENT
+    return visited.reason if is_gone else ""
+
+
+def blocked(visited: Visited) -> str:
+    """The line of robots.txt that forbids a URL, in words, or ""."""
+    return visited.reason if visited.state == State.ROBOTS and visited.reason.startswith(_LINE) else ""
+
+
+def leads(visited: Visited) -> str:
+    """Where a redirect leads and ends, in words: "redirects (301) to …, and that to …, which …"; "" for no redirect."""
+    if visited.state != State.REDIRECT or not visited.target:
+        return ""
+    how = visited.reason if visited.reason.startswith("refreshes") else ""
+    said = how or f"redirects ({visited.status}) to {visited.target}"
+    end = visited.end
+    if end is None:
+        return said
+    if end.url != visited.target:
+        said = f"{said}, and that in the end to {end.url}"
+    fault = no_page(end)
+    return f"{said}, which {fault}" if fault else said
+
+
+def no_page(visited: Visited) -> str:
+    """Why a URL is not one to be named to search engines, in words that follow "it"; "" when it is, or not known."""
+    if said := gone(visited):
+        return said
+    if said := failing(visited):
+        return (
+            "" if visited.status in _PASSING else said if said.startswith("answered") else f"failed: {said}"
+        )
+    if visited.state == State.REDIRECT:
+        return leads(visited)
+    if visited.state == State.NOINDEX:
+        return f"says noindex ({visited.reason})"
+    if visited.state == State.CANONICAL_ELSEWHERE and visited.target:
+        return f"names {visited.target} as its canonical"
+    if said := blocked(visited):
+        return f"is blocked ({said})"
+    return ""
