@@ -63,8 +63,8 @@ class Plainly:
         return passed[-1]
 
     def clicks(self) -> dict[int, int]:
-        depth = {self.start: 0}
-        waiting = [self.start]
+        depth = {0: 0}
+        waiting = [0]
         while waiting:
             node = waiting.pop()
             steps = [(to, 0 if found & Found.REFRESH else 1) for (source, to), found in self.links.items()
@@ -78,8 +78,8 @@ class Plainly:
         return depth
 
     def touch(self) -> set[int]:
-        seen = {self.start}
-        waiting = [self.start]
+        seen = {0}
+        waiting = [0]
         while waiting:
             node = waiting.pop()
             found = [to for (source, to), flags in self.links.items() if source == node and flags & EVIDENCE]

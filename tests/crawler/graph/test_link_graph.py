@@ -115,7 +115,7 @@ def test_ours_what_is_only_named_in_the_head_is_touched() -> None:
 def test_ours_the_target_of_a_start_that_redirects_is_the_start() -> None:
     made = graph([MOVED, PAGE, PAGE], [(1, 2, LINK)], {0: 1})
     assert made.start == 1
-    assert made.depth.tolist() == [-1, 0, 1]
+    assert made.depth.tolist() == [0, 0, 1]
     assert ways(made, 1) == Way.REDIRECT
 
 
