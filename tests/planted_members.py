@@ -184,7 +184,8 @@ def by_canonical(site: Planted) -> None:
     rule = "weak.canonical"
     for name in ("oak/", "elm/"):
         site.page(CHAIRS + name, "chairs", canonical=CHAIRS + name)
-        site.page(f"{CHAIRS}{name}?colour=red", "chairs", listed=False, canonical=CHAIRS + name)
+        copy = site.page(f"{CHAIRS}{name}?colour=red", "chairs", listed=False, canonical=CHAIRS + name)
+        copy.links.append((CHAIRS + name, ""))  # its own link to the page says no more than its canonical
         site.well(f"{CHAIRS}{name}?colour=red")
         site.expect(rule, CHAIRS + name)
     site.page(f"{CHAIRS}ash/", "chairs")
@@ -443,6 +444,7 @@ def bad_entries(site: Planted) -> None:
     site.redirect("/listed/old/", "/listed/new/")
     site.list("/listed/old/")
     site.expect("entry.redirect", "/listed/old/")
+    site.expect("entry.duplicate", "/listed/new/")  # both come to it
     site.page("/listed/hidden/", "bread", robots="noindex")
     site.page("/listed/header/", "bread").headers["X-Robots-Tag"] = "noindex"
     site.link("/about/", "/listed/hidden/")
@@ -455,6 +457,7 @@ def bad_entries(site: Planted) -> None:
         site.page(f"/listed/copy-{name}/", "bread", canonical=SOUP)
         site.expect("entry.canonical", f"/listed/copy-{name}/")
     site.link("/about/", "/listed/copy-linked/")
+    site.expect("entry.duplicate", SOUP)  # which is listed besides its copies
     # near miss: a document of another type may be listed
     site.answers["/listed/plan.pdf"] = Answer(200, b"%PDF-1.4 plan", {"Content-Type": "application/pdf"})
     site.list("/listed/plan.pdf")
@@ -539,7 +542,7 @@ def languages(site: Planted) -> None:
     path = "no-default"
     stated = [("en", f"{en}{path}/"), ("de", f"{de}{path}/")]
     versions(site, path, "en", "de", names={"en": stated, "de": stated})
-    site.expect("cluster.no_default", f"{en}{path}/")
+    site.expect("cluster.no_default", f"{de}{path}/")  # said once, of the first in order
 
     path = "mislabelled"
     versions(site, path, "en", "de")
@@ -560,6 +563,23 @@ def languages(site: Planted) -> None:
         f'<link rel="alternate" hreflang="{code}" href="{site.url(to)}">' for code, to in stated
     ]
     site.expect("cluster.conflict", f"{en}{path}/", f"{de}{path}/", other)
+    path = "disagreeing"  # the sitemap says otherwise than the pages
+    paths = versions(site, path, "en", "de")
+    other = site.page(f"{de}{path}-too/", "world", lang="de", listed=False).path
+    site.well(other)
+    stated = [("en", paths["en"]), ("de", other), ("x-default", paths["en"])]
+    inner = "".join(
+        f'<xhtml:link rel="alternate" hreflang="{code}" href="{site.url(to)}"/>' for code, to in stated
+    )
+    next(entry for entry in site.entries if entry.loc == paths["en"]).inner = inner
+    site.list(other, site.pages[other].modified, inner)
+    site.expect("cluster.conflict", paths["en"])
+
+    path = "no-language"
+    here, there = f"{en}{path}/", f"{de}{path}/"
+    stated = [("en", here), ("de", there), ("x-default", here)]
+    versions(site, path, "en", "de", names={"en": [*stated, ("en-UK", here)], "de": stated})
+    site.expect("cluster.code", here)
     # near misses: a region of the language, a script, another case
     versions(site, "regions", "en", "de")
     site.pages[f"{en}regions/"].lang = "en-GB"

@@ -19,9 +19,7 @@ HOST = "shop.example"
 PAGES = 2_000
 MAX_CLICKS = 4
 
-_SYLLABLES = """
-ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo yu za bri cla dro fle gra plu sto tri
-""".split()
+_SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo yu za bri cla dro fle gra plu sto tri"
 SECTIONS = {
     "guides": ("garden", "kitchen", "camera", "bicycle", "roof"),
     "news": ("harvest", "market", "harbour", "council", "weather"),
@@ -118,7 +116,8 @@ class Planted:
         if topic not in self.vocabulary:
             made = random.Random(f"words of {topic}")
             self.vocabulary[topic] = [topic] * bool(topic) + [
-                "".join(made.choice(_SYLLABLES) for _ in range(made.randrange(2, 4))) for _ in range(12)
+                "".join(made.choice(_SYLLABLES.split()) for _ in range(made.randrange(2, 4)))
+                for _ in range(12)
             ]
         return self.vocabulary[topic]
 
