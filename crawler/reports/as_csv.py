@@ -48,6 +48,7 @@ COLUMNS: Final[tuple[tuple[str, Callable[[Finding], _Cell]], ...]] = (
     ("Group", lambda each: text(each.group)),
     ("File", lambda each: text(each.file)),
     ("Line", lambda each: each.line or None),
+    ("Times", lambda each: each.times),
 )
 """The columns, the same in every table: the heading, and what of a finding stands under it."""
 

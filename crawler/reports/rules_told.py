@@ -50,3 +50,10 @@ TOLD: Final = {each: RULES.get(each) or _of_lint(each) for group in GROUPS for e
 
 UNSEEN: Final = "The crawl did not see all of the site: a page that it did not see may prove this wrong."
 """Why a finding that is not certain is inconclusive, in a sentence."""
+
+
+def suites(report: AuditReport) -> list[tuple[Group, list[str]]]:
+    """The groups with the rules that a report speaks of: all of the audit, and those of lint that were broken."""
+    broken = {each.rule for each in report.counts if each.total}
+    told = [(group, [rule for rule in group.rules if rule in RULES or rule in broken]) for group in GROUPS]
+    return [(group, rules) for group, rules in told if rules]

@@ -1,0 +1,67 @@
+"""Owns the report of an audit in JUnit's XML: a suite for each group of rules, a case for each rule."""
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from crawler.finding import AuditReport, Finding, FindingsOf
+from crawler.reports.rules_told import TOLD, Group, suites
+from crawler.reports.threshold import rules_failing
+from sitemap import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
+
+MOST: Final = 100  # findings of a rule that are told one by one
+
+
+def as_junit(report: AuditReport, findings: FindingsOf, fail_on: Sequence[str] = ("error",)) -> str:
+    """The document, of a size that does not grow with the site. Raises UsageError for a bad ``fail_on``.
+
+    Every rule of the audit is a case, also one without findings, which passes; of lint, the rules that were broken. A
+    case fails when it has certain findings and ``fail_on`` names it (:func:`crawler.reports.threshold.rules_failing`);
+    it is skipped, with the reason, when all it has is inconclusive. Otherwise it passes, and its output tells.
+    """
+    failing = rules_failing(fail_on)
+    return junit_xml(
+        f"siteatlas audit {report.url}",
+        [
+            JUnitSuite(group.title, [_case(rule, group, report, findings, rule in failing) for rule in rules])
+            for group, rules in suites(report)
+        ],
+    )
+
+
+def _case(rule: str, group: Group, report: AuditReport, findings: FindingsOf, can_fail: bool) -> JUnitCase:
+    count = report.count(rule)
+    if not count.total:
+        return JUnitCase(name=rule, place=group.title)
+    told = TOLD[rule]
+    some = list(islice(findings(rule), MOST))
+    more = count.total - sum(each.times for each in some)
+    outcome, message = JUnitOutcome.PASSED, ""
+    if count.certain and can_fail:
+        outcome, message = JUnitOutcome.FAILED, f"{told.title}: {count.certain:,}"
+    elif not count.certain:
+        reason = "; ".join(report.doubts) or "the crawl did not see all of the site"
+        outcome, message = JUnitOutcome.SKIPPED, f"inconclusive: {reason}"
+    lines = [
+        f"{told.severity}: {count.certain:,} certain, {count.open_:,} inconclusive",
+        f"{told.sentence} {told.remedy}",
+        *map(_line, some),
+        *([f"and {more:,} more"] if more > 0 else []),
+        *([told.source] if told.source else []),
+    ]
+    return JUnitCase(
+        name=rule,
+        place=group.title,
+        outcome=outcome,
+        message=message,
+        kind=told.severity.value,
+        text="\n".join(lines),
+    )
+
+
+def _line(finding: Finding) -> str:
+    where = (
+        f" ({finding.file}:{finding.line})" if finding.line else f" ({finding.file})" if finding.file else ""
+    )
+    doubt = "" if finding.is_certain else "inconclusive: "
+    return f"{doubt}{finding.url}{where}: {finding.sentence}"

@@ -1,0 +1,225 @@
+"""Owns what a person reads after an audit: the verdict, the figures, what was read, each class with its first URLs."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final, TextIO
+
+from crawler.claim import Account
+from crawler.cli.words import amount, clock, count, safe
+from crawler.finding import AuditReport, Count, Finding, FindingsOf
+from crawler.reports.page import Page
+from crawler.reports.rules_told import GROUPS, TOLD, Group
+from sitemap import Severity
+
+FEW: Final = 3  # URLs of each rule, unless all are wanted
+_COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}  # red, yellow, cyan
+_DEEP: Final = 4  # columns before a URL
+
+
+def write_text(
+    report: AuditReport,
+    findings: FindingsOf,
+    file: TextIO,
+    *,
+    verbose: bool = False,
+    written: Iterable[Path] = (),
+) -> None:
+    """Write the summary: with ``verbose`` every finding is named; ``written`` are the reports there are besides.
+
+    On a terminal it has colours, unless NO_COLOR is set, and lines of the terminal's width; elsewhere a sentence is a
+    line. Whatever came from the web is shown and never obeyed. Raises OSError.
+    """
+    page = Page.of(file)
+    told = lines(report, findings, page, verbose=verbose, written=written)
+    file.writelines(f"{line}\n" for line in told)
+
+
+def lines(
+    report: AuditReport,
+    findings: FindingsOf,
+    page: Page,
+    *,
+    verbose: bool = False,
+    written: Iterable[Path] = (),
+) -> Iterator[str]:
+    """The summary, line by line. No more than one finding is held at a time."""
+    yield from _verdict(report, page)
+    yield ""
+    yield from _figures(report, page)
+    yield from _inputs(report.inputs, page)
+    empty = []
+    for group in GROUPS:
+        if counts := group.counts(report):
+            yield from _group(group, counts, page)
+            for each in counts:
+                yield from _class(each, findings, page, verbose)
+        else:
+            empty.append(group.title if group.name == "hreflang" else group.title.lower())
+    yield ""
+    yield from _nothing(empty, page)
+    yield from _end(report, page, written)
+
+
+def _verdict(report: AuditReport, page: Page) -> Iterator[str]:
+    """Whether a page can be called an orphan: what everything below rests on, so it comes first."""
+    if not report.doubts:
+        verdict = page.painted(f"{safe(report.completeness)} crawl: orphan findings are conclusive", "32")
+        yield from page.wrapped(verdict, 0, 2)
+    for number, doubt in enumerate(report.doubts):
+        head = page.painted("INCONCLUSIVE:", "31") if not number else "and:"
+        yield from page.wrapped(f"{head} {safe(doubt)}", 0, 2)
+
+
+def _figures(report: AuditReport, page: Page) -> Iterator[str]:
+    yield from page.wrapped(f"{safe(report.url)} in {clock(report.seconds)}", 0, 2)
+    requests = f"{count(report.fetched, 'request')}, {amount(report.bytes)}"
+    yield from page.wrapped(
+        f"{count(report.urls, 'URL')} known, {report.pages:,} of them indexable pages: {report.reached:,} reached by "
+        f"links, {report.listed:,} in a sitemap ({requests})",
+        2,
+    )
+    for note in report.notes:
+        yield from page.wrapped(f"note: {safe(note)}", 2, 4)
+
+
+def _inputs(inputs: list[Account], page: Page) -> Iterator[str]:
+    if not inputs:
+        return
+    yield ""
+    yield page.painted("sources", "1")
+    for each in inputs:
+        form = f" ({safe(each.format)})" if each.format else ""
+        numbers = [f"{each.rows:,} rows", f"{each.used:,} used"]
+        for number, what in (
+            (each.unread, "unread"),
+            (each.foreign, "of other sites"),
+            (each.beside, "no pages"),
+        ):
+            if number:
+                numbers.append(f"{number:,} {what}")
+        days = f"; {_days(safe(each.first), safe(each.last))}" if each.first or each.last else ""
+        cut = "" if each.complete else "; NOT READ WHOLE"
+        yield from page.wrapped(
+            f"{each.source.value:<10}{safe(each.name)}{form}: {', '.join(numbers)}{days}{cut}", 2, 12
+        )
+        for sentence in (*each.faults, *each.notes):
+            yield from page.wrapped(safe(sentence), 12, 14)
+
+
+def _group(group: Group, counts: list[Count], page: Page) -> Iterator[str]:
+    yield ""
+    yield from page.wrapped(page.painted(f"{group.title}: {_total(counts)}", "1"), 0, 2)
+
+
+def _class(each: Count, findings: FindingsOf, page: Page, verbose: bool) -> Iterator[str]:
+    """One rule: how bad, how many, the first of its findings, and what to do about them."""
+    rule = TOLD[each.rule]
+    severity = page.painted(rule.severity.value, _COLOUR[rule.severity])
+    name = "" if rule.title == rule.id else f"  {rule.id}"
+    yield from page.wrapped(f"{severity}  {_total([each])}  {rule.title}{name}", 2, 4)
+    left = each.total
+    for finding in islice(findings(each.rule), None if verbose else FEW):
+        left -= finding.times
+        yield from _finding(finding, rule.sentence, page, verbose)
+    if left > 0:
+        yield f"{'':{_DEEP}}… {left:,} more"
+    yield from page.wrapped(rule.remedy if rule.title != rule.id else rule.sentence, _DEEP)
+
+
+def _finding(finding: Finding, known: str, page: Page, verbose: bool) -> Iterator[str]:
+    place = f"{safe(finding.file)}:{finding.line}" if finding.line else safe(finding.file)
+    url = safe(finding.url)
+    doubt = "" if finding.is_certain else "  (inconclusive)"
+    yield f"{'':{_DEEP}}{url or place}{doubt}"
+    told = [f"in {place}"] if url and place and place != url else []
+    if finding.sentence and finding.sentence != known:
+        told.append(safe(finding.sentence))
+    told += _facts(finding)
+    if told:
+        yield from page.wrapped("; ".join(each.rstrip(".") for each in told), _DEEP + 2)
+    for hub in finding.hubs if verbose else finding.hubs[:1]:
+        yield from page.wrapped(f"link it from {safe(hub.url)} ({safe(hub.reason)})", _DEEP + 2)
+    if verbose:
+        yield from _rest(finding, page)
+
+
+def _rest(finding: Finding, page: Page) -> Iterator[str]:
+    """What is told of a finding when everything is to be told."""
+    for by in finding.referrers:
+        yield from page.wrapped(f"linked from {safe(by.url)} ({safe(by.how)})", _DEEP + 2)
+    if finding.spellings:
+        yield from page.wrapped(f"also written {safe(', '.join(finding.spellings))}", _DEEP + 2)
+    for sentence in finding.evidence:
+        yield from page.wrapped(safe(sentence), _DEEP + 2)
+
+
+def _facts(finding: Finding) -> list[str]:
+    """What is known of a URL, in a few words each."""
+    facts = []
+    if finding.depth is not None:
+        facts.append(f"{count(finding.depth, 'click')} from the start")
+    for number, what in (
+        (finding.people, "visit"),
+        (finding.bots, "visit by bots"),
+        (finding.clicks, "click in search"),
+        (finding.impressions, "impression"),
+        (finding.sessions, "session"),
+        (finding.backlinks, "link from other sites"),
+    ):
+        if number:
+            noun, _, rest = what.partition(" ")
+            facts.append(f"{count(number, noun)} {rest}".rstrip())
+    if finding.first or finding.last:
+        facts.append(f"seen {_days(safe(finding.first), safe(finding.last))}")
+    if finding.lastmod:
+        facts.append(f"lastmod {safe(finding.lastmod)}")
+    return facts
+
+
+def _days(first: str, last: str) -> str:
+    return first if first == last else f"{first or '?'} to {last or '?'}"
+
+
+def _total(counts: list[Count]) -> str:
+    certain, open_ = sum(each.certain for each in counts), sum(each.open_ for each in counts)
+    if not certain:
+        return f"{open_:,} inconclusive"
+    return f"{certain:,} and {open_:,} inconclusive" if open_ else f"{certain:,}"
+
+
+def _nothing(empty: list[str], page: Page) -> Iterator[str]:
+    if len(empty) == len(GROUPS):
+        yield from page.wrapped("nothing found: all is as it should be", 0)
+    elif empty:
+        yield from page.wrapped(f"nothing found: {', '.join(empty)}", 0)
+
+
+def _end(report: AuditReport, page: Page, written: Iterable[Path]) -> Iterator[str]:
+    """How many there are of each severity, where the reports are, and what to do next."""
+    certain = dict.fromkeys(Severity, 0)
+    for each in report.counts:
+        certain[TOLD[each.rule].severity] += each.certain
+    open_ = sum(each.open_ for each in report.counts)
+    told = [count(number, severity.value) for severity, number in certain.items()]
+    yield from page.wrapped(", ".join([*told, *([f"{open_:,} inconclusive"] if open_ else [])]), 0, 2)
+    paths = list(written)
+    folders = {path.parent if path.suffix == ".csv" else path for path in paths}
+    yield from (
+        page.wrapped(f"written: {', '.join(safe(str(each)) for each in sorted(folders))}", 0, 2)
+        if paths
+        else ()
+    )
+    yield from page.wrapped(f"next: {_next(report, paths)}", 0, 2)
+
+
+def _next(report: AuditReport, paths: list[Path]) -> str:
+    found = any(each.total for each in report.counts)
+    if report.doubts:
+        return "take away what is in doubt above, and run the same command again"
+    if not found:
+        return "nothing to do"
+    look = next(
+        (f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes all of it"
+    )
+    return f"{look}; siteatlas why URL tells the story of one of them"

@@ -1,0 +1,76 @@
+"""Owns the folder of an audit's reports: each file whole or as it was, and none left of an earlier audit."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from crawler.errors import StorageError
+from crawler.finding import AuditReport, FindingsOf
+from crawler.reports.as_csv import write_csv
+from crawler.reports.as_json import write_json
+from crawler.reports.html import write_html
+from crawler.reports.junit import as_junit
+from crawler.reports.rules_told import GROUPS, TOLD
+from crawler.reports.sarif import write_sarif
+
+TABLES: Final = "csv"  # the folder of the tables, one for each rule with findings
+
+
+def write_reports(
+    report: AuditReport, findings: FindingsOf, directory: Path, fail_on: Sequence[str] = ("error",)
+) -> list[Path]:
+    """Write all reports into a directory, which is made if it is not there; answers their paths.
+
+    They are ``audit.html``, ``audit.json``, ``audit.sarif``, ``audit.junit.xml``, and ``csv/RULE.csv`` for each rule
+    with findings. Tables of rules that have none now are removed, and no other file is touched. ``fail_on`` says which
+    cases of JUnit fail. Raises StorageError that names the path, and UsageError for a bad ``fail_on``.
+    """
+    junit = as_junit(report, findings, fail_on).encode("utf-8", "replace")
+    written = [_whole(directory / "audit.html", lambda path: write_html(report, findings, path))]
+    streams: dict[str, Callable[[BinaryIO], object]] = {
+        "audit.json": partial(write_json, report, findings),
+        "audit.sarif": partial(write_sarif, report, findings),
+        "audit.junit.xml": lambda file: file.write(junit),
+    }
+    broken = [each.rule for group in GROUPS for each in group.counts(report)]
+    for rule in broken:
+        streams[f"{TABLES}/{rule}.csv"] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
+    for name, write in streams.items():
+        written.append(_whole(directory / name, partial(_stream, write)))
+    for rule in TOLD.keys() - set(broken):
+        path = directory / TABLES / f"{rule}.csv"
+        with _storage(path, "removed"):
+            path.unlink(missing_ok=True)
+    return written
+
+
+def _whole(path: Path, write: Callable[[Path], object]) -> Path:
+    """Write a file under another name, and give it its own when it is whole and on the disk."""
+    draft = path.with_name(f".{path.name}.draft")
+    with _storage(path, "written"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            write(draft)
+            with draft.open("rb") as file:
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+    return path
+
+
+def _stream(write: Callable[[BinaryIO], object], path: Path) -> None:
+    with path.open("wb") as file:
+        write(file)
+
+
+@contextmanager
+def _storage(path: Path, done: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{path} cannot be {done}: {error.strerror or error}") from error

@@ -1,0 +1,155 @@
+"""Owns the audits that the tests of the reports tell: an ordinary one, one that found nothing, one full of traps."""
+
+from collections.abc import Iterable, Iterator
+
+from naughty import NAUGHTY
+
+from crawler.audit_rules import RULES
+from crawler.claim import Account, Source
+from crawler.finding import AuditReport, Bar, Count, Finding, FindingsOf, Hub, Referrer, Section
+
+SITE = "https://www.example.com/"
+DOUBT = "500 URLs left to visit, with --max-pages reached: raise it, and run again"
+
+
+def findings() -> list[Finding]:
+    """Two orphans, one of them with all that can be known; dead links, entries, lint, and doubtful islands."""
+    return [
+        Finding(
+            rule="orphan.sitemap",
+            url=f"{SITE}old/page",
+            sentence=RULES["orphan.sitemap"].sentence,
+            title="The old page",
+            state="indexable",
+            status=200,
+            lastmod="2024-05-05",
+            inlinks=0,
+            weight=0.25,
+            known=["sitemap", "log"],
+            first="2026-10-01",
+            last="2026-11-20",
+            people=31,
+            bots=4,
+            clicks=12,
+            impressions=400,
+            sessions=7,
+            backlinks=1,
+            spellings=[f"{SITE}old/page/", f"{SITE}OLD/page"],
+            referrers=[Referrer(f"{SITE}draft", "nofollow")],
+            hubs=[Hub(f"{SITE}old/", "its directory", 0.9), Hub(SITE, "the start", 0.1)],
+            evidence=["sitemap.xml line 12 lists it", "access.log: 31 visits, the last on 2026-11-20"],
+        ),
+        *(
+            Finding(rule="orphan.sitemap", url=f"{SITE}old/{n}", sentence="In sitemap.xml only.", depth=None)
+            for n in range(5)
+        ),
+        Finding(
+            rule="reach.deep", url=f"{SITE}a/b/c", sentence="Seven clicks.", depth=7, inlinks=1, weight=0.01
+        ),
+        Finding(
+            rule="entry.gone",
+            url=f"{SITE}gone",
+            sentence="It answered 410.",
+            status=410,
+            state="client error",
+        ),
+        Finding(
+            rule="duplicate.loc",
+            url=f"{SITE}twice",
+            sentence="listed before on line 3",
+            file=f"{SITE}sitemap.xml",
+            line=9,
+        ),
+        Finding(
+            rule="duplicate.loc", url="", sentence="and 7 more like these", file=f"{SITE}sitemap.xml", times=7
+        ),
+    ]
+
+
+def audit(found: Iterable[Finding], doubts: tuple[str, ...] = (), url: str = SITE) -> AuditReport:
+    """A report that counts these findings."""
+    counts: dict[str, list[int]] = {}
+    for each in found:
+        counts.setdefault(each.rule, [0, 0])[not each.is_certain] += each.times
+    return AuditReport(
+        url=url,
+        version="1.2.3",
+        started=1_795_274_000.0,
+        seconds=62.4,
+        completeness="truncated" if doubts else "complete",
+        doubts=list(doubts),
+        notes=["the site names no sitemap in robots.txt"],
+        fetched=2_300,
+        bytes=12_300_000,
+        urls=2_140,
+        pages=1_900,
+        reached=1_850,
+        listed=1_800,
+        inputs=[
+            Account(
+                source=Source.SITEMAP,
+                name=f"{url}sitemap.xml",
+                format="urlset",
+                rows=1_800,
+                used=1_795,
+                unread=3,
+                foreign=2,
+            ),
+            Account(
+                source=Source.LOG,
+                name="access.log.gz",
+                format="nginx combined",
+                rows=20_000,
+                used=18_000,
+                beside=1_990,
+                first="2026-10-01",
+                last="2026-11-20",
+                complete=False,
+                faults=["line 20,001 is not the end of a gzip stream"],
+            ),
+        ],
+        counts=[Count(rule, *each) for rule, each in counts.items()],
+        states=[Bar("indexable", 1_900), Bar("redirect", 240)],
+        statuses=[Bar("200", 1_900), Bar("301", 240)],
+        depths=[Bar("0", 1), Bar("1", 50), Bar("no way", 50)],
+        ages=[Bar("under a month", 12)],
+        inlinks=[Bar("0", 6)],
+        sections=[Section("/old/", 10, 6, 0), Section("/", 1_890, 0, 3)],
+    )
+
+
+def of(found: Iterable[Finding]) -> FindingsOf:
+    """The findings of a rule, in the order in which they are given."""
+    kept = list(found)
+
+    def findings_of(rule: str) -> Iterator[Finding]:
+        return (each for each in kept if each.rule == rule)
+
+    return findings_of
+
+
+def hostile() -> list[Finding]:
+    """A finding for every naughty string, which stands wherever a text may stand."""
+    rules = ("orphan.sitemap", "weak.nofollow", "entry.gone", "duplicate.loc")
+    return [
+        Finding(
+            rule=rules[number % len(rules)],
+            url=text,
+            sentence=text,
+            is_certain=bool(number % 3),
+            title=text,
+            state=text,
+            lastmod=text,
+            known=[text],
+            first=text,
+            last=text,
+            spellings=[text, "x", text],
+            referrers=[Referrer(text, text)],
+            hubs=[Hub(text, text, 0.5)],
+            evidence=[text],
+            group=text,
+            file=text if number % 2 else "",
+            line=number % 7,
+        )
+        for number, text in enumerate(NAUGHTY)
+    ]

@@ -1,0 +1,137 @@
+"""The summary of an audit: what comes first, what fits on a line, and what a terminal never gets to obey."""
+
+import io
+import os
+import pty
+import re
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from audits import DOUBT, SITE, audit, findings, hostile, of
+from naughty import NAUGHTY
+
+from crawler.claim import Account, Source
+from crawler.cli.words import safe
+from crawler.finding import AuditReport, Finding
+from crawler.reports.page import Page
+from crawler.reports.text import lines, write_text
+
+PAINT = re.compile("\x1b\\[[0-9]+m")
+
+
+def told(report: AuditReport, found: list[Finding], *, verbose: bool = False) -> str:
+    file = io.StringIO()
+    write_text(report, of(found), file, verbose=verbose)
+    return file.getvalue()
+
+
+def test_ours_the_verdict_comes_first() -> None:
+    found = findings()
+    complete, doubtful = told(audit(found), found), told(audit(found, (DOUBT, "a second reason")), found)
+    assert complete.startswith("complete crawl: orphan findings are conclusive\n")
+    assert doubtful.startswith(f"INCONCLUSIVE: {DOUBT}\nand: a second reason\n")
+
+
+def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() -> None:
+    found = findings()
+    text = told(audit(found), found)
+    assert (
+        "2,140 URLs known, 1,900 of them indexable pages: 1,850 reached by links, 1,800 in a sitemap" in text
+    )
+    assert "sitemap   https://www.example.com/sitemap.xml (urlset): 1,800 rows, 1,795 used, 3 unread" in text
+    assert "20,000 rows, 18,000 used, 1,990 no pages; 2026-10-01 to 2026-11-20; NOT READ WHOLE" in text
+    assert (
+        "Orphans: 6\n  warning  6  In the sitemap only  orphan.sitemap\n    https://www.example.com/old/page\n"
+        in text
+    )
+    assert "31 visits; 4 visits by bots; 12 clicks in search; 400 impressions; 7 sessions" in text
+    assert "link it from https://www.example.com/old/ (its directory)" in text
+    assert "… 3 more\n    Link to it from a page" in text
+    assert "7 clicks from the start" in text
+    assert "duplicate.loc" in text
+    assert "… 0 more" not in text
+    assert "nothing found: weakly linked, dead, hreflang, images and videos\n" in text
+    assert "\n1 error, 14 warnings, 1 note\nnext: " in text
+
+
+def test_ours_verbose_names_every_finding_and_its_evidence() -> None:
+    found = findings()
+    text = told(audit(found), found, verbose=True)
+    assert all(each.url in text and all(line in text for line in each.evidence) for each in found)
+    assert "more\n" not in text
+
+
+def test_ours_nothing_found_is_one_line() -> None:
+    text = told(audit([]), [])
+    assert text.count("nothing found") == 1
+    assert text.endswith(
+        "nothing found: all is as it should be\n0 errors, 0 warnings, 0 notes\nnext: nothing to do\n"
+    )
+
+
+@pytest.mark.parametrize("width", [80, 40, 20])
+def test_ours_lines_fit_the_terminal_and_addresses_stay_whole(width: int) -> None:
+    found = [*findings(), Finding(rule="reach.few", url=f"{SITE}{'x' * 90}", sentence="漢字 " * 60)]
+    for line in lines(audit(found, (DOUBT,)), of(found), Page(width), verbose=True):
+        assert _columns(line) <= width or " " not in line.strip().removeprefix("(inconclusive)"), line
+
+
+def _columns(line: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(line)
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("page", [Page(), Page(60, True)])
+def test_ours_no_hostile_string_reaches_the_terminal(page: Page, verbose: bool) -> None:
+    found = hostile()
+    doubts = tuple(NAUGHTY)
+    report = audit(found, doubts)
+    for number, text in enumerate(NAUGHTY):
+        report.inputs.append(
+            Account(source=Source.LOG, name=text, format=text, rows=number, faults=[text], notes=[text])
+        )
+        report.notes.append(text)
+    for line in lines(report, of(found), page, verbose=verbose, written=[Path("a\x1b[2J/b.html")]):
+        bare = PAINT.sub("", line) if page.colour else line
+        assert bare == safe(bare)
+        assert "\n" not in bare
+        assert not re.search(
+            "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\u200e\u200f\u061c]", bare
+        )
+        bare.encode()
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, io.TextIOWrapper]]:
+    """What a program writes to a terminal of 60 columns, and the reading end."""
+    reading, writing = pty.openpty()
+    termios.tcsetwinsize(writing, (24, 60))
+    with os.fdopen(writing, "w", encoding="utf-8") as file:
+        yield reading, file
+    os.close(reading)
+
+
+@pytest.mark.parametrize(("no_color", "colours"), [("", True), ("1", False)])
+def test_no_color_org_colours_are_for_terminals_without_no_color(
+    terminal: tuple[int, io.TextIOWrapper], monkeypatch: pytest.MonkeyPatch, no_color: str, colours: bool
+) -> None:
+    reading, file = terminal
+    for name in ("FORCE_COLOR", "NO_COLOR", "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", no_color)
+    write_text(audit([]), of([]), file)
+    file.flush()
+    seen = os.read(reading, 65_536).decode()
+    assert bool(PAINT.search(seen)) is colours
+    assert max(map(len, PAINT.sub("", seen).splitlines())) <= 60
+
+
+def test_ours_a_file_gets_no_colours_even_when_they_are_forced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b" not in told(audit(findings()), findings())
