@@ -1,7 +1,8 @@
 """The URLs of a site and the statements between them as arrays: what a link graph is computed from."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from crawler.model import State
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+AT_ONCE: Final = 1 << 20  # edges in one step of what would need much memory for all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +73,42 @@ class Edges:
     def turned(self) -> "Edges":
         """The same edges by their targets: ``to`` is where each comes from. In the order of the pages."""
         count = len(self.start) - 1
-        order = _order(self.to)
-        sources = np.repeat(np.arange(count, dtype=np.int32), np.diff(self.start))
         start = np.zeros(count + 1, np.int64)
-        np.cumsum(np.bincount(self.to, minlength=count), out=start[1:])
-        return Edges(start, sources[order], self.flags[order])
+        np.cumsum(self.tally(), out=start[1:])
+        turned = Edges(start, np.empty_like(self.to), np.empty_like(self.flags))
+        free = start[:-1].copy()
+        for first, last in self.blocks():
+            begin, end = int(self.start[first]), int(self.start[last])
+            order, to = _sorted(self.to[begin:end])
+            many = np.bincount(to, minlength=count)
+            # the first free place of each target, and one further for each edge that came before in this block
+            places = np.arange(len(to)) + (free - np.cumsum(many) + many)[to]
+            free += many
+            source = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(self.start[first : last + 1]))
+            turned.to[places] = source[order]
+            turned.flags[places] = self.flags[begin:end][order]
+        return turned
+
+    def tally(self) -> Longs:
+        """How many edges lead to each node."""
+        count = len(self.start) - 1
+        found = np.zeros(count, np.int64)
+        for begin in range(0, len(self.to), AT_ONCE):
+            found += np.bincount(self.to[begin : begin + AT_ONCE], minlength=count)
+        return found
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """All nodes in turns, from one to before another, with so many edges that arrays of them stay small."""
+        first, count = 0, len(self.start) - 1
+        while first < count:
+            last = int(np.searchsorted(self.start, self.start[first] + AT_ONCE, side="right")) - 1
+            last = min(count, max(first + 1, last))
+            yield first, last
+            first = last
 
 
-def _order(keys: Ints) -> Longs:
-    """What sorts the keys, stably: by their lower half, then by their upper one, for 16 bits are sorted by counting."""
+def _sorted(keys: Ints) -> tuple[Longs, Ints]:
+    """What sorts the keys, stably, and the sorted ones: numbers of 16 bits are sorted by counting, so in two halves."""
     order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
-    upper = (keys >> 16).astype(np.uint16)
-    return order[np.argsort(upper[order], kind="stable")] if upper.any() else order
+    order = order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
+    return order, keys[order]

@@ -63,10 +63,11 @@ class LinkGraph:
     @cached_property
     def weight(self) -> NDArray[np.float64]:
         """See :func:`crawler.graph.weight.weights`."""
-        counts = (self._bits & Way.FOLLOWED) != 0
-        return weights(
-            self.incoming, counts, self.home, self.pages & (self.home == np.arange(len(self.home)))
-        )
+        start = np.zeros(len(self.home) + 1, np.int64)
+        np.cumsum(self.inlinks, out=start[1:])
+        counts = (self._bits & np.uint8(Way.FOLLOWED)).view(np.bool_)
+        links = Edges(start, self.incoming.to[counts], np.empty(0, np.uint16))
+        return weights(links, self.home, self.pages)
 
     @cached_property
     def island(self) -> Ints:
@@ -109,9 +110,15 @@ class LinkGraph:
 
     def _edge_ways(self) -> NDArray[np.uint8]:
         """The ways of each incoming edge, 0 for what does not count."""
-        incoming, rows = self.incoming, np.where(self.touched, self.nodes.state, UNTOUCHED_ROW)
-        bits = table()[rows[incoming.to], incoming.flags]
-        bits[self.home[incoming.to] == np.repeat(self.home, np.diff(incoming.start))] = 0
+        incoming, kinds = self.incoming, table()
+        rows = np.where(self.touched, self.nodes.state, UNTOUCHED_ROW).astype(np.int16)
+        bits = np.empty(len(incoming), np.uint8)
+        for first, last in incoming.blocks():
+            begin, end = int(incoming.start[first]), int(incoming.start[last])
+            source = incoming.to[begin:end]
+            homes = np.repeat(self.home[first:last], np.diff(incoming.start[first : last + 1]))
+            found = kinds[rows[source], incoming.flags[begin:end]]
+            bits[begin:end] = np.where(self.home[source] == homes, 0, found)
         return bits
 
     def _ways(self, start: int) -> tuple[Ints, NDArray[np.uint8]]:
@@ -122,10 +129,10 @@ class LinkGraph:
         if len(has):
             places = incoming.start[has]
             ways[has] = np.bitwise_or.reduceat(self._bits, places)
-            inlinks[has] = np.add.reduceat(self._bits & Way.FOLLOWED, places, dtype=np.int32)
+            inlinks[has] = np.add.reduceat(self._bits & np.uint8(Way.FOLLOWED), places, dtype=np.int32)
         away = np.flatnonzero(self._through)
         led = ((ways[away] & _TOUCHED) != 0) | (away == start)
-        passed = np.where(led, self._through[away], 0) | (ways[away] & Way.UNREACHED)
+        passed = np.where(led, self._through[away], 0) | (ways[away] & np.uint8(Way.UNREACHED))
         np.bitwise_or.at(ways, self.home[away], passed.astype(np.uint8))
         return inlinks, ways
 
