@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from sitemap.finding import Finding
     from sitemap.format import Format
-    from sitemap.junit_xml import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
+    from sitemap.junit_suites import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
     from sitemap.linting.lint import Linter, LintReport, lint
     from sitemap.linting.reports.as_json import as_json
     from sitemap.linting.reports.junit import as_junit
@@ -156,7 +156,7 @@ _ROOMS: Final = {
     ),
     "finding": "Finding",
     "cross_submit": "CrossSubmits vouches",
-    "junit_xml": "JUnitCase JUnitOutcome JUnitSuite junit_xml",
+    "junit_suites": "JUnitCase JUnitOutcome JUnitSuite junit_xml",
     "linting.lint": "LintReport Linter lint",
     "linting.reports.as_json": "as_json",
     "linting.reports.junit": "as_junit",

@@ -100,7 +100,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "sitemap.robots_lines",
             "sitemap.w3c",
             "sitemap.gz",
-            "sitemap.junit_xml",
+            "sitemap.junit_suites",
             "sitemap.xml_text",
             "sitemap.finding",
             "sitemap.retired",

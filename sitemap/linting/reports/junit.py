@@ -1,7 +1,7 @@
 """Owns the report in JUnit's XML: a suite for each file, a case for each rule that it breaks."""
 
 from sitemap.finding import Finding
-from sitemap.junit_xml import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
+from sitemap.junit_suites import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
 from sitemap.linting.lint import LintReport
 from sitemap.rules import RULES, Severity
 

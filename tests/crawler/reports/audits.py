@@ -128,7 +128,7 @@ def of(found: Iterable[Finding]) -> FindingsOf:
     return findings_of
 
 
-def hostile() -> list[Finding]:
+def hostile(strings: Iterable[str] = NAUGHTY) -> list[Finding]:
     """A finding for every naughty string, which stands wherever a text may stand."""
     rules = ("orphan.sitemap", "weak.nofollow", "entry.gone", "duplicate.loc")
     return [
@@ -151,5 +151,5 @@ def hostile() -> list[Finding]:
             file=text if number % 2 else "",
             line=number % 7,
         )
-        for number, text in enumerate(NAUGHTY)
+        for number, text in enumerate(strings)
     ]
