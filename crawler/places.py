@@ -96,7 +96,7 @@ def _of_a_page(url: str, remote: "Remote", say: Callable[[str], None]) -> Iterat
     """The document at a URL; of a page the sitemaps of its site, as robots.txt names them or where they usually are."""
     try:
         place = _remote(url, remote)
-        if not (isinstance(place.source, bytes) and _is_page(place.source)):
+        if not (isinstance(place.source, bytes) and is_page(place.source)):
             yield place
             return
     except NothingCrawlable:
@@ -112,7 +112,7 @@ def _of_a_page(url: str, remote: "Remote", say: Callable[[str], None]) -> Iterat
             place = _remote(f"{site}/{name}", remote)
         except NothingCrawlable:
             continue
-        if isinstance(place.source, bytes) and not _is_page(place.source):
+        if isinstance(place.source, bytes) and not is_page(place.source):
             say(f"{url} is no sitemap; {place.url} is")
             yield place
             return
@@ -121,7 +121,7 @@ def _of_a_page(url: str, remote: "Remote", say: Callable[[str], None]) -> Iterat
     )
 
 
-def _is_page(content: bytes) -> bool:
+def is_page(content: bytes) -> bool:
     """Whether it is HTML."""
     return bool(_HTML(content[:4096]))
 

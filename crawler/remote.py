@@ -18,12 +18,22 @@ from crawler.model import Failure, Reply, Url
 from crawler.params import Params
 from crawler.plan import address, fetcher
 from crawler.politeness import Pace, retry_delay
+from crawler.robots import Blocked, Robots
+from crawler.rulebook import Rulebook
+from crawler.source import Source
 from crawler.url import InvalidUrl, normalise, origin
 from sitemap import SourceError
 
 MAX_REDIRECTS: Final = 5
 LONGEST_WAIT: Final = 60.0  # seconds that a server may ask for before it counts as not answering
 _AS_IT_IS: Final = Params((), ())  # a sitemap's URL keeps all of its parameters
+
+
+_NOTHING_THERE: Final = frozenset({404, 410})
+
+
+class NotThere(SourceError):
+    """The server says that there is no such document."""
 
 
 class Remote:
@@ -34,25 +44,33 @@ class Remote:
     private addresses were not asked.
 
     ``homes`` are the origins that the operator names: they may be at private addresses, and the first of them gets the
-    secrets of the configuration. Nothing else may be private. robots.txt is not asked: a person named the URL.
+    secrets of the configuration. Nothing else may be private. With a ``source`` the first of them is read there.
+    robots.txt is not asked, since a person named the URL; :meth:`obedient` asks it.
     """
 
-    def __init__(self, config: Config, homes: Sequence[str], max_bytes: int) -> None:
+    def __init__(
+        self, config: Config, homes: Sequence[str], max_bytes: int, source: Source | None = None
+    ) -> None:
         self.redirects: list[tuple[str, str]] = []
         self.unpacked: set[str] = set()
         self.private: set[str] = set()
         self._config = config
         self._homes = homes
+        self._source = source
         # One byte more than is read, so that it is the reader who says that the document is too large.
         self._body = BodyLimits(wire=max_bytes + 1, decoded=max_bytes + 1, refuse=max(100 * 2**20, max_bytes))
         self._lanes = Lanes(Pace(1, config.pace.rate, config.pace.delay), 0)
         self._stack = ExitStack()
         self._portal: BlockingPortal
         self._fetcher: Fetcher
+        self._rulebook: Rulebook
 
     def __enter__(self) -> Self:
         """Raises UsageError for options that cannot work."""
-        self._fetcher = fetcher(self._config, self._homes)
+        self._fetcher = fetcher(self._config, self._homes, source=self._source)
+        self._rulebook = Rulebook(
+            self._fetcher, self._config.fetch.user_agent, obey=self._config.obey.robots, params=_AS_IT_IS
+        )
         self._portal = self._stack.enter_context(start_blocking_portal("asyncio"))
         self._stack.callback(lambda: self._portal.call(self._fetcher.aclose))
         return self
@@ -70,6 +88,21 @@ class Remote:
         """The URL that a document really has, at the end of its redirects, and its content. SourceError as ``open``."""
         reply = self._portal.call(self._document, url, self._body)
         return reply.url, reply.body
+
+    def obedient(self, url: str) -> bytes:
+        """The same as :meth:`open`, unless the robots.txt of its host forbids to ask for it."""
+        try:
+            asked = normalise(url, _AS_IT_IS)
+        except InvalidUrl as error:
+            raise SourceError(str(error)) from None
+        answer = self.rules(origin(asked)).can_fetch(asked)
+        if isinstance(answer, Blocked):
+            raise SourceError(f"{url} may not be fetched: {answer.reason}")
+        return self.open(url)
+
+    def rules(self, home: str) -> Robots:
+        """The robots.txt of an origin, read as one that is obeyed, or what its absence means."""
+        return self._portal.call(self._rulebook.rules, home)
 
     def robots(self, url: str) -> bytes | None:
         """The content of a robots.txt, or None when there is none to be had."""
@@ -93,7 +126,8 @@ class Remote:
                 self._note(text, first, answer)
                 return answer
             if answer.status not in REDIRECTS:
-                raise SourceError(f"{url} answered {answer.status}{_meaning(answer.status)}")
+                kind = SourceError if answer.status not in _NOTHING_THERE else NotThere
+                raise kind(f"{url} answered {answer.status}{_meaning(answer.status)}")
             target = redirect_target(answer, _AS_IT_IS)
             if isinstance(target, InvalidUrl):
                 raise SourceError(f"{url} redirects nowhere: {target}")

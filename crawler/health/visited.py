@@ -7,7 +7,7 @@ from msgspec import Struct
 from crawler.indexability import TRANSIENT
 from crawler.model import State
 
-_PASSING: Final = frozenset({408, 425, 429, 503})
+PASSING: Final = frozenset({408, 425, 429, 503})
 """Answers that say "not now", and nothing of the page."""
 # Answers and ways of getting none that are the server's doing, and neither ours nor a limit's.
 _FAILED: Final = ("net.", "time.", "tls.", "http.", "body.incomplete", "body.decode", "redirect.")
@@ -83,9 +83,7 @@ def no_page(visited: Visited) -> str:
     if said := gone(visited):
         return said
     if said := failing(visited):
-        return (
-            "" if visited.status in _PASSING else said if said.startswith("answered") else f"failed: {said}"
-        )
+        return "" if visited.status in PASSING else said if said.startswith("answered") else f"failed: {said}"
     if visited.state == State.REDIRECT:
         return leads(visited)
     if visited.state == State.NOINDEX:

@@ -1,0 +1,184 @@
+"""Asks whether the images and videos that sitemaps list can be had: one request at a time to each host, at its pace."""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import anyio
+from msgspec import Struct
+
+from crawler.config import Config
+from crawler.fetch import BodyLimits, Code, Fetcher
+from crawler.finding import Finding
+from crawler.health.media import Medium, Role, judge_medium
+from crawler.indexability import REDIRECTS, is_transient, redirect_target
+from crawler.lanes import Lanes
+from crawler.model import Failure, Reply, Url
+from crawler.params import Params
+from crawler.politeness import Pace, retry_delay
+from crawler.robots import Blocked
+from crawler.rulebook import Rulebook
+from crawler.url import InvalidUrl, origin
+
+HOSTS_AT_ONCE: Final = 8
+LONGEST_WAIT: Final = 60.0  # seconds that a host may ask for before it is asked no more
+_Headers = tuple[tuple[str, str], ...]
+PIECE: Final = 1024  # bytes of each that are asked for; HEAD is answered by too few as they answer GET
+_LIMITS: Final = BodyLimits(wire=PIECE, decoded=PIECE, refuse=2**62, ratio=2**30)
+_RANGE: Final[_Headers] = (("Range", f"bytes=0-{PIECE - 1}"),)
+_UNSATISFIABLE: Final = 416  # of what is empty there is no first byte (RFC 9110, section 15.5.17)
+_AS_IT_IS: Final = Params((), ())
+
+
+class CheckedMedia(Struct):
+    """What came of it: how many URLs were ``asked`` for, what cannot be had, and what a person should know."""
+
+    asked: int
+    findings: list[Finding]
+    notes: list[str]
+
+
+async def check_media(
+    config: Config,
+    fetcher: Fetcher,
+    rulebook: Rulebook,
+    media: Iterable[Medium],
+    clock: Callable[[], float] = time.time,
+) -> CheckedMedia:
+    """Ask for each distinct URL, in the order given, up to ``audit.max_media`` of them; none if ``audit.media`` is off.
+
+    robots.txt of each host is obeyed. ``clock`` gives Unix time. Raises StorageError when rules cannot be kept.
+    """
+    chosen, more = _choose(media, config.audit.max_media if config.audit.media else 0)
+    asking = _Asking(config, fetcher, rulebook, clock)
+    by_origin: dict[str, list[Medium]] = {}
+    for medium in chosen:
+        by_origin.setdefault(origin(Url(medium.url)), []).append(medium)
+    limiter = anyio.CapacityLimiter(HOSTS_AT_ONCE)
+    async with anyio.create_task_group() as group:
+        for home, theirs in by_origin.items():
+            group.start_soon(asking.ask_all, home, theirs, limiter)
+    notes = asking.notes()
+    if more and config.audit.media:
+        notes.insert(
+            0,
+            f"{len(chosen):,} of the images and videos in sitemaps were asked for: raise --max-media for more",
+        )
+    asking.findings.sort(key=lambda finding: finding.url)
+    return CheckedMedia(asking.asked, asking.findings, notes)
+
+
+def _choose(media: Iterable[Medium], most: int) -> tuple[list[Medium], bool]:
+    """The first that are distinct, and whether there are more. What is also a player is asked for as both."""
+    chosen: dict[tuple[str, bool], Medium] = {}
+    urls: set[str] = set()
+    for medium in media:
+        key = medium.url, medium.role is Role.PLAYER
+        if key in chosen:
+            continue
+        if medium.url not in urls and len(urls) >= most:
+            return list(chosen.values()), True
+        urls.add(medium.url)
+        chosen[key] = medium
+    return list(chosen.values()), False
+
+
+class _Asking:
+    """The requests, each host's in turn."""
+
+    def __init__(
+        self, config: Config, fetcher: Fetcher, rulebook: Rulebook, clock: Callable[[], float]
+    ) -> None:
+        self.asked = 0
+        self.findings: list[Finding] = []
+        self._config = config
+        self._fetcher = fetcher
+        self._rulebook = rulebook
+        self._clock = clock
+        self._lanes = Lanes(Pace(1, config.pace.rate, config.pace.delay), 0)
+        self._blocked = 0
+        self._silent: dict[str, int] = {}  # hosts that want no request for now, and what was left there
+        self._private: set[str] = set()
+
+    def notes(self) -> list[str]:
+        """What was not asked for, and why."""
+        notes = []
+        if self._blocked:
+            notes.append(f"{self._blocked:,} images and videos were not asked for: robots.txt forbids it")
+        for home, left in self._silent.items():
+            notes.append(f"{home} asked to wait: {left:,} of its images and videos were not asked for")
+        said = "is at a private address and was not asked: name it with --host if it is meant"
+        notes += [f"{home} {said}" for home in sorted(self._private)]
+        return notes
+
+    async def ask_all(self, home: str, media: list[Medium], limiter: anyio.CapacityLimiter) -> None:
+        """Ask one host for all of them."""
+        async with limiter:
+            for number, medium in enumerate(media):
+                answer = await self._follow(Url(medium.url))
+                if home in self._silent:
+                    self._silent[home] = len(media) - number
+                    return
+                if home in self._private:
+                    return
+                if answer is None:
+                    continue
+                self.asked += 1
+                if finding := judge_medium(medium, answer):
+                    self.findings.append(finding)
+
+    async def _follow(self, url: Url) -> Reply | Failure | None:
+        """The answer at the end of its redirects; None when somebody there is not to be asked."""
+        answer: Reply | Failure | None = None
+        for _ in range(self._config.fetch.max_redirects + 1):
+            answer = await self._persist(url)
+            if not isinstance(answer, Reply) or answer.status not in REDIRECTS:
+                return answer
+            target = redirect_target(answer, _AS_IT_IS)
+            if isinstance(target, InvalidUrl):
+                return answer
+            url = target
+        return answer
+
+    async def _persist(self, url: Url) -> Reply | Failure | None:
+        """The answer, tried again while that may help."""
+        home = origin(url)
+        rules = await self._rulebook.rules(home)
+        if isinstance(rules.can_fetch(url), Blocked):
+            self._blocked += 1
+            return None
+        if delay := rules.crawl_delay(self._config.obey.max_crawl_delay):
+            self._lanes.set_crawl_delay(home, delay)
+        headers: _Headers = _RANGE
+        answer: Reply | Failure | None = None
+        for attempt in range(self._config.fetch.retries + 1):
+            answer = await self._ask(url, headers)
+            if isinstance(answer, Reply) and answer.status == _UNSATISFIABLE and headers:
+                headers = ()
+                answer = await self._ask(url, headers)
+            if answer is None:
+                return None
+            worth = answer.transient if isinstance(answer, Failure) else is_transient(answer.status)
+            if not worth or attempt == self._config.fetch.retries:
+                break
+            await anyio.sleep(retry_delay(attempt, url) / 2)
+        if isinstance(answer, Failure) and answer.code == Code.PRIVATE_ADDRESS:
+            self._private.add(home)
+            return None
+        return answer
+
+    async def _ask(self, url: Url, headers: _Headers) -> Reply | Failure | None:
+        """One request, when its host is ready for it; None when it is not for long."""
+        home = origin(url)
+        while (wait := self._lanes.ready(home, self._clock())) > 0:
+            if wait > LONGEST_WAIT:
+                self._silent.setdefault(home, 1)
+                return None
+            await anyio.sleep(wait)
+        self._lanes.start(url, self._clock())
+        answer = None
+        try:
+            answer = await self._fetcher.fetch(url, headers=headers, body=_LIMITS)
+        finally:
+            self._lanes.finish(url, self._clock(), answer)
+        return answer

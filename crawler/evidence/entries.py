@@ -1,0 +1,170 @@
+"""The entries of the sitemaps, held against what the visits say of their URLs. Everything is streamed."""
+
+import sqlite3
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
+
+import msgspec
+
+from crawler.evidence.visits import Visits
+from crawler.finding import Finding
+from crawler.frontier.batch import change, storage
+from crawler.health.entries import PublishedEntry, judge_entry, judge_spellings
+from crawler.health.lastmods import Observed, judge_lastmod
+from crawler.health.media import Medium, Role
+from crawler.lastmod import SEEN
+from crawler.model import State
+from crawler.params import Params
+from crawler.url import InvalidUrl, normalise
+
+_AT_ONCE: Final = 1_000  # rows
+_INDEXABLE: Final = State.INDEXABLE.value
+
+# What an earlier run saw stands in memory until this run is closed, and in the run that read the content ever after.
+_ENTRIES: Final = """
+SELECT e.id, e.url, e.loc, e.file, e.line, e.lastmod, v.state, v.seen_at, v.header_date, v.page_date,
+  v.page_date_source, v.changed, v.content = m.content, iif(m.seen_at < v.seen_at, m.seen_at, NULL), m.lastmod,
+  m.lastmod_source,
+  (SELECT r.ended FROM site.content c JOIN site.run r ON r.number = c.run
+    WHERE c.id = v.content AND r.ended < v.seen_at)
+FROM entry e LEFT JOIN site.url u ON u.url = e.url LEFT JOIN site.visit v ON v.id = u.id
+  LEFT JOIN site.memory m ON m.id = v.id
+WHERE e.id > ? ORDER BY e.id LIMIT ?"""
+_COME_TO: Final = "UPDATE entry SET page = (SELECT h.id FROM home h WHERE h.url = entry.url)"
+_SPELLINGS: Final = """
+SELECT u.url, e.url, e.loc, e.file, e.line FROM entry e JOIN site.url u ON u.id = e.page
+WHERE e.page IN (SELECT page FROM entry WHERE page IS NOT NULL GROUP BY page HAVING count(DISTINCT loc) > 1)
+ORDER BY e.page, e.id"""
+_MEDIA: Final = (
+    "SELECT id, url, loc, file, line, media FROM entry WHERE id > ? AND media != x'' ORDER BY id LIMIT ?"
+)
+_DISTRUST: Final = "SELECT value FROM site.about WHERE key = 'last_modified_distrusted'"
+
+Packed = tuple[list[str], list[tuple[str, str, str]], list[tuple[str, str]]]
+unpack = msgspec.msgpack.Decoder(Packed).decode
+"""The column ``media``: images; thumbnail, content and player of each video; hreflang and href of each variant."""
+
+
+class Entries:
+    """The entries in ``db``, which has the state of the site beside it as ``site``. ``params`` made all URLs.
+
+    Between two findings ``db`` may be written. Every method raises StorageError when the disk refuses.
+    """
+
+    def __init__(self, db: sqlite3.Connection, visits: Visits, params: Params) -> None:
+        self._db = db
+        self._visits = visits
+        self._params = params
+
+    def settle(self) -> None:
+        """Note of every entry which page it comes to, once the claims have their homes."""
+        with change(self._db):
+            self._db.execute(_COME_TO)
+
+    def judge(self) -> Iterator[Finding]:
+        """What is wrong with the URLs and the dates of entries, in the order in which they stand."""
+        with storage():
+            distrust = self._db.execute(_DISTRUST).fetchone()
+        is_trusted = not (distrust and distrust[0])
+        last = 0
+        while rows := self._rows(_ENTRIES, last):
+            for row in rows:
+                if finding := self._judge(row, is_trusted=is_trusted):
+                    yield finding
+            last = rows[-1][0]
+
+    def spellings(self) -> Iterator[Finding]:
+        """The pages that several entries come to, by other ways than being the same URL; after :meth:`settle`."""
+        with storage():
+            rows = self._db.execute(_SPELLINGS)
+            for page, entries in groupby(rows, itemgetter(0)):
+                visited = self._visits.get(page).visited
+                if visited.state != _INDEXABLE:
+                    continue
+                meant = [
+                    PublishedEntry(loc=loc, url=url, file=file, line=line)
+                    for _, url, loc, file, line in entries
+                    if self._comes_to(url, loc, page)
+                ]
+                if finding := judge_spellings(visited, meant):
+                    yield finding
+
+    def media(self) -> Iterator[Medium]:
+        """The images and videos of all entries, as often as they are listed."""
+        last = 0
+        while rows := self._rows(_MEDIA, last):
+            for _, url, loc, file, line, packed in rows:
+                images, videos, _ = unpack(packed)
+                named = [(Role.IMAGE, image) for image in images]
+                for video in videos:
+                    named += zip((Role.THUMBNAIL, Role.VIDEO, Role.PLAYER), video, strict=True)
+                for role, text in named:
+                    if text and (address := self._form(text)):
+                        yield Medium(url=address, role=role, page=url or loc, file=file, line=line)
+            last = rows[-1][0]
+
+    def _judge(self, row: tuple, *, is_trusted: bool) -> Finding | None:  # type: ignore[type-arg]
+        _, url, loc, file, line, lastmod, state, *seen = row
+        entry = PublishedEntry(loc=loc, url=url, file=file, line=line, lastmod=lastmod)
+        own = self._own(url, loc)
+        if own != url:
+            return judge_entry(entry, self._visits.get(own).visited) if own else None
+        if state is None or not url:
+            return None
+        if state != _INDEXABLE:
+            return judge_entry(entry, self._visits.get(url).visited)
+        if lastmod and (observed := _observed(*seen, is_trusted=is_trusted)):
+            return judge_lastmod(entry, observed)
+        return None
+
+    def _own(self, url: str, loc: str) -> str:
+        """The canonical form of what is written, where that is another origin than the site's."""
+        end = url.find("/", 8) + 1
+        return url if loc.startswith(url[:end]) else self._form(loc, self._params)
+
+    def _comes_to(self, url: str, loc: str, page: str) -> bool:
+        own = self._own(url, loc)
+        return own == url or self._visits.get(own).visited.last.url == page
+
+    def _form(self, text: str, params: Params | None = None) -> str:
+        try:
+            return normalise(text, params or self._params.whole)
+        except InvalidUrl:
+            return ""
+
+    def _rows(self, question: str, last: int) -> list[tuple]:  # type: ignore[type-arg]
+        with storage():
+            return self._db.execute(question, (last, _AT_ONCE)).fetchall()
+
+
+def _observed(  # noqa: PLR0913 - the columns
+    seen_at: float | None,
+    header_date: str,
+    page_date: str,
+    page_date_source: str,
+    changed: int | None,
+    is_same: int | None,
+    seen_before: float | None,
+    dated: str | None,
+    dated_by: str | None,
+    read: float | None,
+    *,
+    is_trusted: bool,
+) -> Observed | None:
+    if seen_at is None:
+        return None
+    stood_still = seen_before is not None and (bool(is_same) or changed == 0)
+    if seen_before is not None and not stood_still and changed is None:
+        return None  # something is different, and nobody found out whether that matters
+    since = [at for at in (read, seen_before if stood_still else None) if at is not None]
+    return Observed(
+        seen_at=seen_at,
+        same_since=min(since, default=None),
+        seen_before=None if stood_still else seen_before,
+        changed=dated or "" if dated_by == SEEN and stood_still else "",
+        header_date=header_date if is_trusted else "",
+        page_date=page_date,
+        page_date_source=page_date_source,
+    )

@@ -1,0 +1,68 @@
+"""What the visits of this audit say of single URLs, with what they lead to. Reads the state beside the evidence."""
+
+import sqlite3
+from typing import Final, NamedTuple
+
+import msgspec
+
+from crawler.frontier.batch import storage
+from crawler.health.visited import Visited
+from crawler.model import Page, State
+
+MAX_HOPS: Final = 20  # redirects and canonicals in a row that are followed
+MAX_HELD: Final = 20_000  # URLs that are remembered: the versions of a page, and those of its neighbours
+
+_VISIT: Final = """SELECT v.state, v.reason, v.status, v.target, c.page FROM site.url u
+  JOIN site.visit v ON v.id = u.id LEFT JOIN site.content c ON c.id = v.content WHERE u.url = ?"""
+_LEADING: Final = frozenset({State.REDIRECT.value, State.CANONICAL_ELSEWHERE.value})
+_decode = msgspec.msgpack.Decoder(Page).decode
+
+
+class Visit(NamedTuple):
+    """A URL as it was found to be, and what its document says, if it was read."""
+
+    visited: Visited
+    page: Page | None
+
+
+class Visits:
+    """Looks URLs up in ``db``, which has the state of the site beside it as ``site``. Raises StorageError."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._known: dict[str, Visit] = {}
+
+    def get(self, url: str) -> Visit:
+        """What is known of a URL in canonical form. One that nobody asked for has no state."""
+        known = self._known.get(url)
+        if known is None:
+            if len(self._known) >= MAX_HELD:
+                self._known.clear()
+            known = self._known[url] = self._look(url)
+        return known
+
+    def _look(self, url: str) -> Visit:
+        first, page = self._row(url)
+        if first.state not in _LEADING or not first.target:
+            return Visit(first, page)
+        seen, last = {url}, first
+        while last.state in _LEADING and last.target and last.target not in seen and len(seen) < MAX_HOPS:
+            seen.add(last.target)
+            following, _ = self._row(last.target)
+            if not following.state:
+                break
+            last = following
+        return Visit(msgspec.structs.replace(first, end=last) if last is not first else first, page)
+
+    def _row(self, url: str) -> Visit:
+        with storage():
+            row = self._db.execute(_VISIT, (url,)).fetchone()
+        if row is None or row[0] == State.PENDING:
+            return Visit(Visited(url=url), None)
+        state, reason, status, target, packed = row
+        page = _decode(packed) if packed else None
+        title = page.title if page else ""
+        return Visit(
+            Visited(url=url, state=state, reason=reason, status=status, target=target or "", title=title),
+            page,
+        )
