@@ -72,7 +72,7 @@ class Closing:
         judged = completeness(
             coverage(db, "" if is_complete else visited.ending.value, self._store.run.started)
         )
-        run = replace(_counted(self._store.run, visited, judged), outcome="", refusal="")
+        run = replace(counted(self._store.run, visited, judged), outcome="", refusal="")
         policy = self._plan.config.content.lastmod
         observed = observe(db, self._store.run, policy, source_key(self._plan))
         run = replace(run, notes=[*visited.notes, *filter(None, [observed.distrust])])
@@ -176,7 +176,7 @@ def _is_degraded(judged: Completeness) -> bool:
     return judged.kind is not Kind.COMPLETE
 
 
-def _counted(run: Run, visited: Visited, judged: Completeness) -> Run:
+def counted(run: Run, visited: Visited, judged: Completeness) -> Run:
     """The record with what this process did added to what earlier ones did of the same run."""
     tally = visited.tally
     return replace(

@@ -16,7 +16,22 @@ from crawler.config_tables import build
 from crawler.errors import UsageError
 
 KEY: Final = "sites"
-_PATHS: Final = (("output", "directory"), ("state", "directory"), ("fetch", "ca_file"), ("fetch", "source"))
+_PATHS: Final = (
+    ("output", "directory"),
+    ("state", "directory"),
+    ("fetch", "ca_file"),
+    ("fetch", "source"),
+    ("audit", "report"),
+)
+_LISTS: Final = (
+    "sitemaps",
+    "logs",
+    "search",
+    "analytics",
+    "backlinks",
+    "lists",
+    "crawls",
+)  # of paths, for an audit
 _SECRETS: Final = ("basic_auth", "proxy")  # that may name a file
 _name = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -63,12 +78,20 @@ def anchored(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
         path = table.get(key) if isinstance(table, dict) else None
         if isinstance(table, dict) and isinstance(path, str) and path and "://" not in path:
             table[key] = str(folder / path)
+    audit = anchored.get("audit")
+    for key in _LISTS if isinstance(audit, dict) else ():
+        if isinstance(audit.get(key), list):
+            audit[key] = [_from(folder, each) for each in audit[key]]
     for key in _SECRETS:
         fetch = anchored.get("fetch")
         text = fetch.get(key) if isinstance(fetch, dict) else None
         if isinstance(fetch, dict) and isinstance(text, str) and text.startswith("file:"):
             fetch[key] = f"file:{folder / text.removeprefix('file:')}"
     return anchored
+
+
+def _from(folder: Path, path: Any) -> Any:
+    return str(folder / path) if isinstance(path, str) and "://" not in path and path != "-" else path
 
 
 def choose(known: Sequence[str], wanted: Sequence[str], source: str) -> list[str]:

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from crawler.cli.audit import EPILOG as AUDIT_EPILOG
+from crawler.cli.audit import audit
 from crawler.cli.diff import EPILOG as DIFF_EPILOG
 from crawler.cli.diff import diff
 from crawler.cli.helping import RAW, Command
@@ -122,6 +124,7 @@ def crawl(  # noqa: PLR0913 - the command line is wide
 
 app.command("run", cls=Command, epilog=f"{RAW}{EXIT_CODES}")(run_command)
 app.command(cls=Command)(status)
+app.command(cls=Command, epilog=AUDIT_EPILOG)(audit)
 app.command(cls=Command, epilog=LINT_EPILOG)(lint)
 app.command(cls=Command, epilog=WHY_EPILOG)(why)
 app.command(cls=Command, epilog=DIFF_EPILOG)(diff)

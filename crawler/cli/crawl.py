@@ -15,28 +15,38 @@ from crawler.store import Begin
 
 def crawl_site(ready: Plan, console: Console, wishes: Wishes) -> Report:
     """Crawl and report. Raises SiteatlasError."""
-    begin = Begin.FRESH if wishes.fresh else Begin.RESTART if wishes.restart else Begin.GO_ON
     display = Display(console, enabled=not wishes.quiet)
 
     async def run() -> Report:
         return await crawl(
             ready,
             display.watch,
-            begin=begin,
+            begin=beginning(wishes),
             dry_run=wishes.dry_run,
             accept_shrink=wishes.accept_shrink,
             all_left_out=wishes.verbose,
         )
 
-    gc.freeze()  # everything imported stays; what a page leaves behind is freed by reference counts
-    gc.set_threshold(50_000, 20, 50)
+    collect_seldom()
     with display:
-        return anyio.run(run, backend_options={"use_uvloop": _has_uvloop()})
+        return anyio.run(run, backend_options=loop_options())
 
 
-def _has_uvloop() -> bool:
+def beginning(wishes: Wishes) -> Begin:
+    """What becomes of an earlier run."""
+    return Begin.FRESH if wishes.fresh else Begin.RESTART if wishes.restart else Begin.GO_ON
+
+
+def collect_seldom() -> None:
+    """Everything that is imported by now stays; what a page leaves behind is freed by reference counts."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
+def loop_options() -> dict[str, bool]:
+    """The options of the event loop: uvloop where there is one."""
     try:
         import uvloop  # noqa: F401, PLC0415 - optional: it does not exist everywhere
     except ImportError:
-        return False
-    return True
+        return {"use_uvloop": False}
+    return {"use_uvloop": True}

@@ -135,6 +135,8 @@ FLAGS = (
     Flag("--media/--no-media", "audit.media"),
     Flag("--max-media", "audit.max_media", "N"),
     Flag("--trust-blocked/--no-trust-blocked", "audit.trust_blocked"),
+    Flag("-o --report", "audit.report", "DIR"),
+    Flag("--fail-on", "audit.fail_on", "NAMES", many=True),
 )
 
 _PANELS = {

@@ -15,10 +15,11 @@ from crawler.engine import Tally
 _MEMORY = 4.0  # seconds over which rate and growth are taken
 
 
-class _Plain(TextColumn):
+class Plain(TextColumn):
     """A column that shows a field as it is, without reading markup into it."""
 
     def render(self, task: Task) -> Text:
+        """What the column shows of a task."""
         return Text(str(task.fields.get("line", "")), overflow="ellipsis", no_wrap=True)
 
 
@@ -30,7 +31,7 @@ class Display:
         self._progress = Progress(
             SpinnerColumn(),
             BarColumn(bar_width=24),
-            _Plain(""),
+            Plain(""),
             console=console,
             transient=True,
             auto_refresh=False,
@@ -40,12 +41,20 @@ class Display:
         self._past: deque[tuple[float, int, int]] = deque()
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        self.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.finish()
+
+    def start(self) -> None:
+        """Take the terminal, unless that was done."""
+        self._progress.start()
+
+    def finish(self) -> None:
+        """Give the terminal back."""
         self._progress.stop()
 
     def watch(self, tally: Tally) -> None:

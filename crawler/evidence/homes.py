@@ -4,12 +4,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from crawler.claim import Source
 from crawler.frontier.batch import change, storage
-from crawler.model import State, Url
-from crawler.orphans import fold
+from crawler.model import Page, State, Url
+from crawler.orphans import Twin, fold
 
 MAX_HOPS: Final = 10  # redirects and canonicals in a row
 
@@ -32,11 +33,13 @@ _HOMELESS: Final = """SELECT DISTINCT c.url, v.id, v.state, v.target FROM claim 
 _STANDS: Final = (
     "SELECT v.id, v.state, v.target FROM site.url u JOIN site.visit v ON v.id = u.id WHERE u.url = ?"
 )
-_TWINS: Final = """SELECT s.key, s.id, u.url, c.digest, EXISTS (SELECT 1 FROM claim k JOIN input i ON i.id = k.input
-    WHERE k.url = u.url AND i.source = ?)
+_TWINS: Final = """SELECT s.key, s.id, u.url, c.digest, c.page, EXISTS (SELECT 1 FROM claim k
+    JOIN input i ON i.id = k.input WHERE k.url = u.url AND i.source = ?)
   FROM spelling s JOIN site.url u ON u.id = s.id JOIN site.visit v ON v.id = s.id
     LEFT JOIN site.content c ON c.id = v.content
   WHERE s.key IN (SELECT key FROM spelling GROUP BY key HAVING count(*) > 1) ORDER BY s.key, s.id"""
+
+_page = msgspec.msgpack.Decoder(Page).decode
 
 
 class Stranger(Struct, frozen=True):
@@ -49,16 +52,6 @@ class Stranger(Struct, frozen=True):
     answered: int = 0  # requests that were not answered by 4xx or 5xx
     other: int = 0  # clicks, impressions, sessions, links
     is_linked: bool = False
-
-
-class Twin(Struct, frozen=True):
-    """One of several pages whose URLs are spellings of one another. ``digest`` is that of what was read."""
-
-    key: str
-    id: int
-    url: Url
-    digest: bytes
-    is_listed: bool
 
 
 class Homes:
@@ -119,8 +112,9 @@ class Homes:
     def twins(self) -> Iterator[Twin]:
         """The pages whose URLs are spellings of one another, those of one key together."""
         with storage():
-            for key, number, url, digest, listed in self._db.execute(_TWINS, (Source.SITEMAP,)):
-                yield Twin(key, number, Url(url), digest or b"", bool(listed))
+            for key, number, url, digest, packed, listed in self._db.execute(_TWINS, (Source.SITEMAP,)):
+                title = _page(packed).title if packed else ""
+                yield Twin(key, number, Url(url), digest or b"", title, bool(listed))
 
     def move(self, moves: Iterable[tuple[int, int]]) -> None:
         """What came to the first of each pair comes to the second."""

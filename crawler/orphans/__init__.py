@@ -1,7 +1,21 @@
 """Which pages nothing leads to, in what way, and whether that can be said at all. Pure."""
 
-from crawler.orphans.classes import Known, Standing, Thresholds, Way, classes
+from crawler.orphans.classes import NOBODY, Known, Standing, Thresholds, classes, is_gone
 from crawler.orphans.doubts import Doubts, Seen, doubts
 from crawler.orphans.spelling import fold
+from crawler.orphans.twins import Twin, copies
 
-__all__ = ["Doubts", "Known", "Seen", "Standing", "Thresholds", "Way", "classes", "doubts", "fold"]
+__all__ = [
+    "NOBODY",
+    "Doubts",
+    "Known",
+    "Seen",
+    "Standing",
+    "Thresholds",
+    "Twin",
+    "classes",
+    "copies",
+    "doubts",
+    "fold",
+    "is_gone",
+]

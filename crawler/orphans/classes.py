@@ -65,7 +65,6 @@ class Standing(Struct, frozen=True):
     state: State
     status: int | None
     ways: int  # bits of Way
-    is_reached: bool
     depth: int  # -1: no way
     inlinks: int
     is_start: bool = False

@@ -1,0 +1,117 @@
+"""Reads every source once, before a request is sent to a page, and keeps what each of them claims."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from crawler.claim import Account, Claim, Source
+from crawler.audit.sitemaps import check_sitemaps, read_sitemaps
+from crawler.config import Config
+from crawler.evidence.addresses import Addresses
+from crawler.evidence.claims import Claims
+from crawler.evidence.exports import ExportOptions, check_export, read_export
+from crawler.evidence.logs import LogOptions, Progress, check_logs, read_logs
+from crawler.finding import Finding
+from crawler.model import Found, Url
+from crawler.plan import Plan
+from crawler.remote import Remote, homes
+
+_EXPORTS: Final = (
+    (Source.SEARCH, "search"),
+    (Source.ANALYTICS, "analytics"),
+    (Source.BACKLINKS, "backlinks"),
+    (Source.LIST, "lists"),
+    (Source.CRAWL, "crawls"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How far the reading is: what is read now, and bytes of bytes in all where they are known."""
+
+    name: str
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What the reading of sitemaps found besides claims: the findings of lint, and what could not be judged."""
+
+    lint: list[Finding]
+    notes: list[str]
+
+
+OnReading = Callable[[Reading], None]
+
+
+def check(plan: Plan) -> None:
+    """Whether everything that was named can be read, as far as a look tells. Raises UsageError."""
+    config = plan.config
+    check_sitemaps(config.audit.sitemaps)
+    check_logs(config.audit.logs, _log_options(config))
+    for source, name in _exports(config):
+        check_export(name, source, _export_options(config))
+
+
+def addresses(plan: Plan) -> Addresses:
+    """Who makes URLs of what sources name: those that a crawl would ask for."""
+    scope = plan.scope
+
+    def is_ours(url: Url) -> bool:
+        refused = scope.admit(url, 0, Found.LINK)
+        return refused is None
+
+    return Addresses(plan.seed, plan.params, is_ours)
+
+
+def gather(plan: Plan, db: sqlite3.Connection, watch: OnReading, now: float) -> Gathered:
+    """Read sitemaps, logs, exports and lists. Raises UsageError for what cannot be read after all, StorageError.
+
+    ``now`` is Unix time.
+    """
+    config, claims, known = plan.config, Claims(db), addresses(plan)
+    published = read_sitemaps(plan, db, known, now, lambda name: watch(Reading(name)))
+    for account, found in _logs(plan, watch):
+        _keep(claims, account, found)
+    options = _export_options(config)
+    for source, name in _exports(config):
+        watch(Reading(name))
+        if "://" in name:
+            with Remote(config, homes([plan.seed, name]), config.fetch.max_sitemap) as remote:
+                _keep(claims, *read_export(name, source, known, options, remote.open))
+        else:
+            _keep(claims, *read_export(name, source, known, options, _never))
+    return Gathered(published.findings, published.notes)
+
+
+def _logs(plan: Plan, watch: OnReading) -> Iterator[tuple[Account, Iterator[Claim]]]:
+    def told(progress: Progress) -> None:
+        watch(Reading(progress.name, progress.read, progress.size))
+
+    return read_logs(plan.config.audit.logs, addresses(plan), _log_options(plan.config), told)
+
+
+def _keep(claims: Claims, account: Account, found: Iterator[Claim]) -> None:
+    number = claims.begin(account)
+    claims.put(number, found)
+    claims.end(number, account)
+
+
+def _exports(config: Config) -> Iterator[tuple[Source, str]]:
+    for source, key in _EXPORTS:
+        for name in getattr(config.audit, key):
+            yield source, name
+
+
+def _never(url: str) -> bytes:
+    raise AssertionError(f"{url} is a file")
+
+
+def _log_options(config: Config) -> LogOptions:
+    return LogOptions(format=config.audit.log_format, verify=config.audit.verify_bots)
+
+
+def _export_options(config: Config) -> ExportOptions:
+    return ExportOptions(column=config.audit.url_column)

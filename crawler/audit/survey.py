@@ -1,0 +1,220 @@
+"""Looks at every URL of the site once: what leads to it, who knows it, which classes it falls under.
+
+::
+
+    graph, knowledge | orphans.classes | evidence, referrers, hubs | Finding
+"""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from crawler.audit.hubbing import Hubbing
+from crawler.audit_rules import RULES
+from crawler.claim import Source
+from crawler.evidence.knowledge import Knowledge
+from crawler.finding import Finding, Referrer
+from crawler.frontier.batch import storage
+from crawler.graph import STATES, LinkGraph
+from crawler.model import Page, State, Url
+from crawler.orphans import NOBODY, Known, Standing, Thresholds, classes
+
+MAX_REFERRERS: Final = 10  # that are told of a finding
+_LOST: Final = frozenset({"orphan", "weak"})  # families of pages that want a hub
+_SAID: Final = {
+    "orphan.sitemap": "listed in a sitemap, and no page of the site links to it",
+    "orphan.search": "known to search or analytics, linked nowhere and in no sitemap",
+    "orphan.log": "requested, linked nowhere and in no sitemap",
+    "orphan.list": "named elsewhere, linked nowhere and in no sitemap",
+    "orphan.island": "linked only by pages that the start does not lead to",
+    "weak.redirect": "linked only through URLs that redirect to it",
+    "weak.canonical": "known only by canonicals, or by links on pages that name another as canonical",
+    "weak.noindex": "linked only from pages that say noindex",
+    "weak.nofollow": "linked only by links that say nofollow",
+    "weak.head": "named only by hreflang, next/prev, AMP or a feed",
+    "listed.missing": "linked, and in none of the sitemaps",
+}
+_PAGE: Final = (
+    "SELECT u.url, v.state, v.status, v.lastmod, v.reason, c.page FROM url u JOIN visit v ON v.id = u.id"
+)
+_page = msgspec.msgpack.Decoder(Page).decode
+
+
+class Survey:
+    """Makes the findings about what leads where. ``homes`` says of pages that are copies of another which one that is.
+
+    ``doubtful``: something was not seen, so that what ``needs_complete`` is inconclusive; ``is_listed_known``: there
+    are sitemaps, ``is_listing_whole``: and all of them could be read.
+    """
+
+    def __init__(  # noqa: PLR0913 - what is known, from four sides
+        self,
+        db: sqlite3.Connection,
+        graph: LinkGraph,
+        knowledge: Knowledge,
+        limits: Thresholds,
+        *,
+        copies: dict[int, int],
+        doubtful: bool,
+        has_sitemap: bool,
+        is_listing_whole: bool,
+    ) -> None:
+        self._db = db
+        self._graph = graph
+        self._knowledge = knowledge
+        self._limits = limits
+        self._copies = copies
+        self._doubtful = doubtful
+        self._has_sitemap = has_sitemap
+        self._is_listing_whole = is_listing_whole
+        self._hubbing = Hubbing(db, graph)
+        self.lost: Counter[str] = Counter()  # orphans, weakly linked ones too, by their section
+        self.unlisted: Counter[str] = Counter()
+        self.listed = 0  # indexable pages in a sitemap
+
+    def findings(self) -> Iterator[tuple[float, Finding]]:
+        """All of them, each with its rank. Raises StorageError."""
+        graph = self._graph
+        ids, states = graph.nodes.ids.tolist(), graph.nodes.state.tolist()
+        known = self._knowledge.pages()
+        number, claims = next(known, (-1, NOBODY))
+        for node, each in enumerate(ids):
+            while -1 < number < each:
+                number, claims = next(known, (-1, NOBODY))
+            now = claims if number == each else NOBODY
+            state = STATES[states[node]]
+            if state in (State.INDEXABLE, State.CLIENT_ERROR) and each not in self._copies:
+                yield from self._of(node, each, self._standing(node, state), now)
+
+    def _standing(self, node: int, state: State) -> Standing:
+        graph = self._graph
+        return Standing(
+            state=state,
+            status=int(graph.nodes.status[node]) or None,
+            ways=int(graph.ways[node]),
+            depth=int(graph.depth[node]),
+            inlinks=int(graph.inlinks[node]),
+            is_start=node == graph.start,
+        )
+
+    def _of(
+        self, node: int, number: int, standing: Standing, known: Known
+    ) -> Iterator[tuple[float, Finding]]:
+        is_page = standing.state is State.INDEXABLE
+        self.listed += is_page and Source.SITEMAP in known.sources
+        found = list(classes(standing, known, self._limits))
+        if not self._has_sitemap:
+            found = [rule for rule in found if rule != "listed.missing"]
+        if not found:
+            return
+        base = self._finding(
+            node, number, standing, known, wants_hub=any(_family(rule) in _LOST for rule in found)
+        )
+        for rule in found:
+            if _family(rule) in _LOST:
+                self.lost[section(base.url)] += 1
+            elif rule == "listed.missing":
+                self.unlisted[section(base.url)] += 1
+            certain = not (self._doubtful and RULES[rule].needs_complete)
+            if rule == "listed.missing":
+                certain = self._is_listing_whole
+            said = self._said(rule, standing, known, base)
+            hubs = base.hubs if _family(rule) in _LOST else []
+            told = msgspec.structs.replace(base, rule=rule, sentence=said, is_certain=certain, hubs=hubs)
+            yield _rank(rule, standing, known, base), told
+
+    def _finding(
+        self, node: int, number: int, standing: Standing, known: Known, *, wants_hub: bool
+    ) -> Finding:
+        """A finding without its rule."""
+        with storage():
+            row = self._db.execute(
+                f"{_PAGE} LEFT JOIN content c ON c.id = v.content WHERE u.id = ?", (number,)
+            )
+            url, state, status, lastmod, reason, packed = row.fetchone()
+        page = _page(packed) if packed else None
+        evidence, spellings = self._knowledge.told(number, url) if known.sources else ([], [])
+        island = int(self._graph.island[node]) if not self._graph.touched[node] else -1
+        return Finding(
+            rule="",
+            url=url,
+            sentence=reason,
+            title=page.title if page else "",
+            state=state,
+            status=status,
+            lastmod=lastmod,
+            depth=standing.depth if standing.depth >= 0 else None,
+            inlinks=standing.inlinks,
+            weight=round(float(self._graph.weight[node]), 3),
+            known=sorted(source.value for source in known.sources),
+            first=known.first,
+            last=known.last,
+            people=known.people,
+            bots=known.bots,
+            clicks=known.clicks,
+            impressions=known.impressions,
+            sessions=known.sessions,
+            backlinks=known.links,
+            spellings=spellings,
+            referrers=self._referrers(node),
+            hubs=self._hubbing.of(node, url, page) if wants_hub else [],
+            evidence=evidence,
+            group=f"island {island}" if island >= 0 else "",
+        )
+
+    def _referrers(self, node: int) -> list[Referrer]:
+        found = []
+        for lead in self._graph.referrers(node, MAX_REFERRERS):
+            how = lead.way.word
+            if lead.via >= 0:
+                how = f"{how} by way of {self._url(lead.via)}"
+            found.append(Referrer(self._url(lead.node), how))
+        return found
+
+    def _url(self, node: int) -> Url:
+        with storage():
+            row = self._db.execute("SELECT url FROM url WHERE id = ?", (int(self._graph.nodes.ids[node]),))
+            return Url(row.fetchone()[0])
+
+    def _said(self, rule: str, standing: Standing, known: Known, base: Finding) -> str:
+        match rule:
+            case "reach.deep":
+                return f"{standing.depth} clicks from the start; --max-clicks is {self._limits.max_clicks}"
+            case "reach.few":
+                return f"{_pages(standing.inlinks)} {'links' if standing.inlinks == 1 else 'link'} to it"
+            case "gone.visited":
+                was = "it answered before; now it is" if known.ok + known.moved else "it is"
+                return f"{base.sentence}: {was} {standing.status}"
+            case "gone.linked":
+                return (
+                    f"{base.sentence}; linked from {base.referrers[0].url}"
+                    if base.referrers
+                    else base.sentence
+                )
+        return _SAID[rule]
+
+
+def section(url: str) -> str:
+    """The part of a site that a URL is in: its first directory."""
+    path = url.partition("?")[0].split("/", 3)[3]
+    first, slash, _ = path.partition("/")
+    return f"/{first}/" if slash else "/"
+
+
+def _family(rule: str) -> str:
+    return rule.partition(".")[0]
+
+
+def _pages(count: int) -> str:
+    return "1 page" if count == 1 else f"{count:,} pages"
+
+
+def _rank(rule: str, standing: Standing, known: Known, base: Finding) -> float:
+    if rule == "reach.deep":
+        return float(standing.depth)
+    if rule in ("reach.few", "listed.missing"):
+        return base.weight
+    return known.visits + known.impressions / 100 + len(base.referrers) / 1000

@@ -1,0 +1,69 @@
+"""``siteatlas audit``: what it is told on the command line, what it prints, and which exit code it has."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from crawler.cli.audit_form import Form
+from crawler.cli.helping import RAW
+from crawler.cli.options import FLAGS, settings, with_flags
+from crawler.cli.told import Told
+from crawler.cli.wishes import Fresh, Quiet, Restart, Wishes
+
+EPILOG = f"""{RAW}Examples:
+  siteatlas audit https://www.example.com/ -o report
+  siteatlas audit https://www.example.com/ --log '/var/log/nginx/access.log*' --search Pages.csv -o report
+  siteatlas audit --config site.toml --site shop --fail-on error,orphan --format junit
+
+Exit codes: 0 done, 1 internal error, 2 usage or configuration, 4 incomplete (the report is written, what depends on
+the rest is inconclusive; run again to go on), 5 nothing crawlable, 6 state in use by another process, 7 storage
+error, 10 conclusive findings that --fail-on names.
+"""
+_SECTIONS = ("scope", "urls", "obey", "pace", "fetch", "parse", "audit")
+_MORE = ("site.sitemap_url", "state.directory", "state.keep_runs")
+_KEYS = tuple(
+    flag.key
+    for flag in FLAGS
+    if flag.key in _MORE or (flag.key.partition(".")[0] in _SECTIONS and flag.key != "scope.sitemap_seeds")
+)
+
+
+@with_flags(*_KEYS)
+def audit(  # noqa: PLR0913 - the command line is wide
+    url: Annotated[
+        str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
+    ] = None,
+    site: Annotated[
+        str | None,
+        typer.Option("--site", metavar="NAME", help="The site of the configuration that is meant."),
+    ] = None,
+    form: Annotated[Form, typer.Option("--format", help="How the audit is told.")] = Form.TEXT,
+    rules: Annotated[bool, typer.Option("--rules", help="Print the table of rules and leave.")] = False,
+    fresh: Fresh = False,
+    restart: Restart = False,
+    quiet: Quiet = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Name every URL with a finding; log more.")
+    ] = False,
+    **flags: Any,
+) -> None:
+    """Find the pages that exist, are visited or are published, and that the site itself does not link.
+
+    The site is crawled by its links alone; its sitemaps, and the logs, exports and lists that are named, are compared
+    with what was found. What only they know is asked what it is today. Also told is what is wrong with the sitemaps.
+    """
+    with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
+        from crawler.cli import auditing  # noqa: PLC0415 - the crawler is not needed to show help
+
+        if rules:
+            sys.stdout.write(auditing.table())
+            return
+        chosen = settings(config, flags, url, site)
+        wishes = Wishes(fresh=fresh, restart=restart, quiet=quiet, verbose=verbose)
+        told.exit_code = auditing.run(chosen, wishes, form, told)

@@ -1,0 +1,85 @@
+"""Runs an audit with the live displays, tells it, and writes its reports."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from crawler.audit.audit import Watches, audit
+from crawler.cli.audit_form import Form
+from crawler.cli.crawl import beginning, collect_seldom, loop_options
+from crawler.cli.progress import Display
+from crawler.cli.reading import ReadingDisplay
+from crawler.cli.told import Told
+from crawler.cli.wishes import Wishes
+from crawler.config import Config
+from crawler.engine import Tally
+from crawler.errors import FindingsFound, worst
+from crawler.finding import AuditReport, FindingsOf
+from crawler.plan import plan_audit
+from crawler.reports.as_json import write_json
+from crawler.reports.junit import as_junit
+from crawler.reports.rules_told import TOLD
+from crawler.reports.sarif import write_sarif
+from crawler.reports.text import write_text
+from crawler.reports.threshold import failing, rules_failing
+from crawler.reports.writing import write_reports
+
+DEFAULT_FAILURES: Final = ("error",)  # what counts as a failed case of JUnit when --fail-on says nothing
+
+
+def run(config: Config, wishes: Wishes, form: Form, told: Told) -> int:
+    """Audit, tell and write; answers the exit code. Raises SiteatlasError."""
+    rules_failing(config.audit.fail_on)
+    plan = plan_audit(config)
+    reading = ReadingDisplay(told.console, enabled=not wishes.quiet)
+    crawling = Display(told.console, enabled=not wishes.quiet)
+
+    def watch(tally: Tally) -> None:
+        reading.finish()
+        crawling.start()
+        crawling.watch(tally)
+
+    collect_seldom()
+    watches = Watches(watch, reading.watch)
+    try:
+        with audit(plan, watches, begin=beginning(wishes), loop=loop_options()) as (report, findings):
+            crawling.finish()
+            return _tell(config, report, findings, wishes, form, told)
+    finally:
+        reading.finish()
+        crawling.finish()
+
+
+def table() -> str:
+    """The rules, each in a few lines: its severity and id, what it means, what helps, where that is written."""
+    return "".join(
+        f"{rule.severity:8}{rule.id}\n        {rule.title}: {rule.sentence}\n        {rule.remedy}\n"
+        f"{f'        {rule.source}{chr(10)}' if rule.source else ''}"
+        for rule in TOLD.values()
+    )
+
+
+def _tell(
+    config: Config, report: AuditReport, findings: FindingsOf, wishes: Wishes, form: Form, told: Told
+) -> int:
+    names = config.audit.fail_on
+    failed = failing(report, names)
+    codes = (report.exit_code, FindingsFound.exit_code if failed else 0)
+    written: list[Path] = []
+    if config.audit.report:
+        written = write_reports(report, findings, Path(config.audit.report), names or DEFAULT_FAILURES)
+    match form:
+        case Form.JSON:
+            write_json(report, findings, sys.stdout.buffer)
+        case Form.SARIF:
+            write_sarif(report, findings, sys.stdout.buffer)
+        case Form.JUNIT:
+            sys.stdout.write(as_junit(report, findings, names or DEFAULT_FAILURES))
+        case _ if not wishes.quiet:
+            write_text(report, findings, sys.stdout, verbose=wishes.verbose, written=written)
+    sys.stdout.flush()
+    if wishes.quiet and failed:
+        told.say(f"there are findings that --fail-on names: {', '.join(each.rule for each in failed)}")
+    elif wishes.quiet and report.exit_code:
+        told.say("; ".join(report.doubts))
+    return worst(codes)

@@ -1,0 +1,109 @@
+"""What the sources know of the pages that their claims came to, page by page, and in words."""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from crawler.claim import Account, Source
+from crawler.frontier.batch import storage
+from crawler.model import Url
+from crawler.orphans import Known
+
+MAX_TOLD: Final = 20  # sources, and spellings, that are told of a page
+
+_KNOWN: Final = """SELECT h.id, i.source, min(nullif(c.first, '')), max(c.last), sum(c.people), sum(c.bots), sum(c.ok),
+  sum(c.moved), sum(c.dead), sum(c.clicks), sum(c.impressions), sum(c.sessions), sum(c.links)
+FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input GROUP BY h.id, i.source ORDER BY h.id"""
+_CLAIMS: Final = """SELECT c.url, i.source, i.account, c.first, c.last, c.people, c.bots, c.status, c.clicks,
+  c.impressions, c.sessions, c.links, c.lastmod, c.agents
+FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input WHERE h.id = ? ORDER BY i.id, c.url LIMIT ?"""
+_account = msgspec.msgpack.Decoder(Account).decode
+
+
+class Knowledge:
+    """Reads claims through their homes. Every method raises StorageError when the disk refuses."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def pages(self) -> Iterator[tuple[int, Known]]:
+        """What is known of each URL of the site that a claim came to, by ascending ids."""
+        with storage():
+            current, known = -1, Known()
+            for number, source, first, last, *numbers in self._db.execute(_KNOWN):
+                if number != current:
+                    if current >= 0:
+                        yield current, known
+                    current, known = number, Known()
+                known = _with(known, Source(source), first or "", last, numbers)
+            if current >= 0:
+                yield current, known
+
+    def told(self, number: int, url: Url) -> tuple[list[str], list[str]]:
+        """The evidence for a URL, a sentence for each source and spelling, and the other spellings."""
+        with storage():
+            rows = self._db.execute(_CLAIMS, (number, MAX_TOLD)).fetchall()
+        spellings = list(dict.fromkeys(row[0] for row in rows if row[0] != url))
+        return [_sentence(url, row) for row in rows], spellings
+
+
+def _with(known: Known, source: Source, first: str, last: str, numbers: list[int]) -> Known:
+    people, bots, ok, moved, dead, clicks, impressions, sessions, links = numbers
+    return Known(
+        sources=known.sources | {source},
+        first=min(filter(None, (known.first, first)), default=""),
+        last=max(known.last, last),
+        people=known.people + people,
+        bots=known.bots + bots,
+        ok=known.ok + ok,
+        moved=known.moved + moved,
+        dead=known.dead + dead,
+        clicks=known.clicks + clicks,
+        impressions=known.impressions + impressions,
+        sessions=known.sessions + sessions,
+        links=known.links + links,
+    )
+
+
+def _sentence(url: Url, row: tuple[Any, ...]) -> str:
+    spelled, source, account, first, last, *numbers, lastmod, agents = row
+    people, bots, status, clicks, impressions, sessions, links = numbers
+    name = _account(account).name
+    parts = []
+    if people or bots:
+        parts.append(f"{people:,} requests by people and {bots:,} by bots{_agents(agents)}")
+    if status:
+        parts.append(f"last answered {status}")
+    for count, what in (
+        (clicks, "clicks"),
+        (impressions, "impressions"),
+        (sessions, "views"),
+        (links, "links"),
+    ):
+        if count:
+            parts.append(f"{count:,} {what}")
+    if lastmod:
+        parts.append(f"lastmod {lastmod}")
+    if first or last:
+        parts.append(f"on {last}" if first in ("", last) else f"from {first} to {last}")
+    as_spelled = f" as {spelled}" if spelled != url else ""
+    return f"{_WORDS[Source(source)]} {name}{as_spelled}{': ' if parts else ''}{', '.join(parts)}"
+
+
+def _agents(packed: str) -> str:
+    agents: dict[str, int] = msgspec.json.decode(packed)
+    most = sorted(agents.items(), key=lambda each: (-each[1], each[0]))[:3]
+    return f" ({', '.join(f'{name} {count:,}' for name, count in most)})" if most else ""
+
+
+_WORDS: Final = {
+    Source.SITEMAP: "sitemap",
+    Source.SEARCH: "search console",
+    Source.ANALYTICS: "analytics",
+    Source.LOG: "log",
+    Source.BACKLINKS: "backlinks",
+    Source.LIST: "list",
+    Source.CRAWL: "crawl",
+}
