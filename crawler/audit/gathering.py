@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from crawler.claim import Account, Claim, Source
 from crawler.audit.sitemaps import check_sitemaps, read_sitemaps
+from crawler.claim import Account, Claim, Source
 from crawler.config import Config
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.claims import Claims
