@@ -39,6 +39,11 @@ class Addresses:
         self._params = params
         self._is_ours = is_ours
 
+    @property
+    def site(self) -> str:
+        """The host of the site, without ``www.``, for people."""
+        return self._host
+
     def url(self, text: str) -> Url | Stray:
         """The URL that a path (``/a?b``) or an address means. What is relative otherwise is no URL."""
         text = text.strip()

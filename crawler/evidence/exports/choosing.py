@@ -1,0 +1,137 @@
+"""Finds the table to read: in an archive the files about URLs, by what is in them, and the days that they are of."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.claim import Source
+from crawler.errors import UsageError
+from crawler.evidence.exports.blocks import Table, tables
+from crawler.evidence.exports.columns import Columns, Reader, find, head_of, listed
+from crawler.evidence.exports.documents import Objects
+from crawler.evidence.exports.headers import format_of
+from crawler.evidence.exports.opening import Opened, Part
+from crawler.evidence.exports.quantity import day
+from crawler.evidence.exports.rows import NO_SEPARATOR, Cells
+from crawler.evidence.exports.text import Text
+
+MOST_TABLES: Final = 100  # of one file, in which a column of URLs is looked for
+_MARKUP: Final = ("<?xml", "<!doctype", "<html", "<urlset", "<sitemapindex", "<rss")
+
+
+class Wanted(Struct, frozen=True):
+    """What is looked for: the file as a person named it, its kind, the site, and the column if that is named."""
+
+    name: str
+    source: Source
+    reader: Reader
+    column: str = ""
+
+
+class Choice(Struct, frozen=True):
+    """The parts to read, what they are, the days that they are of, and what else a person should know."""
+
+    parts: list[Part]
+    format: str
+    span: tuple[str, str] = ("", "")
+    notes: list[str] = []
+
+
+class _Look(Struct, frozen=True):
+    part: Part
+    columns: Columns | None
+    header: list[str]
+    format: str
+    listed: str
+    days: list[str]
+
+
+def rows_of(text: Text, name: str) -> Cells | Objects:
+    """The rows of a file, by what it begins with. Raises UsageError for what is no table."""
+    begin = text.head.lstrip("\ufeff \t\r\n")[:64].lower()
+    if begin.startswith(_MARKUP):
+        kind = "HTML" if "html" in begin else "XML"
+        hint = "export a CSV" if kind == "HTML" else "sitemaps are given as sitemaps, tables as CSV"
+        raise UsageError(f"{name} is {kind}: {hint}")
+    if "\x00" in begin:
+        raise UsageError(f"{name} is no text: export a CSV")
+    return Objects(text) if begin.startswith(("{", "[")) else Cells(text, name)
+
+
+def choose(opened: Opened, wanted: Wanted) -> Choice:
+    """The parts to read. Raises UsageError when there is none, in a sentence with the columns that there are."""
+    looks = list(_looks(opened, wanted))
+    found = [look for look in looks if look.columns]
+    if not found:
+        raise UsageError(_nothing(wanted, looks))
+    best = max(found, key=lambda look: (len(look.columns.others) if look.columns else 0, bool(look.header)))
+    same = [look for look in found if look.header == best.header]
+    others = [look.part.name for look in found if look.header != best.header]
+    days = [each for look in looks if not look.columns for each in look.days]
+    return Choice(
+        [look.part for look in same],
+        best.format,
+        (min(days), max(days)) if days else ("", ""),
+        [f"it also holds {', '.join(others[:5])}, which was not read"] if others else [],
+    )
+
+
+def _looks(opened: Opened, wanted: Wanted) -> Iterator[_Look]:
+    for part in opened.parts:
+        try:
+            yield _look(part, wanted)
+        except UsageError:
+            if not part.name:  # pictures and the like may lie in an archive
+                raise
+
+
+def _look(part: Part, wanted: Wanted) -> _Look:
+    name = part.name or wanted.name
+    days: list[str] = []
+    names = ""
+    with Text(part.open()) as text:
+        rows = rows_of(text, name)
+        for table in islice(tables(iter(rows)), MOST_TABLES):
+            try:
+                columns = find(table.sample, wanted.source, wanted.reader, wanted.column)
+            except UsageError as error:
+                raise UsageError(
+                    f"{wanted.name} {error}; it has: {listed(table.sample)}. Name one with --url-column"
+                ) from None
+            if columns:
+                header = head_of(table.sample, wanted.reader)
+                return _Look(part, columns, header, _format(rows, header), "", [])
+            names = max(names, listed(table.sample), key=len)
+            days = days or _days(table)
+        if text.fault:
+            raise UsageError(f"{name} cannot be read: {text.fault}")
+    return _Look(part, None, [], "", names, days)
+
+
+def _format(rows: Cells | Objects, header: list[str]) -> str:
+    if known := format_of(header):
+        return known
+    if isinstance(rows, Objects):
+        return "JSON lines" if rows.by_line else "JSON"
+    return "list of URLs" if rows.separator == NO_SEPARATOR else "table"
+
+
+def _days(table: Table) -> list[str]:
+    """The days in the first column, when it holds nothing else: the chart of a Search Console export."""
+    cells = [row[0] for row in table.rows()][1:5_000]
+    found = [day(cell) for cell in cells]
+    return found if cells and all(found) else []
+
+
+def _nothing(wanted: Wanted, looks: list[_Look]) -> str:
+    if len(looks) == 1 and not looks[0].part.name:
+        if not looks[0].listed:
+            return f"{wanted.name} is empty"
+        return (
+            f"{wanted.name}: no column holds URLs of pages; it has: {looks[0].listed}. "
+            "Name the column with --url-column, or export the table of the pages"
+        )
+    files = ", ".join(f"{look.part.name} ({look.listed})" for look in looks[:10])
+    return f"{wanted.name}: no file in it holds URLs of pages; it has: {files or 'nothing that can be read'}"
