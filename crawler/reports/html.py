@@ -1,0 +1,182 @@
+"""Tells an audit as one HTML file, which needs nothing else: no network, no other file, and for its figures no script.
+
+Its policy (https://www.w3.org/TR/CSP3/) lets the browser load nothing, and run nothing but the one script that is
+named by its hash. What comes from the site reaches the page as escaped text, or packed.
+"""
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import Struct
+
+from crawler.audit_rules import AuditRule
+from crawler.claim import Source
+from crawler.cli.words import amount, clock
+from crawler.finding import AuditReport, Count, Finding, FindingsOf
+from crawler.reports.charts import columns, part, tiles
+from crawler.reports.packed import PIECE, chosen, pieces, room
+from crawler.reports.rules_told import GROUPS, TOLD
+from sitemap import Severity
+
+MAX_ROWS: Final = 100_000  # findings in the file
+FIRST: Final = 10  # findings of each class that are told without a script
+MAX_SECTIONS: Final = 200  # in the table below the treemap
+_SCRIPTS: Final = (
+    "rows.js",
+    "evidence.js",
+    "table_csv.js",
+    "table.js",
+    "wiring.js",
+)  # in this order they are one
+_COLUMNS: Final = (
+    ("url", "Page"), ("rule", "Class"), ("state", "Today"), ("depth", "Clicks"), ("inlinks", "Inlinks"),
+    ("weight", "Weight"), ("visits", "Visits"), ("lastmod", "Changed"), ("known", "Known from"),
+)  # fmt: skip
+
+
+class Class(Struct, frozen=True):
+    """A rule that has findings: ``kept`` of them are in the file, the ``first`` to be read without a script."""
+
+    rule: AuditRule
+    count: Count
+    kept: int
+    first: list[Finding]
+
+
+class Family(Struct, frozen=True):
+    """Classes that are told together."""
+
+    id: str
+    title: str
+    classes: list[Class]
+
+    @property
+    def total(self) -> int:
+        """All findings of its classes."""
+        return sum(each.count.total for each in self.classes)
+
+
+class Figure(Struct, frozen=True):
+    """A number that stands large at the top; ``link`` is the class or family that it counts."""
+
+    label: str
+    count: int
+    beside: str = ""
+    link: str = ""
+    tone: str = ""
+
+
+def write_html(report: AuditReport, findings: FindingsOf, path: Path, *, limit: int = MAX_ROWS) -> None:
+    """Write the page, with the ``limit`` most important findings in it. Raises OSError when the disk refuses."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only who writes pays for it
+
+    rooms = Environment(
+        loader=PackageLoader("crawler.reports"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    page = rooms.get_template("report.html").stream(_values(report, findings, limit))
+    page.enable_buffering()
+    # A path of the command line may hold bytes that are no text: they are shown as escapes.
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        file.writelines(page)
+
+
+def _values(report: AuditReport, findings: FindingsOf, limit: int) -> dict[str, Any]:
+    taken = room(report.counts, limit)
+    families = list(_families(report, findings, taken))
+    return {
+        "report": report,
+        "started": datetime.fromtimestamp(report.started, UTC),
+        "is_conclusive": not report.doubts,
+        "open_findings": sum(each.open_ for each in report.counts),
+        "site_figures": list(_site_figures(report)),
+        "figures": list(map(_figure, families)),
+        "families": families,
+        "severities": list(Severity),
+        "columns": _COLUMNS,
+        "kept": sum(taken.values()),
+        "total": sum(each.total for each in report.counts),
+        "sections": sorted(report.sections, key=lambda each: -each.pages)[:MAX_SECTIONS],
+        "tiles": tiles(report.sections),
+        **{name: columns(getattr(report, name)) for name in ("states", "statuses", "depths", "ages", "inlinks")},
+        "facts": _facts(),
+        "parts": pieces(chosen(findings, taken)),
+        "amount": amount, "clock": clock, "part": part, "percent": percent, "is_web": is_web,
+        **_own(),
+    }  # fmt: skip
+
+
+def _own() -> dict[str, Any]:
+    """Script and style, as they are, and the policy that lets these two in and nothing else."""
+    from markupsafe import Markup  # noqa: PLC0415
+
+    folder = files("crawler.reports") / "templates"
+    style = (folder / "report.css").read_text(encoding="utf-8")
+    script = "".join((folder / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return {"style": Markup(style), "script": Markup(script), "policy": policy}  # noqa: S704 - both are our own
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _families(report: AuditReport, findings: FindingsOf, taken: dict[str, int]) -> Iterator[Family]:
+    for group in GROUPS:
+        classes = [
+            Class(TOLD[count.rule], count, taken[count.rule], list(islice(findings(count.rule), FIRST)))
+            for count in group.counts(report)
+        ]
+        if classes:
+            classes.sort(key=lambda each: each.rule.severity, reverse=True)
+            yield Family(group.name, group.title, classes)
+
+
+def _site_figures(report: AuditReport) -> Iterator[Figure]:
+    of_urls, of_pages = f"{percent(part(report.pages, report.urls))} of the URLs", "{} of the pages"
+    yield Figure("URLs known", report.urls, "from anywhere")
+    yield Figure("indexable pages", report.pages, of_urls)
+    yield Figure(
+        "reached by links", report.reached, of_pages.format(percent(part(report.reached, report.pages)))
+    )
+    yield Figure("in a sitemap", report.listed, of_pages.format(percent(part(report.listed, report.pages))))
+
+
+def _figure(family: Family) -> Figure:
+    open_ = sum(each.count.open_ for each in family.classes)
+    worst = max(each.rule.severity for each in family.classes)
+    return Figure(family.title, family.total, f"{open_:,} inconclusive" if open_ else "", family.id, worst)
+
+
+def _facts() -> dict[str, Any]:
+    """What the script has to know beside the findings."""
+    groups = {rule: group.name for group in GROUPS for rule in group.rules}
+    rules = [
+        {"id": rule, "title": told.title, "severity": told.severity.value, "group": groups[rule]}
+        for rule, told in TOLD.items()
+    ]
+    return {"piece": PIECE, "rules": rules, "sources": [source.value for source in Source]}
+
+
+def percent(share: float) -> str:
+    """A share for people: ``12 %``, ``0.3 %``; what is not all is never rounded to all, nor something to nothing."""
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    if 0.999 < share < 1:
+        return "> 99.9 %"
+    digits = 1 if share < 0.1 or share > 0.99 else 0
+    return f"{share * 100:.{digits}f}".removesuffix(".0") + " %"
+
+
+def is_web(url: str) -> bool:
+    """Whether a browser may be led there."""
+    return url.lower().startswith(("http://", "https://"))

@@ -1,0 +1,64 @@
+// Owns how a finding is told: its evidence as elements, its values as a line of CSV. All of it is put in as text.
+
+// An element with attributes and children; strings become text, never markup.
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+function isolated(text) {
+  return make("bdi", {}, text);
+}
+
+function linked(url) {
+  if (!/^https?:\/\//i.test(url)) return isolated(url);
+  return make("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, isolated(url));
+}
+
+function number(value) {
+  return value.toLocaleString("en");
+}
+
+function list(items) {
+  return make("ul", {}, ...items.map((parts) => make("li", {}, ...parts)));
+}
+
+// The terms that a finding has something for, each with what is to be shown.
+function* terms(finding) {
+  const { referrers = [], hubs = [], evidence = [], spellings = [], known = [] } = finding;
+  if (hubs.length)
+    yield ["Link to it from", list(hubs.map((hub) => [linked(hub.url), ": ", isolated(hub.reason)]))];
+  if (evidence.length) yield ["Evidence", list(evidence.map((sentence) => [isolated(sentence)]))];
+  if (referrers.length)
+    yield ["Linked from", list(referrers.map((page) => [linked(page.url), " (", isolated(page.how), ")"]))];
+  const visits = [...visitsOf(finding)].join(", ");
+  if (visits) yield ["Visits", visits];
+  if (finding.first) yield ["Seen", [...new Set([finding.first, finding.last])].join(" to ")];
+  if (spellings.length) yield ["Also spelled", list(spellings.map((url) => [linked(url)]))];
+  if (known.length) yield ["Known from", known.join(", ")];
+  if (finding.file)
+    yield ["Sitemap", make("span", {}, linked(finding.file), finding.line ? `, line ${finding.line}` : "")];
+  if (finding.group) yield ["Group", isolated(finding.group)];
+  if (finding.state) yield ["Today", [finding.state, finding.status].filter(Boolean).join(", ")];
+}
+
+function* visitsOf(finding) {
+  if (finding.people) yield `${number(finding.people)} requests by people`;
+  if (finding.bots) yield `${number(finding.bots)} by bots`;
+  if (finding.clicks) yield `${number(finding.clicks)} clicks in search`;
+  if (finding.impressions) yield `${number(finding.impressions)} impressions in search`;
+  if (finding.sessions) yield `${number(finding.sessions)} sessions`;
+  if (finding.backlinks) yield `${number(finding.backlinks)} links from other sites`;
+}
+
+function evidenceOf(finding) {
+  const parts = [...terms(finding)].flatMap(([term, value]) => [make("dt", {}, term), make("dd", {}, value)]);
+  return make(
+    "div",
+    { class: "inside" },
+    make("p", {}, isolated(finding.sentence)),
+    make("dl", {}, ...parts),
+  );
+}

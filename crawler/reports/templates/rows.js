@@ -1,0 +1,108 @@
+// Owns the findings: unpacks them from the page, filters and sorts them. Knows nothing of how they are shown.
+
+const facts = JSON.parse(document.getElementById("facts").textContent);
+const PIECE = facts.piece;
+const OPENED = 20; // pieces of evidence that are kept unpacked
+
+async function unpack(text) {
+  const packed = atob(text);
+  const bytes = new Uint8Array(packed.length);
+  for (let place = 0; place < packed.length; place++) bytes[place] = packed.charCodeAt(place);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
+}
+
+// Pieces hold columns, since these pack well; a table wants rows.
+function* rowsOf(columns, first) {
+  const names = Object.keys(columns);
+  for (let place = 0; place < columns.url.length; place++) {
+    const row = { number: first + place };
+    for (const name of names) row[name] = columns[name][place];
+    row.class = facts.rules[row.rule];
+    yield row;
+  }
+}
+
+// The first directory of a URL's path, as sections are made on the server: "/shop/".
+function sectionOf(url) {
+  const path = /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? "";
+  const end = path.indexOf("/", 1);
+  return end > 0 ? path.slice(0, end + 1) : "/";
+}
+
+class Findings {
+  #rows = [];
+  #evidence = [...document.querySelectorAll("script.evidence")];
+  #opened = new Map();
+
+  // Reads all pieces; calls `more` whenever there are rows to show, at first very soon.
+  async read(more) {
+    for (const element of document.querySelectorAll("script.rows")) {
+      for (const row of rowsOf(await unpack(element.textContent), this.#rows.length)) this.#rows.push(row);
+      element.remove();
+      if (this.#rows.length <= PIECE) more();
+    }
+    more();
+  }
+
+  get length() {
+    return this.#rows.length;
+  }
+
+  // All that is known of a row.
+  async evidence(row) {
+    const piece = Math.floor(row.number / PIECE);
+    let opened = this.#opened.get(piece);
+    if (!opened) {
+      if (this.#opened.size >= OPENED) this.#opened.delete(this.#opened.keys().next().value);
+      opened = unpack(this.#evidence[piece].textContent);
+      this.#opened.set(piece, opened);
+    }
+    return (await opened)[row.number % PIECE];
+  }
+
+  // The sections that rows lie in, with their number, the largest first.
+  sections() {
+    const counts = new Map();
+    for (const row of this.#rows) {
+      row.section ??= sectionOf(row.url);
+      counts.set(row.section, (counts.get(row.section) ?? 0) + 1);
+    }
+    return [...counts].sort((one, other) => other[1] - one[1]);
+  }
+
+  // The rows that a view wants, in its order.
+  select(view) {
+    const tests = [...testsOf(view)];
+    const rows = this.#rows.filter((row) => tests.every((test) => test(row)));
+    return view.sort ? sorted(rows, view.sort) : rows;
+  }
+}
+
+function* testsOf(view) {
+  if (view.class) yield (row) => row.class.id === view.class || row.class.group === view.class;
+  if (view.severity) yield (row) => row.class.severity === view.severity;
+  if (view.certainty) yield (row) => row.certain === (view.certainty === "certain" ? 1 : 0);
+  if (view.source) {
+    const bit = 1 << facts.sources.indexOf(view.source);
+    yield (row) => row.known & bit;
+  }
+  if (view.section) yield (row) => (row.section ??= sectionOf(row.url)) === view.section;
+  for (const word of (view.search ?? "").toLowerCase().split(/\s+/).filter(Boolean)) {
+    yield (row) => (row.text ??= `${row.url}\n${row.title}\n${row.sentence}`.toLowerCase()).includes(word);
+  }
+}
+
+// What is unknown comes last, whichever way round.
+function sorted(rows, sort) {
+  const isDown = sort.startsWith("-");
+  const key = isDown ? sort.slice(1) : sort;
+  const sign = isDown ? -1 : 1;
+  const isUnknown = (value) => value === null || value === "";
+  return rows.sort((one, other) => {
+    const [a, b] = [one[key], other[key]];
+    if (a === b) return one.number - other.number;
+    if (isUnknown(a) || isUnknown(b)) return isUnknown(a) ? 1 : -1;
+    return a < b ? -sign : sign;
+  });
+}

@@ -1,0 +1,125 @@
+// Owns the table: the view (what is filtered, sorted, on which page), which the fragment of the URL keeps, and its rows.
+
+const ROWS = 100; // on one page of the table
+const FIELDS = ["search", "class", "severity", "certainty", "source", "section", "sort"];
+
+const explorer = document.getElementById("explorer");
+const filters = document.getElementById("filters");
+const told = document.getElementById("told");
+const table = document.getElementById("table");
+const findings = new Findings();
+let view = viewOf(location.hash) ?? { page: 1 };
+let selected = [];
+
+// The view that a fragment asks for, or null if it names a part of the page.
+function viewOf(fragment) {
+  const asked = new URLSearchParams(fragment.slice(1));
+  const fields = FIELDS.filter((name) => asked.get(name)).map((name) => [name, asked.get(name)]);
+  const page = Math.max(1, Number.parseInt(asked.get("page"), 10) || 1);
+  return fields.length || asked.has("page") ? { ...Object.fromEntries(fields), page } : null;
+}
+
+function keep() {
+  const fields = Object.entries(view).filter(([name, value]) => value && !(name === "page" && value === 1));
+  const fragment = new URLSearchParams(fields).toString();
+  history.replaceState(null, "", fragment ? `#${fragment}` : location.pathname + location.search);
+}
+
+// A cell: its name is shown where the head of the table is not, on a phone.
+function cell(key, name, ...children) {
+  return make("td", { role: "cell", class: key, "data-name": name }, ...children);
+}
+
+function rowOf(row) {
+  const id = `evidence-${row.number}`;
+  const opener = make("button", {
+    type: "button",
+    class: "opener",
+    "aria-expanded": "false",
+    "aria-controls": id,
+  });
+  opener.setAttribute("aria-label", `Evidence for ${row.url}`);
+  opener.dataset.number = row.number;
+  const page = make("div", {}, linked(row.url));
+  if (row.title) page.append(make("div", { class: "quiet" }, isolated(row.title)));
+  const rule = [
+    make("span", { class: `badge ${row.class.severity}` }, row.class.severity),
+    " ",
+    row.class.title,
+  ];
+  if (!row.certain) rule.push(" ", make("span", { class: "open" }, "inconclusive"));
+  const today = [row.state, row.status].filter(Boolean).join(" ");
+  const known = facts.sources.filter((_, place) => row.known & (1 << place)).join(", ");
+  return make(
+    "tr",
+    { role: "row", class: "finding" },
+    cell("url", "Page", make("div", { class: "page" }, opener, page)),
+    cell("rule", "Class", ...rule),
+    cell("state", "Today", today || "–"),
+    cell("depth", "Clicks", row.depth === null ? "–" : number(row.depth)),
+    cell("inlinks", "Inlinks", number(row.inlinks)),
+    cell("weight", "Weight", row.weight ? row.weight.toFixed(2) : "–"),
+    cell("visits", "Visits", number(row.visits)),
+    cell("lastmod", "Changed", row.lastmod || "–"),
+    cell("known", "Known from", known || "–"),
+  );
+}
+
+function draw() {
+  const pages = Math.max(1, Math.ceil(selected.length / ROWS));
+  view.page = Math.min(view.page, pages);
+  const shown = selected.slice((view.page - 1) * ROWS, view.page * ROWS);
+  table.tBodies[0].replaceChildren(...shown.map(rowOf));
+  const of = selected.length === findings.length ? "" : ` of ${number(findings.length)}`;
+  told.textContent = selected.length
+    ? `${number(selected.length)}${of} findings`
+    : "No finding is like this.";
+  document.getElementById("page").textContent = `Page ${number(view.page)} of ${number(pages)}`;
+  for (const button of explorer.querySelectorAll("[data-step]")) {
+    button.disabled = view.page === { first: 1, previous: 1, next: pages, last: pages }[button.dataset.step];
+  }
+  for (const button of table.querySelectorAll("[data-sort]")) {
+    const key = button.dataset.sort;
+    const order = view.sort === key ? "ascending" : view.sort === `-${key}` ? "descending" : "none";
+    button.parentElement.setAttribute("aria-sort", order);
+  }
+}
+
+function select() {
+  selected = findings.select(view);
+  draw();
+}
+
+// Shows a view that does not come from the form itself.
+function show(next) {
+  view = next;
+  for (const name of FIELDS) {
+    const field = filters.elements[name];
+    const value = view[name] ?? "";
+    if (field.tagName === "SELECT" && ![...field.options].some((option) => option.value === value)) {
+      field.append(make("option", { value }, value));
+    }
+    field.value = value;
+  }
+  select();
+}
+
+function change(changes) {
+  view = { ...view, page: 1, ...changes };
+  keep();
+  select();
+}
+
+async function toggle(opener) {
+  const row = opener.closest("tr");
+  const isOpen = opener.getAttribute("aria-expanded") === "true";
+  opener.setAttribute("aria-expanded", String(!isOpen));
+  if (isOpen) {
+    document.getElementById(opener.getAttribute("aria-controls")).remove();
+    return;
+  }
+  const place = [...table.tBodies[0].querySelectorAll("tr.finding")].indexOf(row);
+  const inside = make("td", { role: "cell", colspan: row.cells.length });
+  row.after(make("tr", { role: "row", class: "opened", id: opener.getAttribute("aria-controls") }, inside));
+  inside.append(evidenceOf(await findings.evidence(selected[(view.page - 1) * ROWS + place])));
+}

@@ -1,0 +1,70 @@
+// Owns findings as CSV, with the columns and by the rules of the CSV reports: no cell starts a formula.
+
+const LONGEST = 32_000; // characters in a cell: spreadsheets break longer ones
+const UNSEEN = /[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const FORMULA =
+  /^[^\p{L}\p{N}_!#-&(-~]*?[=+\-@\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b\u207a-\u207c\u208a-\u208c\u2212]/u;
+const ESCAPES = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+
+const COLUMNS = [
+  ["Rule", (each) => safe(each.rule)],
+  ["URL", (each) => safe(each.url)],
+  ["Finding", (each) => safe(each.sentence)],
+  ["Conclusive", (each) => ((each.is_certain ?? true) ? "yes" : "no")],
+  ["Title", (each) => safe(each.title)],
+  ["State", (each) => safe(each.state)],
+  ["Status", (each) => each.status ?? ""],
+  ["Clicks from the start", (each) => each.depth ?? ""],
+  ["Pages that link to it", (each) => each.inlinks ?? 0],
+  ["Link weight", (each) => Math.round((each.weight ?? 0) * 10_000) / 10_000],
+  ["Known from", (each) => several(each.known)],
+  ["First seen", (each) => safe(each.first)],
+  ["Last seen", (each) => safe(each.last)],
+  ["Visits by people", (each) => each.people ?? 0],
+  ["Visits by bots", (each) => each.bots ?? 0],
+  ["Search clicks", (each) => each.clicks ?? 0],
+  ["Search impressions", (each) => each.impressions ?? 0],
+  ["Sessions", (each) => each.sessions ?? 0],
+  ["Links from other sites", (each) => each.backlinks ?? 0],
+  ["Last modified", (each) => safe(each.lastmod)],
+  ["Other spellings", (each) => several(each.spellings)],
+  ["Linked from", (each) => several(each.referrers?.map((by) => `${by.url} (${by.how})`))],
+  ["Link it from", (each) => several(each.hubs?.map((hub) => `${hub.url} (${hub.reason})`))],
+  ["Evidence", (each) => several(each.evidence)],
+  ["Group", (each) => safe(each.group)],
+  ["File", (each) => safe(each.file)],
+  ["Line", (each) => each.line || ""],
+];
+
+function escaped(sign) {
+  const code = sign.charCodeAt(0).toString(16);
+  return ESCAPES[sign] ?? (code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`);
+}
+
+function safe(text = "") {
+  const characters = [...text.replace(UNSEEN, escaped)];
+  const shown =
+    characters.length > LONGEST ? `${characters.slice(0, LONGEST).join("")}…` : characters.join("");
+  return FORMULA.test(text) ? `'${shown}` : shown;
+}
+
+function several(texts = []) {
+  return safe(texts.join(" | "));
+}
+
+function line(cells) {
+  return (
+    cells.map((cell) => (typeof cell === "number" ? cell : `"${cell.replaceAll('"', '""')}"`)).join(",") +
+    "\r\n"
+  );
+}
+
+// A file of some rows. The byte order mark tells spreadsheets that it is UTF-8.
+async function csvOf(rows, findings) {
+  const lines = ["\ufeff", line(COLUMNS.map(([heading]) => heading))];
+  for (const row of rows) {
+    const finding = await findings.evidence(row);
+    lines.push(line(COLUMNS.map(([, cell]) => cell(finding))));
+  }
+  return new Blob(lines, { type: "text/csv;charset=utf-8" });
+}

@@ -1,0 +1,83 @@
+// Owns what happens when: listens to people and to the URL, and starts the reading of the findings.
+
+let typing = 0;
+
+function save(blob, name) {
+  const link = make("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+// Readers of a long table want its beginning when they turn a page.
+function turn(step) {
+  const last = Math.ceil(selected.length / ROWS);
+  view.page = { first: 1, previous: view.page - 1, next: view.page + 1, last }[step];
+  keep();
+  draw();
+  explorer.scrollIntoView();
+}
+
+// Up, down, none: a third press gives the order of importance back.
+function sortBy(key) {
+  change({ sort: { [key]: `-${key}`, [`-${key}`]: "" }[view.sort ?? ""] ?? key });
+}
+
+function listen() {
+  filters.addEventListener("submit", (event) => event.preventDefault());
+  filters.addEventListener("reset", () =>
+    setTimeout(() => change(Object.fromEntries(new FormData(filters)))),
+  );
+  filters.addEventListener("input", ({ target }) => {
+    clearTimeout(typing);
+    const wait = target.name === "search" ? 150 : 0;
+    typing = setTimeout(() => change({ [target.name]: target.value }), wait);
+  });
+  table.tHead.addEventListener("click", ({ target }) => {
+    if (target.dataset.sort) sortBy(target.dataset.sort);
+    filters.elements.sort.value = view.sort ?? "";
+  });
+  table.tBodies[0].addEventListener("click", ({ target }) => {
+    if (target.matches(".opener")) toggle(target);
+  });
+  explorer.querySelector(".pager").addEventListener("click", ({ target }) => {
+    if (target.dataset.step) turn(target.dataset.step);
+  });
+  document.getElementById("export").addEventListener("click", async () => {
+    save(await csvOf(selected, findings), "findings.csv");
+  });
+  addEventListener("hashchange", () => {
+    const asked = viewOf(location.hash);
+    if (!asked) return;
+    show(asked);
+    document.getElementById("findings").scrollIntoView();
+  });
+  addEventListener("beforeprint", () => {
+    for (const each of document.querySelectorAll("details")) each.open = true;
+  });
+}
+
+function offerSections() {
+  const field = filters.elements.section;
+  for (const [section, count] of findings.sections().slice(0, 500)) {
+    field.append(make("option", { value: section }, `${section} (${number(count)})`));
+  }
+}
+
+async function start() {
+  if (!("DecompressionStream" in window)) {
+    told.textContent = "This browser is too old for the table of all findings.";
+    return;
+  }
+  const asked = viewOf(location.hash);
+  document.documentElement.classList.add("scripted");
+  explorer.hidden = false;
+  explorer.setAttribute("aria-busy", "true");
+  listen();
+  await findings.read(() => show(view));
+  offerSections();
+  show(view);
+  explorer.removeAttribute("aria-busy");
+  if (asked) document.getElementById("findings").scrollIntoView();
+}
+
+start();
