@@ -89,6 +89,7 @@ class Crawled:
     def plain(self, text: str) -> str:
         text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "TIME", text.replace(self.site.url.rstrip("/"), ""))
         text = re.sub(r"[\d,]+ bytes in [\d.]+ s", "SIZE", text)
+        text = re.sub(r"weight \d+\.\d\d; the average page has 1", "WEIGHT", text)
         return re.sub(r"\d{4}-\d\d-\d\d$|\d{4}-\d\d-\d\d(?=,)", "DAY", text)
 
 
@@ -184,6 +185,32 @@ def test_ours_no_answer_is_told_by_its_kind(crawled: Crawled) -> None:
                 "> /hidden  (link that says nofollow)",
             ],
         ),
+        (
+            "/hop",
+            "links",
+            [
+                "from 1 page by links that count; 1 click from the start",
+                "WEIGHT",
+                "< /  (link)",
+            ],
+        ),
+        (
+            "/hidden",
+            "links",
+            [
+                "from 0 pages by links that count; nothing to click leads here",
+                "WEIGHT",
+                "< /  (nofollow)",
+            ],
+        ),
+        (
+            "/d3",
+            "links",
+            ["from 1 page by links that count; 3 clicks from the start", "WEIGHT", "< /d2  (link)"],
+        ),
+        ("/texted", "links", ["from 0 pages by links that count; nothing to click leads here", "WEIGHT"]),
+        ("/sitemap.xml", "links", []),
+        ("/nowhere", "links", []),
         ("/", "robots", ["allowed: no rule matches", "as of TIME"]),
         ("/secret/open", "robots", ["allowed: robots.txt line 3: Allow: /secret/open", "as of TIME"]),
         ("/secret/x", "robots", ["blocked: robots.txt line 2: Disallow: /secret/", "as of TIME"]),
@@ -313,6 +340,13 @@ def test_ours_the_command_tells_people_and_machines(crawled: Crawled) -> None:
     assert first["state"]["state"] == "noindex"
     assert first["noindex"]["evidence"] == 'meta robots "noindex, nofollow"'
     assert first["found"]["path"][-1] == {"url": url, "by": ["link"]}
+    start = {"url": crawled.site.url, "by": "link", "via": None}
+    assert (first["links"]["inlinks"], first["links"]["clicks"], first["links"]["referrers"]) == (
+        1,
+        1,
+        [start],
+    )
+    assert 0.0 < first["links"]["weight"] < 1.0
     assert [each["answer"] for each in first["requests"]] == ["200"]
     assert first["robots"]["allowed"] is True
     assert (second["known"], second["state"], second["would"]["asked_for"]) == (False, None, True)

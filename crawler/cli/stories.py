@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from crawler.cli.known_sites import KnownSite, known_sites, meant
 from crawler.cli.words import safe
 from crawler.errors import UsageError
@@ -50,7 +52,7 @@ def _story(text: str, site: KnownSite) -> Explanation:
     except InvalidUrl as error:
         hint = f"; did you mean https://{text}?" if error.code == "url.invalid" and "://" not in text else ""
         raise UsageError(f"{error.message}{hint}") from None
-    story = site.stories.story(url)
+    story = replace(site.stories.story(url), linked=site.stories.linked(url))
     near = [] if story.is_known else _near(url, site)
     return explain(text, story, site.policy(url), near)
 

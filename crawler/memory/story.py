@@ -2,7 +2,8 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -10,10 +11,14 @@ from crawler.frontier.batch import storage
 from crawler.frontier.links import unpack
 from crawler.memory.seen import Seen as Dates
 from crawler.model import Found, Kind, Page, Request, State, Url
-from crawler.why import Change, Hop, Listed, Past, Run, Seen, Step, Story
+from crawler.why import Change, Hop, Linked, Listed, Past, Referrer, Run, Seen, Step, Story
+
+if TYPE_CHECKING:
+    from crawler.graph import LinkGraph
 
 MAX_STEPS: Final = 1_000  # of the way from the start that are followed
 MAX_HOPS: Final = 20
+MAX_REFERRERS: Final = 100
 NEIGHBOURS: Final = 5_000  # URLs of a directory that are compared
 
 _SEEN: Final = """SELECT v.state, v.reason, v.found, v.depth, v.kind, v.due, v.status, v.target, v.trail,
@@ -60,6 +65,35 @@ class Stories:
                 return self._story(url)
             finally:
                 self._db.execute("COMMIT")
+
+    def linked(self, url: Url) -> Linked | None:
+        """How the site links a URL; None when the last run did not meet it. The first question loads all links."""
+        row = self._row("SELECT v.id FROM visit v JOIN url u USING (id) WHERE u.url = ?", url)
+        graph = self._graph if row else None
+        node = graph.nodes.node(row[0]) if graph else -1
+        if graph is None or node < 0:
+            return None
+        clicks = int(graph.depth[node])
+        referrers = [
+            Referrer(
+                self._url(graph, lead.node),
+                lead.way.word,
+                self._url(graph, lead.via) if lead.via >= 0 else "",
+            )
+            for lead in graph.referrers(node, MAX_REFERRERS)
+        ]
+        weight = float(graph.weight[node])
+        return Linked(int(graph.inlinks[node]), None if clicks < 0 else clicks, weight, referrers)
+
+    @cached_property
+    def _graph(self) -> "LinkGraph | None":
+        from crawler.memory.link_graph import load  # noqa: PLC0415 - arrays are only needed for this
+
+        return load(self._db)
+
+    def _url(self, graph: "LinkGraph", node: int) -> Url:
+        url: Url = self._row("SELECT url FROM url WHERE id = ?", int(graph.nodes.ids[node]))[0]
+        return url
 
     def spelled(self, urls: Sequence[Url]) -> list[Url]:
         """The URLs that some run has met and that are one of these in upper or lower case."""

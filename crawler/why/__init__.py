@@ -2,16 +2,18 @@
 
 from crawler.why.explaining import Explanation, explain
 from crawler.why.spelling import nearest, spellings
-from crawler.why.story import Change, Hop, Listed, Past, Run, Seen, Step, Story
+from crawler.why.story import Change, Hop, Linked, Listed, Past, Referrer, Run, Seen, Step, Story
 from crawler.why.unseen import Policy
 
 __all__ = [
     "Change",
     "Explanation",
     "Hop",
+    "Linked",
     "Listed",
     "Past",
     "Policy",
+    "Referrer",
     "Run",
     "Seen",
     "Step",

@@ -7,6 +7,7 @@ from msgspec import Struct
 from crawler.model import Kind, State, Url
 from crawler.why.answers import canonical, leads_to, noindex, page, requests, robots
 from crawler.why.dates import lastmod
+from crawler.why.linked import links
 from crawler.why.story import Listed, Story
 from crawler.why.unseen import Policy, would
 from crawler.why.words import MEANINGS, Topic, moment, run, state, times, w3c, ways
@@ -14,6 +15,7 @@ from crawler.why.words import MEANINGS, Topic, moment, run, state, times, w3c, w
 TOPICS: Final = (
     "state",
     "found",
+    "links",
     "near",
     "robots",
     "would",
@@ -64,6 +66,7 @@ def _known(story: Story, policy: Policy) -> list[Topic | None]:
     return [
         _state(story),
         _found(story),
+        links(story),
         robots(story.url, policy),
         requests(story),
         page(story),
@@ -78,13 +81,13 @@ def _known(story: Story, policy: Policy) -> list[Topic | None]:
 
 
 def _unseen(story: Story, policy: Policy, near: list[tuple[Url, str]]) -> list[Topic | None]:
-    links = "no page that was read links to it"
+    unlinked = "no page that was read links to it"
     run_lines = _run(story)
     if story.run and story.run.completeness not in ("", "complete"):
-        links += "; not all of the site was read"
+        unlinked += "; not all of the site was read"
     similar = [f"{url}  ({how})" if how else str(url) for url, how in near]
     return [
-        Topic("found", [links], {"by": [], "path": [], "clicks": None}),
+        Topic("found", [unlinked], {"by": [], "path": [], "clicks": None}),
         Topic("near", similar, [{"url": url, "differs": how} for url, how in near]) if near else None,
         robots(story.url, policy),
         would(story.url, policy),

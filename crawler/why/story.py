@@ -102,6 +102,26 @@ class Change(Struct, frozen=True):
     reason: str
 
 
+class Referrer(Struct, frozen=True):
+    """A page that leads to a URL: how, and through which redirect or copy, or ""."""
+
+    url: Url
+    how: str
+    via: str = ""
+
+
+class Linked(Struct, frozen=True):
+    """What the link graph says of a URL. ``inlinks`` are the pages whose links count, ``clicks`` None: no way there.
+
+    ``weight`` is 1.0 for the average page. ``referrers`` are some, the best first.
+    """
+
+    inlinks: int
+    clicks: int | None
+    weight: float
+    referrers: list[Referrer] = []
+
+
 class Story(Struct, frozen=True, kw_only=True):
     """Everything of one URL. ``is_known``: some run has met it; of what is None or empty nothing is known."""
 
@@ -120,6 +140,7 @@ class Story(Struct, frozen=True, kw_only=True):
     planned: Listed | None = None  # in what the unfinished run is about to publish
     changes: list[Change] = []
     starts: dict[int, float] = {}  # of runs whose record is kept: Unix times
+    linked: Linked | None = None
     distrust: str = ""  # why Last-Modified is not believed on the whole site, a sentence
 
     @property
