@@ -15,17 +15,23 @@ import anyio
 
 from crawler import plan as planning
 from crawler.audit import gathering
-from crawler.audit.concluding import conclude
+from crawler.audit.concluding import Conclusion
+from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.outside import Outside
-from crawler.engine import Watch
+from crawler.engine import Ending, Watch
 from crawler.errors import NothingCrawlable
 from crawler.evidence import tables
+from crawler.evidence.entries import Entries
 from crawler.evidence.found import Found
 from crawler.evidence.homes import Homes
+from crawler.evidence.visits import Visits
 from crawler.finding import AuditReport, FindingsOf
+from crawler.memory.rules import RobotsStore
 from crawler.plan import Plan
+from crawler.rulebook import Rulebook
 from crawler.state import schema
 from crawler.store import Begin, Store
+from crawler.url import origin
 from crawler.visiting import Clock, Visited, alone, frontier, visit
 
 
@@ -58,19 +64,33 @@ def audit(
         try:
             gathered = gathering.gather(plan, db, watches.reading, store.run.started)
             wave = Outside(Homes(db), plan.config.audit.max_outside, plan.config.audit.min_visits)
-            waiting = frontier(plan, store)
+            listed = Entries(db, Visits(db), plan.params)
 
-            async def look() -> Visited:
-                return await visit(plan, store, waiting, watches.crawl, wave.ask, clock)
+            async def look() -> tuple[Visited, CheckedMedia]:
+                visited = await visit(plan, store, frontier(plan, store), watches.crawl, wave.ask, clock)
+                if visited.ending is not Ending.COMPLETE:
+                    return visited, CheckedMedia(0, [], [])
+                return visited, await _media(plan, store, listed, clock)
 
             try:
-                visited = anyio.run(look, backend_options=loop)
+                visited, media = anyio.run(look, backend_options=loop)
             except NothingCrawlable as error:
                 store.give_up(error, clock())
                 raise
             except BaseExceptionGroup as group:
                 raise alone(group) from None
-            report = conclude(plan, store, db, visited, gathered, wave.passed_by)
+            notes = [*gathered.notes, *wave.notes(), *media.notes]
+            report = Conclusion(plan, store, db).conclude(visited, gathered.lint, media.findings, notes)
             yield report, Found(db).of
         finally:
             db.close()
+
+
+async def _media(plan: Plan, store: Store, listed: Entries, clock: Clock) -> CheckedMedia:
+    """Ask for the images and videos that sitemaps list."""
+    config = plan.config
+    async with planning.fetcher(config, [origin(plan.seed)], clock, plan.source) as fetcher:
+        agent, obey = config.fetch.user_agent, config.obey.robots
+        kept = RobotsStore(store.db)
+        rulebook = Rulebook(fetcher, agent, obey=obey, kept=kept, params=plan.params, clock=clock)
+        return await check_media(config, fetcher, rulebook, listed.media(), clock)

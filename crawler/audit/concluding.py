@@ -6,27 +6,31 @@
 """
 
 import sqlite3
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from crawler import plan as planning
 from crawler.audit.completing import completing
 from crawler.audit.figures import Figures
-from crawler.audit.gathering import Gathered
 from crawler.audit.survey import Survey
 from crawler.claim import Source
-from crawler.completeness import completeness
+from crawler.completeness import Completeness, completeness
 from crawler.conclude import counted
 from crawler.engine import Ending
 from crawler.errors import Incomplete, NothingCrawlable
 from crawler.evidence.claims import Claims
+from crawler.evidence.entries import Entries
 from crawler.evidence.found import Found
 from crawler.evidence.homes import Homes
 from crawler.evidence.knowledge import Knowledge
-from crawler.finding import AuditReport
+from crawler.evidence.versions import KnownVersions
+from crawler.evidence.visits import Visits
+from crawler.finding import AuditReport, Finding
 from crawler.frontier.batch import change, storage
 from crawler.graph import LinkGraph
 from crawler.memory import closing
+from crawler.memory.changes import Changes
 from crawler.memory.facts import coverage
 from crawler.memory.link_graph import load
 from crawler.memory.runs import Run, Runs
@@ -40,129 +44,129 @@ from crawler.version import __version__
 from crawler.visiting import Visited
 
 
-def conclude(
-    plan: Plan, store: Store, db: sqlite3.Connection, visited: Visited, gathered: Gathered, passed_by: int
-) -> AuditReport:
-    """Judge what a run has seen, and what the sources said, which ``db`` holds; the findings are kept there.
+class Conclusion:
+    """Ends one audit. ``db`` has what the sources said, with the state beside it, and gets the findings."""
 
-    ``passed_by`` counts the URLs that only sources know and that were not asked for. Raises NothingCrawlable when there
-    is no page, StorageError.
-    """
-    is_complete = visited.ending is Ending.COMPLETE
-    stopped = "" if is_complete else visited.ending.value
-    judged = completeness(coverage(store.db, stopped, store.run.started))
-    run = counted(store.run, visited, judged)
-    observed = observe(store.db, run, plan.config.content.lastmod, planning.source_key(plan))
-    graph = load(store.db, plan.seed)
-    if graph is None:
-        raise NothingCrawlable(f"the start URL {plan.seed} was not visited")
-    homes = Homes(db)
-    homes.settle()
-    same = dict(copies(homes.twins(), lambda number: bool(graph.touched[graph.nodes.node(number)])))
-    homes.move(same.items())
-    trust = plan.config.audit.trust_blocked
-    why = doubts(completing(store.db, graph, stopped, run.started, trust_blocked=trust))
-    survey = _survey(plan, store, db, graph, same, doubtful=bool(why))
-    found = Found(db)
-    found.put(survey.findings())
-    found.put((0.0, each) for each in gathered.lint)
-    figures = Figures(store.db, graph, run.started)
-    if is_complete and not figures.pages:
-        raise _nothing(plan, store, run)
-    notes = [
-        *visited.notes,
-        *filter(None, [observed.distrust]),
-        *gathered.notes,
-        *_notes(plan, figures, passed_by),
-    ]
-    run = replace(run, notes=notes, outcome="audited", exit_code=0 if is_complete else Incomplete.exit_code)
-    _end(plan, store, run, observed, is_over=is_complete, degraded=bool(why))
-    return AuditReport(
-        url=plan.seed,
-        version=__version__,
-        started=run.started,
-        seconds=run.seconds,
-        completeness=judged.kind,
-        doubts=why,
-        notes=notes,
-        fetched=run.fetched,
-        bytes=run.bytes,
-        urls=figures.urls,
-        pages=figures.pages,
-        reached=figures.reached,
-        listed=survey.listed,
-        inputs=Claims(db).accounts(),
-        counts=found.counts(),
-        states=figures.states,
-        statuses=figures.statuses,
-        depths=figures.depths,
-        ages=figures.ages,
-        inlinks=figures.inlinks,
-        sections=figures.sections(survey.lost, survey.unlisted),
-        exit_code=run.exit_code or (1 if visited.tally.internal_errors else 0),
-    )
+    def __init__(self, plan: Plan, store: Store, db: sqlite3.Connection) -> None:
+        self._plan = plan
+        self._store = store
+        self._db = db
+        self._found = Found(db)
 
+    def conclude(
+        self, visited: Visited, lint: Sequence[Finding], media: Sequence[Finding], notes: Sequence[str]
+    ) -> AuditReport:
+        """Judge what the run has seen. ``lint`` and ``media`` are the findings of others, ``notes`` their notes.
 
-def _survey(
-    plan: Plan,
-    store: Store,
-    db: sqlite3.Connection,
-    graph: LinkGraph,
-    same: dict[int, int],
-    *,
-    doubtful: bool,
-) -> Survey:
-    audit = plan.config.audit
-    sitemaps = [each for each in Claims(db).accounts() if each.source is Source.SITEMAP]
-    return Survey(
-        store.db,
-        graph,
-        Knowledge(db),
-        Thresholds(audit.max_clicks, audit.few_inlinks, audit.min_visits),
-        copies=same,
-        doubtful=doubtful,
-        has_sitemap=any(each.used for each in sitemaps),
-        is_listing_whole=all(each.complete for each in sitemaps),
-    )
-
-
-def _notes(plan: Plan, figures: Figures, passed_by: int) -> list[str]:
-    """What a person should know who reads the findings."""
-    notes = []
-    if passed_by:
-        notes.append(
-            f"{passed_by:,} URLs that only sources know were not asked for, and nothing is said of them: raise "
-            "--max-outside"
+        Raises NothingCrawlable when there is no page, StorageError.
+        """
+        store = self._store
+        is_over = visited.ending is Ending.COMPLETE
+        stopped = "" if is_over else visited.ending.value
+        judged = completeness(coverage(store.db, stopped, store.run.started))
+        run = counted(store.run, visited, judged)
+        observed = observe(store.db, run, self._plan.config.content.lastmod, planning.source_key(self._plan))
+        graph = load(store.db, self._plan.seed)
+        if graph is None:
+            raise self._nothing(run)
+        facts = completing(
+            store.db, graph, stopped, run.started, trust_blocked=self._plan.config.audit.trust_blocked
         )
-    if traps := sum(bar.count for bar in figures.states if bar.label == State.TRAP):
-        notes.append(f"{traps:,} URLs look like some of endlessly many and were not read")
-    directory = plan.scope.directory
-    if directory != f"{plan.scope.origin}/":
-        notes.append(
-            f"pages outside {directory} were not read: what only they link seems to be linked nowhere"
+        why = doubts(facts)
+        survey = self._survey(graph, doubtful=bool(why))
+        self._found.put(survey.findings())
+        self._judge_published(lint, media)
+        figures = Figures(store.db, graph, run.started)
+        if is_over and not figures.pages:
+            raise self._nothing(run)
+        told = [*visited.notes, *filter(None, [observed.distrust]), *notes, *self._notes(figures)]
+        run = replace(run, notes=told, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
+        self._end(run, observed, is_over=is_over, degraded=bool(why))
+        code = run.exit_code or (1 if visited.tally.internal_errors else 0)
+        return replace(self._report(run, judged, figures, survey), doubts=why, notes=told, exit_code=code)
+
+    def _survey(self, graph: LinkGraph, *, doubtful: bool) -> Survey:
+        audit = self._plan.config.audit
+        homes = Homes(self._db)
+        homes.settle()
+        same = dict(copies(homes.twins(), lambda number: bool(graph.touched[graph.nodes.node(number)])))
+        homes.move(same.items())
+        sitemaps = [each for each in Claims(self._db).accounts() if each.source is Source.SITEMAP]
+        return Survey(
+            self._store.db,
+            graph,
+            Knowledge(self._db),
+            Thresholds(audit.max_clicks, audit.few_inlinks, audit.min_visits),
+            copies=same,
+            doubtful=doubtful,
+            has_sitemap=any(each.used for each in sitemaps),
+            is_listing_whole=all(each.complete for each in sitemaps),
         )
-    return notes
 
+    def _judge_published(self, lint: Sequence[Finding], media: Sequence[Finding]) -> None:
+        """The health of the sitemaps, once the claims have their homes."""
+        params, visits = self._plan.params, Visits(self._db)
+        entries = Entries(self._db, visits, params)
+        entries.settle()
+        clusters = KnownVersions(self._db, visits, params)
+        for findings in (lint, entries.judge(), entries.spellings(), clusters.judge(), media):
+            self._found.put((0.0, each) for each in findings)
 
-def _nothing(plan: Plan, store: Store, run: Run) -> NothingCrawlable:
-    with storage():
-        row = store.db.execute(
-            "SELECT v.state, v.reason FROM visit v JOIN url u ON u.id = v.id WHERE u.url = ?", (plan.seed,)
-        ).fetchone()
-    state, reason = row or ("never met", "")
-    error = NothingCrawlable(
-        f"there is no page to audit: the start URL {plan.seed} ended as {state}{f' ({reason})' if reason else ''}"
-    )
-    store.give_up(error, run.started + run.seconds)
-    return error
+    def _notes(self, figures: Figures) -> list[str]:
+        """What a person should know who reads the findings."""
+        notes, scope = [], self._plan.scope
+        if traps := sum(bar.count for bar in figures.states if bar.label == State.TRAP):
+            notes.append(f"{traps:,} URLs look like some of endlessly many and were not read")
+        if scope.directory != f"{scope.origin}/":
+            said = f"pages outside {scope.directory} were not read"
+            notes.append(f"{said}: what only they link seems to be linked nowhere")
+        return notes
 
+    def _nothing(self, run: Run) -> NothingCrawlable:
+        seed = self._plan.seed
+        with storage():
+            row = self._store.db.execute(
+                "SELECT v.state, v.reason FROM visit v JOIN url u ON u.id = v.id WHERE u.url = ?", (seed,)
+            ).fetchone()
+        state, reason = row or ("never met", "")
+        why = f" ({reason})" if reason else ""
+        error = NothingCrawlable(f"there is no page to audit: the start URL {seed} ended as {state}{why}")
+        self._store.give_up(error, run.started + run.seconds)
+        return error
 
-def _end(plan: Plan, store: Store, run: Run, observed: Observed, *, is_over: bool, degraded: bool) -> None:
-    """Remember what was seen, so that the next audit asks for what changed. A run that was cut short goes on."""
-    with change(store.db):
-        if is_over:
-            closing.learn(store.db, run.number, planning.source_key(plan), degraded=degraded)
-            closing.tidy(store.db, run.number)
-            Seen(store.db, run.number).learn(observed.habits, observed.distrust, observed.policy)
-            run = replace(run, ended=run.started + run.seconds)
-        Runs(store.db).write(run)
+    def _end(self, run: Run, observed: Observed, *, is_over: bool, degraded: bool) -> None:
+        """Remember what was seen, so that the next audit asks for what changed. What was cut short goes on."""
+        db = self._store.db
+        with change(db):
+            if is_over:
+                closing.learn(db, run.number, planning.source_key(self._plan), degraded=degraded)
+                closing.tidy(db, run.number)
+                Seen(db, run.number).learn(observed.habits, observed.distrust, observed.policy)
+                run = replace(run, ended=run.started + run.seconds)
+            Runs(db).write(run)
+            Changes(db).forget(run.number, self._plan.config.state.keep_runs)
+
+    def _report(self, run: Run, judged: Completeness, figures: Figures, survey: Survey) -> AuditReport:
+        return AuditReport(
+            url=self._plan.seed,
+            version=__version__,
+            started=run.started,
+            seconds=run.seconds,
+            completeness=judged.kind,
+            doubts=[],
+            notes=[],
+            fetched=run.fetched,
+            bytes=run.bytes,
+            urls=figures.urls,
+            pages=figures.pages,
+            reached=figures.reached,
+            listed=survey.listed,
+            inputs=Claims(self._db).accounts(),
+            counts=self._found.counts(),
+            states=figures.states,
+            statuses=figures.statuses,
+            depths=figures.depths,
+            ages=figures.ages,
+            inlinks=figures.inlinks,
+            sections=figures.sections(survey.lost, survey.unlisted),
+        )

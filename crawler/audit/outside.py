@@ -24,13 +24,13 @@ _LINKED: Final = 4  # by nofollow
 
 
 class Outside:
-    """Chooses them. ``passed_by`` counts those that were left out for want of room (``most``)."""
+    """Chooses ``most`` of them at most. From ``min_visits`` by people on, a URL that never answered is asked for."""
 
     def __init__(self, homes: Homes, most: int, min_visits: int) -> None:
         self._homes = homes
         self._most = most
         self._min_visits = min_visits
-        self.passed_by = 0
+        self._passed_by = 0
 
     def ask(self, frontier: SqliteFrontier) -> None:
         """Let a frontier in which nothing is left know of them. Raises StorageError."""
@@ -39,6 +39,15 @@ class Outside:
         chosen = self._chosen()
         for start in range(0, len(chosen), BATCH):
             frontier.admit([_find(each) for each in chosen[start : start + BATCH]])
+
+    def notes(self) -> list[str]:
+        """What a person should know of those that were not asked for."""
+        if not self._passed_by:
+            return []
+        said = (
+            f"{self._passed_by:,} URLs that only sources know were not asked for, and nothing is said of them"
+        )
+        return [f"{said}: raise --max-outside"]
 
     def _chosen(self) -> list[Stranger]:
         seen = 0
@@ -51,7 +60,7 @@ class Outside:
                     yield each
 
         chosen = nlargest(self._most, strangers(), key=_rank)
-        self.passed_by = seen - len(chosen)
+        self._passed_by = seen - len(chosen)
         return chosen
 
     def _is_telling(self, stranger: Stranger) -> bool:
