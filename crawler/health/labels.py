@@ -70,4 +70,5 @@ def fits(label: str, stated: str) -> bool:
             return False
     elif named.script and own.script and named.script != own.script:
         return False
-    return not (named.region and own.region and named.region != own.region)
+    both = named.region.isalpha() and own.region.isalpha()  # a number stands for several countries
+    return not both or named.region == own.region

@@ -9,6 +9,7 @@ from crawler.model import State
 
 PASSING: Final = frozenset({408, 425, 429, 503})
 """Answers that say "not now", and nothing of the page."""
+_OUR_DOING: Final = 429  # we asked too much
 # Answers and ways of getting none that are the server's doing, and neither ours nor a limit's.
 _FAILED: Final = ("net.", "time.", "tls.", "http.", "body.incomplete", "body.decode", "redirect.")
 _LISTABLE: Final = frozenset({State.INDEXABLE, State.OUT_OF_SCOPE, State.EXCLUDED, State.TOO_LONG})
@@ -44,7 +45,7 @@ def failing(visited: Visited) -> str:
     """Why a URL failed today for reasons that may pass, in words, or ""."""
     state, status = visited.state, visited.status
     if state == State.CLIENT_ERROR:
-        return visited.reason if status in TRANSIENT else ""
+        return visited.reason if status in TRANSIENT and status != _OUR_DOING else ""
     if state == State.SERVER_ERROR:
         return visited.reason
     if state in (State.UNREACHABLE, State.BAD_ANSWER):
