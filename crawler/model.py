@@ -214,6 +214,7 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     delta: bytes = b""  # what differs from what was known (crawler.content), or nothing
     expires: float | None = None  # Unix time from which on it asks not to be indexed ...
     expires_evidence: str = ""  # ... in its own words
+    breadcrumb: list[Url] = []  # the pages above it, as it names them, the start first
 
 
 class Verdict(Struct, frozen=True):

@@ -62,10 +62,21 @@ class Outline:
 
     ``anchors`` are the distinct hrefs of plain links; ``links`` maps every other href or src as written to its
     flags (``Found`` as int). ``metas`` are the contents of meta elements by their property or name in lower case.
-    ``last_owner`` is that of the newest element which has one.
+    ``crumbs`` are the links of what is marked as a breadcrumb, as far as a tree tells. ``last_owner`` is that of the
+    newest element which has one.
     """
 
-    __slots__ = ("_is_dated", "_named", "anchors", "language", "last_owner", "links", "metas", "title")
+    __slots__ = (
+        "_is_dated",
+        "_named",
+        "anchors",
+        "crumbs",
+        "language",
+        "last_owner",
+        "links",
+        "metas",
+        "title",
+    )
 
     def __init__(self) -> None:
         self.anchors: dict[str, None] = {}
@@ -73,6 +84,7 @@ class Outline:
         self.metas: dict[str, list[str]] = {}
         self._named: dict[str, list[Element]] = {}
         self._is_dated = False
+        self.crumbs: list[str] = []
         self.last_owner = 0
         self.title = ""
         self.language = ""

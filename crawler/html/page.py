@@ -3,7 +3,18 @@
 from typing import Final
 
 from crawler import directives
-from crawler.html import charset, clean, dates, hreflang, images, jsonld, linkheader, refresh, tree
+from crawler.html import (
+    breadcrumbs,
+    charset,
+    clean,
+    dates,
+    hreflang,
+    images,
+    jsonld,
+    linkheader,
+    refresh,
+    tree,
+)
 from crawler.html.links import Targets
 from crawler.html.options import ReadOptions
 from crawler.html.outline import CANONICAL, Outline, link_flags
@@ -94,7 +105,13 @@ class Reading:
             fallback=fallback,
             expires=asked.expires,
             expires_evidence=asked.expires_evidence,
+            breadcrumb=self._breadcrumb(nodes),
         )
+
+    def _breadcrumb(self, nodes: list[jsonld.Node]) -> list[Url]:
+        stated = [href.partition("#")[0] for href in breadcrumbs.crumbs(nodes, self.outline.crumbs)]
+        urls = self.resolver.resolve_all(self.base, stated, self.encoding) if stated else ()
+        return [url for url in dict.fromkeys(urls) if url is not None and url != self.document.url]
 
     def _images(self, nodes: list[jsonld.Node]) -> list[str]:
         return images.images(self.outline, nodes, self.base, self.encoding, self.resolver.whole)

@@ -18,6 +18,9 @@ _DATE: Final = b"dateModified"
 _DATED: Final = (
     f"{_QUERY},[itemprop~=dateModified]"  # another two attributes of every element: only where it can pay
 )
+_CRUMB: Final = b"readcrumb"  # with either case of its first letter
+_MARKED: Final = ("itemtype", "typeof", "aria-label", "class")
+_CRUMBS: Final = ",".join(f"[{name}*=readcrumb] a[href]" for name in _MARKED)
 _DEPTH: Final = 32  # elements between a statement and its head or body that are looked at
 # Elements that no rule asks for, by the attribute that tells: most of a head is made of them.
 _TELLING: Final = {"meta": "name", "link": "rel", "script": "type"}
@@ -61,6 +64,8 @@ def read(body: bytes) -> Outline:
         attributes = node.attributes
         if tag not in _TELLING or attributes.get(_TELLING[tag]) not in _SILENT:
             _add(outline, node, tag, attributes)
+    if _CRUMB in body:
+        outline.crumbs = [node.attributes["href"] or "" for node in _selector.find(_CRUMBS, root)]
     outline.title = _title(parser)
     language = root.attributes
     outline.language = language.get("lang") or language.get("xml:lang") or ""
