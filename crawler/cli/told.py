@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
+from crawler.cli.words import safe
 from crawler.errors import Incomplete, SiteatlasError
 
 
@@ -22,10 +23,11 @@ class Told:
         self._interrupted = interrupted
 
     def __enter__(self) -> "Told":
+        handler = RichHandler(console=self.console, show_path=False, show_time=False, markup=False)
+        handler.setFormatter(_Harmless("%(message)s"))
         logging.basicConfig(
             level=logging.INFO if self._verbose else logging.WARNING,
-            format="%(message)s",
-            handlers=[RichHandler(console=self.console, show_path=False, show_time=False, markup=False)],
+            handlers=[handler],
             force=True,
         )
         logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -62,4 +64,16 @@ class Told:
 
     def say(self, text: str) -> None:
         """One line on standard error."""
-        self.console.print(f"siteatlas: {text}", markup=False, soft_wrap=True)
+        self.console.print(f"siteatlas: {_lines(text)}", markup=False, soft_wrap=True)
+
+
+class _Harmless(logging.Formatter):
+    """What is logged may hold what came from the web: a terminal shows it and does not obey."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, and the trace of an error below it."""
+        return _lines(super().format(record))
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(safe, text.split("\n")))

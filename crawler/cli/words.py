@@ -15,6 +15,8 @@ def safe(text: str) -> str:
 
     The direction characters are those of https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters.
     """
+    if text.isascii() and text.isprintable():
+        return text
     return _UNSAFE.sub(lambda found: repr(found[0])[1:-1], text)
 
 

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final
 
 from crawler.finding import AuditReport, Finding, FindingsOf
-from crawler.reports.rules_told import TOLD, Group, suites
+from crawler.reports.rules_told import TOLD, Group, suites, unproven
 from crawler.reports.threshold import rules_failing
 from sitemap import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
 
@@ -40,8 +40,8 @@ def _case(rule: str, group: Group, report: AuditReport, findings: FindingsOf, ca
     if count.certain and can_fail:
         outcome, message = JUnitOutcome.FAILED, f"{told.title}: {count.certain:,}"
     elif not count.certain:
-        reason = "; ".join(report.doubts) or "the crawl did not see all of the site"
-        outcome, message = JUnitOutcome.SKIPPED, f"inconclusive: {reason}"
+        reason = "; ".join(report.doubts) if told.needs_complete else ""
+        outcome, message = JUnitOutcome.SKIPPED, f"inconclusive: {reason or unproven(rule)}"
     lines = [
         f"{told.severity}: {count.certain:,} certain, {count.open_:,} inconclusive",
         f"{told.sentence} {told.remedy}",

@@ -48,8 +48,12 @@ GROUPS: Final = (
 TOLD: Final = {each: RULES.get(each) or _of_lint(each) for group in GROUPS for each in group.rules}
 """Every rule that a finding may have, by its id, in the order in which they are told."""
 
-UNSEEN: Final = "The crawl did not see all of the site: a page that it did not see may prove this wrong."
-"""Why a finding that is not certain is inconclusive, in a sentence."""
+
+def unproven(rule: str) -> str:
+    """Why findings of a rule that are not certain are inconclusive, in a sentence."""
+    if TOLD[rule].needs_complete:
+        return "The crawl did not see all of the site: a page that it did not see may prove this wrong."
+    return "Not all of the sources could be read: what was not read may prove this wrong."
 
 
 def suites(report: AuditReport) -> list[tuple[Group, list[str]]]:

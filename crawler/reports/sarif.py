@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from crawler.audit_rules import AuditRule
 from crawler.finding import AuditReport, Finding, FindingsOf
-from crawler.reports.rules_told import GROUPS, TOLD, UNSEEN
+from crawler.reports.rules_told import GROUPS, TOLD, unproven
 from sitemap import sarif_log, sarif_uri
 
 MOST: Final = 25_000  # results: GitHub refuses a run with more
@@ -83,7 +83,9 @@ def _result(rule: AuditRule, index: int, finding: Finding, fingerprint: str) -> 
         "ruleId": rule.id,
         "ruleIndex": index,
         **({"level": rule.severity.value} if finding.is_certain else {"kind": "review", "level": "none"}),
-        "message": {"text": f"{about}{finding.sentence}{'' if finding.is_certain else f' {UNSEEN}'}"},
+        "message": {
+            "text": f"{about}{finding.sentence}{'' if finding.is_certain else f' {unproven(rule.id)}'}"
+        },
         "locations": [{"physicalLocation": where}],
         "partialFingerprints": {"primaryLocationLineHash": fingerprint},
         "properties": {"url": finding.url, "conclusive": finding.is_certain, **properties},

@@ -131,7 +131,7 @@ def _finding(finding: Finding, known: str, page: Page, verbose: bool) -> Iterato
     place = f"{safe(finding.file)}:{finding.line}" if finding.line else safe(finding.file)
     url = safe(finding.url)
     doubt = "" if finding.is_certain else "  (inconclusive)"
-    yield f"{'':{_DEEP}}{url or place}{doubt}"
+    yield f"{'':{_DEEP}}{url or place or 'the site'}{doubt}"
     told = [f"in {place}"] if url and place and place != url else []
     if finding.sentence and finding.sentence != known:
         told.append(safe(finding.sentence))
@@ -214,12 +214,11 @@ def _end(report: AuditReport, page: Page, written: Iterable[Path]) -> Iterator[s
 
 
 def _next(report: AuditReport, paths: list[Path]) -> str:
-    found = any(each.total for each in report.counts)
-    if report.doubts:
-        return "take away what is in doubt above, and run the same command again"
-    if not found:
-        return "nothing to do"
     look = next(
         (f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes all of it"
     )
+    if report.doubts:
+        return f"{look}; take away what makes it inconclusive, and run the same command again"
+    if not any(each.total for each in report.counts):
+        return "nothing to do"
     return f"{look}; siteatlas why URL tells the story of one of them"

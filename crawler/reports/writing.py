@@ -28,7 +28,7 @@ def write_reports(
     with findings. Tables of rules that have none now are removed, and no other file is touched. ``fail_on`` says which
     cases of JUnit fail. Raises StorageError that names the path, and UsageError for a bad ``fail_on``.
     """
-    junit = as_junit(report, findings, fail_on).encode("utf-8", "replace")
+    junit = as_junit(report, findings, fail_on).encode()
     written = [_whole(directory / "audit.html", lambda path: write_html(report, findings, path))]
     streams: dict[str, Callable[[BinaryIO], object]] = {
         "audit.json": partial(write_json, report, findings),

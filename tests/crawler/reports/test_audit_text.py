@@ -1,6 +1,7 @@
 """The summary of an audit: what comes first, what fits on a line, and what a terminal never gets to obey."""
 
 import io
+import logging
 import os
 import pty
 import re
@@ -13,7 +14,9 @@ from audits import DOUBT, SITE, audit, findings, hostile, of
 from naughty import NAUGHTY
 
 from crawler.claim import Account, Source
+from crawler.cli.told import Told
 from crawler.cli.words import safe
+from crawler.errors import UsageError
 from crawler.finding import AuditReport, Finding
 from crawler.reports.page import Page
 from crawler.reports.text import lines, write_text
@@ -103,6 +106,23 @@ def test_ours_no_hostile_string_reaches_the_terminal(page: Page, verbose: bool) 
             "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\u200e\u200f\u061c]", bare
         )
         bare.encode()
+
+
+@pytest.mark.parametrize("way", ["say", "log"])
+def test_ours_no_hostile_string_reaches_the_terminal_by_errors_and_logs(
+    way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Told(verbose=True) as told:
+        for text in NAUGHTY:
+            if way == "say":
+                told.tell(UsageError(text))
+            else:
+                logging.getLogger("crawler.test").warning("%s", text)
+    logging.getLogger().handlers.clear()
+    shown = capsys.readouterr().err
+    assert shown.count("\n") >= len(NAUGHTY)
+    for line in shown.split("\n"):
+        assert line == safe(line)
 
 
 @pytest.fixture
