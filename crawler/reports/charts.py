@@ -32,7 +32,7 @@ class Tile(Struct, frozen=True):
     y: float
     width: float
     height: float
-    path: str = ""  # of the one section that it stands for, "" for several
+    path: str | None  # of the one section that it stands for, None: of several
 
     @property
     def share(self) -> float:
@@ -49,7 +49,7 @@ class Tile(Struct, frozen=True):
         """How much can be written on it: "wide", "some" or "none"."""
         if self.height < 12 or self.width < 7:
             return "none"
-        return "wide" if self.width >= 20 else "some"
+        return "wide" if self.width >= 30 else "some"
 
 
 def part(count: int, total: int) -> float:
@@ -82,10 +82,12 @@ def tiles(sections: Sequence[Section]) -> list[Tile]:
 
     largest = sorted((each for each in sections if each.pages > 0), key=lambda each: -each.pages)
     shown, rest = largest[:MAX_TILES], largest[MAX_TILES:]
-    named = [(each.path, each.path, each.pages, each.orphans) for each in shown]
+    named: list[tuple[str, str | None, int, int]] = [
+        (each.path, each.path, each.pages, each.orphans) for each in shown
+    ]
     if rest:
         others = (sum(each.pages for each in rest), sum(each.orphans for each in rest))
-        named.append((f"{len(rest):,} more sections", "", *others))
+        named.append((f"{len(rest):,} more sections", None, *others))
         named.sort(key=lambda each: -each[2])
     sizes = squarify.normalize_sizes([each[2] for each in named], _WIDTH, _HEIGHT)
     places = squarify.squarify(sizes, 0.0, 0.0, _WIDTH, _HEIGHT) if named else []
