@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from crawler.cli.options import settings
 from crawler.cli.which import states
 from crawler.config import Config
 from crawler.config_tables import build, known_keys
@@ -18,7 +19,7 @@ from crawler.memory.rules import RobotsStore
 from crawler.memory.story import Stories
 from crawler.model import Url
 from crawler.params import Params
-from crawler.plan import survey
+from crawler.plan import AUDIT, survey
 from crawler.robots import Access
 from crawler.scope import Scope
 from crawler.source import source
@@ -78,7 +79,7 @@ def known_sites(
     """
     with ExitStack() as stack:
         sites, faults = [], []
-        for _, directory, config in states(file, flags, wanted):
+        for directory, config in _places(file, flags, wanted):
             try:
                 db = stack.enter_context(closing(look(directory / FILE)))
                 sites.append(_site(directory, db, config))
@@ -89,13 +90,37 @@ def known_sites(
         yield sites
 
 
+def _places(
+    file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]
+) -> list[tuple[Path, Config | None]]:
+    """The directories of states: those of runs, and then those of audits, which know other URLs."""
+    try:
+        found = [(directory, config) for _, directory, config in states(file, flags, wanted)]
+    except UsageError:
+        found = []
+        if file is not None or wanted or not (audits := _audits(Path(settings(None, flags).state.directory))):
+            raise
+    else:
+        audits = [(directory / AUDIT, config) for directory, config in found]
+    return found + [each for each in audits if (each[0] / FILE).is_file()]
+
+
+def _audits(root: Path) -> list[tuple[Path, Config | None]]:
+    """Those of sites of which there is nothing else."""
+    return [
+        (path.parent, None) for name in (AUDIT, f"*/{AUDIT}") for path in sorted(root.glob(f"{name}/{FILE}"))
+    ]
+
+
 def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:
     """The site that a URL is asked of: the one whose sitemap may list it, else one that has met it.
 
+    Of a site and its audit it is the first that has met the URL, or the site.
+
     Raises UsageError when there are several sites, and none of them has to do with it.
     """
-    if len(sites) == 1:
-        return sites[0]
+    if len({site.start for site in sites}) == 1:
+        return next((site for site in sites if _knows(site, text)), sites[0])
     ranked = []
     for number, site in enumerate(sites):
         try:
@@ -112,6 +137,13 @@ def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:
     raise UsageError(
         f"no site that was crawled covers {text!a}: there is state of {shown}{more}; name one with --config"
     )
+
+
+def _knows(site: KnownSite, text: str) -> bool:
+    try:
+        return site.stories.knows(site.url(text))
+    except InvalidUrl:
+        return False
 
 
 def _site(directory: Path, db: sqlite3.Connection, given: Config | None) -> KnownSite:

@@ -99,6 +99,8 @@ def _unseen(story: Story, policy: Policy, near: list[tuple[Url, str]]) -> list[T
 def _summary(story: Story) -> str:
     seen, past, listed = story.seen, story.past, story.listed
     end, reason = story.end
+    if story.is_audit and seen:
+        return f"was found by the audit to be: {state(end, reason)}"
     if not story.is_known:
         return "is not listed: no run has met it"
     if listed:
@@ -171,7 +173,8 @@ def _found(story: Story) -> Topic:
 
 def _sitemap(story: Story) -> Topic:
     listed, planned = story.listed, story.planned
-    lines = [_place(listed)] if listed else ["it is in no file that is published"]
+    nowhere = "an audit publishes nothing" if story.is_audit else "it is in no file that is published"
+    lines = [_place(listed)] if listed else [nowhere]
     if listed and listed.is_kept:
         lines.append("it failed for now, and keeps its place")
     if _is_open(story) and planned and not listed:

@@ -144,6 +144,11 @@ class Story(Struct, frozen=True, kw_only=True):
     distrust: str = ""  # why Last-Modified is not believed on the whole site, a sentence
 
     @property
+    def is_audit(self) -> bool:
+        """Whether the last run was an audit, which publishes nothing."""
+        return self.run is not None and self.run.outcome == "audited"
+
+    @property
     def end(self) -> tuple[State | None, str]:
         """How it ended in the last run that met it, and why; None when that is not kept."""
         last = self.seen or self.past
