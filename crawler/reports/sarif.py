@@ -34,7 +34,7 @@ def write_sarif(report: AuditReport, findings: FindingsOf, file: BinaryIO, most:
         key=lambda rule: rule.severity,
         reverse=True,
     )
-    results = _results(rules, findings)
+    results = _results(rules, findings, report.url)
     properties = {
         "url": report.url,
         "completeness": report.completeness,
@@ -61,17 +61,17 @@ def _rule(rule: AuditRule) -> dict[str, Any]:
     return told
 
 
-def _results(rules: list[AuditRule], findings: FindingsOf) -> Iterator[dict[str, Any]]:
+def _results(rules: list[AuditRule], findings: FindingsOf, site: str) -> Iterator[dict[str, Any]]:
     for index, rule in enumerate(rules):
         met: Counter[str] = Counter()  # no more of them than results
         for finding in findings(rule.id):
-            print_ = _fingerprint(finding)
-            met[print_] += 1
-            yield _result(rule, index, finding, f"{print_}:{met[print_]}")
+            mark = _fingerprint(finding)
+            met[mark] += 1
+            yield _result(rule, index, finding, f"{mark}:{met[mark]}", site)
 
 
-def _result(rule: AuditRule, index: int, finding: Finding, fingerprint: str) -> dict[str, Any]:
-    where: dict[str, Any] = {"artifactLocation": {"uri": sarif_uri(finding.file or finding.url)}}
+def _result(rule: AuditRule, index: int, finding: Finding, fingerprint: str, site: str) -> dict[str, Any]:
+    where: dict[str, Any] = {"artifactLocation": {"uri": sarif_uri(finding.file or finding.url or site)}}
     if finding.line:
         where["region"] = {"startLine": finding.line}
     about = f"{finding.url}: " if finding.url else ""
