@@ -18,9 +18,12 @@ _DATE: Final = b"dateModified"
 _DATED: Final = (
     f"{_QUERY},[itemprop~=dateModified]"  # another two attributes of every element: only where it can pay
 )
-_CRUMB: Final = b"readcrumb"  # with either case of its first letter
-_MARKED: Final = ("itemtype", "typeof", "aria-label", "class")
-_CRUMBS: Final = ",".join(f"[{name}*=readcrumb] a[href]" for name in _MARKED)
+# What marks a breadcrumb, by the text that a document with one holds; each query is another walk over all elements.
+_CRUMBS: Final = (
+    (b'"BreadcrumbList"', ""),  # JSON-LD, which says it better
+    (b"BreadcrumbList", "[itemtype*=BreadcrumbList],[typeof*=BreadcrumbList]"),
+    (b"readcrumb", "[class*=readcrumb],[aria-label*=readcrumb]"),
+)
 _DEPTH: Final = 32  # elements between a statement and its head or body that are looked at
 # Elements that no rule asks for, by the attribute that tells: most of a head is made of them.
 _TELLING: Final = {"meta": "name", "link": "rel", "script": "type"}
@@ -64,12 +67,20 @@ def read(body: bytes) -> Outline:
         attributes = node.attributes
         if tag not in _TELLING or attributes.get(_TELLING[tag]) not in _SILENT:
             _add(outline, node, tag, attributes)
-    if _CRUMB in body:
-        outline.crumbs = [node.attributes["href"] or "" for node in _selector.find(_CRUMBS, root)]
+    outline.crumbs = _crumbs(body, root)
     outline.title = _title(parser)
     language = root.attributes
     outline.language = language.get("lang") or language.get("xml:lang") or ""
     return outline
+
+
+def _crumbs(body: bytes, root: LexborNode) -> list[str]:
+    """The links of the first thing that is marked as a breadcrumb and has any."""
+    query = next((query for mark, query in _CRUMBS if mark in body), "")
+    for node in _selector.find(query, root) if query else ():
+        if found := [each.attributes["href"] or "" for each in _selector.find("a[href]", node)]:
+            return found
+    return []
 
 
 def _add_anchor(outline: Outline, attributes: dict[str, str | None]) -> None:
