@@ -186,8 +186,8 @@ class Survey:
             case "reach.few":
                 return f"{_pages(standing.inlinks)} {'links' if standing.inlinks == 1 else 'link'} to it"
             case "gone.visited":
-                was = "it answered before; now it is" if known.ok + known.moved else "it is"
-                return f"{base.sentence}: {was} {standing.status}"
+                before = "it answered before" if known.ok + known.moved else "somebody asks for it"
+                return f"{before}, and today it {base.sentence}"
             case "gone.linked":
                 return (
                     f"{base.sentence}; linked from {base.referrers[0].url}"
