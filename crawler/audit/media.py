@@ -8,7 +8,7 @@ import anyio
 from msgspec import Struct
 
 from crawler.config import Config
-from crawler.fetch import BodyLimits, Code, Fetcher
+from crawler.fetch import ROBOTS_BODY, BodyLimits, Code, Fetcher
 from crawler.finding import Finding
 from crawler.health.media import Medium, Role, judge_medium
 from crawler.indexability import REDIRECTS, is_transient, redirect_target
@@ -16,7 +16,7 @@ from crawler.lanes import Lanes
 from crawler.model import Failure, Reply, Url
 from crawler.params import Params
 from crawler.politeness import Pace, retry_delay
-from crawler.robots import Blocked
+from crawler.robots import Access, Blocked
 from crawler.rulebook import Rulebook
 from crawler.url import InvalidUrl, origin
 
@@ -99,6 +99,7 @@ class _Asking:
         self._blocked = 0
         self._silent: dict[str, int] = {}  # hosts that want no request for now, and what was left there
         self._private: set[str] = set()
+        self._known_dead: dict[str, Failure | None] = {}
 
     def notes(self) -> list[str]:
         """What was not asked for, and why."""
@@ -119,11 +120,9 @@ class _Asking:
                 if home in self._silent:
                     self._silent[home] = len(media) - number
                     return
-                if home in self._private:
-                    return
                 if answer is None:
                     continue
-                self.asked += 1
+                self.asked += home not in self._private
                 if finding := judge_medium(medium, answer):
                     self.findings.append(finding)
 
@@ -144,6 +143,8 @@ class _Asking:
         """The answer, tried again while that may help."""
         home = origin(url)
         rules = await self._rulebook.rules(home)
+        if rules.access is Access.NOTHING and (dead := await self._dead(home)):
+            return dead
         if isinstance(rules.can_fetch(url), Blocked):
             self._blocked += 1
             return None
@@ -162,10 +163,16 @@ class _Asking:
             if not worth or attempt == self._config.fetch.retries:
                 break
             await anyio.sleep(retry_delay(attempt, url) / 2)
-        if isinstance(answer, Failure) and answer.code == Code.PRIVATE_ADDRESS:
-            self._private.add(home)
-            return None
         return answer
+
+    async def _dead(self, home: str) -> Failure | None:
+        """How a host fails that does not even answer for its robots.txt, which may always be asked for."""
+        if home not in self._known_dead:
+            answer = await self._fetcher.fetch(Url(f"{home}/robots.txt"), body=ROBOTS_BODY)
+            self._known_dead[home] = answer if isinstance(answer, Failure) else None
+            if isinstance(answer, Failure) and answer.code == Code.PRIVATE_ADDRESS:
+                self._private.add(home)
+        return self._known_dead[home]
 
     async def _ask(self, url: Url, headers: _Headers) -> Reply | Failure | None:
         """One request, when its host is ready for it; None when it is not for long."""

@@ -1,0 +1,390 @@
+"""Sitemaps as a source of an audit, and their health: real documents, on real servers, held against a real crawl."""
+
+import gzip
+import itertools
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from scripted import Answer, Route, Site, scripted
+
+from crawler.audit.audit import Watches, audit
+from crawler.audit.gathering import addresses
+from crawler.audit.sitemaps import read_sitemaps
+from crawler.claim import Account
+from crawler.config import Config
+from crawler.errors import UsageError
+from crawler.evidence import tables
+from crawler.evidence.claims import Claims
+from crawler.finding import AuditReport, Finding
+from crawler.frontier.batch import storage
+from crawler.plan import Plan, plan_audit
+from crawler.state import schema
+from crawler.visiting import Clock
+
+NS = (
+    'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml" '
+    'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
+)
+NOW = 1_780_000_000.0  # May 2026
+
+
+def url(loc: str, lastmod: str = "", inner: str = "") -> str:
+    dated = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
+    return f"<url><loc>{loc}</loc>{dated}{inner}</url>\n"
+
+
+def urlset(*urls: str) -> str:
+    return f"<urlset {NS}>\n{''.join(each if each.startswith('<') else url(each) for each in urls)}</urlset>"
+
+
+def index(*locs: str) -> str:
+    listed = "".join(f"<sitemap><loc>{loc}</loc><lastmod>2026-01-31</lastmod></sitemap>\n" for loc in locs)
+    return f"<sitemapindex {NS}>\n{listed}</sitemapindex>"
+
+
+def xml(body: str | bytes, status: int = 200) -> Answer:
+    return Answer(body, status, {"Content-Type": "application/xml"})
+
+
+def plan_of(site: str, state: Path, **settings: dict[str, object]) -> Plan:
+    pace = {"rate": 0}
+    sections = {
+        "site": {"url": site},
+        "state": {"directory": str(state)},
+        "pace": pace,
+        "fetch": {"retries": 0},
+    }
+    return plan_audit(Config.model_validate(sections | settings))
+
+
+class Read:
+    """What a reading brought."""
+
+    def __init__(self, site: str, tmp: Path, **settings: dict[str, object]) -> None:
+        plan = plan_of(site, tmp, **settings)
+        tmp.mkdir(exist_ok=True)
+        schema.connect(tmp / schema.FILE).close()
+        db = tables.create(tmp / tables.FILE, tmp / schema.FILE)
+        self.names: list[str] = []
+        read = read_sitemaps(plan, db, addresses(plan), NOW, self.names.append)
+        self.findings, self.notes = read.findings, read.notes
+        self.accounts: list[Account] = Claims(db).accounts()
+        self.urls = [each.removeprefix(site) for each in Claims(db).urls()]
+        with storage():
+            self.entries = db.execute("SELECT url, loc, file, line, lastmod, media FROM entry").fetchall()
+        db.close()
+
+    @property
+    def rules(self) -> set[str]:
+        return {each.rule for each in self.findings}
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with scripted({"/robots.txt": Answer("", 404)}) as running:
+        yield running
+
+
+def test_sitemaps_org_all_formats_are_read_that_robots_txt_and_an_index_name(
+    site: Site, tmp_path: Path
+) -> None:
+    packed = gzip.compress(urlset(f"{site.url}packed", url(f"{site.url}dated", "2026-03-04")).encode())
+    rss = f"<rss version='2.0'><channel><item><link>{site.url}item</link></item></channel></rss>"
+    site.routes |= {
+        "/robots.txt": Answer(
+            "Sitemap: {url}index.xml\nSitemap: {url}list.txt\n", headers={"Content-Type": "text/plain"}
+        ),
+        "/index.xml": xml(index("{url}one.xml", "{url}two.xml.gz", "{url}feed.xml")),
+        "/one.xml": xml(urlset("{url}one?utm_source=x", "{url}b", "{url}b.zip", "https://other.example/")),
+        "/two.xml.gz": Answer(packed, headers={"Content-Type": "application/gzip"}),
+        "/feed.xml": Answer(rss, headers={"Content-Type": "application/rss+xml"}),
+        "/list.txt": Answer("{url}text\n", headers={"Content-Type": "text/plain"}),
+        "/sitemap.xml": xml(urlset("{url}usual")),
+    }
+    read = Read(site.url, tmp_path)
+    assert read.urls == ["b", "dated", "item", "one", "packed", "text", "usual"]
+    first, second, third = read.accounts
+    assert (first.name, first.format) == (f"{site.url}index.xml", "urlset (2), RSS, sitemapindex")
+    assert (first.rows, first.used, first.foreign, first.beside, first.urls) == (7, 5, 1, 1, 5)
+    assert (second.format, third.format) == ("text", "urlset")
+    assert all(each.complete and each.bytes for each in read.accounts)
+    assert first.bytes > len(packed)
+    assert (
+        f"{site.url}dated",
+        f"{site.url}dated",
+        f"{site.url}two.xml.gz",
+        3,
+        "2026-03-04",
+        b"",
+    ) in read.entries
+    assert (f"{site.url}one", f"{site.url}one?utm_source=x", f"{site.url}one.xml", 2, "", b"") in read.entries
+    assert read.names == [each.name for each in read.accounts]
+
+
+def test_ours_every_finding_of_lint_is_told_with_its_entry(site: Site, tmp_path: Path) -> None:
+    site.routes |= {
+        "/robots.txt": Answer("Sitemap: {url}shop/sitemap.xml", headers={"Content-Type": "text/plain"}),
+        "/shop/sitemap.xml": xml(urlset("{url}shop/a", "{url}outside", "{url}shop/a", url("{url}shop/c", "soon"))),
+    }  # fmt: skip
+    read = Read(site.url, tmp_path)
+    told = {each.rule: each for each in read.findings}
+    outside = told["location.outside"]
+    assert (outside.url, outside.file, outside.line) == (
+        f"{site.url}outside",
+        f"{site.url}shop/sitemap.xml",
+        3,
+    )
+    assert told["duplicate.loc"].url == f"{site.url}shop/a"
+    assert told["lastmod.invalid"].line == 5
+
+
+def test_ours_what_one_rule_finds_too_often_is_counted(site: Site, tmp_path: Path) -> None:
+    site.routes["/sitemap.xml"] = xml(urlset(*(f"{site.url}p{n}#x" for n in range(250))))
+    found = [each for each in Read(site.url, tmp_path).findings if each.rule == "sitemap.loc_fragment"]
+    assert (len(found), sum(each.times for each in found), found[-1].sentence) == (
+        101,
+        250,
+        "and 150 more like these",
+    )
+
+
+def test_sitemaps_org_another_host_lets_its_urls_be_listed(site: Site, tmp_path: Path) -> None:
+    with scripted({}) as other, scripted({}) as third:
+        other.routes["/robots.txt"] = Answer(f"Sitemap: {site.url}sitemap.xml")
+        elsewhere = third.url.replace("127.0.0.1", "localhost")
+        site.routes["/sitemap.xml"] = xml(urlset(f"{other.url}a", f"{elsewhere}b"))
+        read = Read(
+            site.url, tmp_path, scope={"hosts": [each.split("/")[2] for each in (other.url, elsewhere)]}
+        )
+        said = [(each.rule, each.url) for each in read.findings if each.rule.startswith("location.")]
+        assert said == [("location.other_host", f"{elsewhere}b")]
+        assert other.paths == third.paths == ["/robots.txt"]
+
+
+@pytest.mark.parametrize(
+    ("routes", "fault"),
+    [
+        ({"/sitemap.xml": xml(index("{url}lost.xml", "{url}one.xml"))}, "answered 404"),
+        ({"/sitemap.xml": xml("", 500)}, "answered 500"),
+        ({"/robots.txt": "Sitemap: {url}lost.xml"}, "answered 404"),
+        ({"/robots.txt": "Sitemap: {url}one.xml\nUser-agent: *\nDisallow: /*.xml"}, "robots.txt line 3"),
+        ({"/sitemap.xml": xml(index("{url}page", "{url}one.xml"))}, "no sitemap"),
+        (
+            {"/sitemap.xml": xml(f"<urlset {NS}><url><loc>{{url}}cut</loc></url>")},
+            "could not be read to its end",
+        ),
+        ({"/robots.txt": "Sitemap: {url}page"}, "is no sitemap"),
+    ],
+)
+def test_ours_what_cannot_be_read_makes_a_source_incomplete(
+    site: Site, tmp_path: Path, routes: dict[str, Route], fault: str
+) -> None:
+    one = {"/one.xml": xml(urlset("{url}one")), "/page": Answer("<!doctype html><title>page</title>")}
+    site.routes |= one | {
+        name: Answer(body) if isinstance(body, str) else body for name, body in routes.items()
+    }
+    accounts = Read(site.url, tmp_path).accounts
+    incomplete = [each for each in accounts if not each.complete]
+    assert incomplete
+    assert fault in " ".join(incomplete[0].faults)
+
+
+@pytest.mark.parametrize("usual", [Answer("", 404), Answer("<!doctype html><title>not here</title>")])
+def test_ours_a_site_without_a_sitemap_is_no_fault(site: Site, tmp_path: Path, usual: Answer) -> None:
+    site.routes["/sitemap.xml"] = usual
+    read = Read(site.url, tmp_path)
+    assert (read.accounts, read.findings, read.entries) == ([], [], [])
+    assert read.notes == ["the site has no sitemap: robots.txt names none, and there is no /sitemap.xml"]
+
+
+def test_ours_named_sitemaps_are_read_instead_of_the_sites_own(site: Site, tmp_path: Path) -> None:
+    site.routes["/sitemap.xml"] = xml(urlset("{url}own"))
+    site.routes["/other.xml"] = xml(urlset("{url}other"))
+    folder = tmp_path / "public"
+    folder.mkdir()
+    (folder / "sitemap.xml").write_text(index(f"{site.url}a.xml"))
+    (folder / "a.xml").write_text(urlset(f"{site.url}file"))
+    read = Read(site.url, tmp_path / "state", audit={"sitemaps": [str(folder), f"{site.url}other.xml"]})
+    assert read.urls == ["file", "other"]
+    assert [each.name for each in read.accounts] == [str(folder / "sitemap.xml"), f"{site.url}other.xml"]
+    assert read.entries[0][2:4] == (str(folder / "a.xml"), 2)
+
+
+@pytest.mark.parametrize("word", ["nowhere.xml", "-"])
+def test_ours_a_sitemap_that_is_not_there_is_a_mistake_of_the_one_who_named_it(
+    site: Site, tmp_path: Path, word: str
+) -> None:
+    with pytest.raises(UsageError):
+        Read(site.url, tmp_path, audit={"sitemaps": [word]})
+
+
+class Audited:
+    """The findings of a whole audit, by rule."""
+
+    def __init__(self, report: AuditReport, findings: dict[str, list[Finding]], site: str) -> None:
+        self.report = report
+        self.findings = findings
+        self._site = site
+
+    def urls(self, rule: str) -> list[str]:
+        return sorted(each.url.removeprefix(self._site) for each in self.findings.get(rule, []))
+
+
+def clock(day: str) -> Clock:
+    """A clock that begins on a day and goes on by a millisecond each time it is looked at."""
+    begins, ticks = datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp(), itertools.count()
+    return lambda: begins + next(ticks) / 1000
+
+
+def audited(site: Site, state: Path, clock: Clock = time.time, **settings: dict[str, object]) -> Audited:
+    plan = plan_of(site.url, state, **settings)
+    with audit(plan, Watches(lambda _: None, lambda _: None), clock=clock) as (report, of):
+        return Audited(report, {each.rule: list(of(each.rule)) for each in report.counts}, site.url)
+
+
+def page(*links: str, head: str = "", lang: str = "", says: str = "") -> Answer:
+    anchors = "".join(f'<a href="{link}">{link}</a>' for link in links)
+    return Answer(
+        f'<!doctype html><html lang="{lang}"><title>t</title>{head}<body><p>{says}</p>{anchors}</body></html>'
+    )
+
+
+def test_google_each_fault_of_an_entry_is_found_and_nothing_else(site: Site, tmp_path: Path) -> None:
+    modified = '<meta property="article:modified_time" content="{}">'
+    site.routes |= {
+        "/robots.txt": Answer("User-agent: *\nDisallow: /secret", headers={"Content-Type": "text/plain"}),
+        "/": page("/good"),
+        "/good": page(),
+        "/failed": Answer("", 500),
+        "/moved": Answer("", 301, {"Location": "/moved2"}),
+        "/moved2": Answer("", 302, {"Location": "/good"}),
+        "/quiet": page(head='<meta name="robots" content="noindex">'),
+        "/copy": page(head='<link rel="canonical" href="/good">'),
+        "/late": page(head=modified.format("2026-01-05T10:00:00Z")),
+        "/early": page(head=modified.format("2026-03-05T10:00:00Z")),
+        "/right": page(head=modified.format("2026-02-01T10:00:00Z")),
+        "/sitemap.xml": xml(
+            urlset(
+                *(
+                    "{url}",
+                    "{url}good",
+                    "{url}gone",
+                    "{url}failed",
+                    "{url}moved",
+                    "{url}quiet",
+                    "{url}secret",
+                ),
+                *("{url}copy", "{url}good?utm_source=letter", "{url}good?utm_source=post"),
+                *(url(f"{{url}}{name}", "2026-02-01") for name in ("late", "early", "right")),
+            )
+        ),
+    }
+    found = audited(site, tmp_path)
+    assert {rule: found.urls(rule) for rule in found.findings if rule.startswith("entry.")} == {
+        "entry.gone": ["gone"],
+        "entry.failed": ["failed"],
+        "entry.redirect": ["moved"],
+        "entry.noindex": ["quiet"],
+        "entry.blocked": ["secret"],
+        "entry.canonical": ["copy"],
+        "entry.duplicate": ["good"],
+        "entry.lastmod_late": ["late"],
+        "entry.lastmod_early": ["early"],
+    }
+    (moved,) = found.findings["entry.redirect"]
+    assert f"in the end to {site.url}good" in moved.sentence
+    assert (moved.file, moved.line, moved.status) == (f"{site.url}sitemap.xml", 6, 301)
+    (several,) = found.findings["entry.duplicate"]
+    assert {each.removeprefix(site.url) for each in several.spellings} == {
+        *("moved", "copy", "good?utm_source=letter", "good?utm_source=post")
+    }
+
+
+def test_ours_an_entry_that_was_not_asked_for_is_not_judged(site: Site, tmp_path: Path) -> None:
+    site.routes |= {
+        "/": page("/good"),
+        "/good": page(),
+        "/sitemap.xml": xml(urlset("{url}gone", "{url}good")),
+    }
+    found = audited(site, tmp_path, audit={"max_outside": 0})
+    assert not [rule for rule in found.findings if rule.startswith("entry.")]
+
+
+def test_ours_a_date_between_two_audits_that_saw_the_same_is_late(site: Site, tmp_path: Path) -> None:
+    site.routes |= {"/": page("/a"), "/a": page(), "/sitemap.xml": xml(urlset(url("{url}a", "2026-03-20")))}
+    first = audited(site, tmp_path, clock=clock("2026-03-01"))
+    assert not first.urls("entry.lastmod_late")
+    (late,) = audited(site, tmp_path, clock=clock("2026-04-01")).findings["entry.lastmod_late"]
+    assert "the page said the same on 2026-03-01" in late.sentence
+
+
+def test_ours_a_date_before_a_change_that_was_seen_is_early(site: Site, tmp_path: Path) -> None:
+    site.routes |= {"/": page("/a"), "/a": page(), "/sitemap.xml": xml(urlset(url("{url}a", "2026-02-01")))}
+    audited(site, tmp_path, clock=clock("2026-03-01"))
+    site.routes["/a"] = page(
+        head="<title>Other words</title>", says="All of this was written anew, and says more."
+    )
+    (early,) = audited(site, tmp_path, clock=clock("2026-04-01")).findings["entry.lastmod_early"]
+    assert "the page said something else on 2026-03-01" in early.sentence
+    (early,) = audited(site, tmp_path, clock=clock("2026-05-01")).findings["entry.lastmod_early"]
+    assert "it was seen to change on 2026-04-01" in early.sentence
+
+
+def variants(how: str, **labels: str) -> str:
+    """Tags or a header that name versions by their paths."""
+    named = [(label.replace("_", "-"), path) for label, path in labels.items()]
+    if how == "header":
+        return ", ".join(f'<{path}>; rel="alternate"; hreflang="{label}"' for label, path in named)
+    if how == "sitemap":
+        return "".join(
+            f'<xhtml:link rel="alternate" hreflang="{label}" href="{{url}}{path[1:]}"/>'
+            for label, path in named
+        )
+    return "".join(f'<link rel="alternate" hreflang="{label}" href="{path}">' for label, path in named)
+
+
+FIVE = {"en": "/en", "de": "/de", "fr": "/fr", "pt_BR": "/pt", "zh_Hant": "/zh", "x_default": "/en"}
+
+
+@pytest.mark.parametrize("how", ["html", "header", "sitemap"])
+def test_google_a_sound_cluster_yields_nothing(site: Site, tmp_path: Path, how: str) -> None:
+    said = variants(how, **FIVE)
+    pages = {path: label.replace("_", "-") for label, path in FIVE.items() if label != "x_default"}
+    site.routes["/"] = page(*pages)
+    for path, lang in pages.items():
+        answer = page(head=said if how == "html" else "", lang=lang)
+        site.routes[path] = Answer(answer.body, headers={"Link": said}) if how == "header" else answer
+    entries = (url(f"{{url}}{path[1:]}", inner=said if how == "sitemap" else "") for path in pages)
+    site.routes["/sitemap.xml"] = xml(urlset(*entries))
+    found = audited(site, tmp_path)
+    assert not [rule for rule in found.findings if rule.startswith(("cluster.", "hreflang.", "entry."))]
+
+
+def test_google_faults_of_clusters_as_pages_headers_and_sitemaps_state_them(
+    site: Site, tmp_path: Path
+) -> None:
+    three = {"en": "/en", "de": "/de", "fr": "/fr", "x_default": "/en"}
+    html = variants("html", **three)
+    site.routes |= {
+        "/": page("/en", "/it"),
+        "/en": page(head=html, lang="en"),
+        "/de": page(head=html, lang="fr"),
+        "/fr": Answer(page(lang="de").body, headers={"Link": variants("header", **three)}),
+        "/it": page(head=variants("html", it="/it", es="/es", en_UK="/en", x_default="/nowhere"), lang="it"),
+        "/es": page(lang="es"),
+        "/sitemap.xml": xml(urlset(url("{url}en", inner=variants("sitemap", **(three | {"fr": "/es"}))))),
+    }
+    found = audited(site, tmp_path)
+    assert {rule: found.urls(rule) for rule in found.findings if rule.startswith("cluster.")} == {
+        "cluster.swapped": ["de", "en", "fr"],
+        "cluster.label": ["en"],
+        "cluster.conflict": ["en"],
+        "cluster.code": ["it"],
+        "cluster.target": ["it"],
+        "cluster.not_mutual": ["it"],
+    }
+    (target,) = found.findings["cluster.target"]
+    assert target.sentence == f"{site.url}nowhere, named for x-default, answered 404, not found"
