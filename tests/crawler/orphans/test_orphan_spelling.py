@@ -1,0 +1,82 @@
+"""Which spellings may be one page, and which pages are another spelling of one that is linked."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.model import Url
+from crawler.orphans import Twin, copies, fold
+from crawler.url import normalise
+
+SITE = "https://www.example.com"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "https://www.example.com/Shop/Boats/",
+        "https://www.example.com/shop/boats",
+        "https://www.example.com/shop/boats/index.html",
+        "https://www.example.com/shop/boats/default.aspx",
+        "https://www.example.com/shop//boats/",
+        "http://www.example.com/shop/boats/",
+        "https://example.com/shop/boats/",
+        "https://www.example.com/shop/./x/../boats/",
+        "https://www.example.com/sh%6Fp/boats/?utm_source=mail&gclid=1#top",
+        "https://www.example.com:443/shop/boats/",
+    ],
+)
+def test_ours_spellings_of_one_page_fold_to_one_text(other: str) -> None:
+    assert fold(normalise(other)) == fold(normalise(f"{SITE}/shop/boats/"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "https://www.example.com/shop/boat",
+        "https://www.example.com/shop/boats.html",
+        "https://www.example.com/shop/boats?page=2",
+        "https://shop.example.com/shop/boats",
+        "https://www.example.com/shop/boats/indexes.html",
+        "https://www.example.com/shop%2Fboats",
+    ],
+)
+def test_ours_other_pages_do_not(other: str) -> None:
+    assert fold(normalise(other)) != fold(normalise(f"{SITE}/shop/boats/"))
+
+
+def test_ours_parameters_fold_in_any_order_and_by_their_values() -> None:
+    assert fold(Url(f"{SITE}/a?x=1&y=2")) == fold(Url(f"{SITE}/a?y=2&x=1"))
+    assert fold(Url(f"{SITE}/a?x=1")) != fold(Url(f"{SITE}/a?x=2"))
+
+
+@given(st.lists(st.sampled_from("aB/%&=?.~-"), max_size=30).map("".join))
+def test_ours_a_fold_is_the_same_for_every_case_and_end(tail: str) -> None:
+    url = normalise(f"{SITE}/{tail}")
+    assert fold(url) == fold(Url(url.swapcase().replace("HTTPS", "https")))
+
+
+def twin(number: int, digest: bytes = b"same", *, title: str = "", listed: bool = False) -> Twin:
+    return Twin("key", number, Url(f"{SITE}/{number}"), digest, title, listed)
+
+
+def test_ours_an_unlinked_spelling_of_a_linked_page_is_no_page_of_its_own() -> None:
+    assert list(copies([twin(1), twin(2), twin(3)], {2}.__contains__)) == [(1, 2), (3, 2)]
+
+
+def test_ours_of_unlinked_spellings_the_listed_one_is_the_page() -> None:
+    assert list(copies([twin(1), twin(2, listed=True)], lambda _: False)) == [(1, 2)]
+
+
+def test_ours_what_says_something_else_is_another_page() -> None:
+    assert not list(copies([twin(1), twin(2, b"other")], {1}.__contains__))
+    assert not list(copies([twin(1, b""), twin(2, b"")], {1}.__contains__))
+
+
+def test_ours_a_title_is_enough_between_spellings() -> None:
+    pages = [twin(1, b"one", title="Boats"), twin(2, b"two", title="Boats")]
+    assert list(copies(pages, {1}.__contains__)) == [(2, 1)]
+
+
+def test_ours_linked_spellings_are_left_as_they_are() -> None:
+    assert not list(copies([twin(1), twin(2)], lambda _: True))
