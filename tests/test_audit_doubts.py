@@ -1,0 +1,225 @@
+"""An audit that did not see all of a site calls no page an orphan: it says what it did not see, and what to do."""
+
+import gc
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted import Answer, Route, links, scripted
+
+from crawler.audit_rules import RULES
+from crawler.cli import app
+
+HUB = links("/", "/hub/one", "/hub/two")
+LISTED = ("", "hub/", "hub/one", "hub/two", "plain", "lost")
+
+
+def pages(**changed: Route) -> dict[str, Route]:
+    """A home page, a hub with two pages, and a page that only the sitemap knows; with some answers changed."""
+    entries = "".join(f"<url><loc>{{url}}{path}</loc></url>" for path in LISTED)
+    sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'
+    routes: dict[str, Route] = {
+        "/robots.txt": Answer("User-agent: *\nDisallow:\n", headers={"Content-Type": "text/plain"}),
+        "/sitemap.xml": Answer(sitemap, headers={"Content-Type": "application/xml"}),
+        "/": links("/hub/", "/plain"),
+        "/hub/": HUB,
+        "/hub/one": links("/", "/plain"),
+        "/hub/two": links("/", "/hub/one"),
+        "/plain": links("/"),
+        "/lost": links("/"),
+    }
+    return {**routes, **{f"/{path}": route for path, route in changed.items()}}
+
+
+def robots(*lines: str) -> Answer:
+    """A robots.txt for everybody."""
+    return Answer("\n".join(["User-agent: *", *lines, ""]), headers={"Content-Type": "text/plain"})
+
+
+@dataclass
+class Audited:
+    """How an audit ended and what it reported."""
+
+    code: int
+    report: dict[str, Any]
+
+    @property
+    def doubts(self) -> list[str]:
+        doubts: list[str] = self.report["doubts"]
+        return doubts
+
+    def open(self) -> set[str]:
+        """The rules with inconclusive findings."""
+        return {each["rule"] for each in self.report["findings"] if not each["is_certain"]}
+
+    def is_orphan(self, url: str) -> bool:
+        """Whether a page is called an orphan for sure."""
+        lost = ("orphan.sitemap", f"{url}lost")
+        (found,) = (each for each in self.report["findings"] if (each["rule"], each["url"]) == lost)
+        return bool(found["is_certain"])
+
+
+Audit = Callable[..., Audited]
+
+
+@pytest.fixture
+def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Audit]:
+    """The command in this process, at full speed and without a second try: starting a process takes longer."""
+    monkeypatch.chdir(tmp_path)
+    threshold = gc.get_threshold()
+
+    def run(url: str, *words: str) -> Audited:
+        fast = ("--rate", "0", "--retries", "0", "--processes", "1", "-o", "out", "-q")
+        monkeypatch.setattr("sys.argv", ["siteatlas", "audit", url, *fast, *words])
+        code = app.run()
+        report = json.loads(Path("out/audit.json").read_bytes())
+        for each in report["findings"]:
+            if report["doubts"] and each["rule"] in RULES and RULES[each["rule"]].needs_complete:
+                assert not each["is_certain"], each
+        return Audited(code, report)
+
+    yield run
+    gc.unfreeze()  # what a command that owns its process may do
+    gc.set_threshold(*threshold)
+
+
+def test_ours_a_whole_crawl_is_conclusive(audit: Audit) -> None:
+    harmless = links(
+        "/hub/",
+        "/plain",
+        "/dead",
+        "/thanks",
+        "/guide.pdf",
+        "https://elsewhere.example/",
+        "mailto:x@example.com",
+    )
+    changed: dict[str, Route] = {
+        "": harmless,
+        "thanks": links("/", head='<meta name="robots" content="noindex">'),
+        "guide.pdf": Answer(b"%PDF-1.4", headers={"Content-Type": "application/pdf"}),
+    }
+    with scripted(pages(**changed)) as site:
+        audited = audit(site.url)
+        assert (audited.code, audited.doubts, audited.open()) == (0, [], set())
+        assert audited.is_orphan(site.url)
+
+
+def test_ours_what_nothing_leads_to_raises_no_doubt(audit: Audit) -> None:
+    """It cannot lead another page into the site."""
+    noted = Path("urls.txt")
+    changed: dict[str, Route] = {
+        "robots.txt": robots("Disallow: /private/"),
+        "failing": Answer("", 500),
+        "secret": Answer("", 401),
+    }
+    with scripted(pages(**changed)) as site:
+        noted.write_text("".join(f"{site.url}{path}\n" for path in ("failing", "secret", "private/page")))
+        audited = audit(site.url, "--list", str(noted))
+        assert (audited.code, audited.doubts, audited.open()) == (0, [], set())
+
+
+CASES: dict[str, tuple[dict[str, Route], tuple[str, ...], int, str]] = {
+    "a failed hub": (
+        {"hub/": Answer("", 500)},
+        (),
+        0,
+        "1 URL failed (server error), such as {url}hub/ (answered 500",
+    ),
+    "a blocked section": (
+        {"robots.txt": robots("Disallow: /hub/")},
+        (),
+        0,
+        "1 URL is blocked by robots.txt and was not read, such as {url}hub/ (robots.txt line 2: Disallow: /hub/)",
+    ),
+    "a hub behind a login": (
+        {"hub/": Answer("", 401)},
+        (),
+        0,
+        "1 URL refused us (401, 403), such as {url}hub/",
+    ),
+    "--max-depth": ({}, ("--max-depth", "1"), 0, "2 URLs were further from the start than --max-depth"),
+    "--exclude": (
+        {},
+        ("--exclude", "/hub/*"),
+        0,
+        "1 URL was left out by --include or --exclude, such as {url}hub/",
+    ),
+    "a cut page": (
+        {"hub/": HUB + "<!--" + "x" * 20_000 + "-->" + links("/lost")},
+        ("--max-body", "10K"),
+        0,
+        "1 URL was read in part only, such as {url}hub/",
+    ),
+    "a nofollow link not followed": (
+        {"plain": '<a rel="nofollow" href="/quiet">quiet</a>', "quiet": links("/lost")},
+        ("--max-outside", "0"),
+        0,
+        "1 URL is linked by nofollow only and was not read, such as {url}quiet",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_ours_what_was_not_seen_makes_orphans_inconclusive(audit: Audit, case: str) -> None:
+    changed, words, code, reason = CASES[case]
+    with scripted(pages(**changed)) as site:
+        audited = audit(site.url, *words)
+        (doubt,) = audited.doubts
+        assert doubt.startswith(reason.format(url=site.url))
+        assert "; " in doubt, "no remedy"
+        assert audited.code == code
+        if "--max-outside" not in words:  # with it the page is not even asked for
+            assert not audited.is_orphan(site.url)
+
+
+def test_ours_a_limit_is_told_and_the_same_command_goes_on(audit: Audit) -> None:
+    with scripted(pages()) as site:
+        audited = audit(site.url, "--max-pages", "2")
+        (doubt,) = audited.doubts
+        assert doubt.startswith("the crawl is not complete: ")
+        assert "--max-pages" in doubt
+        assert (audited.code, audited.report["completeness"]) == (4, "truncated")
+        assert not [
+            each
+            for each in audited.report["findings"]
+            if each["rule"] == "orphan.sitemap" and each["is_certain"]
+        ]
+        audited = audit(site.url)
+        assert (audited.code, audited.doubts) == (0, [])
+        assert audited.is_orphan(site.url)
+
+
+def test_ours_a_robots_txt_that_cannot_be_had_hides_a_hub(audit: Audit) -> None:
+    changed = pages()
+    with scripted({"/robots.txt": Answer("", 500), "/": links("/")}) as hub, scripted(changed) as site:
+        changed["/plain"] = links("/", hub.url)
+        audited = audit(site.url, "--host", hub.url.removeprefix("http://").rstrip("/"))
+        told = f"robots.txt could not be had from {hub.url.rstrip('/')}, and so nothing there was read"
+        assert [doubt for doubt in audited.doubts if doubt.startswith(told)]
+        assert not audited.is_orphan(site.url)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"robots.txt": robots("Disallow: /hub/")}, {"hub/": Answer("", 403)}],
+    ids=["blocked", "refused"],
+)
+def test_ours_trust_blocked_takes_it_that_blocked_pages_lead_to_nothing(
+    audit: Audit, changed: dict[str, Route]
+) -> None:
+    with scripted(pages(**changed)) as site:
+        audited = audit(site.url, "--trust-blocked")
+        assert (audited.code, audited.doubts) == (0, [])
+        assert audited.is_orphan(site.url) if "hub/" in changed else True
+
+
+def test_ours_a_site_made_by_scripts_is_not_full_of_orphans(audit: Audit) -> None:
+    shell = '<!doctype html><title>App</title><div id="root"></div><script src="/app.js"></script>'
+    with scripted(pages(**{"": shell})) as site:
+        audited = audit(site.url)
+        (doubt,) = audited.doubts
+        assert "JavaScript" in doubt
+        assert [each for each in audited.report["findings"] if each["rule"] == "orphan.island"]
