@@ -40,6 +40,8 @@ class Claims:
 
     def begin(self, account: Account) -> int:
         """The number of a source whose claims will follow."""
+        # a path need not be UTF-8, and what is kept must
+        account.name = account.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         with storage():
             row = self._db.execute(
                 "INSERT INTO input (source, account) VALUES (?, ?)",
