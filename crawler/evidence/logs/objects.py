@@ -1,0 +1,138 @@
+"""Logs of JSON objects, one a line: nginx with escape=json, Caddy, Traefik, and whatever uses names like theirs.
+
+https://caddyserver.com/docs/caddyfile/directives/log, https://doc.traefik.io/traefik/observability/access-logs/.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from crawler.evidence.logs.layout import NoFormat
+from crawler.evidence.logs.requests import Row
+
+DEEP: Final = 4
+"""Objects within objects that are looked into."""
+
+# Names without case and punctuation, the likeliest first.
+_NAMES: Final = {
+    "when": "startutc time timestamp ts timeiso8601 timelocal msec datetime date starttime requesttimestamp startlocal",
+    "request": "request requestline",
+    "method": "requestmethod method httpmethod verb httprequestmethod",
+    "target": "requesturi uri requestpath requesturl url urloriginal path requestpathname uripath",
+    "query": "querystring args query uriquery requestquery urlquery",
+    "status": "downstreamstatus status statuscode responsestatus responsestatuscode httpstatus httpstatuscode httpcode"
+    " httpresponsestatuscode originstatus code response",
+    "agent": "httpuseragent useragent requestuseragent agent ua useragentoriginal requestheadersuseragent"
+    " headersuseragent",
+    "host": "httphost requesthost host domain vhost requestheadershost urldomain servername",
+    "address": "remoteaddr remoteip requestremoteip clientip clienthost ip client requestclientip sourceip"
+    " clientaddress",
+}
+_FIELDS: Final = {name: names.split() for name, names in _NAMES.items()}
+_decode: Final = msgspec.json.Decoder().decode
+_punctuation = re.compile(r"[^a-z0-9]")
+_bare = re.compile(r"(?<=[:,\[])\s*(\$\w+)\s*(?=[,}\]])")
+Path = tuple[str, ...]
+
+
+class Objects:
+    """Reads the lines of one file, whose names were learnt from its first objects or from a log_format."""
+
+    def __init__(self, paths: dict[str, Path], name: str = "JSON lines") -> None:
+        """Take where each field is. Raises NoFormat when what is needed is nowhere."""
+        if "status" not in paths or not paths.keys() & {"target", "request"}:
+            raise NoFormat("it has no status or nothing that was asked for")
+        self.name = name
+        self._paths = [paths.get(field, ()) for field in _FIELDS]
+        self.has_agents = "agent" in paths
+
+    def rows(self, lines: list[bytes]) -> tuple[list[Row], list[bytes]]:
+        """What is in the lines, and those that are no object. One that is no request gives a row without any."""
+        rows: list[Row] = []
+        others: list[bytes] = []
+        for line in lines:
+            try:
+                found = _decode(line)
+            except (msgspec.DecodeError, RecursionError):
+                found = None
+            if isinstance(found, dict):
+                rows.append(self._row(found))
+            else:
+                others.append(line)
+        return rows, others
+
+    def _row(self, found: dict[str, Any]) -> Row:
+        when, request, method, target, query, status, agent, host, address = [
+            _text(found, path) for path in self._paths
+        ]
+        if method.upper() not in (b"GET", b"HEAD", b""):
+            return (when, None, method, status, agent, host, address)
+        if target and b" " not in request:
+            if query not in (b"", b"-") and b"?" not in target:
+                target += b"?" + query.removeprefix(b"?")
+            return (when, target.replace(b" ", b"%20"), b"", status, agent, host, address)
+        return (when, None, request, status, agent, host, address)
+
+
+def learnt(lines: list[bytes]) -> dict[str, Path]:
+    """Where the fields are in these lines. Names that are likelier win, and those nearer to the top."""
+    places: dict[str, Path] = {}
+    for line in lines:
+        try:
+            found = _decode(line)
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        for path in sorted(_leaves(found), key=len):
+            for depth in range(len(path)):
+                places.setdefault(_punctuation.sub("", "".join(path[depth:]).lower()), path)
+    return {
+        field: next(places[name] for name in names if name in places)
+        for field, names in _FIELDS.items()
+        if any(name in places for name in names)
+    }
+
+
+def given(text: str) -> dict[str, Path]:
+    """Where the fields are by a log_format that makes JSON. Raises NoFormat."""
+    try:
+        found = json.loads(_bare.sub(r'"\1"', text))
+    except (ValueError, RecursionError):
+        raise NoFormat("it begins like JSON and is none") from None
+    variables = {
+        _punctuation.sub("", value.strip("${}").lower()): path
+        for path, value in _values(found, ())
+        if isinstance(value, str) and value.startswith("$")
+    }
+    return {
+        field: next(variables[name] for name in names if name in variables)
+        for field, names in _FIELDS.items()
+        if any(name in variables for name in names)
+    }
+
+
+def _leaves(found: object) -> Iterator[Path]:
+    return (path for path, value in _values(found, ()) if not isinstance(value, dict))
+
+
+def _values(found: object, path: Path) -> Iterator[tuple[Path, object]]:
+    if isinstance(found, dict) and len(path) < DEEP:
+        for name, value in found.items():
+            yield from _values(value, (*path, name))
+    else:
+        yield path, found
+
+
+def _text(found: dict[str, Any], path: Path) -> bytes:
+    value: object = found if path else ""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    if isinstance(value, list):
+        value = value[0] if value else ""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).encode() if isinstance(value, int | float) and not isinstance(value, bool) else b""
