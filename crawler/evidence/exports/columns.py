@@ -1,7 +1,7 @@
 """Decides which column of a table holds the URLs of the site, and which what is said of them."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -20,7 +20,13 @@ _like_a_host = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,24}(?::\d+)?(?=[/?]|
 _ORDER: Final = {
     Source.SEARCH: (Role.CLICKS, Role.IMPRESSIONS),
     Source.ANALYTICS: (Role.SESSIONS,),
+    Source.BACKLINKS: (Role.LINKS,),
 }
+_LINK_COUNTS: Final = (
+    3  # columns of a table of pages with the number of their links; those of links have more
+)
+_is_status = re.compile(r"0|[1-5]\d\d(?:\.0| .*)?").fullmatch
+_is_type = re.compile(r"(?:text|application|image|font|audio|video)/[\w.+-]+", re.IGNORECASE).match
 _SCHEMES: Final = ("http://", "https://", "HTTP://", "HTTPS://")
 
 
@@ -74,7 +80,8 @@ def find(sample: Sequence[list[str]], source: Source, reader: Reader, named: str
             return None
     others = roles(header, source) if header else {}
     others = {role: at for role, at in others.items() if at != url}
-    return Columns(url, _guessed(others, url, body, source), width, has_header=bool(header))
+    others = {role: at for role, at in _guessed(others, url, body, source).items() if at >= 0}
+    return Columns(url, others, width, has_header=bool(header))
 
 
 def listed(sample: Sequence[list[str]]) -> str:
@@ -135,12 +142,34 @@ def _best(header: Sequence[str], body: Sequence[list[str]], source: Source, read
     return place
 
 
-def _guessed(others: dict[Role, int], url: int, body: Sequence[list[str]], source: Source) -> dict[Role, int]:
-    """The numbers in a table whose header says nothing to us: what follows the URL, in the order of the products."""
-    order = _ORDER.get(source, ())
-    if any(role in others for role in order):
-        return others
-    rows = [row for row in body[:_LOOKED_AT] if len(row) > url]
+def _guessed(others: dict[Role, int], url: int, rows: Sequence[list[str]], source: Source) -> dict[Role, int]:
+    """Columns known by what is in them, where the header says nothing to us."""
+    rows = [row for row in rows[:_LOOKED_AT] if len(row) > url]
     width = min(map(len, rows), default=0)
+    if source == Source.CRAWL:
+        return {**others, **_of_answers(others, rows, width)}
+    order = _ORDER.get(source, ())
+    if any(role in others for role in order) or (source == Source.BACKLINKS and width > _LINK_COUNTS):
+        return others
+    # the numbers that follow the URL, in the order in which the products give them
     numbers = (at for at in range(url + 1, width) if all(is_count(row[at]) for row in rows))
     return {**others, **dict(zip(order, numbers, strict=False))}
+
+
+def _is_clearly(cells: Sequence[str], is_one: Callable[[str], object]) -> bool:
+    return all(map(is_one, cells)) and any(cell.startswith(("200", "text/html")) for cell in cells)
+
+
+def _of_answers(others: dict[Role, int], rows: Sequence[list[str]], width: int) -> dict[Role, int]:
+    """The columns with the status and the type of answers; one that is only called so is none (-1)."""
+    found: dict[Role, int] = {}
+    for role, is_one in ((Role.STATUS, _is_status), (Role.TYPE, _is_type)):
+        named = others.get(role, -1)
+        columns = {
+            at: [row[at].strip() for row in rows if at < len(row) and row[at].strip()] for at in range(width)
+        }
+        if rows and not any(map(is_one, columns.get(named, ()))):
+            # without a name it takes more to believe it: three digits may be anything
+            named = next((at for at, cells in columns.items() if _is_clearly(cells, is_one)), -1)
+        found[role] = named
+    return found

@@ -37,8 +37,18 @@ class Role(StrEnum):
     TYPE = "type"
 
 
+_blanks = re.compile(r"[\s_-]+").sub
+
+
+@lru_cache(maxsize=2048)
+def plain(name: str) -> str:
+    """A name as it is compared: small letters, one kind of apostrophes, no hyphens."""
+    name = unicodedata.normalize("NFKC", name.replace("\u2019", "'").strip("\ufeff\u200e *")).casefold()
+    return _blanks(" ", name).strip()
+
+
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split("|"))
+    return tuple(plain(name) for name in text.split("|"))
 
 
 _PAGE: Final = _names("""
@@ -133,18 +143,22 @@ incoming links | inbound links | backlinks | links to page | links | inlinks | t
 | links recebidos | binnenkomende links | входящие ссылки | 被リンク | 导入链接 | backlinks_num | backlinks num
 """),
     Role.FIRST: _names(
-        "first seen | first_seen | first indexed date | first found | firstindexeddate | date first seen"
+        "first seen | first indexed date | first found | source first found date | firstindexeddate"
+        " | date first seen"
     ),
-    Role.LAST: _names("last seen | last_seen | last check | lastseendate | last crawled | last found"),
+    Role.LAST: _names(
+        "last seen | last check | lastseendate | last crawled | last found | source crawl date"
+    ),
     Role.DAY: _names(
         "data_date | date | day | datum | fecha | data | jour | tag | 日付 | 日期 | дата | fetched date"
     ),
     Role.STATUS: _names(
-        "status code | status | http status code | http status | statuscode | code | http_status | response code"
+        "status code | status | http status code | http status | statuscode | response code | code de statut"
+        " | código de estado | codice di stato | código de status | http code | code"
     ),
     Role.INDEXABLE: _names("indexability | indexable | is indexable | indexierbarkeit"),
     Role.TYPE: _names(
-        "content type | content-type | content_type | resp_headers_content-type | mime type | content"
+        "content type | content-type | content_type | resp_headers_content-type | mime type | type mime | mime typ"
     ),
 }
 _WANTED: Final[dict[Source, tuple[Role, ...]]] = {
@@ -154,7 +168,7 @@ _WANTED: Final[dict[Source, tuple[Role, ...]]] = {
     Source.LIST: (),
     Source.CRAWL: (Role.STATUS, Role.INDEXABLE, Role.TYPE),
 }
-_FORMATS: Final = (
+_FORMATS: Final[tuple[tuple[str, set[str]], ...]] = (
     ("Search Console bulk export", {"data_date", "url", "impressions"}),
     ("Search Console API", {"keys 1", "clicks", "impressions"}),
     ("Search Console links", {"target page", "incoming links"}),
@@ -173,14 +187,6 @@ _FORMATS: Final = (
     ("Google Analytics", {"active users"}),
     ("Google Analytics", {"aufrufe"}),
 )
-_blanks = re.compile(r"\s+").sub
-
-
-@lru_cache(maxsize=2048)
-def plain(name: str) -> str:
-    """A name as it is compared: small letters, one kind of blanks and apostrophes."""
-    name = unicodedata.normalize("NFKC", name.replace("\u2019", "'").strip("\ufeff\u200e *")).casefold()
-    return _blanks(" ", name).strip()
 
 
 def is_elsewhere(name: str) -> bool:
@@ -215,4 +221,4 @@ def roles(header: Sequence[str], source: Source) -> dict[Role, int]:
 def format_of(header: Sequence[str]) -> str:
     """The product that writes such columns, or ""."""
     names = set(map(plain, header))
-    return next((label for label, needed in _FORMATS if needed <= names), "")
+    return next((label for label, needed in _FORMATS if set(map(plain, needed)) <= names), "")

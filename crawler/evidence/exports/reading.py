@@ -9,13 +9,14 @@ from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses, Stray
 from crawler.evidence.exports.blocks import Table, tables
 from crawler.evidence.exports.choosing import Choice, Wanted, choose, rows_of
+from crawler.evidence.exports.claiming import Claims
 from crawler.evidence.exports.columns import Columns, Reader, find
 from crawler.evidence.exports.crawl_state import check_state, read_state, state_in
 from crawler.evidence.exports.documents import Objects
 from crawler.evidence.exports.headers import Role
 from crawler.evidence.exports.opening import OpenUrl, Part, is_url, opened
 from crawler.evidence.exports.options import ExportOptions
-from crawler.evidence.exports.quantity import count, day, days
+from crawler.evidence.exports.quantity import days
 from crawler.evidence.exports.rows import Cells
 from crawler.evidence.exports.text import LONGEST, Text
 from crawler.model import Url
@@ -23,7 +24,6 @@ from crawler.model import Url
 _UI_ROWS: Final = 1_000  # that the web interface of Search Console exports at most
 _MOST_HOSTS: Final = 1_000  # other sites that are counted apart
 _NOTHING: Final = frozenset({"", "(not set)", "(other)", "total", "grand total", "totals"})
-_NO_PAGE: Final = ("non", "nicht", "no ", "false", "0")  # how "Non-Indexable" begins
 
 
 def check_export(name: str, source: Source, options: ExportOptions) -> None:
@@ -114,7 +114,7 @@ class _Reading:
             return None
 
     def _of_table(self, table: Table, columns: Columns, span: tuple[str, str]) -> Iterator[Claim]:
-        account = self._account
+        account, claims = self._account, Claims(columns, self._wanted.source, span)
         rows = table.rows()
         if columns.has_header:
             for row in rows:  # and titles before it
@@ -124,8 +124,11 @@ class _Reading:
             account.rows += 1
             url = self._url(row, columns)
             if not isinstance(url, Stray):
+                if not claims.is_page(row):
+                    account.beside += 1
+                    continue
                 account.used += 1
-                claim = self._claim(url, row, columns, span)
+                claim = claims.claim(url, row)
                 if claim.first:
                     account.first = min(account.first or claim.first, claim.first)
                     account.last = max(account.last, claim.last)
@@ -143,49 +146,18 @@ class _Reading:
             self._odd = self._odd or " ".join(row)[:80]
             return Stray.UNREAD
         text = row[columns.url].strip()
-        if text.casefold() in _NOTHING:
-            self._note_rest(text)
-            return Stray.BESIDE
         host = columns.others.get(Role.HOST)
         if host is not None and text.startswith("/") and len(row) > host and "." in row[host]:
             text = f"https://{row[host].strip()}{text}"
         url = self._wanted.reader.url(text)
-        if isinstance(url, str) and not _is_page(row, columns.others):
-            return Stray.BESIDE
         if url is Stray.FOREIGN:
             self._count_host(text)
         elif url is Stray.UNREAD:
+            if text.casefold() in _NOTHING:
+                self._note_rest(text)
+                return Stray.BESIDE
             self._odd = self._odd or text[:80]
         return url
-
-    def _claim(self, url: Url, row: list[str], columns: Columns, span: tuple[str, str]) -> Claim:
-        others, width = columns.others, len(row)
-
-        def number(role: Role) -> int:
-            at = others.get(role, width)
-            return count(row[at]) if at < width else 0
-
-        def date(role: Role, usual: str) -> str:
-            at = others.get(role, width)
-            return (day(row[at]) if at < width else "") or usual
-
-        first, last = span
-        if Role.DAY in others:
-            first = last = date(Role.DAY, "")
-        elif Role.FIRST in others or Role.LAST in others:
-            first, last = date(Role.FIRST, first), date(Role.LAST, last)
-            first, last = min(first or last, last or first), max(first, last)
-        is_links = self._wanted.source == Source.BACKLINKS
-        return Claim(
-            url=url,
-            first=first,
-            last=last,
-            clicks=number(Role.CLICKS),
-            impressions=number(Role.IMPRESSIONS),
-            sessions=number(Role.SESSIONS),
-            links=(number(Role.LINKS) if Role.LINKS in others else 1) if is_links else 0,
-            status=number(Role.STATUS),
-        )
 
     def _note_rest(self, text: str) -> None:
         """GA4 puts what exceeds its limit of rows together: https://support.google.com/analytics/answer/13331684."""
@@ -249,16 +221,3 @@ class _Reading:
             others = " and other sites" if more else ""
             said = f"all {account.foreign:,} URLs are of {name}{others}: is it the right export?"
             account.faults.append(said)
-
-
-def _is_page(row: list[str], others: dict[Role, int]) -> bool:
-    """Whether another crawler read a page there: an answer 200, HTML, and nothing that keeps it out of an index."""
-    for role, at in others.items():
-        cell = row[at].strip().casefold() if at < len(row) else ""
-        if role == Role.STATUS and cell not in ("200", "200.0"):
-            return False
-        if role == Role.INDEXABLE and cell.startswith(_NO_PAGE):
-            return False
-        if role == Role.TYPE and cell and "html" not in cell:
-            return False
-    return True

@@ -80,8 +80,9 @@ def _separator(head: str, name: str) -> tuple[str, bool]:
     best = max(_SEPARATORS, key=lambda each: _fit(lines, each))
     if _fit(lines, best)[0] < 0.75:
         return NO_SEPARATOR, False
-    # a URL may hold every separator but the tab, and lists have no header
+    # a URL may hold every separator but the tab; a list has no header, or one of a single name
     is_list = lines[0].lower().startswith(_URL_STARTS) and not name.lower().endswith(_TABLES)
+    is_list |= best not in lines[0] and any(line.lower().startswith(_URL_STARTS) for line in lines[1:2])
     return (NO_SEPARATOR if is_list and best != "\t" else best), False
 
 
