@@ -12,15 +12,16 @@ from crawler.model import Find, Found
 BATCH: Final = 1_000  # URLs admitted at once
 # What is published is a promise, and a search engine has seen a page; a log knows every scanner's guess.
 _RANK: Final = {
-    Source.SITEMAP: 5,
-    Source.SEARCH: 3,
-    Source.ANALYTICS: 3,
-    Source.BACKLINKS: 2,
-    Source.CRAWL: 2,
-    Source.LIST: 2,
-    Source.LOG: 1,
+    Source.SITEMAP: 6,
+    Source.SEARCH: 4,
+    Source.ANALYTICS: 4,
+    Source.BACKLINKS: 3,
+    Source.CRAWL: 3,
+    Source.LIST: 3,
+    Source.LOG: 2,
 }
-_LINKED: Final = 4  # by nofollow
+_LINKED: Final = 5  # by nofollow
+_SPELLING: Final = 1  # of a page that is known, and perhaps a page of its own
 
 
 class Outside:
@@ -52,30 +53,28 @@ class Outside:
     def _chosen(self) -> list[Stranger]:
         seen = 0
 
-        def strangers() -> Iterator[Stranger]:
+        def strangers() -> Iterator[tuple[int, int, Stranger]]:
             nonlocal seen
             for each in self._homes.strangers():
-                if self._is_telling(each):
+                if rank := self._rank(each):
                     seen += 1
-                    yield each
+                    yield rank, each.requests + each.other, each
 
-        chosen = nlargest(self._most, strangers(), key=_rank)
+        chosen = nlargest(self._most, strangers(), key=lambda ranked: (*ranked[:2], ranked[2].url))
         self._passed_by = seen - len(chosen)
-        return chosen
+        return [stranger for *_, stranger in chosen]
 
-    def _is_telling(self, stranger: Stranger) -> bool:
-        """Whether the answer would tell something that is not known."""
+    def _rank(self, stranger: Stranger) -> int:
+        """How telling the answer would be; 0 if it would tell nothing that is not known."""
+        rank = max((_RANK[source] for source in stranger.sources), default=0)
         if stranger.is_linked or Source.SITEMAP in stranger.sources:
-            return True
-        was_answered = bool(stranger.answered or stranger.other or stranger.sources != {Source.LOG})
-        if was_answered:
-            return self._homes.meet(stranger.url) is None  # else it is another spelling of a page
-        return stranger.people >= self._min_visits
-
-
-def _rank(stranger: Stranger) -> tuple[int, int, str]:
-    rank = max((_RANK[source] for source in stranger.sources), default=_LINKED)
-    return max(rank, _LINKED if stranger.is_linked else 0), stranger.requests + stranger.other, stranger.url
+            return max(rank, _LINKED * stranger.is_linked)
+        if stranger.ok or stranger.moved or stranger.other or stranger.sources != {Source.LOG}:
+            if self._homes.meet(stranger.url) is None:
+                return rank
+            # another spelling of a page; one that was answered, and led nowhere else, may be a page of its own
+            return _SPELLING if stranger.ok or Source.SEARCH in stranger.sources else 0
+        return rank if stranger.people >= self._min_visits else 0
 
 
 def _find(stranger: Stranger) -> Find:

@@ -18,7 +18,7 @@ _INDEXABLE: Final = State.INDEXABLE.value
 _PAGES: Final = "SELECT u.url, v.id FROM site.visit v JOIN site.url u ON u.id = v.id WHERE v.state = ?"
 _MEET: Final = "SELECT id FROM spelling WHERE key = ? LIMIT 2"
 _STRANGERS: Final = """
-SELECT c.url, group_concat(DISTINCT i.source), sum(c.people), sum(c.people + c.bots), sum(c.ok + c.moved),
+SELECT c.url, group_concat(DISTINCT i.source), sum(c.people), sum(c.people + c.bots), sum(c.ok), sum(c.moved),
   sum(c.clicks + c.impressions + c.sessions + c.links), v.state
 FROM claim c JOIN input i ON i.id = c.input
   LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
@@ -33,11 +33,19 @@ _HOMELESS: Final = """SELECT DISTINCT c.url, v.id, v.state, v.target FROM claim 
 _STANDS: Final = (
     "SELECT v.id, v.state, v.target FROM site.url u JOIN site.visit v ON v.id = u.id WHERE u.url = ?"
 )
-_TWINS: Final = """SELECT s.key, s.id, u.url, c.digest, c.page, EXISTS (SELECT 1 FROM claim k
-    JOIN input i ON i.id = k.input WHERE k.url = u.url AND i.source = ?)
+_LISTED: Final = (
+    "SELECT EXISTS (SELECT 1 FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ? AND i.source = ?)"
+)
+_TWINS: Final = """SELECT s.key, s.id, u.url, c.digest, c.page
   FROM spelling s JOIN site.url u ON u.id = s.id JOIN site.visit v ON v.id = s.id
     LEFT JOIN site.content c ON c.id = v.content
   WHERE s.key IN (SELECT key FROM spelling GROUP BY key HAVING count(*) > 1) ORDER BY s.key, s.id"""
+_SAME_BARE: Final = """SELECT c.digest, v.id, u.url, p.id, b.url
+  FROM site.visit v JOIN site.url u ON u.id = v.id
+    JOIN site.url b ON b.url = substr(u.url, 1, instr(u.url, '?') - 1)
+    JOIN site.visit p ON p.id = b.id AND p.state = v.state
+    JOIN site.content c ON c.id = v.content JOIN site.content d ON d.id = p.content AND d.digest = c.digest
+  WHERE v.state = ? AND instr(u.url, '?')"""
 
 _page = msgspec.msgpack.Decoder(Page).decode
 
@@ -49,7 +57,8 @@ class Stranger(Struct, frozen=True):
     sources: frozenset[Source] = frozenset()
     people: int = 0
     requests: int = 0
-    answered: int = 0  # requests that were not answered by 4xx or 5xx
+    ok: int = 0  # requests that were answered by 2xx or 304
+    moved: int = 0  # ... by other 3xx
     other: int = 0  # clicks, impressions, sessions, links
     is_linked: bool = False
 
@@ -78,11 +87,10 @@ class Homes:
         """The claimed URLs that the crawl did not fetch, then those that only nofollow links lead to."""
         nofollow = State.NOFOLLOW.value
         with storage():
-            for url, sources, people, requests, answered, other, state in self._db.execute(
-                _STRANGERS, (nofollow,)
-            ):
+            for url, sources, *rest, state in self._db.execute(_STRANGERS, (nofollow,)):
+                people, requests, ok, moved, other = rest
                 known = frozenset(Source(each) for each in sources.split(","))
-                yield Stranger(Url(url), known, people, requests, answered, other, state == nofollow)
+                yield Stranger(Url(url), known, people, requests, ok, moved, other, state == nofollow)
             for (url,) in self._db.execute(_NOFOLLOWED, (nofollow,)):
                 yield Stranger(Url(url), is_linked=True)
 
@@ -110,11 +118,21 @@ class Homes:
         return number
 
     def twins(self) -> Iterator[Twin]:
-        """The pages whose URLs are spellings of one another, those of one key together."""
+        """The pages whose URLs are spellings of one another, those of one key together.
+
+        Before them, for what is known of either may have to move twice: pages that say what their URLs without any
+        parameter say. Only if all of it is the same, since ``?page=2`` has the title of its first page too.
+        """
         with storage():
-            for key, number, url, digest, packed, listed in self._db.execute(_TWINS, (Source.SITEMAP,)):
-                title = _page(packed).title if packed else ""
-                yield Twin(key, number, Url(url), digest or b"", title, bool(listed))
+            for digest, number, url, bare, plain in self._db.execute(_SAME_BARE, (_INDEXABLE,)):
+                yield self._twin(url, number, url, digest, "")
+                yield self._twin(url, bare, plain, digest, "")
+            for key, number, url, digest, packed in self._db.execute(_TWINS):
+                yield self._twin(key, number, url, digest or b"", _page(packed).title if packed else "")
+
+    def _twin(self, key: str, number: int, url: str, digest: bytes, title: str) -> Twin:
+        (is_listed,) = self._db.execute(_LISTED, (url, Source.SITEMAP)).fetchone()
+        return Twin(key, number, Url(url), digest, title, bool(is_listed))
 
     def move(self, moves: Iterable[tuple[int, int]]) -> None:
         """What came to the first of each pair comes to the second."""

@@ -23,10 +23,13 @@ class Twin(Struct, frozen=True):
 def copies(twins: Iterable[Twin], is_led_to: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
     """Pairs of ids: a page that nothing leads to, and the page that it is another spelling of.
 
-    Of spellings that nothing leads to, the one that a sitemap lists is the page. Twins of one key stand together.
+    Of spellings that nothing leads to, the one that a sitemap lists is the page, else one without parameters. Twins of
+    one key stand together.
     """
     for _, group in groupby(twins, attrgetter("key")):
-        ranked = sorted(group, key=lambda twin: (not is_led_to(twin.id), not twin.is_listed, twin.id))
+        ranked = sorted(
+            group, key=lambda twin: (not is_led_to(twin.id), not twin.is_listed, "?" in twin.url, twin.id)
+        )
         first, *others = ranked
         for other in others:
             if not is_led_to(other.id) and _is_same(first, other):
