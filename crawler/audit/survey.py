@@ -160,7 +160,7 @@ class Survey:
             backlinks=known.links,
             spellings=spellings,
             referrers=self._referrers(node),
-            hubs=self._hubbing.of(node, url, page) if wants_hub else [],
+            hubs=self._hubbing.of(node, page) if wants_hub else [],
             evidence=evidence,
             group=f"island {island}" if island >= 0 else "",
         )
