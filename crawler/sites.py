@@ -79,9 +79,10 @@ def anchored(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
         if isinstance(table, dict) and isinstance(path, str) and path and "://" not in path:
             table[key] = str(folder / path)
     audit = anchored.get("audit")
-    for key in _LISTS if isinstance(audit, dict) else ():
-        if isinstance(audit.get(key), list):
-            audit[key] = [_from(folder, each) for each in audit[key]]
+    if isinstance(audit, dict):
+        for key in _LISTS:
+            if isinstance(audit.get(key), list):
+                audit[key] = [_from(folder, each) for each in audit[key]]
     for key in _SECRETS:
         fetch = anchored.get("fetch")
         text = fetch.get(key) if isinstance(fetch, dict) else None
