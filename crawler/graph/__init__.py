@@ -2,6 +2,7 @@
 
 from crawler.graph.arrays import Edges, Nodes
 from crawler.graph.graph import Lead, LinkGraph
+from crawler.graph.hubs import Hubs
 from crawler.graph.way import CODES, PAGES, STATES, Way
 
-__all__ = ["CODES", "PAGES", "STATES", "Edges", "Lead", "LinkGraph", "Nodes", "Way"]
+__all__ = ["CODES", "PAGES", "STATES", "Edges", "Hubs", "Lead", "LinkGraph", "Nodes", "Way"]

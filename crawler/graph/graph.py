@@ -84,6 +84,26 @@ class LinkGraph:
         ranked = sorted(found.values(), key=lambda lead: (lead.way, -self.weight[lead.node], lead.node))
         return ranked[:most]
 
+    def followers(self, node: int, most: int) -> Ints:
+        """Some of the pages that lead to a node by FOLLOWED links, those first that were met first."""
+        begin, end = int(self.incoming.start[node]), int(self.incoming.start[node + 1])
+        counts = (self._bits[begin:end] & np.uint8(Way.FOLLOWED)) != 0
+        first: Ints = self.incoming.to[begin:end][counts][:most]
+        return first
+
+    def linking(self, node: int, flags: int) -> Ints:
+        """What has a statement with one of these flags of Found for a node, or for another spelling of it."""
+        places = [
+            (self.incoming.start[each], self.incoming.start[each + 1])
+            for each in (node, *self._aliases(node))
+        ]
+        parts = [
+            self.incoming.to[begin:end][(self.incoming.flags[begin:end] & flags) != 0]
+            for begin, end in places
+        ]
+        found: Ints = np.unique(np.concatenate(parts))
+        return found
+
     def _leads(self, alias: int, node: int, most: int) -> list[Lead]:
         """What leads to one spelling of a node, the best first."""
         begin, end = int(self.incoming.start[alias]), int(self.incoming.start[alias + 1])

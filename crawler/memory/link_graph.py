@@ -2,15 +2,16 @@
 
 import sqlite3
 from itertools import islice
-from typing import Final
+from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from crawler.frontier.batch import storage
 from crawler.graph import CODES, Edges, LinkGraph, Nodes
 from crawler.memory.packed_links import unpack_all
-from crawler.model import Found, Kind, State, Url
+from crawler.model import Found, Kind, Page, State, Url
 
 CHUNK: Final = 4_096  # pages whose links are unpacked at once
 
@@ -19,7 +20,44 @@ _TARGETS: Final = """SELECT v.id, u.id FROM visit v JOIN url u ON u.url = v.targ
   WHERE v.target IS NOT NULL ORDER BY v.id"""
 _LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN content c ON c.id = v.content
   WHERE v.kind = ? AND c.links != x'' ORDER BY v.id"""
+_NAMES: Final = """SELECT v.id, u.url, c.page FROM visit v JOIN url u ON u.id = v.id
+  LEFT JOIN content c ON c.id = v.content ORDER BY v.id"""
 _START: Final = "SELECT id FROM visit WHERE found & ? ORDER BY id LIMIT 1"
+
+
+_Named = msgspec.defstruct(  # of a page only what is asked for: the rest is passed over
+    "_Named",
+    [
+        (name, {"title": str, "breadcrumb": list[Url]}.get(name, msgspec.Raw), default)
+        for name, default in zip(Page.__struct_fields__, Page.__struct_defaults__, strict=True)
+    ],
+    array_like=True,
+    frozen=True,
+)
+_named = msgspec.msgpack.Decoder(_Named).decode
+
+
+class Names(NamedTuple):
+    """By node: the URLs, the titles ("" of what is no page), and the breadcrumbs of the pages that have one."""
+
+    urls: list[Url]
+    titles: list[str]
+    breadcrumbs: dict[int, list[Url]]
+
+
+def names(db: sqlite3.Connection) -> Names:
+    """What the nodes of the graph are called. Some hundred bytes a page. Raises StorageError."""
+    urls: list[Url] = []
+    titles: list[str] = []
+    breadcrumbs: dict[int, list[Url]] = {}
+    with storage():
+        for node, (_, url, packed) in enumerate(db.execute(_NAMES)):
+            page: Any = _named(packed) if packed else None
+            urls.append(url)
+            titles.append(page.title if page else "")
+            if page and page.breadcrumb:
+                breadcrumbs[node] = page.breadcrumb
+    return Names(urls, titles, breadcrumbs)
 
 
 def load(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from crawler.frontier.links import pack, unpack
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.graph import STATES, Way
-from crawler.memory.link_graph import load
+from crawler.memory.link_graph import load, names
 from crawler.memory.packed_links import unpack_all
 from crawler.model import Find, Found, Kind, Lease, Outcome, Page, State, Url, Verdict
 from crawler.state.schema import FILE, connect
@@ -47,7 +47,9 @@ def test_ours_the_graph_is_what_the_frontier_kept(tmp_path: Path) -> None:
             (Find(moved, Found.REDIRECT, lease.depth, lease.id),) if moved and state is State.REDIRECT else ()
         )
         named = [(url(path), flags) for path, flags in links]
-        frontier.settle(Outcome(lease, Verdict(state, "", moved), 200, links=named, finds=step, page=Page()))
+        frontier.settle(
+            Outcome(lease, Verdict(state, "", moved), 200, links=named, finds=step, page=page_of(lease.url))
+        )
     frontier.commit()
     graph = load(db)
     assert graph is not None
@@ -77,7 +79,20 @@ def test_ours_the_graph_is_what_the_frontier_kept(tmp_path: Path) -> None:
     assert moved is not None
     assert moved.depth[node["/too"]] == 1
     assert load(db, url("/never")) is None
+    called = names(db)
+    assert [called.urls[place] for place in node.values()] == [url(path) for path in node]
+    assert called.titles == [url.upper() for url in called.urls]
+    assert called.breadcrumbs == {node["/deep"]: [url("/"), url("/a")]}
     db.close()
+
+
+def page_of(of: Url) -> Page:
+    """A page with much before its title and after it, or little."""
+    if of == url("/deep"):
+        return Page(
+            title=of.upper(), canonicals=[of], breadcrumb=[url("/"), url("/a")], expires=1.5, images=["x"]
+        )
+    return Page(title=of.upper())
 
 
 def test_ours_a_state_without_a_visit_has_no_graph(tmp_path: Path) -> None:
