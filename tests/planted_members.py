@@ -24,7 +24,8 @@ def orphans_of_the_sitemap(site: Planted) -> None:
     site.page(f"{HARVEST}late-plums/", "harvest", trail=trail(HARVEST), crumbs=False)  # only its path does
     site.expect(rule, f"{HARVEST}late-plums/", hub=HARVEST)
     site.page("/x9/", "soup")  # only its words do
-    site.pages["/x9/"].title = site.pages[SOUP].title.rpartition(" ")[0]
+    site.pages["/x9/"].title = "Our stew for cold winter evenings"
+    site.pages[SOUP].title = "Soups and stews for winter evenings"
     site.expect(rule, "/x9/", hub=SOUP)
     loop = site.page(
         f"{KITCHEN}self-only/", "kitchen", trail=trail(KITCHEN), canonical=f"{KITCHEN}self-only/"
@@ -106,6 +107,17 @@ def orphans_of_the_logs(site: Planted) -> None:
     site.redirect("/promo/leaflet/index.html", "/promo/leaflet/")
     site.visited("/promo/leaflet/index.html", people=5)
     site.expect(rule, "/promo/leaflet/", hub=LAMPS)
+
+
+def pages_of_their_own(site: Planted) -> None:
+    """Orphans whose URLs look like spellings of linked pages, and that are others."""
+    site.page("/Docs/setup", "weavers")
+    site.expect("orphan.sitemap", "/Docs/setup")
+    site.page("/Docs/upgrade", "miners", listed=False)
+    site.visited("/Docs/upgrade", people=7)
+    site.page(f"{LAMPS}?page=old", "millers", listed=False)
+    site.visited(f"{LAMPS}?page=old", people=7)
+    site.expect("orphan.log", "/Docs/upgrade", f"{LAMPS}?page=old")
 
 
 def orphans_of_lists(site: Planted) -> None:
@@ -386,6 +398,9 @@ def gone_and_visited(site: Planted) -> None:
     site.searches("/news/found/", 12, 300)
     site.analysed.append(("/news/counted/", 17))
     site.backlinks.append(("https://papers.example.org/", site.url("/press-kit/")))
+    site.redirect("/ended", "/ended/now/")
+    site.visited("/ended", people=12)
+    site.expect(rule, "/ended/now/")
     # near misses: what scanners ask for, what is forbidden, what is no page, what nobody comes for
     for path in (
         "/.env",
@@ -394,7 +409,6 @@ def gone_and_visited(site: Planted) -> None:
         "/.git/config",
         "/backup.zip",
         "/Docs/install",
-        "/docs/install",
     ):
         site.visited(path, people=2, bots=1)
     site.gone("/admin/", 403)
@@ -467,12 +481,16 @@ def doubled_entries(site: Planted) -> None:
     spelt = site.page("/listed/~twice/", "bread").path
     site.list("/listed/%7Etwice/", site.pages[spelt].modified)
     site.well(spelt)
-    site.expect("entry.duplicate", spelt)
+    site.expect("duplicate.loc", spelt)  # which lint tells, for escapes make no other URL
     tracked = site.page("/listed/tracked/", "bread").path
     site.list(f"{tracked}?utm_source=a", site.pages[tracked].modified)
     site.list(f"{tracked}?utm_source=b&utm_medium=c", site.pages[tracked].modified)
     site.well(tracked)
     site.expect("entry.duplicate", tracked)
+    indexed = site.page("/listed/indexed/", "bread").path
+    site.list(f"{indexed}index.html", site.pages[indexed].modified)
+    site.well(indexed)
+    site.expect("entry.duplicate", indexed)
 
 
 def lying_dates(site: Planted) -> None:
@@ -614,21 +632,28 @@ def languages_that_lead_nowhere(site: Planted) -> None:
 
 
 def media(site: Planted) -> None:
-    for n, answer in enumerate((200, 404, 410, 500)):
-        path = site.page(f"/pictures/{n}/", "clocks", listed=False).path
+    def pictured(name: str, image: str) -> None:
+        path = site.page(f"/pictures/{name}/", "clocks", listed=False).path
         site.well(path)
-        image = f"/img/{n}.png"
-        site.answers[image] = Answer(answer, b"\x89PNG\r\n\x1a\n", {"Content-Type": "image/png"})
         site.list(path, inner=f"<image:image><image:loc>{site.url(image)}</image:loc></image:image>")
-        if answer != 200:
-            site.expect("media.image", path)
-    path = site.page("/pictures/moved/", "clocks", listed=False).path
-    site.well(path)
-    site.redirect("/img/moved.png", "/img/0.png")
-    site.list(path, inner=f"<image:image><image:loc>{site.url('/img/moved.png')}</image:loc></image:image>")
-    site.answers["/film/good.mp4"] = Answer(200, b"\0\0\0\x18ftypmp42", {"Content-Type": "video/mp4"})
-    for n, (film, thumb) in enumerate((("good", "0"), ("dead", "0"), ("good", "1"))):
-        path = site.page(f"/films/{n}/", "clocks", listed=False).path
+
+    for name, status in (("fine", 200), ("absent", 404), ("removed", 410), ("failing", 500), ("busy", 503)):
+        site.answers[f"/img/{name}.png"] = Answer(status, b"\x89PNG\r\n\x1a\n", {"Content-Type": "image/png"})
+        pictured(name, f"/img/{name}.png")
+    site.expect("media.image", "/img/absent.png", "/img/removed.png", "/img/failing.png")
+    site.answers["/img/excuse.png"] = Answer(200, b"<title>Sorry</title>", {"Content-Type": "text/html"})
+    pictured("excuse", "/img/excuse.png")
+    site.expect("media.image", "/img/excuse.png")
+    pictured("shared", "/img/absent.png")
+    site.redirect("/img/moved.png", "/img/fine.png")
+    pictured("moved", "/img/moved.png")  # a near miss, and a busy server is one
+    site.answers["/film/fine.mp4"] = Answer(200, b"\0\0\0\x18ftypmp42", {"Content-Type": "video/mp4"})
+    for name, film, thumb in (
+        ("good", "fine", "fine"),
+        ("dead", "dead", "fine"),
+        ("blind", "fine", "unseen"),
+    ):
+        path = site.page(f"/films/{name}/", "clocks", listed=False).path
         site.well(path)
         inner = (
             f"<video:video><video:thumbnail_loc>{site.url(f'/img/{thumb}.png')}</video:thumbnail_loc>"
@@ -636,8 +661,7 @@ def media(site: Planted) -> None:
             f"<video:content_loc>{site.url(f'/film/{film}.mp4')}</video:content_loc></video:video>"
         )
         site.list(path, inner=inner)
-        if n:
-            site.expect("media.video", path)
+    site.expect("media.video", "/film/dead.mp4", "/img/unseen.png")
 
 
 # ---------------------------------------------------------------- spellings that are all one page
@@ -682,11 +706,31 @@ def spellings(site: Planted) -> None:
     for target in ("/team/ada-meyer", "/TEAM/Bo-Li", "/team/ana-ruiz/"):
         site.visited(target, people=8)
         site.analysed.append((target, 11))
-    # a page without a canonical, by the name of its file: nothing but its content says that it is the same
-    for target in ("/guides/index.html", "/guides//", "/about/index.html"):
+    # pages without a canonical: nothing but their content says that they are the same
+    for target in (
+        "/guides/index.html",
+        "/guides//",
+        "/about/index.html",
+        "/index.html",
+        "/guides/?ref=footer",
+    ):
         site.visited(target, people=8)
+    sorted_list = f"{LAMPS}?sort=price&view=grid"
+    site.page(sorted_list, "lamps")
+    site.well(sorted_list)
+    site.visited(f"{LAMPS}?view=grid&sort=price", people=8)
+    site.visited(f"{site.origin}{page}", people=4)  # as proxies ask
+    site.visited("/?gclid=abc", people=4)
+    site.visited(f"{page}", people=4, status=304)
+    # what was moved to the home page, and documents
+    site.redirect("/campaign-2019/", "/")
+    site.visited("/campaign-2019/", people=30)
+    site.searches("/campaign-2019/")
+    site.searches("/listed/plan.pdf")
+    site.searches("/img/fine.png")
+    site.visited("/listed/plan.pdf", people=30)
     # the wrong case, which this part of the server does not know: nobody's page
-    site.visited("/docs/setup", people=3)
+    site.visited("/docs/install", people=2)
     site.visited("/DOCS/FAQ", people=1, bots=3)
 
 
@@ -694,6 +738,7 @@ ALL = (
     orphans_of_the_sitemap,
     orphans_of_search,
     orphans_of_the_logs,
+    pages_of_their_own,
     orphans_of_lists,
     islands,
     by_redirect,

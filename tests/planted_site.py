@@ -126,7 +126,7 @@ class Planted:
     ) -> Leaf:
         """Add a page, and its entry in the sitemap."""
         assert path not in self.pages, path
-        title = f"{self.words(topic, 3)} {len(self.pages)}".capitalize()
+        title = f"{topic} {self.words(topic, 3)} {len(self.pages)}".strip().capitalize()
         leaf = Leaf(path, title, self.words(topic, 40), trail, **more)  # type: ignore[arg-type]
         if not leaf.modified:
             leaf.modified = f"2025-{self.rng.randrange(1, 10):02}-{self.rng.randrange(1, 29):02}"
@@ -185,8 +185,8 @@ class Planted:
 
     def answer(self, target: str) -> Answer:
         """What a request target answers, once all is planted."""
-        target = unquote(target)
-        path = target.partition("?")[0]
+        path, mark, query = unquote(target).partition("?")
+        target = path + mark + "&".join(sorted(query.split("&")))
         if answer := self.answers.get(target) or self.answers.get(path):
             return answer
         leaf = self.pages.get(target) or self.pages.get(path)  # unknown parameters change nothing

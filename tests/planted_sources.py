@@ -3,6 +3,7 @@
 import csv
 import gzip
 import random
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
@@ -26,6 +27,17 @@ _EXTENSIONS = (
     ' xmlns:video="http://www.google.com/schemas/sitemap-video/1.1"'
     ' xmlns:xhtml="http://www.w3.org/1999/xhtml"'
 )
+_ANALYTICS = """\
+# ----------------------------------------
+# Landing page
+# Account: Shop
+# Property: Shop - GA4
+# ----------------------------------------
+#
+# All Users
+# Start date: 20250301
+# End date: 20250731
+"""
 _END = datetime(2025, 9, 30, tzinfo=UTC)
 
 
@@ -59,9 +71,8 @@ def write(site: Planted, folder: Path) -> list[str]:
     _table(folder / "Pages.csv", ["Top pages", "Clicks", "Impressions", "CTR", "Position"], [
         [url, clicks, impressions, f"{clicks / impressions:.1%}", "7.4"] for url, clicks, impressions in site.searched
     ])  # fmt: skip
-    _table(folder / "ga4.csv", ["Landing page", "Sessions", "Users"], [
-        ["(not set)", 120, 80], *([path, sessions, sessions] for path, sessions in site.analysed), ["/", 900, 700],
-    ], "# ----------\n# Landing page\n# Account: Shop\n# Start date: 20250101\n# ----------\n")  # fmt: skip
+    analysed = [["(not set)", 120, 80], *([path, n, n] for path, n in site.analysed), ["/", 900, 700]]
+    _table(folder / "ga4.csv", ["Landing page", "Sessions", "Users"], analysed, _ANALYTICS)
     _table(folder / "backlinks.csv", ["Referring page URL", "Anchor", "Target URL"], [
         [source, "a link", target] for source, target in site.backlinks
     ])  # fmt: skip
@@ -88,7 +99,7 @@ def _logs(site: Planted, folder: Path) -> None:
     dated = sorted([*(line for hits in site.hits for line in _planted(site, hits)), *_noise(site, rng)])
     lines = [line for _, line in dated]
     lines.insert(500, '192.0.2.9 - - [01/Feb/2025:10:00:00 +0000] "\\x16\\x03\\x01\\x02" 400 150 "-" "-"')
-    lines.insert(900, "")
+    lines[900:900] = ["", "this is no line of a log"]
     third = len(lines) // 3
     logs = folder / "logs"
     logs.mkdir()
@@ -109,7 +120,7 @@ def _planted(site: Planted, hits: Hits) -> list[tuple[datetime, str]]:
 
 
 def _noise(site: Planted, rng: random.Random) -> list[tuple[datetime, str]]:
-    linked = [path for path in site.pages if path.split("/")[-2:-1] and path.split("/")[-2][-4:-3] == "-"]
+    linked = [path for path in site.pages if re.search(r"-\d{3}/$", path)]
     made = []
     for _ in range(6_000):
         when = _END - timedelta(seconds=rng.randrange(360 * 86_400))
