@@ -2,27 +2,37 @@
 
 import sqlite3
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
+
+import msgspec
 
 from crawler.evidence.entries import unpack
 from crawler.evidence.visits import Visits
 from crawler.finding import Finding
-from crawler.frontier.batch import storage
+from crawler.frontier.batch import change, storage
 from crawler.health.clusters import ListedVersions, Version, judge_cluster
 from crawler.html.hreflang import canonical
 from crawler.html.page import MAX_ALTERNATES
-from crawler.model import State
+from crawler.model import Page, State
 from crawler.params import Params
 from crawler.url import InvalidUrl, join
 from sitemap import Alternate
 
 MAX_HELD: Final = 20_000  # URLs that are remembered
 _AT_ONCE: Final = 1_000  # rows
+_decode = msgspec.msgpack.Decoder(Page).decode
 _FAULT: Final = "hreflang "  # what crawler.html.page says of a code that is none begins so
 _CUT: Final = ("only the beginning was read", "reading stopped after", "read by the simple scanner")
 
-_PAGES: Final = """SELECT v.id, u.url FROM site.visit v JOIN site.url u ON u.id = v.id
-  WHERE v.id > ? AND v.state = ? ORDER BY v.id LIMIT ?"""
+_PAGES: Final = """SELECT v.id, u.url, c.page FROM site.visit v JOIN site.url u ON u.id = v.id
+  JOIN site.content c ON c.id = v.content
+  WHERE v.id > ? AND v.state = ? AND c.page IS NOT NULL ORDER BY v.id LIMIT ?"""
+_ENTRIES: Final = (
+    "SELECT id, url, media FROM entry WHERE id > ? AND url != '' AND media != x'' ORDER BY id LIMIT ?"
+)
+# Those of one cluster stand together, so that they are looked up once.
+_SPEAKERS: Final = "SELECT DISTINCT cluster, url FROM temp.speaker ORDER BY cluster, url"
 _LISTED: Final = "SELECT file, line, media FROM entry WHERE url = ? AND media != x'' ORDER BY id"
 
 
@@ -37,14 +47,19 @@ class KnownVersions:
         self._visits = visits
         self._params = params
         self._known: dict[str, Version] = {}
+        self._are_listed: bool | None = None  # whether there is any entry that states versions
 
     def judge(self) -> Iterator[Finding]:
         """What is wrong with the clusters of all indexable pages. Between two findings ``db`` may be written."""
-        last = -1
-        while rows := self._pages(last):
-            for _, url in rows:
+        with storage():
+            self._db.execute("CREATE TEMP TABLE speaker (cluster TEXT NOT NULL, url TEXT NOT NULL)")
+            for rows in (self._stating(), self._listed_ones()):
+                while some := list(islice(rows, _AT_ONCE)):
+                    with change(self._db):
+                        self._db.executemany("INSERT INTO temp.speaker VALUES (?, ?)", some)
+            for _, url in self._db.execute(_SPEAKERS):
                 yield from judge_cluster(self.version(url), self)
-            last = rows[-1][0]
+            self._db.execute("DROP TABLE temp.speaker")
 
     def version(self, url: str) -> Version:
         """See :class:`crawler.health.clusters.Versions`."""
@@ -72,6 +87,10 @@ class KnownVersions:
 
     def _listed(self, url: str) -> Iterator[ListedVersions]:
         with storage():
+            if self._are_listed is None:
+                self._are_listed = next(self._listed_ones(), None) is not None
+            if not self._are_listed:
+                return
             rows = self._db.execute(_LISTED, (url,)).fetchall()
         for file, line, packed in rows:
             _, _, variants = unpack(packed)
@@ -87,6 +106,22 @@ class KnownVersions:
                 except InvalidUrl:
                     continue
 
-    def _pages(self, last: int) -> list[tuple[int, str]]:
-        with storage():
-            return self._db.execute(_PAGES, (last, State.INDEXABLE.value, _AT_ONCE)).fetchall()
+    def _stating(self) -> Iterator[tuple[str, str]]:
+        """The pages that state versions, each with a name of its cluster."""
+        last = -1
+        while rows := self._db.execute(_PAGES, (last, State.INDEXABLE.value, _AT_ONCE)).fetchall():
+            for _, url, packed in rows:
+                page = _decode(packed)
+                if page.alternates or any(each.startswith(_FAULT) for each in page.faults):
+                    yield min((each.href for each in page.alternates), default=url), url
+            last = rows[-1][0]
+
+    def _listed_ones(self) -> Iterator[tuple[str, str]]:
+        """The same of which entries of sitemaps state versions."""
+        last = 0
+        while rows := self._db.execute(_ENTRIES, (last, _AT_ONCE)).fetchall():
+            for _, url, packed in rows:
+                _, _, variants = unpack(packed)
+                if variants:
+                    yield min(href for _, href in variants), url
+            last = rows[-1][0]

@@ -95,6 +95,7 @@ class _Judged:
         self._labels: dict[str, list[str]] = {}  # of each URL
         for each in self._named:
             self._labels.setdefault(each.href, []).append(each.hreflang)
+        self._wrong = list(self._mislabelled())
         self._swapped: set[tuple[str, str]] = set()
 
     def finding(self, rule: str, said: list[tuple[str, str]]) -> Finding | None:
@@ -167,9 +168,8 @@ class _Judged:
 
     def swapped(self) -> Iterator[tuple[str, str]]:
         """Pairs of versions of which each states the language that the other is named for."""
-        wrong = list(self._mislabelled())
-        for number, (label, url, own) in enumerate(wrong):
-            for other_label, other, others_own in wrong[number + 1 :]:
+        for number, (label, url, own) in enumerate(self._wrong):
+            for other_label, other, others_own in self._wrong[number + 1 :]:
                 if url != other and fits(label, others_own) and fits(other_label, own):
                     self._swapped |= {(label, url), (other_label, other)}
                     said = f"{url} is named for {label} and says {own}, {other} for {other_label} and says {others_own}"
@@ -177,7 +177,7 @@ class _Judged:
 
     def labels(self) -> Iterator[tuple[str, str]]:
         """Versions that state another language than they are named for; to be asked after :meth:`swapped`."""
-        for label, url, own in self._mislabelled():
+        for label, url, own in self._wrong:
             if (label, url) not in self._swapped:
                 yield f'{url} is named for {label}, and its html element says lang="{own}"', url
 

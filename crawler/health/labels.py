@@ -4,6 +4,7 @@ Language tags: https://www.rfc-editor.org/rfc/rfc5646#section-2.1
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -52,6 +53,7 @@ def language(text: str) -> Language | None:
     )
 
 
+@lru_cache(maxsize=10_000)
 def fits(label: str, stated: str) -> bool:
     """Whether a page that states a language can be named under a label; True whenever that is not sure.
 
