@@ -17,7 +17,7 @@ from crawler.model import Found, State
 
 MOST: Final = 3
 _CAP: Final = 300  # referrers of one sibling that are asked, those nearest to the start first
-_ALIKE: Final = 64  # pages with words in common that are compared
+_ALIKE: Final = 32  # pages with words in common that are compared
 _LEAST: Final = 0.1  # score of what is worth a word
 _CRUMBS: Final = (0.9, 0.5, 0.3)  # by the distance from the page
 _INDEXES: Final = (0.75, 0.4, 0.25)
@@ -57,28 +57,29 @@ class Hubs:
         self._by_breadcrumb(breadcrumb, reasons)
         self._by_path(orphan, reasons)
         self._by_title(orphan, reasons)
+        scores = self._scores(orphan, reasons)
+        ranked = sorted(scores, key=lambda node: (-scores[node], -self._graph.weight[node], node))
+        return [
+            Hub(self._urls[node], _told(reasons[node]), round(scores[node], 3))
+            for node in ranked[:MOST]
+            if scores[node] >= _LEAST
+        ]
+
+    def _scores(self, orphan: int, reasons: Reasons) -> dict[int, float]:
+        """The scores of the best of those that can carry a link and do not do so already."""
         edges = self._graph.edges
         linked = set(edges.to[edges.start[orphan] : edges.start[orphan + 1]].tolist())
         closed = self._closed(orphan)
-        ranked = []
-        own = kind(self._urls[orphan])
+        scores: dict[int, float] = {}
         for node, said in reasons.items():
             if node in closed or not self._fit[node]:
                 continue
             if node in linked and self._graph.inlinks[node] * 4 < len(self._by_url):
                 said["it links there itself"] = 0.2
-            score = 1 - prod(1 - each for each in said.values())
-            ranked.append((score * _PEER if kind(self._urls[node]) == own else score, node))
-        ranked.sort(key=lambda each: (-each[0], -self._graph.weight[each[1]], each[1]))
-        return [
-            Hub(
-                self._urls[node],
-                "; ".join(sorted(reasons[node], key=reasons[node].__getitem__, reverse=True)),
-                round(score, 3),
-            )
-            for score, node in ranked[:MOST]
-            if score >= _LEAST
-        ]
+            scores[node] = 1 - prod(1 - each for each in said.values())
+        own = kind(self._urls[orphan])
+        best = sorted(scores, key=scores.__getitem__, reverse=True)[: 8 * MOST]
+        return {node: scores[node] * (_PEER if kind(self._urls[node]) == own else 1.0) for node in best}
 
     def _closed(self, orphan: int) -> Container[int]:
         """What links to it already, in any of its spellings, and the page itself."""
@@ -146,3 +147,7 @@ class Hubs:
 def _say(reasons: Reasons, node: int, reason: str, score: float) -> None:
     said = reasons.setdefault(node, {})
     said[reason] = max(score, said.get(reason, 0.0))
+
+
+def _told(said: dict[str, float]) -> str:
+    return "; ".join(sorted(said, key=said.__getitem__, reverse=True))

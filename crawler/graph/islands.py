@@ -9,7 +9,8 @@ from crawler.graph.way import EVIDENCE
 def islands(edges: Edges, target: Ints, home: Ints, touched: Bools) -> Ints:
     """The number of the island of each node, from 0 on, the largest first; -1: touched, or alone.
 
-    Direction does not matter, and neither does the kind of evidence. A page in two spellings is alone.
+    Direction does not matter, and neither does the kind of evidence. A page in two spellings is alone; an old
+    address of a page that is touched is no page.
     """
     size = len(target)
     label = np.arange(size, dtype=np.int32)

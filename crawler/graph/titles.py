@@ -13,6 +13,7 @@ COMMON: Final = 200  # pages with a word, beyond which it tells nothing
 _SUBJECTS: Final = 4  # words whose pages are asked for, and how many pages of each
 _EACH: Final = 8
 _WORDS: Final = 6  # of a page that are looked up, the rarest ones
+_plural = re.compile(r"(?<=[^s])s$").sub
 _words = re.compile(r"[^\W\d_]{3,}|\d{4,}").findall
 
 
@@ -70,7 +71,7 @@ class Titles:
 def words(url: str, title: str) -> frozenset[str]:
     """The words of a title and of the last part of a path, in lower case; a plural is its singular, roughly."""
     name = parent(url)[1]
-    return frozenset(word.removesuffix("s") for word in _words(f"{title} {name}".lower())) - _EMPTY
+    return frozenset(_plural("", word) for word in _words(f"{title} {name}".lower())) - _EMPTY
 
 
 _EMPTY: Final = frozenset({"html", "htm", "php", "index", "the", "and", "for", "page", "with"})
