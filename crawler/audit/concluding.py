@@ -15,7 +15,7 @@ from crawler.audit.completing import completing
 from crawler.audit.figures import Figures
 from crawler.audit.survey import Survey
 from crawler.claim import Source
-from crawler.completeness import Completeness, completeness
+from crawler.completeness import Kind, completeness
 from crawler.conclude import counted
 from crawler.engine import Ending
 from crawler.errors import Incomplete, NothingCrawlable
@@ -83,7 +83,9 @@ class Conclusion:
         run = replace(run, notes=told, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(why))
         code = run.exit_code or (1 if visited.tally.internal_errors else 0)
-        return replace(self._report(run, judged, figures, survey), doubts=why, notes=told, exit_code=code)
+        # a failure of what nothing leads to makes the crawl of the site no less complete
+        kind = judged.kind if why else Kind.COMPLETE
+        return replace(self._report(run, kind, figures, survey), doubts=why, notes=told, exit_code=code)
 
     def _survey(self, graph: LinkGraph, *, doubtful: bool) -> Survey:
         audit = self._plan.config.audit
@@ -146,13 +148,13 @@ class Conclusion:
             Runs(db).write(run)
             Changes(db).forget(run.number, self._plan.config.state.keep_runs)
 
-    def _report(self, run: Run, judged: Completeness, figures: Figures, survey: Survey) -> AuditReport:
+    def _report(self, run: Run, kind: Kind, figures: Figures, survey: Survey) -> AuditReport:
         return AuditReport(
             url=self._plan.seed,
             version=__version__,
             started=run.started,
             seconds=run.seconds,
-            completeness=judged.kind,
+            completeness=kind,
             doubts=[],
             notes=[],
             fetched=run.fetched,
