@@ -1,0 +1,173 @@
+"""The proof of the audit: a made site of 2,000 pages with planted members of every class, and the exact set of each."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import planted_sources
+import pytest
+from planted_site import HOST, MAX_CLICKS, PAGES, Planted, serving
+from run import siteatlas
+
+from crawler.audit_rules import RULES
+
+
+@dataclass
+class Audited:
+    """What the audit said of the planted site."""
+
+    site: Planted
+    code: int
+    report: dict[str, Any]
+    out: str
+
+    def urls(self, rule: str) -> list[str]:
+        """The URLs with a finding of a rule."""
+        return sorted(each["url"] for each in self.report["findings"] if each["rule"] == rule)
+
+    def finding(self, rule: str, path: str) -> dict[str, Any]:
+        """The finding of a rule about a path."""
+        url = self.site.url(path)
+        (found,) = (each for each in self.report["findings"] if (each["rule"], each["url"]) == (rule, url))
+        return dict(found)
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audited]:
+    folder = tmp_path_factory.mktemp("planted")
+    with serving() as site:
+        sources = planted_sources.write(site, folder)
+        port = site.origin.rpartition(":")[2]
+        words = ["--resolve", f"{HOST}:{port}:127.0.0.1", "--rate", "0", "-c", "16", "--retries", "0"]
+        words += ["--max-clicks", str(MAX_CLICKS), "--state", "state", "-o", "out", "--format", "json"]
+        ran = siteatlas(folder, "audit", f"{site.origin}/", *sources, *words, timeout=110)
+        report = json.loads((folder / "out" / "audit.json").read_bytes())
+        yield Audited(site, ran.code, report, ran.out)
+
+
+def test_ours_the_site_has_2_000_pages_and_members_of_every_class(audited: Audited) -> None:
+    assert len(audited.site.pages) == PAGES
+    assert set(RULES) <= set(audited.site.truth)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_ours_precision_and_recall_of_each_class_are_1(audited: Audited, rule: str) -> None:
+    assert audited.urls(rule) == sorted(audited.site.truth[rule])
+
+
+def test_ours_lint_finds_nothing_but_what_is_planted(audited: Audited) -> None:
+    told = {each["rule"] for each in audited.report["findings"]} - set(RULES)
+    assert {rule: audited.urls(rule) for rule in told} == {
+        rule: sorted(urls) for rule, urls in audited.site.truth.items() if rule not in RULES
+    }
+
+
+def test_ours_a_complete_crawl_is_certain(audited: Audited) -> None:
+    assert audited.code == 0
+    assert audited.report["doubts"] == []
+    assert audited.report["completeness"] == "complete"
+    assert [each["url"] for each in audited.report["findings"] if not each["is_certain"]] == []
+
+
+def test_ours_standard_output_has_the_same_report(audited: Audited) -> None:
+    assert json.loads(audited.out) == audited.report
+
+
+def test_ours_the_page_that_should_link_to_an_orphan_is_among_the_first_three(audited: Audited) -> None:
+    suggested = {
+        each["url"]: [hub["url"] for hub in each["hubs"]]
+        for each in audited.report["findings"]
+        if each["rule"].startswith("orphan.")
+    }
+    missed = {url: suggested[url] for url, hub in audited.site.hubs.items() if hub not in suggested[url][:3]}
+    assert not missed
+    assert all(len(hubs) <= 3 for hubs in suggested.values())
+
+
+def test_ours_a_finding_has_the_evidence_of_all_sources(audited: Audited) -> None:
+    found = audited.finding("orphan.sitemap", "/recipes/soup/lost-ladle/")
+    told = ("people", "bots", "first", "last", "clicks", "impressions", "sessions", "backlinks")
+    assert {name: found[name] for name in told} == {
+        "people": 14,
+        "bots": 6,
+        "first": "2025-02-03",
+        "last": "2025-08-30",
+        "clicks": 21,
+        "impressions": 640,
+        "sessions": 33,
+        "backlinks": 2,
+    }
+    assert sorted(found["known"]) == ["analytics", "backlinks", "list", "log", "search", "sitemap"]
+    for name in ("sitemap.xml", "Pages.csv", "ga4.csv", "backlinks.csv", "urls.txt", "access.log"):
+        assert any(name in sentence for sentence in found["evidence"]), name
+    assert found["depth"] is None
+    assert found["inlinks"] == 0
+
+
+def test_ours_hits_of_all_spellings_are_one_pages(audited: Audited) -> None:
+    found = audited.finding("orphan.log", "/shop/chairs/black-friday/")
+    assert (found["people"], found["bots"]) == (29, 3)
+    assert (found["first"], found["last"]) == ("2024-11-01", "2025-09-20")
+    assert audited.site.url("/shop/chairs/black-friday") in found["spellings"]
+    assert audited.site.url("/SHOP/Chairs/Black-Friday/") in found["spellings"]
+    found = audited.finding("orphan.search", "/Team/Old-Colleague")
+    assert found["sessions"] == 57
+    assert found["spellings"] == [audited.site.url("/team/old-colleague")]
+    assert audited.finding("orphan.list", "/landing/friend/")["spellings"] == [audited.site.url("/r/friend")]
+
+
+def test_ours_weak_links_are_shown_with_the_pages_they_stand_on(audited: Audited) -> None:
+    url = audited.site.url
+    found = audited.finding("weak.noindex", "/guides/kitchen/tagged-three/")
+    assert {each["url"] for each in found["referrers"]} == {url("/tags/"), url("/archive/tags/")}
+    found = audited.finding("weak.nofollow", "/guides/garden/hushed-plain/")
+    assert {(each["url"], each["how"]) for each in found["referrers"]} == {
+        (url("/about/"), "nofollow"),
+        (url("/guides/kitchen/"), "nofollow"),
+    }
+    found = audited.finding("weak.redirect", "/shop/lamps/chained/")
+    assert any(each["how"].startswith("redirect") for each in found["referrers"])
+
+
+def test_ours_what_was_there_once_is_told_by_its_visits(audited: Audited) -> None:
+    found = audited.finding("gone.visited", "/news/closed-shop/")
+    assert (found["status"], found["people"], found["last"]) == (410, 34, "2025-09-01")
+    found = audited.finding("gone.linked", "/guides/absent/")
+    assert {each["url"] for each in found["referrers"][:2]} == {
+        audited.site.url("/about/"),
+        audited.site.url("/guides/garden/"),
+    }
+
+
+def test_ours_depth_is_counted_in_clicks(audited: Audited) -> None:
+    found = {
+        each["url"]: each["depth"] for each in audited.report["findings"] if each["rule"] == "reach.deep"
+    }
+    assert found[audited.site.url("/archive/2019/05/a/b/")] == 5
+    assert found[audited.site.url("/archive/2019/05/a/b/c/")] == 6
+
+
+def test_ours_islands_are_told_apart(audited: Audited) -> None:
+    groups: dict[str, set[str]] = {}
+    for each in audited.report["findings"]:
+        if each["rule"] == "orphan.island":
+            groups.setdefault(each["group"], set()).add(each["url"])
+    url = audited.site.url
+    assert {url(f"/lost/{name}/") for name in "abc"} in groups.values()
+    assert {url("/lost/left/"), url("/lost/right/")} in groups.values()
+
+
+def test_ours_sources_are_accounted_for(audited: Audited) -> None:
+    by_source: dict[str, list[dict[str, Any]]] = {}
+    for each in audited.report["inputs"]:
+        by_source.setdefault(each["source"], []).append(each)
+    assert len(by_source["log"]) == 3
+    assert sum(each["unread"] for each in by_source["log"]) == 1
+    assert by_source["analytics"][0]["rows"] == len(audited.site.analysed) + 2
+    assert (by_source["search"][0]["used"], by_source["search"][0]["beside"]) == (
+        len(audited.site.searched) - 1,
+        1,
+    )
+    assert by_source["backlinks"][0]["used"] == len(audited.site.backlinks)
+    assert all(each["complete"] for each in audited.report["inputs"])
