@@ -45,7 +45,7 @@ class Remote:
 
     ``homes`` are the origins that the operator names: they may be at private addresses, and the first of them gets the
     secrets of the configuration. Nothing else may be private. With a ``source`` the first of them is read there.
-    robots.txt is not asked, since a person named the URL; :meth:`obedient` asks it.
+    robots.txt is not asked, since a person named the URL; :meth:`ask_leave` does.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class Remote:
         reply = self._portal.call(self._document, url, self._body)
         return reply.url, reply.body
 
-    def obedient(self, url: str) -> bytes:
-        """The same as :meth:`open`, unless the robots.txt of its host forbids to ask for it."""
+    def ask_leave(self, url: str) -> None:
+        """Raises SourceError when the robots.txt of its host forbids to ask for a URL."""
         try:
             asked = normalise(url, _AS_IT_IS)
         except InvalidUrl as error:
@@ -98,7 +98,6 @@ class Remote:
         answer = self.rules(origin(asked)).can_fetch(asked)
         if isinstance(answer, Blocked):
             raise SourceError(f"{url} may not be fetched: {answer.reason}")
-        return self.open(url)
 
     def rules(self, home: str) -> Robots:
         """The robots.txt of an origin, read as one that is obeyed, or what its absence means."""

@@ -21,6 +21,7 @@ from sitemap import Document, ReadLimits, SourceError, TreeLimits, walk
 
 MAX_TOLD: Final = 100
 """Findings of one rule in one file that are told one by one; of the others their number."""
+MAX_REDIRECTS: Final = 20  # that are named
 USUAL: Final = "/sitemap.xml"
 
 
@@ -55,6 +56,7 @@ def read_sitemaps(
         reading.named(words) if words else reading.own()
         findings, not_judged = published.finish(remote.unpacked, remote.private)
         notes = [*reading.notes, *not_judged]
+        notes += [f"{asked} redirects to {answered}" for asked, answered in remote.redirects[:MAX_REDIRECTS]]
         if submits.full:
             notes.append(f"the robots.txt of {MAX_HOSTS} other hosts were asked, and of no more")
     return ReadSitemaps(findings, notes)
@@ -100,17 +102,17 @@ class _Reading:
 
     def _try(self, url: str) -> bool:
         try:
-            content = self._open(url)
+            where, content = self._locate(url)
         except SourceError as error:
             self._lose(url, str(error))
             return False
-        self._read(url, Place(content, url, self._open))
+        self._read(url, Place(content, where, self._open))
         return True
 
     def _guess(self, url: str) -> bool:
         """Read what may be there; a page in its place is none."""
         try:
-            content = self._open(url)
+            where, content = self._locate(url)
         except NotThere:
             return False
         except SourceError as error:
@@ -118,11 +120,16 @@ class _Reading:
             return False
         if is_page(content):
             return False
-        self._read(url, Place(content, url, self._open))
+        self._read(url, Place(content, where, self._open))
         return True
 
     def _open(self, url: str) -> bytes:
-        return self._remote.obedient(self._meant(url))
+        return self._locate(url)[1]
+
+    def _locate(self, url: str) -> tuple[str, bytes]:
+        meant = self._meant(url)
+        self._remote.ask_leave(meant)
+        return self._remote.locate(meant)
 
     def _meant(self, url: str) -> str:
         """A URL as the public knows it: a site that is read elsewhere may name that place."""
@@ -144,12 +151,21 @@ class _Reading:
         self._published.begin_source(account)
         document: Document | None = None
         try:
-            opener = _counting(place.opener, account) if place.opener else None
+            opener = self._counting(place.opener, account) if place.opener else None
             document = walk(place.source, self._published, opener=opener, url=place.url, limits=self._limits)
         except SourceError as error:
             raise UsageError(str(error)) from None
         finally:
             self._published.end_source(document)
+
+    def _counting(self, opener: Callable[[str], bytes], account: Account) -> Callable[[str], bytes]:
+        def opened(url: str) -> bytes:
+            self._watch(url)
+            content = opener(url)
+            account.bytes += len(content)
+            return content
+
+        return opened
 
 
 def _known(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -162,12 +178,3 @@ def _size(source: Path | bytes | BinaryIO) -> int:
     if isinstance(source, Path):
         return source.stat().st_size
     return len(source) if isinstance(source, bytes) else 0
-
-
-def _counting(opener: Callable[[str], bytes], account: Account) -> Callable[[str], bytes]:
-    def opened(url: str) -> bytes:
-        content = opener(url)
-        account.bytes += len(content)
-        return content
-
-    return opened

@@ -18,6 +18,7 @@ from crawler.model import State
 from sitemap import Alternate
 
 MAX_EVIDENCE: Final = 20  # sentences of one finding
+MAX_COMPARED: Final = 200  # versions of one page that are compared with one another
 _LEADING: Final = (State.REDIRECT, State.CANONICAL_ELSEWHERE)
 
 
@@ -168,8 +169,9 @@ class _Judged:
 
     def swapped(self) -> Iterator[tuple[str, str]]:
         """Pairs of versions of which each states the language that the other is named for."""
-        for number, (label, url, own) in enumerate(self._wrong):
-            for other_label, other, others_own in self._wrong[number + 1 :]:
+        wrong = self._wrong[:MAX_COMPARED]
+        for number, (label, url, own) in enumerate(wrong):
+            for other_label, other, others_own in wrong[number + 1 :]:
                 if url != other and fits(label, others_own) and fits(other_label, own):
                     self._swapped |= {(label, url), (other_label, other)}
                     said = f"{url} is named for {label} and says {own}, {other} for {other_label} and says {others_own}"
@@ -207,7 +209,9 @@ class _Judged:
     def _names(self, page: Version, url: str) -> bool:
         """Whether a page names a URL, be it by way of another that leads there."""
         named = {each.href for each in page.named}
-        return url in named or any(self._leads_to(each, url) for each in named)
+        if url in named or len(named) > MAX_COMPARED:  # among so many it may well be
+            return True
+        return any(self._leads_to(each, url) for each in named)
 
     def _leads_to(self, url: str, to: str) -> bool:
         visited = self._others.version(url).visited

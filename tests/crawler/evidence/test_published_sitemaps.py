@@ -121,7 +121,8 @@ def test_sitemaps_org_all_formats_are_read_that_robots_txt_and_an_index_name(
         b"",
     ) in read.entries
     assert (f"{site.url}one", f"{site.url}one?utm_source=x", f"{site.url}one.xml", 2, "", b"") in read.entries
-    assert read.names == [each.name for each in read.accounts]
+    below = [f"{site.url}{name}" for name in ("one.xml", "two.xml.gz", "feed.xml")]
+    assert read.names == [first.name, *below, second.name, third.name]
 
 
 def test_ours_every_finding_of_lint_is_told_with_its_entry(site: Site, tmp_path: Path) -> None:
@@ -190,6 +191,14 @@ def test_ours_what_cannot_be_read_makes_a_source_incomplete(
     incomplete = [each for each in accounts if not each.complete]
     assert incomplete
     assert fault in " ".join(incomplete[0].faults)
+
+
+def test_ours_a_sitemap_that_redirects_is_judged_where_it_is(site: Site, tmp_path: Path) -> None:
+    site.routes["/sitemap.xml"] = Answer("", 301, {"Location": "/maps/real.xml"})
+    site.routes["/maps/real.xml"] = xml(urlset("{url}maps/a", "{url}b"))
+    read = Read(site.url, tmp_path)
+    assert read.notes == [f"{site.url}sitemap.xml redirects to {site.url}maps/real.xml"]
+    assert [each.url for each in read.findings if each.rule == "location.outside"] == [f"{site.url}b"]
 
 
 @pytest.mark.parametrize("usual", [Answer("", 404), Answer("<!doctype html><title>not here</title>")])
