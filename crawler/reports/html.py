@@ -41,11 +41,11 @@ _COLUMNS: Final = (
 
 
 class Class(Struct, frozen=True):
-    """A rule that has findings: ``kept`` of them are in the file, the ``first`` to be read without a script."""
+    """A rule that has findings: ``held`` of them are in the file, the ``first`` to be read without a script."""
 
     rule: AuditRule
     count: Count
-    kept: int
+    held: int
     first: list[Finding]
 
 
@@ -100,7 +100,7 @@ def _values(report: AuditReport, findings: FindingsOf, limit: int) -> dict[str, 
         "families": families,
         "severities": list(Severity),
         "columns": _COLUMNS,
-        "kept": sum(taken.values()),
+        "held": sum(each.held for family in families for each in family.classes),
         "total": sum(each.total for each in report.counts),
         "sections": sorted(report.sections, key=lambda each: -each.pages)[:MAX_SECTIONS],
         "tiles": tiles(report.sections),
@@ -133,12 +133,27 @@ def _hash(text: str) -> str:
 def _families(report: AuditReport, findings: FindingsOf, taken: dict[str, int]) -> Iterator[Family]:
     for group in GROUPS:
         classes = [
-            Class(TOLD[count.rule], count, taken[count.rule], list(islice(findings(count.rule), FIRST)))
+            Class(
+                TOLD[count.rule],
+                count,
+                _held(count, findings, taken),
+                list(islice(findings(count.rule), FIRST)),
+            )
             for count in group.counts(report)
         ]
         if classes:
             classes.sort(key=lambda each: each.rule.severity, reverse=True)
             yield Family(group.name, group.title, classes)
+
+
+def _held(count: Count, findings: FindingsOf, taken: dict[str, int]) -> int:
+    """How many findings those stand for that there is room for."""
+    number = taken[count.rule]
+    return (
+        count.total
+        if number == count.total
+        else sum(each.times for each in islice(findings(count.rule), number))
+    )
 
 
 def _site_figures(report: AuditReport) -> Iterator[Figure]:

@@ -19,6 +19,7 @@ function* rowsOf(columns, first) {
     const row = { number: first + place };
     for (const name of names) row[name] = columns[name][place];
     row.class = facts.rules[row.rule];
+    row.sources = facts.sources.filter((_, bit) => row.known & (1 << bit));
     yield row;
   }
 }
@@ -49,16 +50,16 @@ class Findings {
     return this.#rows.length;
   }
 
-  // All that is known of a row.
-  async evidence(row) {
-    const piece = Math.floor(row.number / PIECE);
+  // All that is known of the row of a number.
+  async evidence(place) {
+    const piece = Math.floor(place / PIECE);
     let opened = this.#opened.get(piece);
     if (!opened) {
       if (this.#opened.size >= OPENED) this.#opened.delete(this.#opened.keys().next().value);
       opened = unpack(this.#evidence[piece].textContent);
       this.#opened.set(piece, opened);
     }
-    return (await opened)[row.number % PIECE];
+    return (await opened)[place % PIECE];
   }
 
   // The sections that rows lie in, with their number, the largest first.
@@ -83,10 +84,7 @@ function* testsOf(view) {
   if (view.class) yield (row) => row.class.id === view.class || row.class.group === view.class;
   if (view.severity) yield (row) => row.class.severity === view.severity;
   if (view.certainty) yield (row) => row.certain === (view.certainty === "certain" ? 1 : 0);
-  if (view.source) {
-    const bit = 1 << facts.sources.indexOf(view.source);
-    yield (row) => row.known & bit;
-  }
+  if (view.source) yield (row) => row.sources.includes(view.source);
   if (view.section) yield (row) => (row.section ??= sectionOf(row.url)) === view.section;
   for (const word of (view.search ?? "").toLowerCase().split(/\s+/).filter(Boolean)) {
     yield (row) => (row.text ??= `${row.url}\n${row.title}\n${row.sentence}`.toLowerCase()).includes(word);
@@ -98,9 +96,10 @@ function sorted(rows, sort) {
   const isDown = sort.startsWith("-");
   const key = isDown ? sort.slice(1) : sort;
   const sign = isDown ? -1 : 1;
+  const keyOf = key === "known" ? (row) => row.sources.length : (row) => row[key];
   const isUnknown = (value) => value === null || value === "";
   return rows.sort((one, other) => {
-    const [a, b] = [one[key], other[key]];
+    const [a, b] = [keyOf(one), keyOf(other)];
     if (a === b) return one.number - other.number;
     if (isUnknown(a) || isUnknown(b)) return isUnknown(a) ? 1 : -1;
     return a < b ? -sign : sign;

@@ -49,7 +49,6 @@ function rowOf(row) {
   ];
   if (!row.certain) rule.push(" ", make("span", { class: "open" }, "inconclusive"));
   const today = [row.state, row.status].filter(Boolean).join(" ");
-  const known = facts.sources.filter((_, place) => row.known & (1 << place)).join(", ");
   return make(
     "tr",
     { role: "row", class: "finding" },
@@ -61,22 +60,22 @@ function rowOf(row) {
     cell("weight", "Weight", row.weight ? row.weight.toFixed(2) : "–"),
     cell("visits", "Visits", number(row.visits)),
     cell("lastmod", "Changed", row.lastmod || "–"),
-    cell("known", "Known from", known || "–"),
+    cell("known", "Known from", row.sources.join(", ") || "–"),
   );
 }
 
 function draw() {
   const pages = Math.max(1, Math.ceil(selected.length / ROWS));
-  view.page = Math.min(view.page, pages);
-  const shown = selected.slice((view.page - 1) * ROWS, view.page * ROWS);
+  const current = Math.min(view.page, pages); // not all pages are there as long as findings are read
+  const shown = selected.slice((current - 1) * ROWS, current * ROWS);
   table.tBodies[0].replaceChildren(...shown.map(rowOf));
   const of = selected.length === findings.length ? "" : ` of ${number(findings.length)}`;
   told.textContent = selected.length
     ? `${number(selected.length)}${of} findings`
     : "No finding is like this.";
-  document.getElementById("page").textContent = `Page ${number(view.page)} of ${number(pages)}`;
+  document.getElementById("page").textContent = `Page ${number(current)} of ${number(pages)}`;
   for (const button of explorer.querySelectorAll("[data-step]")) {
-    button.disabled = view.page === { first: 1, previous: 1, next: pages, last: pages }[button.dataset.step];
+    button.disabled = current === { first: 1, previous: 1, next: pages, last: pages }[button.dataset.step];
   }
   for (const button of table.querySelectorAll("[data-sort]")) {
     const key = button.dataset.sort;
@@ -118,8 +117,7 @@ async function toggle(opener) {
     document.getElementById(opener.getAttribute("aria-controls")).remove();
     return;
   }
-  const place = [...table.tBodies[0].querySelectorAll("tr.finding")].indexOf(row);
   const inside = make("td", { role: "cell", colspan: row.cells.length });
   row.after(make("tr", { role: "row", class: "opened", id: opener.getAttribute("aria-controls") }, inside));
-  inside.append(evidenceOf(await findings.evidence(selected[(view.page - 1) * ROWS + place])));
+  inside.append(evidenceOf(await findings.evidence(Number(opener.dataset.number))));
 }

@@ -1,7 +1,11 @@
 // Owns findings as CSV, with the columns and by the rules of the CSV reports: no cell starts a formula.
 
 const LONGEST = 32_000; // characters in a cell: spreadsheets break longer ones
-const UNSEEN = /[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const UNSEEN = new RegExp(
+  "[\\x00-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ud800-\\udfff" +
+    "\\ufdd0-\\ufdef\\ufeff\\ufff0-\\ufffb\\ufffe\\uffff\\u{e0000}-\\u{e00ff}\\u{e01f0}-\\u{e0fff}]",
+  "gu",
+);
 const FORMULA =
   /^[^\p{L}\p{N}_!#-&(-~]*?[=+\-@\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b\u207a-\u207c\u208a-\u208c\u2212]/u;
 const ESCAPES = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
@@ -34,11 +38,13 @@ const COLUMNS = [
   ["Group", (each) => safe(each.group)],
   ["File", (each) => safe(each.file)],
   ["Line", (each) => each.line || ""],
+  ["Times", (each) => each.times ?? 1],
 ];
 
 function escaped(sign) {
-  const code = sign.charCodeAt(0).toString(16);
-  return ESCAPES[sign] ?? (code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`);
+  const code = sign.codePointAt(0).toString(16);
+  const [start, width] = code.length > 4 ? ["\\U", 8] : code.length > 2 ? ["\\u", 4] : ["\\x", 2];
+  return ESCAPES[sign] ?? start + code.padStart(width, "0");
 }
 
 function safe(text = "") {
@@ -63,7 +69,7 @@ function line(cells) {
 async function csvOf(rows, findings) {
   const lines = ["\ufeff", line(COLUMNS.map(([heading]) => heading))];
   for (const row of rows) {
-    const finding = await findings.evidence(row);
+    const finding = await findings.evidence(row.number);
     lines.push(line(COLUMNS.map(([, cell]) => cell(finding))));
   }
   return new Blob(lines, { type: "text/csv;charset=utf-8" });

@@ -11,7 +11,8 @@ function save(blob, name) {
 // Readers of a long table want its beginning when they turn a page.
 function turn(step) {
   const last = Math.ceil(selected.length / ROWS);
-  view.page = { first: 1, previous: view.page - 1, next: view.page + 1, last }[step];
+  const current = Math.min(view.page, last);
+  view.page = { first: 1, previous: current - 1, next: current + 1, last }[step];
   keep();
   draw();
   explorer.scrollIntoView();

@@ -178,7 +178,7 @@ def test_ours_what_has_no_room_is_counted_and_never_asked_for(tmp_path: Path) ->
 
     tree = page(tmp_path, report, counted, limit=100)
     assert sum(len(piece) for piece in packed(tree, "evidence")) == 100
-    assert asked.total() <= 100 + 10 * len(report.counts)
+    assert asked.total() <= 2 * 100 + 10 * len(report.counts)
     total = sum(each.total for each in report.counts)
     assert f"holds the 100 most important of {total:,} findings" in text(tree.css_first("#findings"))
     taken = room(report.counts, 100)
