@@ -27,7 +27,7 @@ UNREADABLE: Final[tuple[type[Exception], ...]] = (  # isal has no types
 )
 """What reading a damaged file raises."""
 
-_ZIP: Final = b"PK\x03\x04"
+_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an archive of nothing
 _GZIP: Final = b"\x1f\x8b"
 _NO_TABLES: Final = (
     (b"SQLite format 3\x00", "is a database, not a table; a state of siteatlas is given as another crawl"),

@@ -64,15 +64,19 @@ class Text:
     def lines(self) -> Iterator[str]:
         """Everything, by lines with their ends."""
         for line in io.StringIO(self.head, newline=""):
-            yield line if line.endswith(("\n", "\r")) else line + self._line()
-        while line := self._line():
+            if line.endswith(("\n", "\r")):
+                yield line
+            elif whole := self._line(line):
+                yield whole
+        while line := self._line(""):
             yield line
 
-    def _line(self) -> str:
-        line = self._guarded(LONGEST, whole_lines=True)
+    def _line(self, begun: str) -> str:
+        """The next line that is not overlong, "" at the end. Of the first the beginning may be known."""
+        line = begun + self._guarded(LONGEST, whole_lines=True)
         while len(line) >= LONGEST and not line.endswith(("\n", "\r")):
             self.overlong += 1
-            while (rest := self._guarded(LONGEST, whole_lines=True)) and not rest.endswith(("\n", "\r")):
+            while (rest := self._guarded(HEAD, whole_lines=True)) and not rest.endswith(("\n", "\r")):
                 pass
             line = self._guarded(LONGEST, whole_lines=True)
         return line
