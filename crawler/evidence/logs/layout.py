@@ -32,6 +32,7 @@ _FIELDS: Final = {
     **dict.fromkeys(("server_name",), "server"),
     **dict.fromkeys(("remote_addr", "h", "a"), "address"),
     **dict.fromkeys(("remote_user", "u"), "user"),
+    "is_args": "is_args",
     _TAIL: _TAIL,
 }
 _WANTED: Final = ("when", "target", "request", "status", "agent", "host", "address")
@@ -147,7 +148,7 @@ def _needed(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
     end, space, _ = after.partition(" ")
     if last < 0 or not (space or pieces[last + 1 :] in ([("", after)], [("", after), (_TAIL, "")])):
         return pieces
-    return [*pieces[: last + 1], ("", end), (_TAIL, "")]
+    return [*pieces[: last + 1], *([("", end)] if end else []), (_TAIL, "")]
 
 
 def _shape(pieces: list[tuple[str, str]]) -> str:
@@ -178,14 +179,14 @@ def _expression(pieces: list[tuple[str, str]]) -> str:
     source = ""
     seen: set[str] = set()
     for place, (field, literal) in enumerate(pieces):
-        before = pieces[place - 1][1] if place else ""
-        after = pieces[place + 1][1] if place + 1 < len(pieces) else ""
+        follows = pieces[place + 1][0] if place + 1 < len(pieces) else ""
+        after = next((literal or " " for name, literal in pieces[place + 1 :] if name in ("", _TAIL)), "")
         if not field:
             source += re.escape(literal)
         elif field == _TAIL:
             source += "(?: .*+)?+"
         else:
-            within = _within(field, before, after)
+            within = _beside(field, after) if follows not in ("", _TAIL) else _within(field, after)
             is_new = field in (*_WANTED, *_PIECES) and field not in seen
             # a whole request line names its own groups
             source += within if "(?P<" in within else f"(?P<{field}>{within})" if is_new else f"(?:{within})"
@@ -193,9 +194,17 @@ def _expression(pieces: list[tuple[str, str]]) -> str:
     return rf"{source}[ \t\r]*+\Z(?P<none>)"
 
 
-def _within(field: str, before: str, after: str) -> str:
-    """What a field may hold, which is known from what stands around it."""
-    is_quoted = before.endswith('"') and after.startswith('"')
+def _beside(field: str, after: str) -> str:
+    """What a field may hold when another one follows at once, as in ``$host$uri$is_args$args``."""
+    if field == "is_args":
+        return r"\??"
+    stop = {"path": "?", "host": "/", "target": "?"}.get(field, "")
+    return rf"(?:[^{re.escape(after[:1] + stop)}\\]|\\.)*+"
+
+
+def _within(field: str, after: str) -> str:
+    """What a field may hold, which is known from what follows."""
+    is_quoted = after.startswith('"')
     if field == "request":
         until = rf"(?:(?!{re.escape(after)}).)*+" if after else ".*+"
         return _REQUEST if is_quoted else rf"(?P<target>(?!))?+(?P<request>{until})"

@@ -3,6 +3,7 @@
 https://caddyserver.com/docs/caddyfile/directives/log, https://doc.traefik.io/traefik/observability/access-logs/.
 """
 
+import codecs
 import json
 import re
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from crawler.evidence.logs.layout import NoFormat
-from crawler.evidence.logs.requests import Row
+from crawler.evidence.logs.requests import Row, asked_for
 
 DEEP: Final = 4
 """Objects within objects that are looked into."""
@@ -54,11 +55,8 @@ class Objects:
         rows: list[Row] = []
         others: list[bytes] = []
         for line in lines:
-            try:
-                found = _decode(line)
-            except (msgspec.DecodeError, RecursionError):
-                found = None
-            if isinstance(found, dict):
+            found = _object(line)
+            if found is not None:
                 rows.append(self._row(found))
             else:
                 others.append(line)
@@ -69,23 +67,19 @@ class Objects:
             _text(found, path) for path in self._paths
         ]
         if method.upper() not in (b"GET", b"HEAD", b""):
-            return (when, None, method, status, agent, host, address)
+            return (when, None, None, status, agent, host, address)
         if target and b" " not in request:
             if query not in (b"", b"-") and b"?" not in target:
                 target += b"?" + query.removeprefix(b"?")
             return (when, target.replace(b" ", b"%20"), b"", status, agent, host, address)
-        return (when, None, request, status, agent, host, address)
+        return (when, asked_for(request), None, status, agent, host, address)
 
 
 def learnt(lines: list[bytes]) -> dict[str, Path]:
     """Where the fields are in these lines. Names that are likelier win, and those nearer to the top."""
     places: dict[str, Path] = {}
     for line in lines:
-        try:
-            found = _decode(line)
-        except (msgspec.DecodeError, RecursionError):
-            continue
-        for path in sorted(_leaves(found), key=len):
+        for path in sorted(_leaves(_object(line) or {}), key=len):
             for depth in range(len(path)):
                 places.setdefault(_punctuation.sub("", "".join(path[depth:]).lower()), path)
     return {
@@ -111,6 +105,25 @@ def given(text: str) -> dict[str, Path]:
         for field, names in _FIELDS.items()
         if any(name in variables for name in names)
     }
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    """The object that a line is. nginx leaves bytes in it as they came: those that are no UTF-8 are escaped."""
+    try:
+        found = _decode(line)
+    except UnicodeDecodeError:
+        return _object(line.decode("utf-8", "siteatlas.escape").encode())
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)  # noqa: S101 - it is only ever named where bytes are decoded
+    return "".join(f"%{byte:02X}" for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("siteatlas.escape", _escape)
 
 
 def _leaves(found: object) -> Iterator[Path]:

@@ -158,7 +158,7 @@ class _Reading:
         if account.used and not self._reader.has_agents:
             yield "the format does not name browsers: bots are counted as people"
         if self._tally.ours:
-            yield f"{self._tally.ours:,} requests were our own, and are no evidence"
+            yield f"{self._tally.ours:,} by Siteatlas itself, which is no evidence"
         if self._verifier and self._verifier.unasked:
             yield f"more than {ADDRESSES:,} addresses of bots: DNS was not asked for the rest, which stay unverified"
 

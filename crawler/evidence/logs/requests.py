@@ -22,8 +22,13 @@ def unescaped(text: bytes) -> bytes:
 
 
 def target(request: bytes) -> bytes | None:
-    """What a request line (as logged) asks for, without spaces, or None: it asks for nothing, or not by GET or HEAD."""
-    found = _request(unescaped(request))
+    """What a request line, escaped as it stands in a log, asks for: see :func:`asked_for`."""
+    return asked_for(unescaped(request))
+
+
+def asked_for(request: bytes) -> bytes | None:
+    """What a request line asks for, without spaces, or None: for nothing, or not by GET or HEAD."""
+    found = _request(request)
     return found[1].replace(b" ", b"%20") if found else None
 
 

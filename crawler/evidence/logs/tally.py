@@ -77,7 +77,7 @@ class Tally:
                 beside += 1
                 ours += who == _OURSELVES
                 continue
-            if host:
+            if host and host != b"-":
                 thing = host + b" " + thing
             count = counts.get(thing)
             if count is None:
