@@ -176,7 +176,10 @@ def test_ours_what_was_not_seen_makes_orphans_inconclusive(audit: Audit, case: s
 
 
 def test_ours_a_limit_is_told_and_the_same_command_goes_on(audit: Audit) -> None:
-    with scripted(pages()) as site:
+    changed = pages()
+    changed["/"] = links("/hub/", "/plain") + '<a rel="nofollow" href="/quiet">quiet</a>'
+    changed["/quiet"] = links("/")
+    with scripted(changed) as site:
         audited = audit(site.url, "--max-pages", "2")
         (doubt,) = audited.doubts
         assert doubt.startswith("the crawl is not complete: ")

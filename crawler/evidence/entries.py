@@ -126,7 +126,11 @@ class Entries:
 
     def _comes_to(self, url: str, loc: str, page: str) -> bool:
         own = self._own(url, loc)
-        return own == url or self._visits.get(own).visited.last.url == page
+        if own != url:
+            return self._visits.get(own).visited.last.url == page
+        return bool(
+            self._visits.get(url).visited.state
+        )  # else it was not asked for, and only looks like the page
 
     def _form(self, text: str, params: Params | None = None) -> str:
         try:

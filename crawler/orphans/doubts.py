@@ -96,7 +96,7 @@ def _chosen(seen: Doubts) -> Iterator[str]:
             f"{_urls(excluded.count)} {_were(excluded)} left out by --include or --exclude, {_such(excluded)}; "
             "audit without these patterns"
         )
-    if nofollow := _of(seen, State.NOFOLLOW):
+    if not seen.stopped and (nofollow := _of(seen, State.NOFOLLOW)):  # they are asked for at the end
         yield (
             f"{_urls(nofollow.count)} {_are(nofollow)} linked by nofollow only and {_were(nofollow)} not read, such "
             f"as {nofollow.example}; raise --max-outside"
