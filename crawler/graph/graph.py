@@ -32,7 +32,8 @@ class LinkGraph:
     they themselves. ``depth``: clicks from the start over followed links of all pages that were read, -1 when there is
     no such way; ``reached``: there is one. ``touched``: any evidence leads from the start to it. ``ways``: flags of
     :class:`Way`, 0 when nothing leads there; the start itself may have none. What leads to another spelling of a page
-    is a way to it too, by redirect or canonical. ``inlinks``: how many pages lead to it by FOLLOWED links.
+    is a way to it too, by redirect or canonical; of a spelling that leads on, only what names it is told. ``inlinks``:
+    how many pages lead to it by FOLLOWED links.
     """
 
     def __init__(self, nodes: Nodes, edges: Edges, start: int) -> None:

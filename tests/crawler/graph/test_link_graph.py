@@ -157,7 +157,7 @@ def sites(draw: st.DrawFn) -> tuple[list[State], list[Link], dict[int, int]]:
 
 
 @given(sites())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_ours_the_arrays_say_what_the_rules_say(site: tuple[list[State], list[Link], dict[int, int]]) -> None:
     states, links, targets = site
     made, plain = graph(states, links, targets), Plainly(states, links, targets)
@@ -175,7 +175,7 @@ def test_ours_the_arrays_say_what_the_rules_say(site: tuple[list[State], list[Li
         if found and node != plain.homes[0]:  # a start that moved has a way without a page
             assert leads[0].way == min(found)
         weak = found - {Way.UNREACHED}
-        if plain.homes[node] == node and node not in (plain.start, plain.homes[0]):
+        if node not in targets and node not in (plain.start, plain.homes[0]):
             assert bool(weak) == (node in plain.touched)  # what is touched has a way that says why
 
 
