@@ -32,7 +32,7 @@ _ENTRIES: Final = (
     "SELECT id, url, media FROM entry WHERE id > ? AND url != '' AND media != x'' ORDER BY id LIMIT ?"
 )
 # Those of one cluster stand together, so that they are looked up once.
-_SPEAKERS: Final = "SELECT DISTINCT cluster, url FROM temp.speaker ORDER BY cluster, url"
+_SPEAKERS: Final = "SELECT min(cluster), url FROM temp.speaker GROUP BY url ORDER BY 1, 2"
 _LISTED: Final = "SELECT file, line, media FROM entry WHERE url = ? AND media != x'' ORDER BY id"
 
 

@@ -397,3 +397,17 @@ def test_google_faults_of_clusters_as_pages_headers_and_sitemaps_state_them(
     }
     (target,) = found.findings["cluster.target"]
     assert target.sentence == f"{site.url}nowhere, named for x-default, answered 404, not found"
+
+
+def test_ours_a_page_whose_cluster_is_stated_in_two_places_is_judged_once(site: Site, tmp_path: Path) -> None:
+    both = variants("sitemap", de="/de", fr="/a")
+    site.routes |= {
+        "/": page("/de", "/fr", "/a"),
+        "/a": page(lang="fr"),
+        "/de": page(head=variants("html", de="/de", fr="/fr", x_default="/fr"), lang="de"),
+        "/fr": page(lang="fr"),
+        "/sitemap.xml": xml(urlset(url("{url}de", inner=both), url("{url}a", inner=both))),
+    }
+    found = audited(site, tmp_path)
+    assert found.urls("cluster.conflict") == ["de"]
+    assert found.urls("cluster.not_mutual") == ["de"]
