@@ -107,7 +107,7 @@ class Hubs:
                     "index of its directory" if not step else "index of a directory above it",
                     score,
                 )
-        siblings = self._kin.siblings(url, orphan)
+        siblings = self._off_menu(self._kin.siblings(url, orphan))
         near = 1 / (1 + 0.25 * np.arange(len(siblings)))
         self._vote(siblings, near, "{} of its {} siblings", reasons)
 
@@ -122,8 +122,12 @@ class Hubs:
                 told = ", ".join(f"'{word}'" for word in shared[:_WORDS])
                 _say(reasons, node, f"title shares {told}", 0.6 * score)
         for word, nodes in self._words.subjects(said):
-            pages = [node for node in nodes if node != orphan]
+            pages = self._off_menu(node for node in nodes if node != orphan)
             self._vote(pages, np.ones(len(pages)), f"{{}} of {{}} pages on '{word}'", reasons)
+
+    def _off_menu(self, nodes: Iterable[int]) -> list[int]:
+        """Those that not half of the site links to: to link to the others is what every page does."""
+        return [node for node in nodes if self._graph.inlinks[node] * 2 < len(self._by_url)]
 
     def _vote(self, kin: Sequence[int], weights: NDArray[np.float64], told: str, reasons: Reasons) -> None:
         """Who links to the kin of an orphan: most of them, and not to all the site besides."""
