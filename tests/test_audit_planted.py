@@ -34,16 +34,40 @@ class Audited:
 
 
 @pytest.fixture(scope="module")
-def audited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audited]:
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Audited, Audited]]:
+    """An audit that met its limit of pages, and the one that went on from there."""
     folder = tmp_path_factory.mktemp("planted")
     with serving() as site:
         sources = planted_sources.write(site, folder)
         port = site.origin.rpartition(":")[2]
-        words = ["--resolve", f"{HOST}:{port}:127.0.0.1", "--rate", "0", "-c", "16", "--retries", "0"]
+        words = [
+            *sources,
+            "--resolve",
+            f"{HOST}:{port}:127.0.0.1",
+            "--rate",
+            "0",
+            "-c",
+            "16",
+            "--retries",
+            "0",
+        ]
         words += ["--max-clicks", str(MAX_CLICKS), "--state", "state", "-o", "out", "--format", "json"]
-        ran = siteatlas(folder, "audit", f"{site.origin}/", *sources, *words, timeout=110)
-        report = json.loads((folder / "out" / "audit.json").read_bytes())
-        yield Audited(site, ran.code, report, ran.out)
+
+        def audit(*more: str) -> Audited:
+            ran = siteatlas(folder, "audit", f"{site.origin}/", *words, *more, timeout=110)
+            return Audited(site, ran.code, json.loads((folder / "out" / "audit.json").read_bytes()), ran.out)
+
+        yield audit("--max-pages", "700"), audit()
+
+
+@pytest.fixture
+def limited(both: tuple[Audited, Audited]) -> Audited:
+    return both[0]
+
+
+@pytest.fixture
+def audited(both: tuple[Audited, Audited]) -> Audited:
+    return both[1]
 
 
 def test_ours_the_site_has_2_000_pages_and_members_of_every_class(audited: Audited) -> None:
@@ -68,6 +92,18 @@ def test_ours_a_complete_crawl_is_certain(audited: Audited) -> None:
     assert audited.report["doubts"] == []
     assert audited.report["completeness"] == "complete"
     assert [each["url"] for each in audited.report["findings"] if not each["is_certain"]] == []
+
+
+def test_ours_a_limited_crawl_calls_no_page_an_orphan(limited: Audited) -> None:
+    assert limited.code == 4
+    assert limited.report["completeness"] == "truncated"
+    (doubt,) = limited.report["doubts"]
+    assert doubt.startswith("the crawl is not complete: the limit of pages (--max-pages) was reached, with ")
+    said = [each for each in limited.report["findings"] if each["rule"] in RULES]
+    assert {each["rule"] for each in said if not each["is_certain"]} >= {"reach.few", "weak.redirect"}
+    assert not [each for each in said if each["is_certain"] and RULES[each["rule"]].needs_complete]
+    certain = {(each["rule"], each["url"]) for each in said if each["is_certain"]}
+    assert not {(rule, url) for rule, url in certain if url not in limited.site.truth[rule]}
 
 
 def test_ours_standard_output_has_the_same_report(audited: Audited) -> None:
