@@ -1,6 +1,8 @@
 """Loads the link graph of a site from its state: what the last run, or the one that is going on, has seen."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -22,6 +24,7 @@ _LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN content c ON c.id = v.
   WHERE v.kind = ? AND c.links != x'' ORDER BY v.id"""
 _NAMES: Final = """SELECT v.id, u.url, c.page FROM visit v JOIN url u ON u.id = v.id
   LEFT JOIN content c ON c.id = v.content ORDER BY v.id"""
+_MET: Final = "SELECT v.id FROM visit v JOIN url u USING (id) WHERE u.url = ?"
 _START: Final = "SELECT id FROM visit WHERE found & ? ORDER BY id LIMIT 1"
 
 
@@ -65,16 +68,26 @@ def load(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | None:
 
     Takes a few seconds and about 20 bytes a link. Raises StorageError.
     """
-    with storage():
-        if start is None:
-            row = db.execute(_START, (Found.SEED,)).fetchone()
-        else:
-            row = db.execute(
-                "SELECT v.id FROM visit v JOIN url u USING (id) WHERE u.url = ?", (start,)
-            ).fetchone()
+    with storage(), _one_moment(db):
+        query, asked = (_START, Found.SEED) if start is None else (_MET, start)
+        row = db.execute(query, (asked,)).fetchone()
         nodes = _nodes(db)
         first = nodes.node(row[0]) if row else -1
-        return None if first < 0 else LinkGraph(nodes, _edges(db, nodes), first)
+        edges = _edges(db, nodes) if first >= 0 else None
+    return None if edges is None else LinkGraph(nodes, edges, first)
+
+
+@contextmanager
+def _one_moment(db: sqlite3.Connection) -> Iterator[None]:
+    """All reading sees the same, also while a run is writing."""
+    if db.in_transaction:
+        yield
+        return
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        db.execute("ROLLBACK")
 
 
 def _nodes(db: sqlite3.Connection) -> Nodes:
