@@ -1,0 +1,108 @@
+"""How large the HTML report of an audit is, and how long a person waits for it in Chromium, also on a slow machine.
+
+    python tests/benchmarks/audit_html.py [--findings 130000] [--axe node_modules/axe-core/axe.min.js]
+
+With ``--axe`` it is also checked by axe-core (https://github.com/dequelabs/axe-core), in both schemes and two widths.
+"""
+
+import argparse
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "crawler" / "reports"))
+
+from made_report import made
+
+from crawler.reports.html import write_html
+
+# Both are told by the page itself: when the first rows were there, and when all were.
+WATCH = """
+addEventListener("DOMContentLoaded", () => {
+  const explorer = document.getElementById("explorer");
+  new MutationObserver(() => {
+    if (explorer.querySelector("tbody tr")) window.first ??= performance.now();
+    if (!explorer.hidden && !explorer.hasAttribute("aria-busy")) window.last ??= performance.now();
+  }).observe(explorer, { attributes: true, childList: true, subtree: true });
+});
+"""
+
+
+def waits(browser: Browser, path: Path, slower: int) -> Iterator[tuple[str, float]]:
+    """Seconds until something is there to be used."""
+    page = browser.new_context(viewport={"width": 1366, "height": 900}).new_page()
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
+    page.add_init_script(WATCH)
+    page.goto(path.as_uri())
+    page.wait_for_selector("#explorer:not([aria-busy])", timeout=120_000)
+    yield "first rows", page.evaluate("window.first") / 1000
+    yield "all rows", page.evaluate("window.last") / 1000
+    for key in ("url", "weight"):
+        yield f"sort by {key}", pressed(page, f"th.{key} button")
+    yield "turn the page", pressed(page, "[data-step=next]")
+    page.close()
+
+
+def pressed(page: Page, button: str) -> float:
+    """Seconds from a press to the new picture."""
+    act = """button => {
+        const start = performance.now();
+        button.click();
+        document.body.offsetHeight;
+        return performance.now() - start;
+    }"""
+    return float(page.eval_on_selector(button, act)) / 1000
+
+
+def axe(browser: Browser, path: Path, script: str) -> Iterator[str]:
+    """What axe-core has to say."""
+    for scheme in ("light", "dark"):
+        for width in (360, 1366):
+            context = browser.new_context(
+                viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
+            )
+            page = context.new_page()
+            page.goto(path.as_uri())
+            page.wait_for_selector("#explorer:not([aria-busy])")
+            page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+            page.locator(".opener").first.click()
+            page.evaluate(script)
+            found = page.evaluate("axe.run().then((told) => told.violations)")
+            for each in found:
+                places = [" ".join(map(str, node["target"])) for node in each["nodes"]]
+                yield f"{scheme} {width}: {each['id']} ({each['impact']}): {len(places)} places, {places[:3]}"
+            context.close()
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--findings", type=int, default=130_000)
+    words.add_argument("--axe", type=Path)
+    told = words.parse_args()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as drivers:
+        path = Path(folder) / "audit.html"
+        start = time.process_time()
+        write_html(*made(told.findings), path)
+        print(f"written in {time.process_time() - start:.2f} s of CPU, with the making of what it tells")
+        print(
+            f"{path.stat().st_size / 1e6:.1f} MB, {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB"
+        )
+        browser = drivers.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        for slower in (1, 4):
+            print(
+                f"CPU {slower} times slower:",
+                *(f"{what} {each:.2f} s" for what, each in waits(browser, path, slower)),
+            )
+        if told.axe:
+            write_html(*made(1_000, is_complete=False), path)
+            print(*axe(browser, path, told.axe.read_text()), "axe has nothing more to say", sep="\n")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
