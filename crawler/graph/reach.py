@@ -13,16 +13,18 @@ def clicks(edges: Edges, moved: Ints, start: int) -> Ints:
     ``moved`` is where a redirect leads, or -1. Redirects and refreshes cost no click.
     """
     depth = np.full(len(moved), -1, np.int32)
+    unseen = np.ones(len(moved), np.bool_)
     level = 0
     found = np.array([start], np.int32)
     while len(found):
         here = []
         while len(found):  # these, and all that their redirects lead to
             depth[found] = level
+            unseen[found] = False
             here.append(found)
-            found = _once(np.concatenate([moved[found], _next(edges, found, Found.REFRESH)]), depth < 0)
+            found = _once(np.concatenate([moved[found], _next(edges, found, Found.REFRESH)]), unseen)
         level += 1
-        found = _once(_next(edges, np.sort(np.concatenate(here)), CLICKED, depth < 0), depth < 0)
+        found = _once(_next(edges, np.sort(np.concatenate(here)), CLICKED, unseen), unseen)
     return depth
 
 
