@@ -286,14 +286,19 @@ def test_google_each_fault_of_an_entry_is_found_and_nothing_else(site: Site, tmp
                     "{url}quiet",
                     "{url}secret",
                 ),
-                *("{url}copy", "{url}good?utm_source=letter", "{url}good?utm_source=post"),
+                *(
+                    "{url}copy",
+                    "{url}good?utm_source=letter",
+                    "{url}good?utm_source=post",
+                    "{url}gone?gclid=1",
+                ),
                 *(url(f"{{url}}{name}", "2026-02-01") for name in ("late", "early", "right")),
             )
         ),
     }
     found = audited(site, tmp_path)
     assert {rule: found.urls(rule) for rule in found.findings if rule.startswith("entry.")} == {
-        "entry.gone": ["gone"],
+        "entry.gone": ["gone", "gone"],
         "entry.failed": ["failed"],
         "entry.redirect": ["moved"],
         "entry.noindex": ["quiet"],
