@@ -2,18 +2,11 @@
 
 import sqlite3
 from functools import cached_property
-from typing import Final
-
-import msgspec
 
 from crawler.finding import Hub
-from crawler.frontier.batch import storage
 from crawler.graph import Hubs, LinkGraph
-from crawler.model import Page, State
-
-_PAGES: Final = """SELECT v.id, u.url, c.page FROM visit v JOIN url u ON u.id = v.id
-  LEFT JOIN content c ON c.id = v.content WHERE v.state = ?"""
-_page = msgspec.msgpack.Decoder(Page).decode
+from crawler.memory.link_graph import names
+from crawler.model import Page
 
 
 class Hubbing:
@@ -29,9 +22,5 @@ class Hubbing:
 
     @cached_property
     def _hubs(self) -> Hubs:
-        urls, titles = [""] * len(self._graph.nodes), [""] * len(self._graph.nodes)
-        with storage():
-            for number, url, packed in self._db.execute(_PAGES, (State.INDEXABLE,)):
-                node = self._graph.nodes.node(number)
-                urls[node], titles[node] = url, _page(packed).title if packed else ""
-        return Hubs(self._graph, urls, titles)
+        named = names(self._db)
+        return Hubs(self._graph, named.urls, named.titles)
