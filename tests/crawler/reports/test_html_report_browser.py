@@ -286,6 +286,16 @@ def test_ours_it_fits_a_phone_and_the_dark(
     assert field(page, "sort").is_visible() == (width < 1_366)
 
 
+def test_ours_it_is_printed_dark_on_white_without_its_buttons(opening: Opening, incomplete: Path) -> None:
+    page = opening(incomplete, color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    colour = page.evaluate("getComputedStyle(document.querySelector('.verdict p')).color")
+    assert sum(map(int, colour[4:-1].split(","))) < 150
+    assert page.get_by_role("heading", name="INCONCLUSIVE").is_visible()
+    assert not page.locator("#filters").is_visible()
+
+
 @pytest.mark.parametrize(
     "words", [MARKUP, pytest.param(WORDS, marks=pytest.mark.slow)], ids=["markup", "all"]
 )
