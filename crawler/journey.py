@@ -174,7 +174,7 @@ class Journey:
         known = before.page or Page(links=before.links)
         if lease.kind is Kind.SITEMAP:
             return replace(outcome, finds=self._listed(lease, known))
-        return replace(outcome, links=self._links(known))
+        return replace(outcome, links=self._links(lease, known))
 
     def _judged(self, lease: Lease, answer: Reply, page: Page | None) -> Outcome:
         if lease.kind is Kind.SITEMAP:
@@ -187,7 +187,7 @@ class Journey:
             lease,
             verdict,
             status=answer.status,
-            links=self._links(page) if page else [],
+            links=self._links(lease, page) if page else [],
             finds=(*_further(lease, verdict), *self._children(lease, page)),
         )
 
@@ -237,8 +237,8 @@ class Journey:
         urls = page.sitemaps if page and self._manners.follow_sitemaps else []
         return [Find(url, Found.SITEMAP, 1, lease.id, Kind.SITEMAP) for url in urls]
 
-    def _links(self, page: Page) -> list[tuple[Url, int]]:
-        links = page.links
+    def _links(self, lease: Lease, page: Page) -> list[tuple[Url, int]]:
+        links = page.links if lease.found != Found.SPELLING else []
         if not page.is_html and not self._manners.follow_sitemaps:
             links = [(url, found) for url, found in links if found != Found.SITEMAP]
         if not self._manners.obey_nofollow:

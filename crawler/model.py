@@ -15,10 +15,7 @@ Url = NewType("Url", str)
 
 
 class Found:
-    """How a URL became known: flags of an ``int``. Evidence merges: the flags of a URL only ever grow.
-
-    Plain integers, for they are combined for every link of every page, and an ``IntFlag`` takes a microsecond each.
-    """
+    """How a URL became known: flags of an ``int``, for an ``IntFlag`` takes a microsecond. Those of a URL only grow."""
 
     SEED: Final = 1
     LINK: Final = 2  # a, area
@@ -34,6 +31,7 @@ class Found:
     NOFOLLOW: Final = 2048  # a link that asks not to be followed; known, and never fetched for this alone
     MEMORY: Final = 4096  # published by an earlier run; asked for once more when nothing leads there now
     OUTSIDE: Final = 8192  # named by a log, an export or a list that an audit was given
+    SPELLING: Final = 16384  # the same, and it looks like another page's URL: what it links to is no news
 
 
 CLICKS: Final = Found.LINK | Found.FRAME | Found.PAGINATION | Found.SITEMAP | Found.FEED | Found.NOFOLLOW

@@ -22,6 +22,7 @@ WAYS: Final = {
     Found.NOFOLLOW: "link that says nofollow",
     Found.MEMORY: "an earlier sitemap",
     Found.OUTSIDE: "a source of the audit",
+    Found.SPELLING: "a source of the audit",
 }
 
 MEANINGS: Final = {
