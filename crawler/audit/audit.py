@@ -18,6 +18,7 @@ from crawler.audit import gathering
 from crawler.audit.concluding import Conclusion
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.outside import Outside
+from crawler.audit.start import Start
 from crawler.engine import Ending, Watch
 from crawler.errors import NothingCrawlable
 from crawler.evidence import tables
@@ -26,6 +27,7 @@ from crawler.evidence.found import Found
 from crawler.evidence.homes import Homes
 from crawler.evidence.visits import Visits
 from crawler.finding import AuditReport, FindingsOf
+from crawler.frontier.sqlite import SqliteFrontier
 from crawler.memory.rules import RobotsStore
 from crawler.plan import Plan
 from crawler.rulebook import Rulebook
@@ -66,8 +68,13 @@ def audit(
             wave = Outside(Homes(db), plan.config.audit.max_outside, plan.config.audit.min_visits)
             listed = Entries(db, Visits(db), plan.params)
 
+            def more(frontier: SqliteFrontier) -> None:
+                frontier.commit()  # what is not committed the other connection does not see
+                if not Start(db, plan.seed).elsewhere:
+                    wave.ask(frontier)
+
             async def look() -> tuple[Visited, CheckedMedia]:
-                visited = await visit(plan, store, frontier(plan, store), watches.crawl, wave.ask, clock)
+                visited = await visit(plan, store, frontier(plan, store), watches.crawl, more, clock)
                 if visited.ending is not Ending.COMPLETE:
                     return visited, CheckedMedia(0, [], [])
                 return visited, await _media(plan, store, listed, clock)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from crawler import plan as planning
 from crawler.audit.completing import completing
 from crawler.audit.figures import Figures
+from crawler.audit.start import Start
 from crawler.audit.survey import Survey
 from crawler.claim import Source
 from crawler.completeness import Kind, completeness
@@ -27,7 +28,7 @@ from crawler.evidence.knowledge import Knowledge
 from crawler.evidence.versions import KnownVersions
 from crawler.evidence.visits import Visits
 from crawler.finding import AuditReport, Finding
-from crawler.frontier.batch import change, storage
+from crawler.frontier.batch import change
 from crawler.graph import LinkGraph
 from crawler.memory import closing
 from crawler.memory.changes import Changes
@@ -125,14 +126,7 @@ class Conclusion:
         return notes
 
     def _nothing(self, run: Run) -> NothingCrawlable:
-        seed = self._plan.seed
-        with storage():
-            row = self._store.db.execute(
-                "SELECT v.state, v.reason FROM visit v JOIN url u ON u.id = v.id WHERE u.url = ?", (seed,)
-            ).fetchone()
-        state, reason = row or ("never met", "")
-        why = f" ({reason})" if reason else ""
-        error = NothingCrawlable(f"there is no page to audit: the start URL {seed} ended as {state}{why}")
+        error = NothingCrawlable(Start(self._db, self._plan.seed).sentence())
         self._store.give_up(error, run.started + run.seconds)
         return error
 
