@@ -102,6 +102,8 @@ def plan_audit(config: Config) -> Plan:
 
     Raises UsageError.
     """
+    if not config.site.url:
+        raise UsageError("the start URL is missing: siteatlas audit https://example.com/")
     config = config.model_copy(update={"scope": config.scope.model_copy(update={"sitemap_seeds": False})})
     seed, sitemap_url, scope = _surveyed(config)
     state = directory_for(Path(config.state.directory), sitemap_url) / AUDIT

@@ -8,6 +8,7 @@ from typing import Final
 from crawler.audit.sitemaps import check_sitemaps, read_sitemaps
 from crawler.claim import Account, Claim, Source
 from crawler.config import Config
+from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.claims import Claims
 from crawler.evidence.exports import ExportOptions, check_export, read_export
@@ -52,6 +53,8 @@ def check(plan: Plan) -> None:
     check_sitemaps(config.audit.sitemaps)
     check_logs(config.audit.logs, _log_options(config))
     for source, name in _exports(config):
+        if name == "-":
+            raise UsageError("an audit does not read tables from the standard input: name files or URLs")
         check_export(name, source, _export_options(config))
 
 

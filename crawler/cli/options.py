@@ -184,18 +184,23 @@ def settings(
 
     ``site`` is its name in a file of several. Raises UsageError.
     """
-    source = str(file) if file else ""
-    every = split(read(file), source, flag_of) if file else {"": {}}
+    if file is None:
+        if site is not None:
+            raise UsageError(
+                f"--site {site} is the name of a site in a configuration: name that too, with --config FILE"
+            )
+        return built({}, flags, url=url)
+    source = str(file)
+    every = split(read(file), source, flag_of)
     names = list(every)
     if site is not None:
-        names = choose(names, [site], source) if file else names
+        names = choose(names, [site], source)
     elif len(names) > 1:
         raise UsageError(
-            f"{file} configures several sites ({', '.join(names)}), and this command takes one: "
-            f"siteatlas run --config {file} takes them all, or those that --site NAME names"
+            f"{file} configures several sites ({', '.join(names)}), and this command takes one: name it with --site "
+            f"if the command has that, or let siteatlas run --config {file} take them all"
         )
-    tables = anchored(every[names[0]], file.parent) if file else every[names[0]]
-    return built(tables, flags, source, url)
+    return built(anchored(every[names[0]], file.parent), flags, source, url)
 
 
 def built(

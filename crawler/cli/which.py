@@ -18,10 +18,6 @@ def state_directory(url: str | None, file: Path | None, site: str | None, flags:
     line that place the state (``state.directory``, ``site.sitemap_url``). With neither a URL nor a site in the
     configuration it is the only site whose state lies there. Raises UsageError when there is none, or several.
     """
-    if site is not None and file is None:
-        raise UsageError(
-            f"--site {site} is the name of a site in a configuration: name that too, with --config FILE"
-        )
     config = settings(file, flags, url, site)
     root = Path(config.state.directory)
     if config.site.url:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
 from crawler.errors import StorageError
@@ -45,6 +46,17 @@ def write_reports(
         with _storage(path, "removed"):
             path.unlink(missing_ok=True)
     return written
+
+
+def prepare(directory: Path) -> None:
+    """Make a directory for reports, and see that files can be made there. Raises StorageError, which names it."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=directory).close()
+    except OSError as error:
+        raise StorageError(
+            f"reports cannot be written in {directory}: {error.strerror or error}; choose another directory with -o"
+        ) from None
 
 
 def _whole(path: Path, write: Callable[[Path], object]) -> Path:
