@@ -125,11 +125,16 @@ async def _stoppable(engine: Engine) -> AsyncIterator[None]:
                 engine.stop(Ending.INTERRUPTED)
 
     ready = anyio.Event()
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(listen)
-        await ready.wait()
-        yield
-        tasks.cancel_scope.cancel()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(listen)
+            await ready.wait()
+            yield
+            tasks.cancel_scope.cancel()
+    finally:  # an event loop that listens no more leaves the usual handlers behind
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def alone(group: BaseException) -> BaseException:

@@ -1,5 +1,6 @@
 """Runs an audit with the live displays, tells it, and writes its reports."""
 
+import signal
 import sys
 from pathlib import Path
 from typing import Final
@@ -22,7 +23,7 @@ from crawler.reports.rules_told import TOLD
 from crawler.reports.sarif import write_sarif
 from crawler.reports.text import write_text
 from crawler.reports.threshold import failing, rules_failing
-from crawler.reports.writing import write_reports
+from crawler.reports.writing import prepare, write_reports
 
 DEFAULT_FAILURES: Final = ("error",)  # what counts as a failed case of JUnit when --fail-on says nothing
 
@@ -31,6 +32,8 @@ def run(config: Config, wishes: Wishes, form: Form, told: Told) -> int:
     """Audit, tell and write; answers the exit code. Raises SiteatlasError."""
     rules_failing(config.audit.fail_on)
     plan = plan_audit(config)
+    if config.audit.report:
+        prepare(Path(config.audit.report))  # before hours go into what is to be written there
     reading = ReadingDisplay(told.console, enabled=not wishes.quiet)
     crawling = Display(told.console, enabled=not wishes.quiet)
 
@@ -41,6 +44,8 @@ def run(config: Config, wishes: Wishes, form: Form, told: Told) -> int:
 
     collect_seldom()
     watches = Watches(watch, reading.watch)
+    # SIGTERM ends it as SIGINT does, also while it reads and writes; the crawl listens to both by itself
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with audit(plan, watches, begin=beginning(wishes), loop=loop_options()) as (report, findings):
             crawling.finish()
@@ -48,6 +53,7 @@ def run(config: Config, wishes: Wishes, form: Form, told: Told) -> int:
     finally:
         reading.finish()
         crawling.finish()
+        signal.signal(signal.SIGTERM, before)
 
 
 def table() -> str:
