@@ -34,12 +34,11 @@ class Outside:
         self._passed_by = 0
 
     def ask(self, frontier: SqliteFrontier) -> None:
-        """Let a frontier in which nothing is left know of them. Raises StorageError."""
-        frontier.commit()  # what is not committed the other connection does not see
+        """Let a frontier in which nothing is left, and all is committed, know of them. Raises StorageError."""
         self._homes.learn_spellings()
         chosen = self._chosen()
         for start in range(0, len(chosen), BATCH):
-            frontier.admit([_find(each) for each in chosen[start : start + BATCH]])
+            frontier.admit(chosen[start : start + BATCH])
 
     def notes(self) -> list[str]:
         """What a person should know of those that were not asked for."""
@@ -50,7 +49,7 @@ class Outside:
         )
         return [f"{said}: raise --max-outside"]
 
-    def _chosen(self) -> list[Stranger]:
+    def _chosen(self) -> list[Find]:
         seen = 0
 
         def strangers() -> Iterator[tuple[int, int, Stranger]]:
@@ -60,9 +59,14 @@ class Outside:
                     seen += 1
                     yield rank, each.requests + each.other, each
 
-        chosen = nlargest(self._most, strangers(), key=lambda ranked: (*ranked[:2], ranked[2].url))
+        # an audit that was cut short asks for no more than one that was not
+        left = max(0, self._most - self._homes.asked())
+        ranked = strangers()
+        chosen = nlargest(left, ranked, key=lambda each: (*each[:2], each[2].url))
+        for _ in ranked:
+            pass  # they are counted, also if none is wanted
         self._passed_by = seen - len(chosen)
-        return [stranger for *_, stranger in chosen]
+        return [Find(stranger.url, _found(rank, stranger), 1) for rank, _, stranger in chosen]
 
     def _rank(self, stranger: Stranger) -> int:
         """How telling the answer would be; 0 if it would tell nothing that is not known."""
@@ -77,5 +81,7 @@ class Outside:
         return rank if stranger.people >= self._min_visits else 0
 
 
-def _find(stranger: Stranger) -> Find:
-    return Find(stranger.url, Found.SITEMAP if Source.SITEMAP in stranger.sources else Found.OUTSIDE, 1)
+def _found(rank: int, stranger: Stranger) -> int:
+    if rank == _SPELLING:
+        return Found.SPELLING
+    return Found.SITEMAP if Source.SITEMAP in stranger.sources else Found.OUTSIDE

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from crawler.claim import Source
 from crawler.frontier.batch import change, storage
-from crawler.model import Page, State, Url
+from crawler.model import Found, Page, State, Url
 from crawler.orphans import Twin, fold
 
 MAX_HOPS: Final = 10  # redirects and canonicals in a row
@@ -25,6 +25,7 @@ FROM claim c JOIN input i ON i.id = c.input
 WHERE v.id IS NULL OR v.state = ? GROUP BY c.url"""
 _NOFOLLOWED: Final = """SELECT u.url FROM site.visit v JOIN site.url u ON u.id = v.id
   WHERE v.state = ? AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.url = u.url)"""
+_ASKED: Final = "SELECT count(*) FROM site.visit WHERE found & ?"
 _SAME: Final = """INSERT OR IGNORE INTO home SELECT DISTINCT c.url, v.id FROM claim c
   JOIN site.url u ON u.url = c.url JOIN site.visit v ON v.id = u.id WHERE v.state = ?"""
 _HOMELESS: Final = """SELECT DISTINCT c.url, v.id, v.state, v.target FROM claim c
@@ -93,6 +94,12 @@ class Homes:
                 yield Stranger(Url(url), known, people, requests, ok, moved, other, state == nofollow)
             for (url,) in self._db.execute(_NOFOLLOWED, (nofollow,)):
                 yield Stranger(Url(url), is_linked=True)
+
+    def asked(self) -> int:
+        """How many URLs were fetched, or wait to be, because the sources know them."""
+        with storage():
+            (count,) = self._db.execute(_ASKED, (Found.SITEMAP | Found.OUTSIDE | Found.SPELLING,)).fetchone()
+        return int(count)
 
     def settle(self) -> None:
         """Give every claimed URL its home, as far as it has one."""
