@@ -105,3 +105,16 @@ def test_ours_the_benchmark_of_second_runs_compares_them_with_the_first(tmp_path
     assert only["second"]["answers"] >= 20
     assert only["second"]["sent"] < only["first"]["sent"] / 10  # heads only
     assert "The second run took" in run.stdout
+
+
+def test_ours_the_benchmark_of_logs_reads_every_line(tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    command = [sys.executable, "-m", "tests.benchmarks.audit_logs", "-n", "3000", "--peers"]
+    run = subprocess.run(
+        [*command, "--json", str(result)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    account = json.loads(result.read_text())["account"]
+    assert (account["rows"], account["unread"]) == (3_000, 3)
+    assert account["used"] + account["beside"] == 2_997
+    assert "wall s/million" in run.stdout

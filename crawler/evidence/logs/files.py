@@ -7,21 +7,20 @@ import lzma
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
 import zstandard
-from isal.igzip import IGzipFile
-from isal.isal_zlib import IsalError
+from isal.isal_zlib import IsalError, decompressobj
 
 from crawler.errors import UsageError
 
 BLOCK: Final = 2**20
 """Bytes of text that are looked at together, and those of a line at most: a longer one cannot be read."""
 STDIN: Final = "-"
-_ZSTD_PIECE: Final = 1_024  # bytes that can say 32 MiB at most
-_ZSTD_WINDOW: Final = 128 * 2**20
+_PIECE: Final = 2_048  # packed bytes that are unpacked at a time: they hold some 64 MiB at worst
+_MEMORY: Final = 128 * 2**20  # that an unpacker may ask for
 _rotated = re.compile(r"^(.*?)[.-](\d{1,4})(\.(?:gz|zst|bz2|xz|log|txt))*$")
 _TORN: Final[tuple[type[Exception], ...]] = (
     EOFError,
@@ -172,27 +171,66 @@ class _Counted(io.RawIOBase):
         super().close()
 
 
-class _Zstd:
-    """Frames of zstd one after the other; raises EOFError when the last one does not end."""
+class _Stream(Protocol):
+    """What unpacks one member of a file, in any of the packings."""
 
-    def __init__(self, packed: io.BufferedReader) -> None:
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _zstd() -> _Stream:
+    return zstandard.ZstdDecompressor(max_window_size=_MEMORY).decompressobj()
+
+
+_PACKINGS: Final[dict[bytes, Callable[[], _Stream]]] = {
+    b"\x1f\x8b": lambda: decompressobj(wbits=31),
+    b"\x28\xb5\x2f\xfd": _zstd,
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ": lambda: lzma.LZMADecompressor(memlimit=_MEMORY),
+}
+
+
+class _Unpacked:
+    """Packed members one after the other; raises EOFError when the last one does not end."""
+
+    def __init__(self, packed: io.BufferedReader, stream: Callable[[], _Stream]) -> None:
         self._packed = packed
-        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._begin = stream
+        self._stream: _Stream | None = None
         self._left = b""
+        self._text = b""
+        self._given = 0
 
-    def read1(self, _: int, /) -> bytes:
-        """What the next piece gives; none at the end."""
-        while piece := self._left or self._packed.read(_ZSTD_PIECE):
+    def read1(self, size: int, /) -> bytes:
+        """At most so many bytes; none at the end."""
+        if self._given >= len(self._text):
+            self._text, self._given = self._next(), 0
+        text = self._text[self._given : self._given + size]
+        self._given += size
+        return text
+
+    def _next(self) -> bytes:
+        """What the next piece gives."""
+        while piece := self._left or self._packed.read(_PIECE):
             self._left = b""
-            if self._frame is None:
-                self._frame = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
-            text = self._frame.decompress(piece)
-            if self._frame.eof:
-                self._left, self._frame = self._frame.unused_data, None
+            if self._stream is None:
+                piece = piece.lstrip(b"\0")  # some tools fill up the last sector
+                if not piece:
+                    continue
+                self._stream = self._begin()
+            text = self._stream.decompress(piece)
+            if self._stream.eof:
+                self._left, self._stream = self._stream.unused_data, None
             if text:
                 return text
-        if self._frame is not None:
-            raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+        if self._stream is not None:
+            self._stream = None
+            raise EOFError("it ends in the middle")
         return b""
 
 
@@ -203,12 +241,7 @@ class _Text(Protocol):
 def _unpacked(raw: io.BufferedReader) -> _Text:
     """What is in a file, packed or not: by its first bytes, because names lie."""
     head = raw.peek(6)[:6]
-    if head.startswith(b"\x1f\x8b"):
-        return IGzipFile(fileobj=raw)  # type: ignore[no-untyped-call]
-    if head.startswith(b"\x28\xb5\x2f\xfd"):
-        return _Zstd(raw)
-    if head.startswith(b"BZh"):
-        return bz2.BZ2File(raw)
-    if head.startswith(b"\xfd7zXZ"):
-        return lzma.LZMAFile(raw)
+    for magic, stream in _PACKINGS.items():
+        if head.startswith(magic):
+            return _Unpacked(raw, stream)
     return raw

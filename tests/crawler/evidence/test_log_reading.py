@@ -15,7 +15,7 @@ from crawler.claim import Account, Claim
 from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.logs import LogOptions, Progress, check_logs, read_logs
-from crawler.evidence.logs.files import BLOCK
+from crawler.evidence.logs.files import BLOCK, File
 from crawler.model import Url
 from crawler.params import Params
 
@@ -73,6 +73,16 @@ def test_ours_a_packed_log_that_ends_too_early_is_read_up_to_there_and_told(tmp_
     assert len(claims) > 500
     assert not account.complete
     assert account.faults[0].startswith(f"{log} is damaged and was read up to there")
+
+
+@pytest.mark.parametrize("end", [end for end in PACKED if end != "log"])
+def test_ours_a_packed_log_of_nothing_but_line_ends_fills_no_memory(tmp_path: Path, end: str) -> None:
+    log = tmp_path / "access.log"
+    log.write_bytes(PACKED[end](line("/a").encode() + b"\n" * 4_000_000))
+    with File(str(log)) as file:
+        sizes = [len(lines) for lines in file.blocks()]
+    assert sum(sizes) == 4_000_001
+    assert max(sizes) <= 2 * BLOCK
 
 
 def test_ours_a_packed_log_with_a_broken_middle_is_told(tmp_path: Path) -> None:
