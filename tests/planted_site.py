@@ -98,6 +98,7 @@ class Planted:
         self.analysed: list[tuple[str, int]] = []  # path as the export writes it, sessions
         self.backlinks: list[tuple[str, str]] = []  # from, to
         self.noted: list[str] = []
+        self.crawled: list[str] = []  # by another crawler, besides some of the pages
         self.navigation: list[str] = ["/"]
         self.rng = random.Random(5)
         self.vocabulary: dict[str, list[str]] = {}
@@ -283,10 +284,10 @@ def _ring(site: Planted, paths: list[str], topic: str, trail: tuple[str, ...]) -
         site.link(trail[-1], quote(path))
 
 
-def fill(site: Planted) -> None:
+def fill(site: Planted, pages: int) -> None:
     """Articles, in paginated lists, until there are as many pages as there should be."""
     hubs = [(section, topic) for section, topics in SECTIONS.items() for topic in topics]
-    missing = PAGES - len(site.pages)
+    missing = pages - len(site.pages)
     per_hub, rest = divmod(missing, len(hubs))
     for number, (section, topic) in enumerate(hubs):
         _fill_hub(site, section, topic, per_hub + (number < rest))
@@ -312,7 +313,7 @@ def _fill_hub(site: Planted, section: str, topic: str, pages: int) -> None:
             leaf.links.append(("/img/plan.pdf", ""))  # no page
 
 
-def plant(origin: str) -> Planted:
+def plant(origin: str, pages: int = PAGES) -> Planted:
     """The whole site, with everything that is planted in it."""
     import planted_members
     import planted_sources
@@ -327,7 +328,7 @@ def plant(origin: str) -> Planted:
     site.answers["/img/plan.pdf"] = Answer(200, b"%PDF-1.4 plan", {"Content-Type": "application/pdf"})
     for each in planted_members.ALL:
         each(site)
-    fill(site)
+    fill(site, pages)
     planted_sources.publish_sitemaps(site)
     return site
 
@@ -335,13 +336,19 @@ def plant(origin: str) -> Planted:
 class _Door(asyncio.Protocol):
     """One connection. Answers are made once and kept as bytes: this is to be faster than whoever asks."""
 
-    def __init__(self, site: Planted, made: dict[str, bytes]) -> None:
+    def __init__(self, site: Planted, made: dict[str, bytes], open_: set[asyncio.Transport]) -> None:
         self._site = site
         self._made = made
+        self._open = open_
         self._rest = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._open.add(transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._open.discard(self._transport)
 
     def data_received(self, data: bytes) -> None:
         *heads, self._rest = (self._rest + data).split(b"\r\n\r\n")
@@ -350,7 +357,6 @@ class _Door(asyncio.Protocol):
             if target not in self._made:
                 self._made[target] = _bytes(self._site.answer(target))
             made = self._made[target]
-            assert isinstance(self._transport, asyncio.Transport)
             if not made:
                 self._transport.abort()
                 return
@@ -366,20 +372,31 @@ def _bytes(answer: Answer) -> bytes:
 
 
 @contextmanager
-def serving() -> Iterator[Planted]:
+def serving(pages: int = PAGES) -> Iterator[Planted]:
     """A planted site on a free port of the loopback address, until the end of the block."""
-    loop = asyncio.new_event_loop()
     made: dict[str, bytes] = {}
-    holder: list[Planted] = []
-    server = loop.run_until_complete(loop.create_server(lambda: _Door(holder[0], made), "127.0.0.1", 0))
-    port = server.sockets[0].getsockname()[1]
-    holder.append(plant(f"http://{HOST}:{port}"))
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    try:
-        yield holder[0]
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
+    open_: set[asyncio.Transport] = set()
+    planted: list[Planted] = []
+    ready, over = threading.Event(), asyncio.Event()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def serve() -> None:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: _Door(planted[0], made, open_), "127.0.0.1", 0)
+        planted.append(plant(f"http://{HOST}:{server.sockets[0].getsockname()[1]}", pages))
+        loops.append(loop)
+        ready.set()
+        await over.wait()
         server.close()
-        loop.close()
+        for transport in list(open_):
+            transport.abort()
+        await asyncio.sleep(0.01)  # they end in the loop
+
+    thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
+    thread.start()
+    assert ready.wait(60)
+    try:
+        yield planted[0]
+    finally:
+        loops[0].call_soon_threadsafe(over.set)
+        thread.join()

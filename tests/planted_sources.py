@@ -77,7 +77,12 @@ def write(site: Planted, folder: Path) -> list[str]:
         [source, "a link", target] for source, target in site.backlinks
     ])  # fmt: skip
     (folder / "urls.txt").write_text("".join(f"{url}\n" for url in site.noted), encoding="utf-8")
+    crawled = [*site.crawled, *(site.url(path) for path in list(site.pages)[:200])]
+    _table(folder / "internal_html.csv", ["Address", "Content Type", "Status Code", "Status"], [
+        [url, "text/html", 200, "OK"] for url in crawled
+    ])  # fmt: skip
     given = {
+        "crawl": "internal_html.csv",
         "log": "logs",
         "search": "Pages.csv",
         "analytics": "ga4.csv",

@@ -226,3 +226,22 @@ def test_ours_a_site_made_by_scripts_is_not_full_of_orphans(audit: Audit) -> Non
         (doubt,) = audited.doubts
         assert "JavaScript" in doubt
         assert [each for each in audited.report["findings"] if each["rule"] == "orphan.island"]
+
+
+def test_ours_a_spelling_that_a_log_knows_is_no_second_site(audit: Audit) -> None:
+    """A server that takes any case, with relative links: what the other spelling links to is not asked for."""
+    changed = pages()
+    changed["/hub/"] = links("one", "two")
+    for path in ("/hub/", "/hub/one", "/hub/two"):
+        changed[path.upper()] = changed[path]
+    log = "\n".join(
+        f'192.0.2.{n} - - [10/Oct/2025:13:55:36 +0000] "GET /HUB/ HTTP/1.1" 200 512 "-" "Mozilla/5.0 Firefox/125.0"'
+        for n in range(9)
+    )
+    Path("access.log").write_text(f"{log}\n")
+    with scripted(changed) as site:
+        audited = audit(site.url, "--log", "access.log")
+        assert "/HUB/" in site.paths
+        assert not {"/HUB/one", "/HUB/two"} & set(site.paths)
+        assert not [each for each in audited.report["findings"] if "HUB" in each["url"]]
+        assert audited.is_orphan(site.url)
