@@ -178,7 +178,7 @@ def test_ours_a_finding_has_the_evidence_of_all_sources(audited: Audited) -> Non
 
 def test_ours_hits_of_all_spellings_are_one_pages(audited: Audited) -> None:
     found = audited.finding("orphan.log", "/shop/chairs/black-friday/")
-    assert (found["people"], found["bots"]) == (29, 3)
+    assert (found["people"], found["bots"]) == (24, 3)  # five more were sent here, and asked again
     assert (found["first"], found["last"]) == ("2024-11-01", "2025-09-20")
     assert audited.site.url("/shop/chairs/black-friday") in found["spellings"]
     assert audited.site.url("/SHOP/Chairs/Black-Friday/") in found["spellings"]

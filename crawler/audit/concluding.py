@@ -6,7 +6,7 @@
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -14,7 +14,7 @@ from crawler import plan as planning
 from crawler.audit.completing import completing
 from crawler.audit.figures import Figures
 from crawler.audit.start import Start
-from crawler.audit.survey import Survey
+from crawler.audit.survey import Survey, with_visits
 from crawler.claim import Source
 from crawler.completeness import Kind, completeness
 from crawler.conclude import counted
@@ -112,8 +112,16 @@ class Conclusion:
         entries = Entries(self._db, visits, params)
         entries.settle()
         clusters = KnownVersions(self._db, visits, params)
-        for findings in (lint, entries.judge(), entries.spellings(), clusters.judge(), media):
+        for findings in (lint, entries.spellings(), clusters.judge(), media):
             self._found.put((0.0, each) for each in findings)
+        self._found.put(self._visited(entries.judge()))
+
+    def _visited(self, findings: Iterator[Finding]) -> Iterator[tuple[float, Finding]]:
+        """The findings about entries, with the visits of their URLs, the most visited first."""
+        knowledge = Knowledge(self._db)
+        for each in findings:
+            known = knowledge.of(each.url)
+            yield known.visits, with_visits(each, known)
 
     def _notes(self, figures: Figures) -> list[str]:
         """What a person should know who reads the findings."""

@@ -78,6 +78,7 @@ class _Reading:
         self._remote = remote
         self._published = published
         self._watch = watch
+        self._taken: set[str] = set()  # where documents really are that were read
         fetch = plan.config.fetch
         self._limits = TreeLimits(read=ReadLimits(fetch.max_sitemap, max_findings=MAX_TOLD))
 
@@ -106,8 +107,7 @@ class _Reading:
         except SourceError as error:
             self._lose(url, str(error))
             return False
-        self._read(url, Place(content, where, self._open))
-        return True
+        return self._take(url, where, content)
 
     def _guess(self, url: str) -> bool:
         """Read what may be there; a page in its place is none."""
@@ -118,9 +118,13 @@ class _Reading:
         except SourceError as error:
             self._lose(url, str(error))
             return False
-        if is_page(content):
-            return False
-        self._read(url, Place(content, where, self._open))
+        return False if is_page(content) else self._take(url, where, content)
+
+    def _take(self, url: str, where: str, content: bytes) -> bool:
+        """Read a document, unless it was read under another name: many sites redirect the usual one."""
+        if where not in self._taken:
+            self._taken.add(where)
+            self._read(url, Place(content, where, self._open))
         return True
 
     def _open(self, url: str) -> bytes:

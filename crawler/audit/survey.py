@@ -138,7 +138,7 @@ class Survey:
         page = _page(packed) if packed else None
         evidence, spellings = self._knowledge.told(number, url) if known.sources else ([], [])
         island = int(self._graph.island[node]) if not self._graph.touched[node] else -1
-        return Finding(
+        found = Finding(
             rule="",
             url=url,
             sentence=reason,
@@ -149,21 +149,13 @@ class Survey:
             depth=standing.depth if standing.depth >= 0 else None,
             inlinks=standing.inlinks,
             weight=round(float(self._graph.weight[node]), 3),
-            known=sorted(source.value for source in known.sources),
-            first=known.first,
-            last=known.last,
-            people=known.people,
-            bots=known.bots,
-            clicks=known.clicks,
-            impressions=known.impressions,
-            sessions=known.sessions,
-            backlinks=known.links,
             spellings=spellings,
             referrers=self._referrers(node),
             hubs=self._hubbing.of(node, page) if wants_hub else [],
             evidence=evidence,
             group=f"island {island}" if island >= 0 else "",
         )
+        return with_visits(found, known)
 
     def _referrers(self, node: int) -> list[Referrer]:
         found = []
@@ -182,7 +174,7 @@ class Survey:
     def _said(self, rule: str, standing: Standing, known: Known, base: Finding) -> str:
         match rule:
             case "reach.deep":
-                return f"{standing.depth} clicks from the start; --max-clicks is {self._limits.max_clicks}"
+                return f"more than {self._limits.max_clicks} clicks away (--max-clicks)"
             case "reach.few":
                 return f"{_pages(standing.inlinks)} {'links' if standing.inlinks == 1 else 'link'} to it"
             case "gone.visited":
@@ -195,6 +187,22 @@ class Survey:
                     else base.sentence
                 )
         return _SAID[rule]
+
+
+def with_visits(finding: Finding, known: Known) -> Finding:
+    """A finding with what the sources know of its URL."""
+    return msgspec.structs.replace(
+        finding,
+        known=sorted({*finding.known, *(source.value for source in known.sources)}),
+        first=known.first,
+        last=known.last,
+        people=known.people,
+        bots=known.bots,
+        clicks=known.clicks,
+        impressions=known.impressions,
+        sessions=known.sessions,
+        backlinks=known.links,
+    )
 
 
 def section(url: str) -> str:
@@ -217,4 +225,6 @@ def _rank(rule: str, standing: Standing, known: Known, base: Finding) -> float:
         return float(standing.depth)
     if rule in ("reach.few", "listed.missing"):
         return base.weight
-    return known.visits + known.impressions / 100 + len(base.referrers) / 1000
+    rank = known.visits + known.impressions / 100 + len(base.referrers) / 1000
+    # what was there comes before what perhaps never was, however often that is asked for
+    return rank + 1e12 if rule == "gone.visited" and known.ok + known.moved else rank

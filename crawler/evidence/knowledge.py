@@ -13,9 +13,14 @@ from crawler.orphans import Known
 
 MAX_TOLD: Final = 20  # sources, and spellings, that are told of a page
 
-_KNOWN: Final = """SELECT h.id, i.source, min(nullif(c.first, '')), max(c.last), sum(c.people), sum(c.bots), sum(c.ok),
-  sum(c.moved), sum(c.dead), sum(c.clicks), sum(c.impressions), sum(c.sessions), sum(c.links)
-FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input GROUP BY h.id, i.source ORDER BY h.id"""
+# A browser that was sent elsewhere asks there too: its visit is told by the answer to that.
+_CAME: Final = "(u.url = c.url OR c.ok + c.dead > 0 OR c.moved = 0)"
+_SUMS: Final = f"""SELECT h.id, i.source, min(nullif(c.first, '')), max(c.last), sum(c.people * {_CAME}),
+  sum(c.bots * {_CAME}), sum(c.ok), sum(c.moved), sum(c.dead), sum(c.clicks), sum(c.impressions), sum(c.sessions),
+  sum(c.links)
+FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input JOIN site.url u ON u.id = h.id"""  # noqa: S608
+_KNOWN: Final = f"{_SUMS} GROUP BY h.id, i.source ORDER BY h.id"
+_OF: Final = f"{_SUMS} WHERE h.id = (SELECT id FROM home WHERE url = ?) GROUP BY i.source"  # noqa: S608
 _CLAIMS: Final = """SELECT c.url, i.source, i.account, c.first, c.last, c.people, c.bots, c.status, c.clicks,
   c.impressions, c.sessions, c.links, c.lastmod, c.agents
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input WHERE h.id = ? ORDER BY i.id, c.url LIMIT ?"""
@@ -40,6 +45,14 @@ class Knowledge:
                 known = _with(known, Source(source), first or "", last, numbers)
             if current >= 0:
                 yield current, known
+
+    def of(self, url: str) -> Known:
+        """What is known of what a claimed URL comes to."""
+        known = Known()
+        with storage():
+            for _, source, first, last, *numbers in self._db.execute(_OF, (url,)):
+                known = _with(known, Source(source), first or "", last, numbers)
+        return known
 
     def told(self, number: int, url: Url) -> tuple[list[str], list[str]]:
         """The evidence for a URL, a sentence for each source and spelling, and the other spellings."""

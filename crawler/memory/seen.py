@@ -24,8 +24,9 @@ _PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.pag
   FROM visit v JOIN content c ON c.id = v.content LEFT JOIN memory m ON m.id = v.id
     LEFT JOIN content b ON b.id = m.content
   WHERE v.id > ? AND v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id LIMIT 1000"""
+# Of pages only: the date of a feed is that of its newest entry, wherever that stands
 _STAMPS: Final = f"""SELECT count(*), coalesce(sum(v.last_modified != m.last_modified), 0) {_COMPARED}
-  AND v.changed = 0 AND v.last_modified != '' AND m.last_modified != '' AND m.source_key = ?"""
+  AND length(c.text) > 0 AND v.changed = 0 AND v.last_modified != '' AND m.last_modified != '' AND m.source_key = ?"""
 
 _DISTRUST: Final = "last_modified_distrusted"  # keys of the table about
 _POLICY: Final = "lastmod_policy"

@@ -22,8 +22,7 @@ _ONLY: Final = (
     ("orphan.log", frozenset({Source.LOG})),
     ("orphan.list", frozenset({Source.BACKLINKS, Source.LIST, Source.CRAWL})),
 )
-# 4xx that say "not you" or "not now", not "nothing here"
-_NOT_GONE: Final = frozenset({401, 403, 407, 408, 425, 429, 451})
+_GONE: Final = frozenset({404, 410})  # all others say "not you", "not now" or "not so"
 
 
 class Known(Struct, kw_only=True):
@@ -105,17 +104,17 @@ def _cause(ways: int, known: Known) -> str:
 
 
 def is_gone(state: State, status: int | None) -> bool:
-    """Whether an answer says that there is nothing, rather than that we may not see it."""
-    return state is State.CLIENT_ERROR and status not in _NOT_GONE
+    """Whether an answer says that there is nothing: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.5 and .11."""
+    return state is State.CLIENT_ERROR and status in _GONE
 
 
 def is_visited(known: Known, min_visits: int) -> bool:
     """Whether somebody misses a page that is gone.
 
-    A URL that only ever answered 4xx was perhaps never there: scanners ask for thousands. It counts from some visits
-    of people on.
+    A URL that only ever answered 4xx was perhaps never there: scanners ask for thousands, some under the names of
+    browsers. It counts from some visits of people on, if they are the most.
     """
     if known.clicks or known.impressions or known.sessions or known.links:
         return True
-    was_there = known.ok + known.moved > 0 and known.people + known.bots > 0
-    return was_there or known.people >= min_visits
+    was_there = known.ok + known.moved > 0
+    return was_there or (known.people >= min_visits and known.people > known.bots)

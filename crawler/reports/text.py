@@ -160,7 +160,7 @@ def _facts(finding: Finding) -> list[str]:
     if finding.depth is not None:
         facts.append(f"{count(finding.depth, 'click')} from the start")
     for number, what in (
-        (finding.people, "visit"),
+        (finding.people, "visit by people"),
         (finding.bots, "visit by bots"),
         (finding.clicks, "click in search"),
         (finding.impressions, "impression"),

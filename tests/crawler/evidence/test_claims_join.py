@@ -152,7 +152,7 @@ def test_ours_strangers_are_what_was_not_visited_or_is_linked_by_nofollow_only(d
     found = {each.url: each for each in desk.homes.strangers()}
     assert set(found) == {url("/new"), url("/login"), url("/terms")}
     assert found[url("/new")].sources == {Source.LOG, Source.SITEMAP}
-    assert (found[url("/new")].people, found[url("/new")].requests, found[url("/new")].answered) == (2, 3, 3)
+    assert (found[url("/new")].people, found[url("/new")].requests, found[url("/new")].ok) == (2, 3, 3)
     assert found[url("/login")].is_linked
     assert found[url("/terms")].sources == frozenset()
 

@@ -87,6 +87,10 @@ def test_ours_a_linked_page_in_no_sitemap_is_missing_there_and_an_orphan_is_not(
         (Known(sources={Source.LOG}, bots=1, moved=1), True),
         (Known(sources={Source.LOG}, people=4, bots=90, dead=94), False),  # scanners guess
         (Known(sources={Source.LOG}, people=5, dead=5), True),
+        (
+            Known(sources={Source.LOG}, people=8, bots=16, dead=24),
+            False,
+        ),  # scanners that call themselves browsers
         (Known(sources={Source.SEARCH}, impressions=1), True),
         (Known(sources={Source.BACKLINKS}, links=1), True),
         (Known(sources={Source.LIST}), False),
@@ -97,14 +101,14 @@ def test_ours_a_dead_url_is_missed_when_it_was_there_or_people_come(known: Known
     assert of(dead(404), known) == ({"gone.visited"} if is_visited else set())
 
 
-@pytest.mark.parametrize("status", [404, 410, 400])
+@pytest.mark.parametrize("status", [404, 410])
 def test_ours_a_dead_url_that_pages_link_is_told(status: int) -> None:
     assert of(dead(status, Way.FOLLOWED)) == {"gone.linked"}
     assert of(dead(status, Way.HEAD)) == set()
 
 
-@pytest.mark.parametrize("status", [401, 403, 429, 451])
-def test_ours_what_refuses_us_is_not_gone(status: int) -> None:
+@pytest.mark.parametrize("status", [400, 401, 403, 405, 429, 451])
+def test_rfc9110_what_refuses_us_is_not_gone(status: int) -> None:
     assert of(dead(status, Way.FOLLOWED), Known(sources={Source.SEARCH}, clicks=9)) == set()
 
 

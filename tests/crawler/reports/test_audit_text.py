@@ -49,7 +49,7 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
         "Orphans: 6\n  warning  6  In the sitemap only  orphan.sitemap\n    https://www.example.com/old/page\n"
         in text
     )
-    assert "31 visits; 4 visits by bots; 12 clicks in search; 400 impressions; 7 sessions" in text
+    assert "31 visits by people; 4 visits by bots; 12 clicks in search; 400 impressions; 7 sessions" in text
     assert "link it from https://www.example.com/old/ (its directory)" in text
     assert "… 3 more\n    Link to it from a page" in text
     assert "7 clicks from the start" in text
