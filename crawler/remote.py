@@ -9,6 +9,7 @@ from typing import Final, Self
 
 import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
+from msgspec.structs import replace
 
 from crawler.config import Config
 from crawler.fetch import ROBOTS_BODY, BodyLimits, Code, Fetcher
@@ -123,7 +124,7 @@ class Remote:
                 )
             if answer.status == 200:
                 self._note(text, first, answer)
-                return answer
+                return self._published(answer)
             if answer.status not in REDIRECTS:
                 kind = SourceError if answer.status not in _NOTHING_THERE else NotThere
                 raise kind(f"{url} answered {answer.status}{_meaning(answer.status)}")
@@ -132,6 +133,11 @@ class Remote:
                 raise SourceError(f"{url} redirects nowhere: {target}")
             url = target
         raise SourceError(f"{first} redirects more than {MAX_REDIRECTS} times, at last to {url}")
+
+    def _published(self, reply: Reply) -> Reply:
+        """What a source says of itself it says of the site (one that is packed is left as it is)."""
+        mirror = self._source.mirror if self._source else None
+        return replace(reply, body=mirror.rewritten(reply.body)) if mirror else reply
 
     def _note(self, text: str, asked: Url, reply: Reply) -> None:
         if reply.url != asked:
