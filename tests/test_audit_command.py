@@ -1,6 +1,7 @@
 """The command ``siteatlas audit`` as a person meets it: exit codes, sources, second wave, secrets, what it prints."""
 
 import gc
+import gzip
 import json
 import os
 import resource
@@ -190,12 +191,12 @@ def test_ours_a_site_that_moved_is_told_before_everything_its_log_knows_is_asked
 # ---------------------------------------------------------------- limits, locks, disks
 
 
-@pytest.mark.parametrize("limit", [("--max-pages", "3"), ("--max-time", "0.3")])
+@pytest.mark.parametrize("limit", [("--max-pages", "3"), ("--max-time", "0.15")])
 def test_ours_a_limit_ends_an_audit_and_the_same_command_goes_on_to_the_same_findings(
     audit: Command, limit: tuple[str, str]
 ) -> None:
     Path("access.log").write_text(log("/asked"))
-    slow = {path: Answer(body, delay=0.2) for path, body in pages().items() if isinstance(body, str)}
+    slow = {path: Answer(body, delay=0.1) for path, body in pages().items() if isinstance(body, str)}
     with scripted(pages(**{path[1:]: each for path, each in slow.items()})) as site:
         words = (site.url, "--log", "access.log", "-o", "out", "-c", "1")
         codes = []
@@ -279,3 +280,322 @@ def test_ours_a_full_disk_is_told_wherever_it_is_met_and_the_next_audit_is_whole
         assert "audit.json" in ran.err
         assert audit(*words, "--max-outside", "10").code == 0
         assert "/lost" in lost(report())
+
+
+# ---------------------------------------------------------------- what makes it fail
+
+
+def test_ours_fail_on_takes_severities_families_and_rules_from_flag_environment_and_file(
+    audit: Command, siteatlas: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scripted(pages()) as site:
+        toml = Path("site.toml")
+        for names, code in [
+            (("orphan.sitemap",), 10),
+            (("orphan",), 10),
+            (("warning",), 10),
+            (("error",), 0),
+            (("error,gone", "orphan.*"), 10),
+            (("orphan.log", "hreflang"), 0),
+            (("never",), 0),
+        ]:
+            flags = [word for name in names for word in ("--fail-on", name)]
+            assert audit(site.url, "-q", *flags).code == code, names
+        toml.write_text(f"[site]\nurl = '{site.url}'\n[audit]\nfail_on = ['error', 'orphan']\n")
+        assert audit("--config", "site.toml", "-q").code == 10
+        monkeypatch.setenv("SITEATLAS_FAIL_ON", "error\norphan")
+        ran = audit(site.url, "-q")
+        assert (ran.code, ran.out) == (10, "")
+        assert "orphan.sitemap" in ran.err
+        site.routes["/hub/two"] = Answer("", 500)
+        assert audit(site.url, "-q").code == 0  # inconclusive
+        assert audit(site.url, "-q", "--max-pages", "3").code == 4
+
+
+# ---------------------------------------------------------------- the next audit
+
+
+def tagged(path: str, body: str) -> Answer:
+    return Answer(body, headers={"ETag": f'"{path}"'})
+
+
+def test_ours_the_next_audit_asks_for_what_changed_and_comes_to_the_same(audit: Command) -> None:
+    bodies = {path: body for path, body in pages().items() if isinstance(body, str)}
+    routes = {path[1:]: tagged(path, body) for path, body in bodies.items()}
+    Path("access.log").write_text(log("/asked", "/dead"))
+    with scripted(pages(**routes)) as site:
+        words = (site.url, "--log", "access.log", "-o", "out")
+
+        def conditional() -> set[str]:
+            site.log.clear()
+            assert audit(*words).code == 0
+            return {path for _, path, headers in site.log if "if-none-match" in headers}
+
+        assert conditional() == set()
+        first = report()
+        assert lost(first) == {"/lost", "/asked"}
+        assert conditional() == bodies.keys()
+        assert report() == first
+        assert conditional() == bodies.keys()
+        assert report() == first
+        site.routes["/lost"] = links("/", "/new")
+        site.routes["/new"] = links("/asked")
+        conditional()
+        assert ("orphan.island", "/new") in found(report())
+        assert audit(*words, "--max-pages", "2").code == 4
+        site.log.clear()
+        assert audit(*words, "--restart").code == 0
+        assert sum("if-none-match" in headers for _, _, headers in site.log) == len(bodies) - 1
+        words = (*words, "--fresh")
+        assert conditional() == set()
+
+
+# ---------------------------------------------------------------- sources
+
+
+def test_ours_sources_are_files_globs_folders_packed_or_not_and_many_at_once(audit: Command) -> None:
+    for folder in ("logs", "more"):
+        Path(folder).mkdir()
+    Path("logs/access.log").write_text(log("/asked"))
+    Path("logs/access.log.1").write_bytes(gzip.compress(log("/packed").encode()))  # its name does not say so
+    Path("more/b.log").write_text(log("/foldered"))
+    Path("Pages.csv").write_text("Top pages,Clicks,Impressions,CTR,Position\n{url}searched,3,40,7.5%,4\n")
+    Path("list.txt").write_bytes(gzip.compress(b"/noted\n"))
+    names = ("asked", "packed", "foldered", "searched", "noted", "fetched")
+    with scripted(pages(**{name: links("/") for name in names})) as site:
+        Path("Pages.csv").write_text(Path("Pages.csv").read_text().replace("{url}", site.url))
+        site.routes["/urls.txt"] = Answer("/fetched\n", headers={"Content-Type": "text/plain"})
+        words = ("--log", "logs/access*", "--log", "more", "--search", "Pages.csv", "--list", "list.txt")
+        ran = audit(site.url, *words, "--list", f"{site.url}urls.txt", "-o", "out")
+        assert ran.code == 0, ran.err
+        assert found(report()) >= {
+            *(("orphan.log", f"/{name}") for name in ("asked", "packed", "foldered")),
+            ("orphan.search", "/searched"),
+            *(("orphan.list", f"/{name}") for name in ("noted", "fetched")),
+            ("orphan.sitemap", "/lost"),
+        }
+
+
+def test_ours_paths_in_a_configuration_are_those_of_its_folder_and_a_site_is_chosen(audit: Command) -> None:
+    Path("etc/logs").mkdir(parents=True)
+    Path("etc/logs/a.log").write_text(log("/asked"))
+    Path("etc/list.txt").write_text("/noted\n")
+    with scripted(pages(noted=links("/"))) as site, scripted(pages()) as other:
+        Path("etc/sites.toml").write_text(
+            f"[audit]\nlists = ['list.txt']\nreport = 'report'\n[sites.a.site]\nurl = '{other.url}'\n"
+            f"[sites.b.site]\nurl = '{site.url}'\n[sites.b.audit]\nlogs = ['logs/*.log']\nmin_visits = 3\n"
+        )
+        ran = audit("--config", "etc/sites.toml", "--site", "b")
+        assert ran.code == 0, ran.err
+        assert lost(report("etc/report")) == {"/lost", "/asked", "/noted"}
+        assert Path("etc/.siteatlas").is_dir()
+        assert not other.log
+        assert not Path(".siteatlas").exists()
+
+
+def test_ours_the_environment_names_sources_a_line_each(
+    audit: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("a.log").write_text(log("/asked"))
+    Path("b.log").write_text(log("/other"))
+    monkeypatch.setenv("SITEATLAS_LOG", "a.log\nb.log\n")
+    monkeypatch.setenv("SITEATLAS_REPORT", "out")
+    monkeypatch.setenv("SITEATLAS_MIN_VISITS", "2")
+    with scripted(pages(other=links("/"))) as site:
+        assert audit(site.url).code == 0
+        assert lost(report()) == {"/lost", "/asked", "/other"}
+
+
+def test_ours_a_site_read_from_its_folder_or_staging_server_has_the_same_findings(audit: Command) -> None:
+    public = "http://www.site.example/"
+
+    def made(base: str) -> dict[str, str]:
+        """The pages, with absolute links as a generator makes them."""
+        return {
+            "": links(f"{base}hub/", f"{base}plain"),
+            "hub/": links(base, f"{base}hub/one"),
+            "hub/one": links("/", f"{base}plain"),
+            "plain": links(f"{base}"),
+            "lost": links(base),
+            "asked": links("/"),
+        }
+
+    names = ("", "hub/", "hub/one", "plain", "lost")
+    for path, body in made(public).items():
+        file = Path("build", f"{path}index.html" if not path or path.endswith("/") else f"{path}.html")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(body)
+    xml = str(sitemap(*names).body).replace("{url}", public)
+    Path("build/sitemap.xml").write_text(xml)
+    Path("access.log").write_text(log("/asked"))
+    words = (public, "--log", "access.log")
+    assert audit(*words, "--source", "build", "-o", "folder").code == 0
+    with scripted({f"/{path}": body for path, body in made("{url}").items()}) as staging:
+        staging.routes["/sitemap.xml"] = sitemap(*names)
+        assert audit(*words, "--source", staging.url, "--restart", "-o", "staging").code == 0
+    with scripted({f"/{path}": body for path, body in made(public).items()}) as site:
+        site.routes["/sitemap.xml"] = Answer(xml, headers={"Content-Type": "application/xml"})
+        host = ("--source", site.url, "-H", "Host: www.site.example")
+        assert audit(*words, *host, "--restart", "-o", "out").code == 0
+    assert found(report()) == found(report("folder")) == found(report("staging"))
+    assert lost(report()) == {"/lost", "/asked"}
+    assert {each["url"] for each in report("staging")["findings"]} == {
+        each["url"] for each in report()["findings"]
+    }
+
+
+# ---------------------------------------------------------------- the second wave
+
+
+def test_ours_guesses_of_scanners_cost_no_request(audit: Command) -> None:
+    guesses = [
+        f"/{name}{n}" for n in range(500) for name in (".env.", "wp-login.php?x=", "backup/db", "a/../../")
+    ]
+    noise = "".join(line(path, 404, 1 + n % 20, n % 200) for n, path in enumerate(guesses))
+    Path("access.log").write_text(
+        noise + log("/asked") + log("/was", status=404) + log("/once", status=404)[:400]
+    )
+    with scripted(pages()) as site:
+        assert audit(site.url, "--log", "access.log", "-o", "out").code == 0
+        assert [path for path in site.paths if path not in site.routes] == ["/was"]
+        assert ("gone.visited", "/was") in found(report())
+        assert len(site.paths) < 15
+
+
+def test_ours_what_the_sitemap_lists_is_asked_for_first_and_no_more_than_a_number(audit: Command) -> None:
+    Path("access.log").write_text(log(*(f"/a{n}" for n in range(20))))
+    Path("list.txt").write_text("/listed\n")
+    outside = (
+        {f"a{n}": links("/") for n in range(20)}
+        | {f"s{n}": links("/") for n in range(3)}
+        | {"listed": links()}
+    )
+    changed = {**outside, "sitemap.xml": sitemap("", "s0", "s1", "s2")}
+    with scripted(pages(**changed)) as site:
+        words = (site.url, "--log", "access.log", "--list", "list.txt", "-o", "out")
+        ran = audit(*words, "--max-outside", "4")
+        assert {path for path in site.paths if path[1:] in outside} == {"/s0", "/s1", "/s2", "/listed"}
+        assert "20 URLs that only sources know were not asked for" in ran.out
+        site.log.clear()
+        ran = audit(*words, "--max-outside", "0")
+        assert not {path for path in site.paths if path[1:] in outside}
+        assert "24 URLs that only sources know were not asked for" in ran.out
+
+
+def test_ours_robots_patterns_and_depth_hold_for_what_sources_know(audit: Command) -> None:
+    names = ("private/page", "old/page", "chained", "mine")
+    Path("access.log").write_text(log(*(f"/{name}" for name in names)))
+    routes: dict[str, Route] = {
+        "private/page": links("/"),
+        "old/page": links("/"),
+        "chained": links("/second"),
+        "second": links("/third"),
+        "third": links("/fourth"),
+        "fourth": links("/"),
+        "mine": Answer("", 301, {"Location": "/private/there"}),
+        "private/there": links("/"),
+    }
+    with scripted(pages(**routes)) as site:
+        words = (site.url, "--log", "access.log", "-o", "out")
+        assert audit(*words, "--exclude", "*/old/*").code == 0
+        asked = set(site.paths)
+        assert not {path for path in asked if "private/" in path or "old/" in path}
+        assert {"/chained", "/second", "/third", "/fourth"} <= asked
+        assert ("orphan.island", "/fourth") in found(report())
+        site.log.clear()
+        assert audit(*words, "--fresh", "--max-depth", "1").code == 0
+        assert "/chained" in site.paths
+        assert "/second" not in site.paths
+        assert "--max-depth" in report()["doubts"][0]
+
+
+# ---------------------------------------------------------------- secrets
+
+
+def test_ours_secrets_go_to_the_site_only_and_into_no_file(
+    audit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUTH", "user:tok-basic")
+    with scripted(
+        {"/": links(), "/urls.txt": Answer("/asked\n", headers={"Content-Type": "text/plain"})}
+    ) as other:
+        image = f"<image:image><image:loc>{other.url}picture.jpg</image:loc></image:image>"
+        xml = str(sitemap("", "lost").body).replace("</loc></url>", f"</loc>{image}</url>", 1)
+        xml = xml.replace(
+            "<urlset ", '<urlset xmlns:image="http://www.google.com/schemas/sitemap-image/1.1" '
+        )
+        routes: dict[str, Route] = {
+            "": links("/hub/", f"{other.url}x"),
+            "hub/": Answer("", 302, {"Location": f"{other.url}y"}),
+            "sitemap.xml": Answer(xml, headers={"Content-Type": "application/xml"}),
+        }
+        with scripted(pages(**routes)) as site:
+            words = ("-H", "X-Api-Key: tok-header", "--cookie", "s=tok-cookie", "--basic-auth", "env:AUTH")
+            place = other.url.split("/")[2]
+            ran = audit(
+                site.url, *words, "--list", f"{other.url}urls.txt", "--host", place, "-o", "out", "-v"
+            )
+            assert ran.code == 0, ran.err
+            assert {"/picture.jpg", "/urls.txt"} <= set(other.paths)
+            assert all(each["x-api-key"] == "tok-header" for _, _, each in site.log)
+            assert all("authorization" in each and "tok-cookie" in each["cookie"] for _, _, each in site.log)
+            assert not [
+                each for _, _, each in other.log if {"x-api-key", "authorization", "cookie"} & each.keys()
+            ]
+            kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+            assert {path.name for path in Path("out").iterdir()} > {"audit.html", "audit.json", "audit.sarif"}
+            assert b"tok-" not in kept + (ran.out + ran.err).encode()
+
+
+# ---------------------------------------------------------------- beside the runs
+
+
+def test_ours_why_status_and_run_know_an_audit_from_a_run(siteatlas: Command, audit: Command) -> None:
+    Path("access.log").write_text(log("/asked"))
+    with scripted(pages()) as site:
+        Path("site.toml").write_text(
+            f"[site]\nurl = '{site.url}'\n[output]\ndirectory = 'public'\n[audit]\nlogs = ['access.log']\n"
+        )
+        told = ("--config", "site.toml")
+        assert audit(*told).code == 0
+        assert siteatlas("why", f"{site.url}asked").code == 0  # there is no run yet
+        assert "not crawled yet" in siteatlas("status", *told).out
+        assert siteatlas("run", *told, *FAST).code == 0
+        before = Path("public/sitemap.xml").read_bytes()
+        assert siteatlas("why", f"{site.url}asked", *told).code == 0
+        both = siteatlas("why", f"{site.url}hub/one")
+        assert both.code == 0
+        assert "is listed" in both.out
+        assert siteatlas("why", "/nowhere", *told).code == 10
+        assert audit(*told).code == 0
+        (only,) = json.loads(siteatlas("status", "--json").out)["sites"]
+        assert len(only["runs"]) == 1
+        assert siteatlas("run", *told, *FAST).code == 0
+        assert Path("public/sitemap.xml").read_bytes() == before
+        assert b"asked" not in before
+        assert siteatlas("diff", *told).code == 0
+
+
+# ---------------------------------------------------------------- what it prints
+
+
+def test_ours_each_form_is_alone_on_standard_output(audit: Command) -> None:
+    with scripted(pages()) as site:
+        for form, first in (("json", "{"), ("sarif", "{"), ("junit", "<?xml")):
+            ran = audit(site.url, "--format", form, "-o", "out")
+            assert ran.code == 0
+            assert ran.out.startswith(first)
+            assert ran.err == ""
+            if form == "json":
+                assert json.loads(ran.out)["findings"]
+            quiet = audit(site.url, "--format", form, "-q")
+            assert quiet.out.startswith(first)
+
+
+def test_ours_quiet_is_silent_unless_something_is_wrong(audit: Command) -> None:
+    with scripted(pages()) as site:
+        ran = audit(site.url, "-q", "-o", "out")
+        assert (ran.code, ran.out, ran.err) == (0, "", "")
+        ran = audit(site.url, "-q", "--max-pages", "2")
+        assert (ran.code, ran.out) == (4, "")
+        assert "--max-pages" in ran.err
