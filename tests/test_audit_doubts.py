@@ -39,6 +39,13 @@ def robots(*lines: str) -> Answer:
     return Answer("\n".join(["User-agent: *", *lines, ""]), headers={"Content-Type": "text/plain"})
 
 
+def log_of(*targets: str) -> None:
+    """An access log in which each of these was asked for and had, nine times."""
+    when, agent = "10/Oct/2025:13:55:36 +0000", "Mozilla/5.0 Firefox/125.0"
+    lines = [f'192.0.2.7 - - [{when}] "GET {each} HTTP/1.1" 200 512 "-" "{agent}"\n' for each in targets] * 9
+    Path("access.log").write_text("".join(lines))
+
+
 @dataclass
 class Audited:
     """How an audit ended and what it reported."""
@@ -234,14 +241,34 @@ def test_ours_a_spelling_that_a_log_knows_is_no_second_site(audit: Audit) -> Non
     changed["/hub/"] = links("one", "two")
     for path in ("/hub/", "/hub/one", "/hub/two"):
         changed[path.upper()] = changed[path]
-    log = "\n".join(
-        f'192.0.2.{n} - - [10/Oct/2025:13:55:36 +0000] "GET /HUB/ HTTP/1.1" 200 512 "-" "Mozilla/5.0 Firefox/125.0"'
-        for n in range(9)
-    )
-    Path("access.log").write_text(f"{log}\n")
+    log_of("/HUB/")
     with scripted(changed) as site:
         audited = audit(site.url, "--log", "access.log")
         assert "/HUB/" in site.paths
         assert not {"/HUB/one", "/HUB/two"} & set(site.paths)
         assert not [each for each in audited.report["findings"] if "HUB" in each["url"]]
+        assert audited.is_orphan(site.url)
+
+
+def test_ours_what_says_the_same_as_a_page_is_no_orphan(audit: Audit) -> None:
+    """One page for all that is not known, one error for a whole directory, and parameters that change a token only."""
+
+    class Catching(dict[str, Route]):
+        def get(self, path: str, default: Any = None) -> Any:
+            if path.startswith("/shop/"):
+                return "<title>Sorry</title>We do not have this."
+            bare, _, query = path.partition("?")
+            return super().get(bare, self["/"]) if not query.startswith("page") else links("/", "/hub/three")
+
+    def tokened(asked: int) -> Answer:
+        return Answer(links("/", "/hub/one", "/hub/two") + f"<input type=hidden name=csrf value={asked}>")
+
+    log_of(
+        "/wp-login.php", "/.env", "/hub/?ref=mail", "/hub/?page=2", "/shop/a", "/shop/b", "/shop/c", "/lost"
+    )
+    with scripted(Catching(pages(**{"hub/": tokened}))) as site:
+        audited = audit(site.url, "--log", "access.log")
+        found = {each["url"]: each for each in audited.report["findings"] if each["rule"] == "orphan.log"}
+        assert set(found) == {f"{site.url}hub/?page=2", f"{site.url}shop/a"}
+        assert found[f"{site.url}shop/a"]["spellings"] == [f"{site.url}shop/b", f"{site.url}shop/c"]
         assert audited.is_orphan(site.url)

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.claim import Source
+from crawler.content import Delta, compare
 from crawler.frontier.batch import change, storage
 from crawler.model import Found, Page, State, Url
 from crawler.orphans import Twin, fold
@@ -41,12 +42,19 @@ _TWINS: Final = """SELECT s.key, s.id, u.url, c.digest, c.page
   FROM spelling s JOIN site.url u ON u.id = s.id JOIN site.visit v ON v.id = s.id
     LEFT JOIN site.content c ON c.id = v.content
   WHERE s.key IN (SELECT key FROM spelling GROUP BY key HAVING count(*) > 1) ORDER BY s.key, s.id"""
-_SAME_BARE: Final = """SELECT c.digest, v.id, u.url, p.id, b.url
-  FROM site.visit v JOIN site.url u ON u.id = v.id
+# A page that is known to be named by nobody but logs, exports and lists.
+_STRANGE: Final = f"found & {~(Found.OUTSIDE | Found.SPELLING)} = 0"
+_DRESSED: Final = f"""SELECT v.id, u.url, c.digest, c.text, p.id, b.url, d.digest, d.text
+  FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
     JOIN site.url b ON b.url = substr(u.url, 1, instr(u.url, '?') - 1)
-    JOIN site.visit p ON p.id = b.id AND p.state = v.state
-    JOIN site.content c ON c.id = v.content JOIN site.content d ON d.id = p.content AND d.digest = c.digest
-  WHERE v.state = ? AND instr(u.url, '?')"""
+    JOIN site.visit p ON p.id = b.id AND p.state = v.state JOIN site.content d ON d.id = p.content
+  WHERE v.state = ? AND instr(u.url, '?') AND (v.{_STRANGE} OR p.{_STRANGE})"""  # noqa: S608 - numbers
+_ALIKE: Final = f"""SELECT c.digest, v.id, u.url
+  FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
+  WHERE v.state = ?1 AND v.found != {Found.SITEMAP} AND c.digest IN (
+    SELECT k.digest FROM site.visit s JOIN site.content k ON k.id = s.content
+    WHERE s.state = ?1 AND s.{_STRANGE} AND k.digest != x'')
+  ORDER BY 1, 2"""  # noqa: S608 - numbers
 
 _page = msgspec.msgpack.Decoder(Page).decode
 
@@ -127,13 +135,19 @@ class Homes:
     def twins(self) -> Iterator[Twin]:
         """The pages whose URLs are spellings of one another, those of one key together.
 
-        Before them, for what is known of either may have to move twice: pages that say what their URLs without any
-        parameter say. Only if all of it is the same, since ``?page=2`` has the title of its first page too.
+        Before them, for what is known of one may have to move twice, come pages that only logs and their like name:
+        with what answers the same to the byte, as a site does that has one page for all that it does not know; and with
+        the URL without parameters, if it says the same. Titles will not do there: ``?page=2`` has that of its first.
         """
         with storage():
-            for digest, number, url, bare, plain in self._db.execute(_SAME_BARE, (_INDEXABLE,)):
-                yield self._twin(url, number, url, digest, "")
-                yield self._twin(url, bare, plain, digest, "")
+            for digest, number, url in self._db.execute(_ALIKE, (_INDEXABLE,)):
+                yield self._twin(digest.hex(), number, url, digest, "")
+            for number, url, digest, text, bare, plain, other, said in self._db.execute(
+                _DRESSED, (_INDEXABLE,)
+            ):
+                if digest == other or compare(said, text) == Delta(known=True):
+                    yield self._twin(url, number, url, other, "")
+                    yield self._twin(url, bare, plain, other, "")
             for key, number, url, digest, packed in self._db.execute(_TWINS):
                 yield self._twin(key, number, url, digest or b"", _page(packed).title if packed else "")
 

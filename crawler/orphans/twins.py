@@ -1,4 +1,4 @@
-"""Pages that answer under several spellings of one URL, without a redirect or a canonical between them."""
+"""Pages that answer under several URLs, without a redirect or a canonical between them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
@@ -10,7 +10,10 @@ from crawler.model import Url
 
 
 class Twin(Struct, frozen=True):
-    """One of several pages whose URLs are spellings of one another (``key``). ``digest`` is that of what was read."""
+    """One of several pages that may be one, such as by the spelling of their URLs (``key``).
+
+    ``digest`` is that of what was read; ``title`` is "" where a title is not enough.
+    """
 
     key: str
     id: int
@@ -21,14 +24,14 @@ class Twin(Struct, frozen=True):
 
 
 def copies(twins: Iterable[Twin], is_led_to: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
-    """Pairs of ids: a page that nothing leads to, and the page that it is another spelling of.
+    """Pairs of ids: a page that nothing leads to, and the page that it is another spelling or a copy of.
 
-    Of spellings that nothing leads to, the one that a sitemap lists is the page, else one without parameters. Twins of
+    Of those that nothing leads to, the one that a sitemap lists is the page, else one without parameters. Twins of
     one key stand together.
     """
     for _, group in groupby(twins, attrgetter("key")):
         ranked = sorted(
-            group, key=lambda twin: (not is_led_to(twin.id), not twin.is_listed, "?" in twin.url, twin.id)
+            group, key=lambda twin: (not is_led_to(twin.id), not twin.is_listed, "?" in twin.url, twin.url)
         )
         first, *others = ranked
         for other in others:
