@@ -73,4 +73,4 @@ class Columns:
         target = stem + (b"?" + query if query else b"")
         is_asked = cell(b"cs-method") in (b"GET", b"HEAD", b"")
         host = next((cell(name) for name in _HOSTS if cell(name)), b"")
-        return (when, target if is_asked else None, b"", cell(b"sc-status"), agent, host, cell(b"c-ip"))
+        return (cell(b"c-ip"), when, target if is_asked else None, cell(b"sc-status"), agent, host, None)

@@ -8,7 +8,7 @@ that no line, however made, takes more than linear time.
 import re
 from typing import Final, cast
 
-from crawler.evidence.logs.cut import Cut
+from crawler.evidence.logs.quick import quick
 from crawler.evidence.logs.requests import Row
 
 _QUOTED: Final = r'[^"\\]*+(?:\\.[^"\\]*+)*+'
@@ -35,7 +35,8 @@ _FIELDS: Final = {
     "is_args": "is_args",
     _TAIL: _TAIL,
 }
-_WANTED: Final = ("when", "target", "request", "status", "agent", "host", "address")
+_WANTED: Final = ("address", "when", "target", "status", "agent", "host", "request")
+_TARGET: Final = _WANTED.index("target")
 _PIECES: Final = ("method", "path", "query")
 _PORTS: Final = frozenset({"server_port", "p"})
 
@@ -58,8 +59,8 @@ class Layout:
     def __init__(self, name: str, text: str, *, is_quick: bool = True) -> None:
         """Take the value of log_format or LogFormat. Raises NoFormat.
 
-        Most lines of the combined format are cut where their quotes and spaces are, which takes a third of the time
-        that the expression does, and gives the same; ``is_quick`` allows it.
+        Lines of the combined format are taken all at once, which takes half of the time and gives the same;
+        ``is_quick`` allows it.
         """
         self.name = name
         pieces = _needed(_pieces(text.replace(" - ", " $ident ") if "$" in text else text))
@@ -72,7 +73,7 @@ class Layout:
         self._pieces = [groups.get(field, groups["none"]) for field in _PIECES]
         self._is_whole = "request" in named
         self._is_target = "target" in named
-        self._cut = Cut.of(_shape(pieces)) if is_quick else None
+        self._quick = quick(_shape(pieces)) if is_quick else None
         self.has_agents = "agent" in named
 
     def rows(self, lines: list[bytes]) -> tuple[list[Row], list[bytes]]:
@@ -80,11 +81,12 @@ class Layout:
         if not self._is_whole:
             return self._composed(lines)
         match, picked = self._match, self._picked
-        if self._cut:
-            rows, odd = self._cut.rows(lines)
+        if self._quick:
+            rows = self._quick.findall(b"\n".join([*lines, b""]))
+            odd = [place for place, row in enumerate(rows) if not row[_TARGET]]
             for place in odd:
-                if found := match(lines[place]):
-                    rows[place] = cast("Row", found.group(*picked))
+                found = match(lines[place])
+                rows[place] = found.group(*picked) if found else None
             return [row for row in rows if row], [lines[place] for place in odd if not rows[place]]
         matches = [match(line) for line in lines]
         return (
@@ -101,12 +103,12 @@ class Layout:
             if not found:
                 others.append(line)
                 continue
-            when, target, _, status, agent, host, address = found.group(*self._picked)
+            address, when, target, status, agent, host, _ = found.group(*self._picked)
             method, path, query = found.group(*self._pieces)
             if not self._is_target:
                 target = path + (b"?" + query.removeprefix(b"?") if query not in (b"", b"-") else b"")
             request = (method or b"GET") + b" " + target + b" HTTP/1.1"
-            rows.append((when, None, request, status, agent, host, address))
+            rows.append((address, when, None, status, agent, host, request))
         return rows, others
 
 

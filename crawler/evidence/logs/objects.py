@@ -67,12 +67,12 @@ class Objects:
             _text(found, path) for path in self._paths
         ]
         if method.upper() not in (b"GET", b"HEAD", b""):
-            return (when, None, None, status, agent, host, address)
+            return (address, when, None, status, agent, host, None)
         if target and b" " not in request:
             if query not in (b"", b"-") and b"?" not in target:
                 target += b"?" + query.removeprefix(b"?")
-            return (when, target.replace(b" ", b"%20"), b"", status, agent, host, address)
-        return (when, asked_for(request), None, status, agent, host, address)
+            return (address, when, target.replace(b" ", b"%20"), status, agent, host, None)
+        return (address, when, asked_for(request), status, agent, host, None)
 
 
 def learnt(lines: list[bytes]) -> dict[str, Path]:

@@ -102,7 +102,7 @@ class _Reading:
                 self._count(lines)
                 done.tell(self._file, len(lines))
                 if self._tally.is_full:
-                    yield from self._tally.claims()
+                    yield from self._tally.rare()
             yield from self._tally.claims()
         finally:
             if self._verifier:

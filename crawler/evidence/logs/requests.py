@@ -7,8 +7,8 @@ Apache as ``\\"``, ``\\\\``, ``\\t`` and ``\\xhh`` (https://httpd.apache.org/doc
 import re
 from typing import Final
 
-Row = tuple[bytes, bytes | None, bytes | None, bytes, bytes, bytes, bytes]
-"""One line: when, target, request, status, agent, host, address. Where there is no target, the request line has it."""
+Row = tuple[bytes, bytes, bytes | None, bytes, bytes, bytes, bytes | None]
+"""One line: address, when, target, status, agent, host, request. Where there is no target, the request line has it."""
 
 _escape = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _LETTERS: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f", b"v": b"\v"}

@@ -68,8 +68,8 @@ class Tally:
         """Count the requests of a block of lines. This is where a long log spends its time."""
         counts, agents, states = self._counts, self._agents, self._states
         written, day, beside, ours = b"", "", 0, 0
-        for when, asked, request, state, agent, host, _ in rows:
-            thing = target(request or b"") if asked is None else asked
+        for _, when, asked, state, agent, host, request in rows:
+            thing = asked or target(request or b"")
             who = agents.get(agent)
             if who is None:
                 who = self._who(agent)
@@ -90,9 +90,9 @@ class Tally:
                 count.agents += 1 << who
             if when != written:
                 written, day = when, self._days.of(when)
-            if day >= count.last:
-                count.first = count.first or day
+            if day > count.last:
                 count.last = day
+                count.first = count.first or day
             elif day and day < count.first:
                 count.first = day
             status = states.get(state)
@@ -114,18 +114,31 @@ class Tally:
     def claims(self) -> Iterator[Claim]:
         """What was counted since the last time, which is forgotten."""
         counts, self._counts, self._size = self._counts, {}, 0
-        account = self._account
         while counts:
-            thing, count = counts.popitem()
-            many = count.people + count.bots
-            url = self._url(thing, many)
-            if url is Stray.FOREIGN:
-                account.foreign += many
-            elif isinstance(url, Stray):
-                account.beside += many
-            else:
-                account.used += many
-                yield self._claim(url, count)
+            yield from self._of(*counts.popitem())
+
+    def rare(self) -> Iterator[Claim]:
+        """The half of it that was asked for least: what is asked for often is worth its room."""
+        counts, most = self._counts, 1
+        while len(
+            seldom := [thing for thing, count in counts.items() if count.people + count.bots <= most]
+        ) * 2 < len(counts):
+            most *= 2
+        for thing in seldom:
+            self._size -= len(thing)
+            yield from self._of(thing, counts.pop(thing))
+
+    def _of(self, thing: bytes, count: _Count) -> Iterator[Claim]:
+        account = self._account
+        many = count.people + count.bots
+        url = self._url(thing, many)
+        if url is Stray.FOREIGN:
+            account.foreign += many
+        elif isinstance(url, Stray):
+            account.beside += many
+        else:
+            account.used += many
+            yield self._claim(url, count)
 
     def _claim(self, url: Url, count: _Count) -> Claim:
         account = self._account

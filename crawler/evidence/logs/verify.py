@@ -55,9 +55,9 @@ class Verifier:
     def verified(self, rows: list[Row]) -> list[Row]:
         """The rows, those of impostors under a name that says so."""
         claimed = [self._claimed(row[4]) for row in rows]
-        self._ask({(name, row[6]) for name, row in zip(claimed, rows, strict=True) if name})
+        self._ask({(name, row[0]) for name, row in zip(claimed, rows, strict=True) if name})
         return [
-            row if not name or self._answers.get((name, row[6])) else _unmasked(row, name)
+            row if not name or self._answers.get((name, row[0])) else _unmasked(row, name)
             for name, row in zip(claimed, rows, strict=True)
         ]
 

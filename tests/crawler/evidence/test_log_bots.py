@@ -116,12 +116,12 @@ def test_ours_impostors_are_counted_under_a_name_that_says_so(tmp_path: Path, ho
 def test_ours_the_number_of_questions_and_the_patience_for_them_are_bounded() -> None:
     slow = Zone({}, {}, patience=0.3)
     verifier = Verifier(slow, patience=0.05)
-    row = (b"", b"/a", b"", b"200", GOOGLE.encode(), b"")
-    found = verifier.verified([(*row, b"10.0.0.%d" % n) for n in range(40)])
+    row = (b"", b"/a", b"200", GOOGLE.encode(), b"", None)
+    found = verifier.verified([(b"10.0.0.%d" % n, *row) for n in range(40)])
     assert {each[4] for each in found} == {b"unverified Googlebot"}
     verifier.close()
     quick = Zone({}, {})
     verifier = Verifier(quick)
-    verifier.verified([(*row, b"%d" % n) for n in range(ADDRESSES + 7)])
+    verifier.verified([(b"%d" % n, *row) for n in range(ADDRESSES + 7)])
     assert (len(quick.asked), verifier.unasked) == (ADDRESSES, 7)
     verifier.close()

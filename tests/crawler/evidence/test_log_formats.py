@@ -15,6 +15,7 @@ from crawler.evidence.addresses import Addresses
 from crawler.evidence.logs import LogOptions, check_logs, read_logs
 from crawler.evidence.logs.formats import COMBINED, LAYOUTS
 from crawler.evidence.logs.layout import Layout
+from crawler.evidence.logs.requests import Row
 from crawler.model import Url
 from crawler.params import Params
 
@@ -327,4 +328,10 @@ _lines = st.builds(
 def test_ours_cutting_lines_gives_what_the_expression_gives(lines: list[str], layout: str) -> None:
     quick, slow = Layout("", layout), Layout("", layout, is_quick=False)
     raw = [line.encode() for line in lines]
-    assert quick.rows(raw) == slow.rows(raw)
+    (rows, others), expected = quick.rows(raw), slow.rows(raw)
+    assert ([_told(row) for row in rows], others) == ([_told(row) for row in expected[0]], expected[1])
+
+
+def _told(row: Row) -> tuple[bytes, ...]:
+    """A row in which what is not there is empty."""
+    return tuple(each or b"" for each in row)
