@@ -367,6 +367,10 @@ def unlisted(site: Planted) -> None:
         path = site.page(f"{CAVES}unlisted-{n}/", "caves", listed=False).path
         site.well(path)
         site.expect("listed.missing", path)
+    for path in (f"{CAVES}page/9/", f"{CAVES}?page=9"):
+        site.page(path, "caves", listed=False)
+        site.well(path)
+        site.expect("listed.series", path)
     umlaut = site.page(f"{CAVES}höhle/", "caves", listed=False).path
     site.well(umlaut)
     site.expect("listed.missing", umlaut)

@@ -1,14 +1,16 @@
 """The proof of the audit: a made site of 2,000 pages with planted members of every class, and the exact set of each."""
 
+import fcntl
 import json
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import planted_sources
 import pytest
-from planted_site import HOST, MAX_CLICKS, PAGES, Answer, Planted, serving
+from planted_site import HOST, MAX_CLICKS, PAGES, Answer, Planted, plant, serving
 from run import siteatlas
 
 from crawler.audit_rules import RULES
@@ -49,11 +51,23 @@ def audits(site: Planted, folder: Path) -> Callable[..., Audited]:
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Audited, Audited]]:
-    """An audit that met its limit of pages, and the one that went on from there."""
-    with serving() as site:
-        audit = audits(site, tmp_path_factory.mktemp("planted"))
-        yield audit("--max-pages", "700"), audit()
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Audited, Audited]:
+    """An audit that met its limit of pages, and the one that went on from there; made once for all processes."""
+    tests = os.environ.get("PYTEST_XDIST_TESTRUNUID", os.getpid())
+    folder = tmp_path_factory.getbasetemp().parent / f"planted-{tests}"
+    folder.mkdir(exist_ok=True)
+    result = folder / "result.json"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not result.exists():
+            with serving() as site:
+                audit = audits(site, folder)
+                ran = [audit("--max-pages", "700"), audit()]
+            told = [(each.code, each.report, each.out) for each in ran]
+            result.write_text(json.dumps([site.origin, *told]))
+    origin, *told = json.loads(result.read_text())
+    limited, whole = (Audited(plant(origin), *each) for each in told)
+    return limited, whole
 
 
 @pytest.fixture

@@ -64,9 +64,10 @@ class Figures:
 
     def sections(self, lost: Mapping[str, int], unlisted: Mapping[str, int]) -> list[Section]:
         """The parts of the site, the largest first."""
+        pages, lost, unlisted = (self._folded(counts) for counts in (self._sections, lost, unlisted))
         parts = [
-            Section(path, count, lost.get(path, 0), unlisted.get(path, 0))
-            for path, count in sorted(self._sections.items(), key=lambda each: (-each[1], each[0]))
+            Section(path, count, lost[path], unlisted[path])
+            for path, count in sorted(pages.items(), key=lambda each: (-each[1], each[0]))
         ]
         kept, rest = parts[:MAX_SECTIONS], parts[MAX_SECTIONS:]
         if rest:
@@ -77,6 +78,13 @@ class Figures:
             )
             kept.append(Section(f"{len(rest):,} more", *total))
         return kept
+
+    def _folded(self, counts: Mapping[str, int]) -> Counter[str]:
+        """The counts by section, with those of one page only in that of the start: ``/about/`` is a page."""
+        folded: Counter[str] = Counter()
+        for path, count in counts.items():
+            folded[path if self._sections[path] > 1 else "/"] += count
+        return folded
 
 
 def _age(lastmod: str, now: float) -> str:

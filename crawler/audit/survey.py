@@ -20,7 +20,7 @@ from crawler.finding import Finding, Referrer
 from crawler.frontier.batch import storage
 from crawler.graph import STATES, LinkGraph
 from crawler.model import Page, State, Url
-from crawler.orphans import NOBODY, Known, Standing, Thresholds, classes
+from crawler.orphans import NOBODY, Known, Standing, Thresholds, classes, is_of_series
 
 MAX_REFERRERS: Final = 10  # that are told of a finding
 _LOST: Final = frozenset({"orphan", "weak"})  # families of pages that want a hub
@@ -36,6 +36,7 @@ _SAID: Final = {
     "weak.nofollow": "linked only by links that say nofollow",
     "weak.head": "named only by hreflang, next/prev, AMP or a feed",
     "listed.missing": "linked, and in none of the sitemaps",
+    "listed.series": "a further page of a list, linked, and in none of the sitemaps",
 }
 _PAGE: Final = (
     "SELECT u.url, v.state, v.status, v.lastmod, v.reason, c.page FROM url u JOIN visit v ON v.id = u.id"
@@ -105,26 +106,33 @@ class Survey:
     ) -> Iterator[tuple[float, Finding]]:
         is_page = standing.state is State.INDEXABLE
         self.listed += is_page and Source.SITEMAP in known.sources
-        found = list(classes(standing, known, self._limits))
-        if not self._has_sitemap:
-            found = [rule for rule in found if rule != "listed.missing"]
+        found = [rule for rule in classes(standing, known, self._limits) if self._can_tell(rule)]
         if not found:
             return
-        base = self._finding(
-            node, number, standing, known, wants_hub=any(_family(rule) in _LOST for rule in found)
-        )
-        for rule in found:
+        wants_hub = any(_family(rule) in _LOST for rule in found)
+        base = self._finding(node, number, standing, known, wants_hub=wants_hub)
+        for each in found:
+            rule = "listed.series" if each == "listed.missing" and is_of_series(Url(base.url)) else each
             if _family(rule) in _LOST:
                 self.lost[section(base.url)] += 1
             elif rule == "listed.missing":
                 self.unlisted[section(base.url)] += 1
-            certain = not (self._doubtful and RULES[rule].needs_complete)
-            if rule == "listed.missing":
-                certain = self._is_listing_whole
-            said = self._said(rule, standing, known, base)
-            hubs = base.hubs if _family(rule) in _LOST else []
-            told = msgspec.structs.replace(base, rule=rule, sentence=said, is_certain=certain, hubs=hubs)
+            told = msgspec.structs.replace(
+                base,
+                rule=rule,
+                sentence=self._said(rule, standing, known, base),
+                is_certain=self._is_certain(rule),
+                hubs=base.hubs if _family(rule) in _LOST else [],
+            )
             yield _rank(rule, standing, known, base), told
+
+    def _can_tell(self, rule: str) -> bool:
+        return self._has_sitemap or _family(rule) != "listed"
+
+    def _is_certain(self, rule: str) -> bool:
+        if _family(rule) == "listed":
+            return self._is_listing_whole
+        return not (self._doubtful and RULES[rule].needs_complete)
 
     def _finding(
         self, node: int, number: int, standing: Standing, known: Known, *, wants_hub: bool
@@ -223,7 +231,7 @@ def _pages(count: int) -> str:
 def _rank(rule: str, standing: Standing, known: Known, base: Finding) -> float:
     if rule == "reach.deep":
         return float(standing.depth)
-    if rule in ("reach.few", "listed.missing"):
+    if rule == "reach.few" or _family(rule) == "listed":
         return base.weight
     rank = known.visits + known.impressions / 100 + len(base.referrers) / 1000
     # what was there comes before what perhaps never was, however often that is asked for

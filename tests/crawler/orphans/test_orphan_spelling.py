@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model import Url
-from crawler.orphans import Twin, copies, fold
+from crawler.orphans import Twin, copies, fold, is_of_series
 from crawler.url import normalise
 
 SITE = "https://www.example.com"
@@ -80,3 +80,17 @@ def test_ours_a_title_is_enough_between_spellings() -> None:
 
 def test_ours_linked_spellings_are_left_as_they_are() -> None:
     assert not list(copies([twin(1), twin(2)], lambda _: True))
+
+
+@pytest.mark.parametrize(
+    "tail", ["page/2/", "page/2", "?page=2", "?a=1&paged=3", "blog/page-4.html", "?start=20&a=1"]
+)
+def test_ours_a_further_page_of_a_list_is_told_by_its_url(tail: str) -> None:
+    assert is_of_series(Url(f"{SITE}/{tail}"))
+
+
+@pytest.mark.parametrize(
+    "tail", ["", "page/", "pages/2/", "page/two/", "?pages=2", "?page=two", "2/", "landing-page/"]
+)
+def test_ours_what_only_looks_alike_is_none(tail: str) -> None:
+    assert not is_of_series(Url(f"{SITE}/{tail}"))
