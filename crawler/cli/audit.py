@@ -18,8 +18,8 @@ EPILOG = f"""{RAW}Examples:
   siteatlas audit --config site.toml --site shop --fail-on error,orphan --format junit
 
 Exit codes: 0 done, 1 internal error, 2 usage or configuration, 4 incomplete (the report is written, what depends on
-the rest is inconclusive; run again to go on), 5 nothing crawlable, 6 state in use by another process, 7 storage
-error, 10 conclusive findings that --fail-on names.
+the rest is inconclusive; run again to go on), or findings that --fail-on names are inconclusive, 5 nothing crawlable,
+6 state in use by another process, 7 storage error, 10 conclusive findings that --fail-on names.
 """
 _SECTIONS = ("scope", "urls", "obey", "pace", "fetch", "parse", "audit")
 _MORE = ("site.sitemap_url", "state.directory", "state.keep_runs")

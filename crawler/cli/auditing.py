@@ -14,7 +14,7 @@ from crawler.cli.told import Told
 from crawler.cli.wishes import Wishes
 from crawler.config import Config
 from crawler.engine import Tally
-from crawler.errors import FindingsFound, worst
+from crawler.errors import FindingsFound, Incomplete, worst
 from crawler.finding import AuditReport, FindingsOf
 from crawler.plan import plan_audit
 from crawler.reports.as_json import write_json
@@ -22,7 +22,7 @@ from crawler.reports.junit import as_junit
 from crawler.reports.rules_told import TOLD
 from crawler.reports.sarif import write_sarif
 from crawler.reports.text import write_text
-from crawler.reports.threshold import failing, rules_failing
+from crawler.reports.threshold import failing, rules_failing, undecided
 from crawler.reports.writing import prepare, write_reports
 
 DEFAULT_FAILURES: Final = ("error",)  # what counts as a failed case of JUnit when --fail-on says nothing
@@ -70,7 +70,12 @@ def _tell(
 ) -> int:
     names = config.audit.fail_on
     failed = failing(report, names)
-    codes = (report.exit_code, FindingsFound.exit_code if failed else 0)
+    open_ = undecided(report, names)
+    codes = (
+        report.exit_code,
+        FindingsFound.exit_code if failed else 0,
+        Incomplete.exit_code if open_ else 0,  # a green light would say that there are none
+    )
     written: list[Path] = []
     if config.audit.report:
         written = write_reports(report, findings, Path(config.audit.report), names or DEFAULT_FAILURES)
@@ -86,6 +91,6 @@ def _tell(
     sys.stdout.flush()
     if wishes.quiet and failed:
         told.say(f"there are findings that --fail-on names: {', '.join(each.rule for each in failed)}")
-    elif wishes.quiet and report.exit_code:
+    elif wishes.quiet and (report.exit_code or open_):
         told.say("; ".join(report.doubts))
     return worst(codes)

@@ -22,6 +22,12 @@ def failing(report: AuditReport, fail_on: Sequence[str]) -> list[Count]:
     return [each for group in GROUPS for each in group.counts(report) if each.certain and each.rule in chosen]
 
 
+def undecided(report: AuditReport, fail_on: Sequence[str]) -> list[Count]:
+    """The counts that would make an audit fail if they were not inconclusive. Raises UsageError in the same way."""
+    chosen = rules_failing(fail_on)
+    return [each for group in GROUPS for each in group.counts(report) if each.open_ and each.rule in chosen]
+
+
 def rules_failing(fail_on: Sequence[str]) -> frozenset[str]:
     """The ids of the rules that names stand for, with commas between names.
 
