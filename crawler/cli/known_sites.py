@@ -14,7 +14,9 @@ from crawler.cli.options import settings
 from crawler.cli.which import states
 from crawler.config import Config
 from crawler.config_tables import build, known_keys
-from crawler.errors import UsageError
+from crawler.errors import StorageError, UsageError
+from crawler.evidence import tables
+from crawler.evidence.knowledge import Knowledge
 from crawler.memory.rules import RobotsStore
 from crawler.memory.story import Stories
 from crawler.model import Url
@@ -45,6 +47,18 @@ class KnownSite:
     def url(self, text: str) -> Url:
         """The canonical form of what was typed; a path is one of this site. Raises InvalidUrl."""
         return join(self.start, text, self.params) if text.startswith("/") else normalise(text, self.params)
+
+    def sources(self, url: Url) -> list[str]:
+        """What the sources of the last audit say of a URL, if this is the state of one that has ended."""
+        file = self.directory / tables.FILE
+        if not file.is_file():
+            return []
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            try:
+                row = db.execute("SELECT id FROM home WHERE url = ?", (url,)).fetchone()
+                return Knowledge(db).told(row[0], url)[0] if row else []
+            except (sqlite3.Error, StorageError):  # another audit is making it anew
+                return []
 
     def policy(self, url: Url) -> Policy:
         """The rules that a crawl of the site goes by for a URL."""

@@ -15,6 +15,7 @@ from crawler.why.words import MEANINGS, Topic, moment, run, state, times, w3c, w
 TOPICS: Final = (
     "state",
     "found",
+    "sources",
     "links",
     "near",
     "robots",
@@ -66,6 +67,7 @@ def _known(story: Story, policy: Policy) -> list[Topic | None]:
     return [
         _state(story),
         _found(story),
+        Topic("sources", story.sources, story.sources) if story.sources else None,
         links(story),
         robots(story.url, policy),
         requests(story),
@@ -157,7 +159,14 @@ def _found(story: Story) -> Topic:
     if seen is None:
         return Topic("found", ["not in the last run"], {"by": [], "path": [], "clicks": None})
     by = ways(seen.found)
-    lines = [f"by {', '.join(by)}; {times(seen.depth, 'click')} from the start"]
+    clicks: int | None = seen.depth
+    way = f"{times(clicks, 'click')} from the start"
+    if story.is_audit and story.linked:  # which also asks for what no click leads to
+        clicks, way = (
+            story.linked.clicks,
+            way if story.linked.clicks is not None else "nothing to click leads there",
+        )
+    lines = [f"by {', '.join(by)}; {way}"]
     steps = story.steps
     shown = steps if len(steps) <= SHOWN_STEPS else [*steps[:3], *steps[3 - SHOWN_STEPS :]]
     if len(steps) > 1:
@@ -168,7 +177,7 @@ def _found(story: Story) -> Topic:
     if len(shown) < len(steps):
         lines.insert(4, f"… {times(len(steps) - len(shown), 'step')} …")
     path = [{"url": step.url, "by": ways(step.found)} for step in steps]
-    return Topic("found", lines, {"by": by, "path": path, "clicks": seen.depth})
+    return Topic("found", lines, {"by": by, "path": path, "clicks": clicks})
 
 
 def _sitemap(story: Story) -> Topic:
