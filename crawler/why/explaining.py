@@ -160,7 +160,7 @@ def _found(story: Story) -> Topic:
         return Topic("found", ["not in the last run"], {"by": [], "path": [], "clicks": None})
     by = ways(seen.found)
     clicks: int | None = seen.depth
-    way = f"{times(clicks, 'click')} from the start"
+    way = f"{times(seen.depth, 'click')} from the start"
     if story.is_audit and story.linked:  # which also asks for what no click leads to
         clicks, way = (
             story.linked.clicks,
