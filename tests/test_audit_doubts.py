@@ -4,6 +4,7 @@ import gc
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -260,8 +261,12 @@ def test_ours_what_says_the_same_as_a_page_is_no_orphan(audit: Audit) -> None:
             bare, _, query = path.partition("?")
             return super().get(bare, self["/"]) if not query.startswith("page") else links("/", "/hub/three")
 
-    def tokened(asked: int) -> Answer:
-        return Answer(links("/", "/hub/one", "/hub/two") + f"<input type=hidden name=csrf value={asked}>")
+    tokens = count()
+
+    def tokened(_: int) -> Answer:
+        return Answer(
+            links("/", "/hub/one", "/hub/two") + f"<input type=hidden name=csrf value={next(tokens)}>"
+        )
 
     log_of(
         "/wp-login.php", "/.env", "/hub/?ref=mail", "/hub/?page=2", "/shop/a", "/shop/b", "/shop/c", "/lost"

@@ -53,8 +53,8 @@ def audits(site: Planted, folder: Path) -> Callable[..., Audited]:
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Audited, Audited]:
     """An audit that met its limit of pages, and the one that went on from there; made once for all processes."""
-    tests = os.environ.get("PYTEST_XDIST_TESTRUNUID", os.getpid())
-    folder = tmp_path_factory.getbasetemp().parent / f"planted-{tests}"
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "planted"
     folder.mkdir(exist_ok=True)
     result = folder / "result.json"
     with (folder / "lock").open("w") as lock:
