@@ -6,9 +6,9 @@
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
@@ -19,7 +19,7 @@ from crawler.audit.concluding import Conclusion
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.outside import Outside
 from crawler.audit.start import Start
-from crawler.engine import Ending, Watch
+from crawler.engine import Ending, Tally, Watch
 from crawler.errors import NothingCrawlable
 from crawler.evidence import tables
 from crawler.evidence.entries import Entries
@@ -77,7 +77,11 @@ def audit(
                 visited = await visit(plan, store, frontier(plan, store), watches.crawl, more, clock)
                 if visited.ending is not Ending.COMPLETE:
                     return visited, CheckedMedia(0, [], [])
-                return visited, await _media(plan, store, listed, clock)
+                return visited, await _media(plan, store, listed, clock, asking(visited.tally))
+
+            def asking(tally: Tally) -> Callable[[int, int], None]:
+                said = "asking for images and videos"
+                return lambda done, of: watches.crawl(replace(tally, paused=f"{said}, {done:,} of {of:,}"))
 
             try:
                 visited, media = anyio.run(look, backend_options=loop)
@@ -87,17 +91,20 @@ def audit(
             except BaseExceptionGroup as group:
                 raise alone(group) from None
             notes = [*gathered.notes, *wave.notes(), *media.notes]
+            watches.crawl(replace(visited.tally, paused="judging what was found"))
             report = Conclusion(plan, store, db).conclude(visited, gathered.lint, media.findings, notes)
             yield report, Found(db).of
         finally:
             db.close()
 
 
-async def _media(plan: Plan, store: Store, listed: Entries, clock: Clock) -> CheckedMedia:
+async def _media(
+    plan: Plan, store: Store, listed: Entries, clock: Clock, watch: Callable[[int, int], None]
+) -> CheckedMedia:
     """Ask for the images and videos that sitemaps list."""
     config = plan.config
     async with planning.fetcher(config, [origin(plan.seed)], clock, plan.source) as fetcher:
         agent, obey = config.fetch.user_agent, config.obey.robots
         kept = RobotsStore(store.db)
         rulebook = Rulebook(fetcher, agent, obey=obey, kept=kept, params=plan.params, clock=clock)
-        return await check_media(config, fetcher, rulebook, listed.media(), clock)
+        return await check_media(config, fetcher, rulebook, listed.media(), clock, watch)

@@ -44,13 +44,15 @@ async def check_media(
     rulebook: Rulebook,
     media: Iterable[Medium],
     clock: Callable[[], float] = time.time,
+    watch: Callable[[int, int], object] = lambda _done, _total: None,
 ) -> CheckedMedia:
     """Ask for each distinct URL, in the order given, up to ``audit.max_media`` of them; none if ``audit.media`` is off.
 
-    robots.txt of each host is obeyed. ``clock`` gives Unix time. Raises StorageError when rules cannot be kept.
+    robots.txt of each host is obeyed. ``clock`` gives Unix time; ``watch`` is told after each how many of how many are
+    done. Raises StorageError when rules cannot be kept.
     """
     chosen, more = _choose(media, config.audit.max_media if config.audit.media else 0)
-    asking = _Asking(config, fetcher, rulebook, clock)
+    asking = _Asking(config, fetcher, rulebook, clock, lambda done: watch(done, len(chosen)))
     by_origin: dict[str, list[Medium]] = {}
     for medium in chosen:
         by_origin.setdefault(origin(Url(medium.url)), []).append(medium)
@@ -87,7 +89,12 @@ class _Asking:
     """The requests, each host's in turn."""
 
     def __init__(
-        self, config: Config, fetcher: Fetcher, rulebook: Rulebook, clock: Callable[[], float]
+        self,
+        config: Config,
+        fetcher: Fetcher,
+        rulebook: Rulebook,
+        clock: Callable[[], float],
+        watch: Callable[[int], object],
     ) -> None:
         self.asked = 0
         self.findings: list[Finding] = []
@@ -95,6 +102,8 @@ class _Asking:
         self._fetcher = fetcher
         self._rulebook = rulebook
         self._clock = clock
+        self._watch = watch
+        self._done = 0
         self._lanes = Lanes(Pace(1, config.pace.rate, config.pace.delay), 0)
         self._blocked = 0
         self._silent: dict[str, int] = {}  # hosts that want no request for now, and what was left there
@@ -117,6 +126,8 @@ class _Asking:
         async with limiter:
             for number, medium in enumerate(media):
                 answer = await self._follow(Url(medium.url))
+                self._done += 1
+                self._watch(self._done)
                 if home in self._silent:
                     self._silent[home] = len(media) - number
                     return

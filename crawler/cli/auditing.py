@@ -89,8 +89,10 @@ def _tell(
         case _ if not wishes.quiet:
             write_text(report, findings, sys.stdout, verbose=wishes.verbose, written=written)
     sys.stdout.flush()
-    if wishes.quiet and failed:
+    if failed:
         told.say(f"there are findings that --fail-on names: {', '.join(each.rule for each in failed)}")
-    elif wishes.quiet and (report.exit_code or open_):
-        told.say("; ".join(report.doubts))
+    if wishes.quiet:
+        wrong = report.doubts if open_ or report.exit_code else []
+        for sentence in (*wrong, *(fault for each in report.inputs for fault in each.faults)):
+            told.say(sentence)
     return worst(codes)
