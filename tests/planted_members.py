@@ -520,6 +520,8 @@ def lying_dates(site: Planted) -> None:
     for name, stated, listed in (
         ("zone", "2025-06-02", "2025-06-01T23:30:00+00:00"),
         ("time", "2025-06-02", "2025-06-02T11:30:00+02:00"),
+        ("before", "2025-06-02", "2025-06-01T06:00:00+00:00"),
+        ("after", "2025-06-02", "2025-06-04T06:00:00+00:00"),
     ):
         path = site.page(
             f"{HARVEST}{name}/", "harvest", trail=trail(HARVEST), listed=False, modified=stated
