@@ -20,6 +20,7 @@ import anyio
 from crawler import plan as planning
 from crawler.engine import Ending, Engine, Limits, Tally, Watch
 from crawler.errors import NothingCrawlable
+from crawler.fetch import Fetcher
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.journey import Journey, Parts
 from crawler.lanes import Lanes
@@ -29,7 +30,7 @@ from crawler.model import Find, Verdict
 from crawler.parsing.pool import ParsePool
 from crawler.plan import Plan
 from crawler.politeness import Pace
-from crawler.robots import Access
+from crawler.robots import Access, Robots
 from crawler.rulebook import Rulebook
 from crawler.store import Store
 from crawler.url import origin
@@ -81,12 +82,8 @@ async def visit(
         fetcher = await stack.enter_async_context(
             planning.fetcher(config, [origin(plan.seed)], clock, plan.source)
         )
-        kept = RobotsStore(store.db)
-        agent, obey = config.fetch.user_agent, config.obey.robots
-        rulebook = Rulebook(fetcher, agent, obey=obey, kept=kept, params=plan.params, clock=clock)
-        robots = await rulebook.rules(origin(plan.seed))
-        if robots.access is Access.NOTHING:
-            raise NothingCrawlable(f"nothing can be crawled on {origin(plan.seed)}: {robots.reason}")
+        rules = rulebook(plan, store, fetcher, clock)
+        robots = await _allowed(plan, rules)
         pool = await stack.enter_async_context(ParsePool(plan.processes, planning.hello(plan)))
         pace = Pace(config.pace.concurrency, config.pace.rate, config.pace.delay)
         folder = origin(plan.seed) if plan.source and plan.source.folder else ""
@@ -98,7 +95,7 @@ async def visit(
             planning.source_key(plan),
             config.fetch.full_every,
         )
-        parts = Parts(rulebook, fetcher, pool, planning.judge(plan), lanes, waiting, recall)
+        parts = Parts(rules, fetcher, pool, planning.judge(plan), lanes, waiting, recall)
         journey = Journey(parts, planning.manners(config))
         limits = Limits(config.scope.max_pages, config.scope.max_time, config.pace.longest_pause)
 
@@ -107,6 +104,27 @@ async def visit(
         async with _stoppable(engine):
             ending = await engine.run()
         return Visited(ending, engine.tally, robots.notes)
+
+
+async def reach(plan: Plan, store: Store, clock: Clock = time.time) -> None:
+    """See whether a site can be visited at all, before what takes long. Raises NothingCrawlable, StorageError."""
+    async with planning.fetcher(plan.config, [origin(plan.seed)], clock, plan.source) as fetcher:
+        await _allowed(plan, rulebook(plan, store, fetcher, clock))
+
+
+def rulebook(plan: Plan, store: Store, fetcher: Fetcher, clock: Clock) -> Rulebook:
+    """The robots.txt of every origin, as the plan obeys it, with the copies that the state keeps."""
+    agent, obey = plan.config.fetch.user_agent, plan.config.obey.robots
+    kept = RobotsStore(store.db)
+    return Rulebook(fetcher, agent, obey=obey, kept=kept, params=plan.params, clock=clock)
+
+
+async def _allowed(plan: Plan, rules: Rulebook) -> Robots:
+    home = origin(plan.seed)
+    robots = await rules.rules(home)
+    if robots.access is Access.NOTHING:
+        raise NothingCrawlable(f"nothing can be crawled on {home}: {robots.reason}")
+    return robots
 
 
 @asynccontextmanager

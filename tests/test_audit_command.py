@@ -1,16 +1,20 @@
 """The command ``siteatlas audit`` as a person meets it: exit codes, sources, second wave, secrets, what it prints."""
 
+import contextlib
 import gc
 import gzip
 import json
 import os
+import random
 import resource
+import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from madesite import prose
 from run import Ran
 from scripted import Answer, Route, links, scripted
 
@@ -22,6 +26,14 @@ from crawler.url import normalise
 FAST = ("--rate", "0", "--retries", "0", "--processes", "1")
 CLOSED = "http://127.0.0.1:2/"  # a port that nobody listens to
 Command = Callable[..., Ran]
+
+
+def page(*hrefs: str, head: str = "") -> str:
+    """A page that links to these, and says something of its own: two that say the same are one."""
+    return links(*hrefs, head=head) + f"<p>{prose(_words, 30)}"
+
+
+_words = random.Random(1)
 
 
 @pytest.fixture
@@ -84,13 +96,13 @@ def pages(**changed: Route) -> dict[str, Route]:
     routes: dict[str, Route] = {
         "/robots.txt": robots("Disallow: /private/"),
         "/sitemap.xml": sitemap("", "hub/", "hub/one", "hub/two", "plain", "lost"),
-        "/": links("/hub/", "/plain"),
-        "/hub/": links("/", "/hub/one", "/hub/two"),
-        "/hub/one": links("/", "/plain"),
-        "/hub/two": links("/", "/hub/one"),
-        "/plain": links("/"),
-        "/lost": links("/"),
-        "/asked": links("/"),
+        "/": page("/hub/", "/plain"),
+        "/hub/": page("/", "/hub/one", "/hub/two"),
+        "/hub/one": page("/", "/plain"),
+        "/hub/two": page("/", "/hub/one"),
+        "/plain": page("/"),
+        "/lost": page("/"),
+        "/asked": page("/"),
     }
     return {**routes, **{f"/{path}": route for path, route in changed.items()}}
 
@@ -158,9 +170,9 @@ def test_ours_bad_input_gets_one_line_that_names_the_thing(
 START = [
     ({}, "http://no-such-host.invalid/", "no-such-host.invalid does not exist"),
     ({}, CLOSED, "refused"),
-    ({"/robots.txt": Answer("", 503), "/": links()}, "", "robots.txt answered 503"),
-    ({"/robots.txt": robots("Disallow: /"), "/": links()}, "", "--ignore-robots"),
-    ({"/": links(head='<meta name="robots" content="noindex">')}, "", "--no-respect-noindex"),
+    ({"/robots.txt": Answer("", 503), "/": page()}, "", "robots.txt answered 503"),
+    ({"/robots.txt": robots("Disallow: /"), "/": page()}, "", "--ignore-robots"),
+    ({"/": page(head='<meta name="robots" content="noindex">')}, "", "--no-respect-noindex"),
     ({}, "", "404"),
     ({"/": Answer("", 401)}, "", "--basic-auth"),
     ({"/": Answer("", 301, {"Location": "https://127.0.0.1:9/"})}, "", "siteatlas audit https://127.0.0.1:9/"),
@@ -186,6 +198,15 @@ def test_ours_a_site_that_moved_is_told_before_everything_its_log_knows_is_asked
     with scripted({**moved, "/": Answer("", 301, {"Location": "http://www.else.example/"})}) as site:
         assert audit(site.url, "--log", "access.log").code == 5
         assert not set(site.paths) & moved.keys()
+
+
+def test_ours_a_site_that_cannot_be_had_is_told_before_its_log_is_read(audit: Command) -> None:
+    Path("access.log").write_text(log("/asked"))
+    with scripted(pages(**{"robots.txt": Answer("", 503)})) as site:
+        assert audit(site.url, "--log", "access.log").code == 5
+    (tables,) = Path(".siteatlas").glob("*/audit/audit.db")
+    with contextlib.closing(sqlite3.connect(tables)) as db:
+        assert db.execute("SELECT count(*) FROM input").fetchone() == (0,)
 
 
 # ---------------------------------------------------------------- limits, locks, disks
@@ -221,7 +242,7 @@ def test_ours_a_limit_ends_an_audit_and_the_same_command_goes_on_to_the_same_fin
 def test_ours_a_cut_off_second_wave_asks_for_no_more_than_one(audit: Command) -> None:
     names = [f"/n{n}" for n in range(8)]
     Path("access.log").write_text(log(*names))
-    with scripted(pages(**{name[1:]: links("/") for name in names})) as site:
+    with scripted(pages(**{name[1:]: page("/") for name in names})) as site:
         words = (site.url, "--log", "access.log", "-o", "out", "--max-outside", "4", "-c", "1")
         assert audit(*words, "--max-pages", "8").code == 4
         assert audit(*words).code == 0
@@ -308,7 +329,7 @@ def test_ours_fail_on_takes_severities_families_and_rules_from_flag_environment_
         assert (ran.code, ran.out) == (10, "")
         assert "orphan.sitemap" in ran.err
         site.routes["/hub/two"] = Answer("", 500)
-        assert audit(site.url, "-q").code == 0  # inconclusive
+        assert audit(site.url, "-q").code == 4  # inconclusive: neither a failure nor a green light
         assert audit(site.url, "-q", "--max-pages", "3").code == 4
 
 
@@ -338,8 +359,8 @@ def test_ours_the_next_audit_asks_for_what_changed_and_comes_to_the_same(audit: 
         assert report() == first
         assert conditional() == bodies.keys()
         assert report() == first
-        site.routes["/lost"] = links("/", "/new")
-        site.routes["/new"] = links("/asked")
+        site.routes["/lost"] = page("/", "/new")
+        site.routes["/new"] = page("/asked")
         conditional()
         assert ("orphan.island", "/new") in found(report())
         assert audit(*words, "--max-pages", "2").code == 4
@@ -362,7 +383,7 @@ def test_ours_sources_are_files_globs_folders_packed_or_not_and_many_at_once(aud
     Path("Pages.csv").write_text("Top pages,Clicks,Impressions,CTR,Position\n{url}searched,3,40,7.5%,4\n")
     Path("list.txt").write_bytes(gzip.compress(b"/noted\n"))
     names = ("asked", "packed", "foldered", "searched", "noted", "fetched")
-    with scripted(pages(**{name: links("/") for name in names})) as site:
+    with scripted(pages(**{name: page("/") for name in names})) as site:
         Path("Pages.csv").write_text(Path("Pages.csv").read_text().replace("{url}", site.url))
         site.routes["/urls.txt"] = Answer("/fetched\n", headers={"Content-Type": "text/plain"})
         words = ("--log", "logs/access*", "--log", "more", "--search", "Pages.csv", "--list", "list.txt")
@@ -380,7 +401,7 @@ def test_ours_paths_in_a_configuration_are_those_of_its_folder_and_a_site_is_cho
     Path("etc/logs").mkdir(parents=True)
     Path("etc/logs/a.log").write_text(log("/asked"))
     Path("etc/list.txt").write_text("/noted\n")
-    with scripted(pages(noted=links("/"))) as site, scripted(pages()) as other:
+    with scripted(pages(noted=page("/"))) as site, scripted(pages()) as other:
         Path("etc/sites.toml").write_text(
             f"[audit]\nlists = ['list.txt']\nreport = 'report'\n[sites.a.site]\nurl = '{other.url}'\n"
             f"[sites.b.site]\nurl = '{site.url}'\n[sites.b.audit]\nlogs = ['logs/*.log']\nmin_visits = 3\n"
@@ -401,7 +422,7 @@ def test_ours_the_environment_names_sources_a_line_each(
     monkeypatch.setenv("SITEATLAS_LOG", "a.log\nb.log\n")
     monkeypatch.setenv("SITEATLAS_REPORT", "out")
     monkeypatch.setenv("SITEATLAS_MIN_VISITS", "2")
-    with scripted(pages(other=links("/"))) as site:
+    with scripted(pages(other=page("/"))) as site:
         assert audit(site.url).code == 0
         assert lost(report()) == {"/lost", "/asked", "/other"}
 
@@ -412,12 +433,12 @@ def test_ours_a_site_read_from_its_folder_or_staging_server_has_the_same_finding
     def made(base: str) -> dict[str, str]:
         """The pages, with absolute links as a generator makes them."""
         return {
-            "": links(f"{base}hub/", f"{base}plain"),
-            "hub/": links(base, f"{base}hub/one"),
-            "hub/one": links("/", f"{base}plain"),
-            "plain": links(f"{base}"),
-            "lost": links(base),
-            "asked": links("/"),
+            "": page(f"{base}hub/", f"{base}plain"),
+            "hub/": page(base, f"{base}hub/one"),
+            "hub/one": page("/", f"{base}plain"),
+            "plain": page(f"{base}"),
+            "lost": page(base),
+            "asked": page("/"),
         }
 
     names = ("", "hub/", "hub/one", "plain", "lost")
@@ -466,9 +487,7 @@ def test_ours_what_the_sitemap_lists_is_asked_for_first_and_no_more_than_a_numbe
     Path("access.log").write_text(log(*(f"/a{n}" for n in range(20))))
     Path("list.txt").write_text("/listed\n")
     outside = (
-        {f"a{n}": links("/") for n in range(20)}
-        | {f"s{n}": links("/") for n in range(3)}
-        | {"listed": links()}
+        {f"a{n}": page("/") for n in range(20)} | {f"s{n}": page("/") for n in range(3)} | {"listed": page()}
     )
     changed = {**outside, "sitemap.xml": sitemap("", "s0", "s1", "s2")}
     with scripted(pages(**changed)) as site:
@@ -486,14 +505,14 @@ def test_ours_robots_patterns_and_depth_hold_for_what_sources_know(audit: Comman
     names = ("private/page", "old/page", "chained", "mine")
     Path("access.log").write_text(log(*(f"/{name}" for name in names)))
     routes: dict[str, Route] = {
-        "private/page": links("/"),
-        "old/page": links("/"),
-        "chained": links("/second"),
-        "second": links("/third"),
-        "third": links("/fourth"),
-        "fourth": links("/"),
+        "private/page": page("/"),
+        "old/page": page("/"),
+        "chained": page("/second"),
+        "second": page("/third"),
+        "third": page("/fourth"),
+        "fourth": page("/"),
         "mine": Answer("", 301, {"Location": "/private/there"}),
-        "private/there": links("/"),
+        "private/there": page("/"),
     }
     with scripted(pages(**routes)) as site:
         words = (site.url, "--log", "access.log", "-o", "out")
@@ -517,7 +536,7 @@ def test_ours_secrets_go_to_the_site_only_and_into_no_file(
 ) -> None:
     monkeypatch.setenv("AUTH", "user:tok-basic")
     with scripted(
-        {"/": links(), "/urls.txt": Answer("/asked\n", headers={"Content-Type": "text/plain"})}
+        {"/": page(), "/urls.txt": Answer("/asked\n", headers={"Content-Type": "text/plain"})}
     ) as other:
         image = f"<image:image><image:loc>{other.url}picture.jpg</image:loc></image:image>"
         xml = str(sitemap("", "lost").body).replace("</loc></url>", f"</loc>{image}</url>", 1)
@@ -525,7 +544,7 @@ def test_ours_secrets_go_to_the_site_only_and_into_no_file(
             "<urlset ", '<urlset xmlns:image="http://www.google.com/schemas/sitemap-image/1.1" '
         )
         routes: dict[str, Route] = {
-            "": links("/hub/", f"{other.url}x"),
+            "": page("/hub/", f"{other.url}x"),
             "hub/": Answer("", 302, {"Location": f"{other.url}y"}),
             "sitemap.xml": Answer(xml, headers={"Content-Type": "application/xml"}),
         }
@@ -599,3 +618,6 @@ def test_ours_quiet_is_silent_unless_something_is_wrong(audit: Command) -> None:
         ran = audit(site.url, "-q", "--max-pages", "2")
         assert (ran.code, ran.out) == (4, "")
         assert "--max-pages" in ran.err
+        ran = audit(site.url, "-q", "--list", f"{site.url}missing.txt")
+        assert (ran.code, ran.out) == (0, "")
+        assert "missing.txt" in ran.err

@@ -5,11 +5,12 @@
     check | store | gather sources | visit by links, then what only the sources know | conclude | report
 """
 
+import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
@@ -19,7 +20,7 @@ from crawler.audit.concluding import Conclusion
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.outside import Outside
 from crawler.audit.start import Start
-from crawler.engine import Ending, Tally, Watch
+from crawler.engine import Ending, Watch
 from crawler.errors import NothingCrawlable
 from crawler.evidence import tables
 from crawler.evidence.entries import Entries
@@ -28,13 +29,13 @@ from crawler.evidence.homes import Homes
 from crawler.evidence.visits import Visits
 from crawler.finding import AuditReport, FindingsOf
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.memory.rules import RobotsStore
 from crawler.plan import Plan
-from crawler.rulebook import Rulebook
 from crawler.state import schema
 from crawler.store import Begin, Store
 from crawler.url import origin
-from crawler.visiting import Clock, Visited, alone, frontier, visit
+from crawler.visiting import Clock, Visited, alone, frontier, reach, rulebook, visit
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,32 +65,12 @@ def audit(
     with Store(plan.state, planning.deciding(plan.config), begin=begin, about=about, now=clock()) as store:
         db = tables.create(store.directory / tables.FILE, store.directory / schema.FILE)
         try:
-            gathered = gathering.gather(plan, db, watches.reading, store.run.started)
-            wave = Outside(Homes(db), plan.config.audit.max_outside, plan.config.audit.min_visits)
-            listed = Entries(db, Visits(db), plan.params)
-
-            def more(frontier: SqliteFrontier) -> None:
-                frontier.commit()  # what is not committed the other connection does not see
-                if not Start(db, plan.seed).elsewhere:
-                    wave.ask(frontier)
-
-            async def look() -> tuple[Visited, CheckedMedia]:
-                visited = await visit(plan, store, frontier(plan, store), watches.crawl, more, clock)
-                if visited.ending is not Ending.COMPLETE:
-                    return visited, CheckedMedia(0, [], [])
-                return visited, await _media(plan, store, listed, clock, asking(visited.tally))
-
-            def asking(tally: Tally) -> Callable[[int, int], None]:
-                said = "asking for images and videos"
-                return lambda done, of: watches.crawl(replace(tally, paused=f"{said}, {done:,} of {of:,}"))
-
-            try:
-                visited, media = anyio.run(look, backend_options=loop)
-            except NothingCrawlable as error:
-                store.give_up(error, clock())
-                raise
-            except BaseExceptionGroup as group:
-                raise alone(group) from None
+            with _giving_up(store, clock):
+                if plan.config.audit.logs:  # they take long, and would be read for nothing
+                    _run(lambda: reach(plan, store, clock), loop)
+                gathered = gathering.gather(plan, db, watches.reading, store.run.started)
+                wave = Outside(Homes(db), plan.config.audit.max_outside, plan.config.audit.min_visits)
+                visited, media = _run(lambda: _look(plan, store, db, wave, watches.crawl, clock), loop)
             notes = [*gathered.notes, *wave.notes(), *media.notes]
             watches.crawl(replace(visited.tally, paused="judging what was found"))
             report = Conclusion(plan, store, db).conclude(visited, gathered.lint, media.findings, notes)
@@ -98,13 +79,40 @@ def audit(
             db.close()
 
 
-async def _media(
-    plan: Plan, store: Store, listed: Entries, clock: Clock, watch: Callable[[int, int], None]
-) -> CheckedMedia:
-    """Ask for the images and videos that sitemaps list."""
-    config = plan.config
-    async with planning.fetcher(config, [origin(plan.seed)], clock, plan.source) as fetcher:
-        agent, obey = config.fetch.user_agent, config.obey.robots
-        kept = RobotsStore(store.db)
-        rulebook = Rulebook(fetcher, agent, obey=obey, kept=kept, params=plan.params, clock=clock)
-        return await check_media(config, fetcher, rulebook, listed.media(), clock, watch)
+@contextmanager
+def _giving_up(store: Store, clock: Clock) -> Iterator[None]:
+    """An audit that comes to nothing is remembered as such."""
+    try:
+        yield
+    except NothingCrawlable as error:
+        store.give_up(error, clock())
+        raise
+
+
+def _run(part: Callable[[], Coroutine[Any, Any, T]], loop: dict[str, Any] | None) -> T:
+    try:
+        return anyio.run(part, backend_options=loop)
+    except BaseExceptionGroup as group:
+        raise alone(group) from None
+
+
+async def _look(
+    plan: Plan, store: Store, db: sqlite3.Connection, wave: Outside, watch: Watch, clock: Clock
+) -> tuple[Visited, CheckedMedia]:
+    """Visit the site, then what only the sources know of it, then the images and videos that its sitemaps list."""
+
+    def more(frontier: SqliteFrontier) -> None:
+        frontier.commit()  # what is not committed the other connection does not see
+        if not Start(db, plan.seed).elsewhere:
+            wave.ask(frontier)
+
+    def asking(done: int, of: int) -> None:
+        watch(replace(visited.tally, paused=f"asking for images and videos, {done:,} of {of:,}"))
+
+    visited = await visit(plan, store, frontier(plan, store), watch, more, clock)
+    if visited.ending is not Ending.COMPLETE:
+        return visited, CheckedMedia(0, [], [])
+    listed = Entries(db, Visits(db), plan.params)
+    async with planning.fetcher(plan.config, [origin(plan.seed)], clock, plan.source) as fetcher:
+        rules = rulebook(plan, store, fetcher, clock)
+        return visited, await check_media(plan.config, fetcher, rules, listed.media(), clock, asking)
