@@ -19,11 +19,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from madesite import prose
 from run import FAST, command, environment, siteatlas
 from scripted import Answer, Route, links, scripted
 
 WORDS = (*FAST, "--log", "access.log", "-o", "out")
 DAY = "03/Nov/2026:10:00:00 +0000"
+
+
+def page(*hrefs: str, head: str = "") -> str:
+    """A page that links to these, and says something of its own: two that say the same are one."""
+    return links(*hrefs, head=head) + f"<p>{prose(_words, 30)}"
+
+
+_words = random.Random(1)
 
 
 def line(path: str, who: int = 1) -> str:
@@ -41,13 +50,13 @@ def pages(held: str = "") -> dict[str, Route]:
         "/sitemap.xml": Answer(
             f"<urlset {spaces}>{entries}</urlset>", headers={"Content-Type": "application/xml"}
         ),
-        "/": links("/hub", "/a"),
-        "/hub": links("/", "/a", "/b"),
-        "/a": links("/"),
-        "/b": links("/a"),
-        "/lost": links("/"),
-        "/asked": links("/", "/island"),
-        "/island": links("/asked"),
+        "/": page("/hub", "/a"),
+        "/hub": page("/", "/a", "/b"),
+        "/a": page("/"),
+        "/b": page("/a"),
+        "/lost": page("/"),
+        "/asked": page("/", "/island"),
+        "/island": page("/asked"),
         "/boat.jpg": Answer(b"\xff\xd8\xff" * 100, headers={"Content-Type": "image/jpeg"}),
     }
     if held:
@@ -131,7 +140,7 @@ def interrupted(folder: Path, phase: str, number: signal.Signals) -> None:
         }
 
 
-SOON = [("access.log", signal.SIGTERM), ("/asked", signal.SIGINT), ("audit.html", signal.SIGTERM)]
+SOON = [("/asked", signal.SIGINT), ("audit.html", signal.SIGTERM)]
 LATER = [(phase, number) for phase in PHASES for number in (signal.SIGINT, signal.SIGTERM)]
 
 
@@ -149,13 +158,15 @@ def test_ours_a_signal_ends_an_audit_whatever_it_does_and_the_next_is_whole(
 
 
 def web(size: int) -> dict[str, Route]:
-    """Pages that link to a few others, of which every fifth is linked by none and known to a log or a sitemap."""
+    """Pages that link to a few others and all to one; of every ten, two are linked by one another only."""
     outside = {n for n in range(1, size) if n % 5 == 0}
-    routes: dict[str, Route] = {"/": Answer(links("/p1", "/p2"), delay=0.02)}
+    routes: dict[str, Route] = {"/": Answer(page("/p1", "/p2"), delay=0.02)}
     for n in range(1, size):
-        targets = [m for m in (2 * n + 1, 2 * n + 2, n // 2, n - 1) if 0 < m < size and m not in outside]
-        routes[f"/p{n}"] = Answer(links(*(f"/p{m}" for m in targets)), headers={"ETag": f'"{n}"'}, delay=0.02)
-    listed = "".join(f"<url><loc>{{url}}p{n}</loc></url>" for n in range(size) if n % 10)
+        targets = {m for m in (2 * n + 1, 2 * n + 2, n // 2, n - 1, 3) if 0 < m < size and m not in outside}
+        pair = {n + 5 if n % 10 == 0 else n - 5} if n in outside else set()
+        body = page(*(f"/p{m}" for m in sorted(targets | pair)))
+        routes[f"/p{n}"] = Answer(body, headers={"ETag": f'"{n}"'}, delay=0.02)
+    listed = "".join(f"<url><loc>{{url}}p{n}</loc></url>" for n in range(size) if n % 10 and n != 3)
     space = "http://www.sitemaps.org/schemas/sitemap/0.9"
     routes["/sitemap.xml"] = Answer(
         f'<urlset xmlns="{space}">{listed}</urlset>', headers={"Content-Type": "application/xml"}
@@ -174,7 +185,7 @@ def killed_again_and_again(tmp_path: Path, size: int, most: int, times: int) -> 
     with scripted(web(size)) as site:
         assert siteatlas(undisturbed, "audit", site.url, *WORDS).code == 0
         whole = report(undisturbed)
-        assert {each["rule"] for each in whole["findings"]} >= {"orphan.sitemap", "orphan.log"}
+        assert {each["rule"] for each in whole["findings"]} >= {"orphan.island", "listed.missing"}
         kills = ends = 0
         while kills < times:
             process = started(killed, site.url)
@@ -203,6 +214,7 @@ def test_ours_killed_at_random_moments_it_goes_on_and_comes_to_the_same_findings
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_ours_killed_fifty_times_it_comes_to_the_same_findings(tmp_path: Path) -> None:
     killed_again_and_again(tmp_path, 300, 120, 50)
 
@@ -253,7 +265,7 @@ def read(master: int) -> bytes:
         return END
 
 
-@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("plain", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_ours_a_terminal_sees_how_far_it_is_and_is_given_back(tmp_path: Path, plain: bool) -> None:
     chunk = gzip.compress("".join(line(f"/f{n}") for n in range(20_000)).encode(), 1)
     (tmp_path / "access.log").write_bytes(chunk * (1 if plain else 5))
@@ -277,11 +289,45 @@ def test_ours_a_terminal_sees_how_far_it_is_and_is_given_back(tmp_path: Path, pl
 def test_ours_no_terminal_sees_no_display_and_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "access.log").write_text("".join(line(f"/f{n}") for n in range(1000)))
     with scripted(pages()) as site:
-        for words in (("-v",), ("--format", "json")):
-            process = started(tmp_path, site.url, "--max-outside", "0", *words)
-            assert process.stdout
-            assert process.stderr
-            process.stdout.close()
-            assert process.stderr.read() == ""
-            process.stderr.close()
-            assert process.wait(60) == 0
+        process = started(tmp_path, site.url, "--max-outside", "0", "-v")
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        process.stderr.close()
+        assert process.wait(60) == 0
+
+
+# ---------------------------------------------------------------- memory
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_ours_an_audit_of_many_urls_takes_flat_memory_and_linear_time(tmp_path: Path) -> None:
+    sections = [f"/s{n}/" for n in range(30)]
+    routes: dict[str, Route] = {"/": page(*sections)}
+    for section in sections:
+        routes[section] = page("/", *(f"{section}{n}" for n in range(100)))
+        routes |= {f"{section}{n}": page("/", section, f"{section}{(7 * n + 1) % 100}") for n in range(100)}
+    took = []
+    with scripted(routes) as site:
+        for size in (100_000, 300_000):
+            folder = tmp_path / str(size)
+            folder.mkdir()
+            with (folder / "access.log").open("w") as log:
+                log.writelines(line(f"/x{n % 977}/page-{n}", n % 200) for n in range(size))
+            process = subprocess.Popen(
+                command("audit", site.url, *WORDS, "--max-outside", "3000"),
+                cwd=folder,
+                env=environment(),
+                stdout=subprocess.DEVNULL,
+            )
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            assert process.returncode == 0
+            assert usage.ru_maxrss < 200 * 1024  # KiB
+            took.append((usage.ru_utime + usage.ru_stime, usage.ru_maxrss))
+            rules = {each["rule"]: each["certain"] for each in report(folder)["counts"]}
+            assert rules["gone.visited"] == 3000
+    assert took[1][0] < 3 * took[0][0]  # three times the log, and the same site
+    assert took[1][1] < 1.4 * took[0][1]
