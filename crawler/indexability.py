@@ -29,6 +29,10 @@ _NAMES: Final = {
     451: "unavailable for legal reasons", 500: "internal error", 502: "bad gateway", 503: "unavailable",
     504: "gateway time-out",
 }  # fmt: skip
+_UNREAD: Final = (
+    "links cut at ",
+    "reading stopped after ",
+)  # how faults begin that tell of a part of a page only
 _control = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]").search
 
 
@@ -69,7 +73,7 @@ class Judge:
         for rule in RULES:
             verdict = rule.decide(case)
             if verdict is not None:
-                return verdict
+                return verdict if verdict.state is State.INDEXABLE else _in_part(verdict, case)
         raise AssertionError("the last rule takes everything")
 
     def failure(self, failure: Failure) -> Verdict:
@@ -220,10 +224,19 @@ def _indexable(case: Case) -> Verdict:
     return Verdict(State.INDEXABLE, "; ".join(_notes(case)))
 
 
+def _in_part(verdict: Verdict, case: Case) -> Verdict:
+    """The verdict on a page that is not indexed, with what was not read of it: that may link to others all the same."""
+    unread = _unread(case) if case.page and case.page.is_html else []
+    return Verdict(verdict.state, "; ".join([verdict.reason, *unread]), verdict.target) if unread else verdict
+
+
+def _unread(case: Case) -> list[str]:
+    said = [f"only the beginning was read: {case.reply.cut}"] if case.reply.cut else []
+    return said + [each for each in (case.page.faults if case.page else []) if each.startswith(_UNREAD)]
+
+
 def _notes(case: Case) -> list[str]:
-    notes = []
-    if case.reply.cut:
-        notes.append(f"only the beginning was read: {case.reply.cut}")
+    notes = _unread(case)
     page = case.page
     if page is None:
         return notes
@@ -231,7 +244,8 @@ def _notes(case: Case) -> list[str]:
         shown = " and ".join(page.canonicals[:2])
         notes.append(f"{len(page.canonicals)} canonicals that disagree count as none: {shown}")
     notes += page.canonical_faults[:2]
-    notes += [*page.faults[:2], *page.video_faults[:2]]
+    others = [each for each in page.faults if not each.startswith(_UNREAD)]
+    notes += [*others[:2], *page.video_faults[:2]]
     if page.refresh == case.reply.url:
         notes.append("it refreshes itself")
     if page.fallback:

@@ -85,7 +85,7 @@ class Reading:
         videos, video_faults = self._videos(nodes) if self.options.videos else ([], [])
         modified, source = dates.modified(outline, nodes) if self.options.dates else ("", "")
         if self.targets.left_out:
-            self.faults.append(f"links cut at {self.options.max_links:,} (--max-links)")
+            self.faults.insert(0, f"links cut at {self.options.max_links:,} (--max-links)")
         return Page(
             links=list(self.targets.flags.items()),
             canonicals=canonicals,
