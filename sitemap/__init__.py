@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sitemap.linting.reports.junit import as_junit
     from sitemap.linting.reports.sarif import as_sarif, sarif_log, sarif_uri
     from sitemap.linting.reports.text import as_text
-    from sitemap.location import Location, covers, directory, same
+    from sitemap.location import Location, covers, directory, form
     from sitemap.model import Alternate, Child, Entry, Image, News, Price, TvShow, Video
     from sitemap.planning import PlannedSitemap, SitemapPlan, plan
     from sitemap.reading.beside import beside
@@ -121,6 +121,7 @@ __all__ = [
     "directory",
     "encoder",
     "entry_fault",
+    "form",
     "format_date",
     "image_fault",
     "iter_entries",
@@ -131,7 +132,6 @@ __all__ = [
     "parse_date",
     "plan",
     "read",
-    "same",
     "sarif_log",
     "sarif_uri",
     "sitemaps_in",
@@ -162,7 +162,7 @@ _ROOMS: Final = {
     "linting.reports.junit": "as_junit",
     "linting.reports.sarif": "as_sarif sarif_log sarif_uri",
     "linting.reports.text": "as_text",
-    "location": "Location covers directory same",
+    "location": "Location covers directory form",
     "planning": "PlannedSitemap SitemapPlan plan",
     "robots_lines": "missing_lines sitemaps_in",
     "rules": "RULES Rule Severity",

@@ -5,6 +5,7 @@ indexable URLs of a site, each once.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from msgspec import Struct
 
@@ -12,7 +13,9 @@ from crawler.claim import Source
 from crawler.finding import Finding
 from crawler.health.visited import Visited, blocked, failing, gone, leads, no_page
 from crawler.model import State
-from sitemap import same
+from sitemap import form
+
+MAX_TOLD: Final = 20  # entries of one page
 
 
 class PublishedEntry(Struct, frozen=True, kw_only=True):
@@ -38,26 +41,34 @@ def judge_spellings(page: Visited, entries: Sequence[PublishedEntry]) -> Finding
 
     ``entries`` are those that come to ``page``, by whichever way. Which one is canonical is said when the page is one.
     """
-    spellings: list[PublishedEntry] = []
+    meant: dict[str, PublishedEntry] = {}
     for entry in entries:
-        if not any(entry.loc == each.loc or same(entry.loc, each.loc) for each in spellings):
-            spellings.append(entry)
+        meant.setdefault(_meant(entry.loc), entry)
+    spellings = list(meant.values())
     if len(spellings) < 2:
         return None
     listed = [entry.loc for entry in spellings]
+    told = spellings[:MAX_TOLD]
     return Finding(
         rule="entry.duplicate",
         url=page.url,
-        sentence=f"{len(listed)} entries are one page: {_some(listed)}",
+        sentence=f"{len(listed):,} entries are one page: {_some(listed)}",
         title=page.title,
         state=page.state,
         status=page.status,
         known=[Source.SITEMAP],
-        spellings=[loc for loc in listed if loc != page.url],
-        evidence=[f"{each.loc} is in {_place(each)}" for each in spellings],
+        spellings=[each.loc for each in told if each.loc != page.url],
+        evidence=[f"{each.loc} is in {_place(each)}" for each in told],
         file=spellings[0].file,
         line=spellings[0].line,
     )
+
+
+def _meant(loc: str) -> str:
+    try:
+        return form(loc)
+    except ValueError:
+        return loc
 
 
 def _gone(visited: Visited) -> str:
