@@ -1,5 +1,6 @@
 """Reads every source once, before a request is sent to a page, and keeps what each of them claims."""
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -104,8 +105,10 @@ def _keep(claims: Claims, account: Account, found: Iterator[Claim]) -> None:
 
 def _exports(config: Config) -> Iterator[tuple[Source, str]]:
     for source, key in _EXPORTS:
+        once: dict[str, str] = {}  # a file that is named twice says the same twice
         for name in getattr(config.audit, key):
-            yield source, name
+            once.setdefault(name if "://" in name else os.path.realpath(name), name)
+        yield from ((source, name) for name in once.values())
 
 
 def _never(url: str) -> bytes:

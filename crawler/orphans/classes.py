@@ -111,10 +111,10 @@ def is_gone(state: State, status: int | None) -> bool:
 def is_visited(known: Known, min_visits: int) -> bool:
     """Whether somebody misses a page that is gone.
 
-    A URL that only ever answered 4xx was perhaps never there: scanners ask for thousands, some under the names of
-    browsers. It counts from some visits of people on, if they are the most.
+    A URL that only ever answered 3xx or 4xx was perhaps never there: scanners ask for thousands, some under the names
+    of browsers, and a server may redirect all of them to https. It counts from some visits of people on, if they are
+    the most.
     """
     if known.clicks or known.impressions or known.sessions or known.links:
         return True
-    was_there = known.ok + known.moved > 0
-    return was_there or (known.people >= min_visits and known.people > known.bots)
+    return known.ok > 0 or (known.people >= min_visits and known.people > known.bots)

@@ -84,7 +84,8 @@ def test_ours_a_linked_page_in_no_sitemap_is_missing_there_and_an_orphan_is_not(
     ("known", "is_visited"),
     [
         (Known(sources={Source.LOG}, people=1, ok=1), True),
-        (Known(sources={Source.LOG}, bots=1, moved=1), True),
+        (Known(sources={Source.LOG}, bots=1, ok=1), True),
+        (Known(sources={Source.LOG}, bots=9, people=2, moved=11), False),  # guesses, moved to https like all
         (Known(sources={Source.LOG}, people=4, bots=90, dead=94), False),  # scanners guess
         (Known(sources={Source.LOG}, people=5, dead=5), True),
         (
