@@ -41,7 +41,8 @@ class Audit(Section):
     max_media: int = Field(default=1_000, ge=0)
     """Images and videos that are asked for at most."""
     trust_blocked: bool = False
-    """Take it that pages which robots.txt, or a login, keeps us from reading link to nothing else."""
+    """Take it that what robots.txt, a login, nofollow, the guard against endless URLs or the start's directory keeps us
+    from reading links to nothing else."""
     report: str = ""
     """The directory that the reports are written in: HTML, JSON, CSV, SARIF and JUnit."""
     fail_on: tuple[str, ...] = ()

@@ -56,9 +56,10 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
         with Store(plan.state, settings, begin=begin, about=about, now=clock()) as store:
             waiting = frontier(plan, store)
 
-            def look_again(known: SqliteFrontier) -> None:
+            def look_again(known: SqliteFrontier) -> bool:
                 for finds in unseen(store.db):
                     known.admit(finds)
+                return False
 
             try:
                 visited = await visit(plan, store, waiting, watch, look_again, clock)

@@ -72,8 +72,8 @@ Watch = Callable[[Tally], None]
 
 
 class Engine:
-    """Runs one crawl to its end. ``watch`` is told the tally every tick. ``more`` is asked once, when nothing is left,
-    to let the frontier know of what else is to be visited.
+    """Runs one crawl to its end. ``watch`` is told the tally every tick. ``more`` is asked when nothing is left, until
+    it answers no, to let the frontier know of what else is to be visited.
 
     :meth:`run` raises StorageError when the state cannot be kept; everything else that can happen is an Ending.
     """
@@ -85,7 +85,7 @@ class Engine:
         lanes: Lanes,
         limits: Limits,
         watch: Watch,
-        more: Callable[[], None] | None = None,
+        more: Callable[[], bool] | None = None,
     ) -> None:
         self._frontier = frontier
         self._more = more
@@ -152,8 +152,8 @@ class Engine:
     def _next(self, now: float) -> Lease | Wait | Done:
         answer = self._frontier.next(now, self._lanes.ready)
         if isinstance(answer, Done) and self._more:
-            more, self._more = self._more, None
-            more()
+            if not self._more():
+                self._more = None
             answer = self._frontier.next(now, self._lanes.ready)
         return answer
 

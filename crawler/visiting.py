@@ -37,7 +37,7 @@ from crawler.url import origin
 
 Clock = Callable[[], float]
 """Gives Unix time: that of a run, and of the answers that are dated by it."""
-More = Callable[[SqliteFrontier], None]
+More = Callable[[SqliteFrontier], bool]
 """Lets a frontier in which nothing is left know of what else is to be visited."""
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,8 @@ async def visit(
     more: More,
     clock: Clock = time.time,
 ) -> Visited:
-    """Crawl until nothing is left or something stops it; ``more`` is asked once, when nothing is left.
+    """Crawl until nothing is left or something stops it; ``more`` is asked when nothing is left, until
+    it answers no.
 
     Raises NothingCrawlable when robots.txt allows nothing, StorageError.
     """

@@ -58,6 +58,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.config_tables",
             "crawler.change",
             "crawler.completeness",
+            "crawler.doors",
             "crawler.gate",
             "crawler.sites",
             "crawler.why",

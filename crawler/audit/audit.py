@@ -101,10 +101,9 @@ async def _look(
 ) -> tuple[Visited, CheckedMedia]:
     """Visit the site, then what only the sources know of it, then the images and videos that its sitemaps list."""
 
-    def more(frontier: SqliteFrontier) -> None:
+    def more(frontier: SqliteFrontier) -> bool:
         frontier.commit()  # what is not committed the other connection does not see
-        if not Start(db, plan.seed).elsewhere:
-            wave.ask(frontier)
+        return not Start(db, plan.seed).elsewhere and wave.ask(frontier)
 
     def asking(done: int, of: int) -> None:
         watch(replace(visited.tally, paused=f"asking for images and videos, {done:,} of {of:,}"))

@@ -1,26 +1,37 @@
 """What a crawl saw of what its start leads to: the facts by which it is doubted whether an orphan is one."""
 
 import sqlite3
-from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
 
+from crawler.doors import doors
 from crawler.frontier.batch import storage
 from crawler.graph import STATES, LinkGraph
 from crawler.memory.facts import coverage
-from crawler.model import Kind, State
+from crawler.model import Kind, State, Url
 from crawler.orphans import Doubts, Seen
+from crawler.url import origin
 
 _ROW: Final = "SELECT u.url, v.reason, v.kind FROM visit v JOIN url u ON u.id = v.id WHERE v.id = ?"
-_PENDING: Final = "SELECT count(*) FROM visit WHERE state = 'pending'"
+_OUTSIDE: Final = """SELECT v.id, u.url, v.reason FROM url u JOIN visit v ON v.id = u.id
+  WHERE v.state = ? AND v.status IS NULL AND u.url >= ? AND u.url < ?"""
 _TOLD: Final = frozenset(
-    {State.ROBOTS, State.SERVER_ERROR, State.UNREACHABLE, State.PARSE_FAILED, State.CLIENT_ERROR}
+    {
+        State.ROBOTS,
+        State.SERVER_ERROR,
+        State.UNREACHABLE,
+        State.BAD_ANSWER,
+        State.PARSE_FAILED,
+        State.CLIENT_ERROR,
+        State.TRAP,
+    }
 )
 
 
 def completing(
-    db: sqlite3.Connection, graph: LinkGraph, stopped: str, since: float, *, trust_blocked: bool
+    db: sqlite3.Connection, graph: LinkGraph, start: Url, stopped: str, since: float, *, trust_blocked: bool
 ) -> Doubts:
     """The facts about a run that started at ``since`` (Unix time). ``stopped`` as in :class:`Doubts`. StorageError."""
     seen = coverage(db, stopped, since)
@@ -29,6 +40,8 @@ def completing(
         ends=_ends(db, graph),
         stopped=stopped,
         cut=cut,
+        beside=_outside(db, graph, [origin(start)]),
+        doors=_outside(db, graph, doors(start)),
         no_robots=seen.no_robots,
         one_page=_is_one_page(graph),
         trust_blocked=trust_blocked,
@@ -52,9 +65,23 @@ def _ends(db: sqlite3.Connection, graph: LinkGraph) -> dict[tuple[State, int | N
     return found
 
 
+def _outside(db: sqlite3.Connection, graph: LinkGraph, origins: Iterable[str]) -> Seen | None:
+    """The URLs at these origins that the start leads to, that are outside of the scope and were not read."""
+    found = None
+    for each in origins:
+        with storage():
+            rows = db.execute(_OUTSIDE, (State.OUT_OF_SCOPE, f"{each}/", f"{each}0")).fetchall()
+        for number, url, reason in rows:
+            node = graph.nodes.node(number)
+            if graph.touched[node] and graph.target[node] < 0:
+                found = Seen(found.count + 1, found.example, found.reason) if found else Seen(1, url, reason)
+    return found
+
+
 def _is_one_page(graph: LinkGraph) -> bool:
-    """Whether the start is a page and leads to none of the site's others, of which there are some."""
-    states = Counter(STATES[code] for code in graph.nodes.state[graph.touched].tolist())
-    others = sum(count for state, count in states.items() if state is not State.OUT_OF_SCOPE)
-    known = int(np.count_nonzero(graph.nodes.of(State.INDEXABLE)))
-    return others == 1 and states[State.INDEXABLE] == 1 and known > 1
+    """Whether the start is a page and its links lead to none of the site's others, of which there are some."""
+    nodes = graph.nodes
+    pages = nodes.of(State.INDEXABLE)
+    read = pages | nodes.of(State.NOINDEX, State.CANONICAL_ELSEWHERE)
+    others = graph.reached & read & (graph.home != graph.start)
+    return bool(pages[graph.start]) and not others.any() and int(np.count_nonzero(pages)) > 1

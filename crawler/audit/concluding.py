@@ -71,7 +71,12 @@ class Conclusion:
         if graph is None:
             raise self._nothing(run)
         facts = completing(
-            store.db, graph, stopped, run.started, trust_blocked=self._plan.config.audit.trust_blocked
+            store.db,
+            graph,
+            self._plan.seed,
+            stopped,
+            run.started,
+            trust_blocked=self._plan.config.audit.trust_blocked,
         )
         why = doubts(facts)
         survey = self._survey(graph, doubtful=bool(why))
@@ -127,7 +132,8 @@ class Conclusion:
         """What a person should know who reads the findings."""
         notes, scope = [], self._plan.scope
         if traps := sum(bar.count for bar in figures.states if bar.label == State.TRAP):
-            notes.append(f"{traps:,} URLs look like some of endlessly many and were not read")
+            said = "1 URL looks like one" if traps == 1 else f"{traps:,} URLs look like some"
+            notes.append(f"{said} of endlessly many and {'was' if traps == 1 else 'were'} not read")
         if scope.directory != f"{scope.origin}/":
             said = f"pages outside {scope.directory} were not read"
             notes.append(f"{said}: what only they link seems to be linked nowhere")

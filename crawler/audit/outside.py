@@ -10,6 +10,7 @@ from crawler.frontier.sqlite import SqliteFrontier
 from crawler.model import Find, Found
 
 BATCH: Final = 1_000  # URLs admitted at once
+ROUNDS: Final = 5  # of asking: how long a way of nofollow links is followed
 # What is published is a promise, and a search engine has seen a page; a log knows every scanner's guess.
 _RANK: Final = {
     Source.SITEMAP: 6,
@@ -20,7 +21,10 @@ _RANK: Final = {
     Source.LIST: 3,
     Source.LOG: 2,
 }
-_LINKED: Final = 5  # by nofollow
+_CARELESS: Final = frozenset(
+    {Source.LOG, Source.ANALYTICS}
+)  # they name what was asked for, not what is there
+_LINKED: Final = 5  # by nofollow, or under another name of the site
 _SPELLING: Final = 1  # of a page that is known, and perhaps a page of its own
 
 
@@ -32,13 +36,19 @@ class Outside:
         self._most = most
         self._min_visits = min_visits
         self._passed_by = 0
+        self._rounds = ROUNDS
 
-    def ask(self, frontier: SqliteFrontier) -> None:
-        """Let a frontier in which nothing is left, and all is committed, know of them. Raises StorageError."""
+    def ask(self, frontier: SqliteFrontier) -> bool:
+        """Let a frontier in which nothing is left, and all is committed, know of them; answers whether to ask again.
+
+        What was asked for may link to more of what only nofollow links lead to. Raises StorageError.
+        """
+        self._rounds -= 1
         self._homes.learn_spellings()
         chosen = self._chosen()
         for start in range(0, len(chosen), BATCH):
             frontier.admit(chosen[start : start + BATCH])
+        return bool(chosen) and self._rounds > 0
 
     def notes(self) -> list[str]:
         """What a person should know of those that were not asked for."""
@@ -77,7 +87,7 @@ class Outside:
             if self._homes.meet(stranger.url) is None:
                 return rank
             # another spelling of a page; one that was answered, and led nowhere else, may be a page of its own
-            return _SPELLING if stranger.ok or Source.SEARCH in stranger.sources else 0
+            return _SPELLING if stranger.ok or stranger.sources - _CARELESS else 0
         return rank if stranger.people >= self._min_visits else 0
 
 

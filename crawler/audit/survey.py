@@ -22,6 +22,7 @@ from crawler.graph import STATES, LinkGraph
 from crawler.model import Page, State, Url
 from crawler.orphans import NOBODY, Known, Standing, Thresholds, classes, is_of_series
 
+_ANY: Final = 0xFFFF  # all flags of Found
 MAX_REFERRERS: Final = 10  # that are told of a finding
 _LOST: Final = frozenset({"orphan", "weak"})  # families of pages that want a hub
 _SAID: Final = {
@@ -87,8 +88,15 @@ class Survey:
                 number, claims = next(known, (-1, NOBODY))
             now = claims if number == each else NOBODY
             state = STATES[states[node]]
-            if state in (State.INDEXABLE, State.CLIENT_ERROR) and each not in self._copies:
+            is_meant = state in (State.INDEXABLE, State.CLIENT_ERROR) and each not in self._copies
+            if is_meant and not self._is_forgotten(node, now):
                 yield from self._of(node, each, self._standing(node, state), now)
+
+    def _is_forgotten(self, node: int, known: Known) -> bool:
+        """Whether nothing speaks of a URL: the source that did was given before this run was gone on with."""
+        graph = self._graph
+        is_spoken_of = known.sources or graph.ways[node] or node == graph.start
+        return not is_spoken_of and not len(graph.linking(node, _ANY))
 
     def _standing(self, node: int, state: State) -> Standing:
         graph = self._graph
@@ -186,7 +194,7 @@ class Survey:
             case "reach.few":
                 return f"{_pages(standing.inlinks)} {'links' if standing.inlinks == 1 else 'link'} to it"
             case "gone.visited":
-                before = "it answered before" if known.ok + known.moved else "somebody asks for it"
+                before = "it answered before" if known.ok else "somebody asks for it"
                 return f"{before}, and today it {base.sentence}"
             case "gone.linked":
                 return (

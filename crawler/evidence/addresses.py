@@ -4,9 +4,10 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final
 
+from crawler.doors import doors
 from crawler.model import Url
 from crawler.params import Params
-from crawler.url import InvalidUrl, host, join, origin, path
+from crawler.url import InvalidUrl, join, origin, path
 
 _ENDS: Final = """
 7z apk avi avif bmp br bz2 css csv dll dmg eot exe flac flv gif gz ico iso jpeg jpg js json jxl key less map
@@ -35,14 +36,14 @@ class Addresses:
     def __init__(self, start: Url, params: Params, is_ours: Callable[[Url], bool]) -> None:
         self._start = start
         self._origin = origin(start)
-        self._host = _bare(start)
+        self._doors = frozenset(doors(start))
         self._params = params
         self._is_ours = is_ours
 
     @property
     def site(self) -> str:
         """The host of the site, without ``www.``, for people."""
-        return self._host
+        return self._origin.partition("://")[2].removeprefix("www.")
 
     def url(self, text: str) -> Url | Stray:
         """The URL that a path (``/a?b``) or an address means. What is relative otherwise is no URL."""
@@ -54,7 +55,7 @@ class Addresses:
             url = join(self._start, f"{self._origin}{text}" if text.startswith("/") else text, self._params)
         except InvalidUrl:
             return Stray.UNREAD
-        if origin(url) != self._origin and _bare(url) == self._host:
+        if origin(url) in self._doors:
             url = Url(self._origin + url[len(origin(url)) :])
         if not self._is_ours(url):
             return Stray.FOREIGN
@@ -65,10 +66,3 @@ def is_no_page(url: Url) -> bool:
     """Whether the end of a path says that there is no page."""
     name = path(url).rpartition("/")[2]
     return name.rpartition(".")[2].lower() in NO_PAGES if "." in name else False
-
-
-def _bare(url: Url) -> str:
-    """The host without ``www.``, and with its port unless that is a usual one."""
-    name = host(url)
-    port = origin(url)[origin(url).index("://") + 3 + len(name) :]
-    return name.removeprefix("www.") + port

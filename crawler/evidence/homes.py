@@ -9,9 +9,11 @@ from msgspec import Struct
 
 from crawler.claim import Source
 from crawler.content import Delta, compare
+from crawler.doors import doors
 from crawler.frontier.batch import change, storage
 from crawler.model import Found, Page, State, Url
 from crawler.orphans import Twin, fold
+from crawler.url import origin
 
 MAX_HOPS: Final = 10  # redirects and canonicals in a row
 
@@ -26,6 +28,10 @@ FROM claim c JOIN input i ON i.id = c.input
 WHERE v.id IS NULL OR v.state = ? GROUP BY c.url"""
 _NOFOLLOWED: Final = """SELECT u.url FROM site.visit v JOIN site.url u ON u.id = v.id
   WHERE v.state = ? AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.url = u.url)"""
+_BEHIND: Final = """SELECT ?1 || substr(u.url, length(?2) + 1) AS own FROM site.url u
+    JOIN site.visit v ON v.id = u.id AND v.state = ?4 AND v.status IS NULL WHERE u.url >= ?2 AND u.url < ?3
+  AND NOT EXISTS (SELECT 1 FROM site.url o JOIN site.visit p ON p.id = o.id WHERE o.url = own)"""
+_SEED: Final = "SELECT value FROM site.about WHERE key = 'url'"
 _ASKED: Final = "SELECT count(*) FROM site.visit WHERE found & ?"
 _SAME: Final = """INSERT OR IGNORE INTO home SELECT DISTINCT c.url, v.id FROM claim c
   JOIN site.url u ON u.url = c.url JOIN site.visit v ON v.id = u.id WHERE v.state = ?"""
@@ -60,7 +66,10 @@ _page = msgspec.msgpack.Decoder(Page).decode
 
 
 class Stranger(Struct, frozen=True):
-    """A URL that only the sources know, and how they know it. ``is_linked``: by nofollow links of the site."""
+    """A URL that only the sources know, and how they know it.
+
+    ``is_linked``: by nofollow links of the site, or under another name of it.
+    """
 
     url: Url
     sources: frozenset[Source] = frozenset()
@@ -93,15 +102,35 @@ class Homes:
         return found[0][0] if len(found) == 1 else None
 
     def strangers(self) -> Iterator[Stranger]:
-        """The claimed URLs that the crawl did not fetch, then those that only nofollow links lead to."""
+        """The claimed URLs that the crawl did not fetch, then those that only nofollow links lead to.
+
+        And those that are linked as ``http://…`` on a site of ``https://…`` or with a ``www.`` too many.
+        """
         nofollow = State.NOFOLLOW.value
+        behind = self._behind()
         with storage():
             for url, sources, *rest, state in self._db.execute(_STRANGERS, (nofollow,)):
                 people, requests, ok, moved, other = rest
                 known = frozenset(Source(each) for each in sources.split(","))
-                yield Stranger(Url(url), known, people, requests, ok, moved, other, state == nofollow)
+                is_linked = state == nofollow or url in behind
+                behind.discard(url)
+                yield Stranger(Url(url), known, people, requests, ok, moved, other, is_linked)
             for (url,) in self._db.execute(_NOFOLLOWED, (nofollow,)):
                 yield Stranger(Url(url), is_linked=True)
+            for url in sorted(behind):
+                yield Stranger(url, is_linked=True)
+
+    def _behind(self) -> set[Url]:
+        with storage():
+            row = self._db.execute(_SEED).fetchone()
+            home = origin(row[0]) if row else ""
+            return {
+                Url(url)
+                for door in (doors(row[0]) if row else ())
+                for (url,) in self._db.execute(
+                    _BEHIND, (f"{home}/", f"{door}/", f"{door}0", State.OUT_OF_SCOPE)
+                )
+            }
 
     def asked(self) -> int:
         """How many URLs were fetched, or wait to be, because the sources know them."""

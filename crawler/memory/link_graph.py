@@ -10,10 +10,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from crawler.doors import doors
 from crawler.frontier.batch import storage
 from crawler.graph import CODES, Edges, LinkGraph, Nodes
 from crawler.memory.packed_links import unpack_all
 from crawler.model import Found, Kind, Page, State, Url
+from crawler.url import origin
 
 CHUNK: Final = 4_096  # pages whose links are unpacked at once
 
@@ -24,8 +26,13 @@ _LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN content c ON c.id = v.
   WHERE v.kind = ? AND c.links != x'' ORDER BY v.id"""
 _NAMES: Final = """SELECT v.id, u.url, c.page FROM visit v JOIN url u ON u.id = v.id
   LEFT JOIN content c ON c.id = v.content ORDER BY v.id"""
-_MET: Final = "SELECT v.id FROM visit v JOIN url u USING (id) WHERE u.url = ?"
-_START: Final = "SELECT id FROM visit WHERE found & ? ORDER BY id LIMIT 1"
+_BEHIND: Final = f"""SELECT v.id, p.id FROM url u JOIN visit v ON v.id = u.id AND v.state = '{State.OUT_OF_SCOPE}'
+  AND v.status IS NULL JOIN url o ON o.url = ?1 || substr(u.url, length(?2) + 1) JOIN visit p ON p.id = o.id
+  WHERE u.url >= ?2 AND u.url < ?3"""  # noqa: S608
+_MET: Final = "SELECT v.id, u.url FROM visit v JOIN url u USING (id) WHERE u.url = ?"
+_START: Final = (
+    "SELECT v.id, u.url FROM visit v JOIN url u USING (id) WHERE v.found & ? ORDER BY v.id LIMIT 1"
+)
 
 
 _Named = msgspec.defstruct(  # of a page only what is asked for: the rest is passed over
@@ -73,6 +80,8 @@ def load(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | None:
         row = db.execute(query, (asked,)).fetchone()
         nodes = _nodes(db)
         first = nodes.node(row[0]) if row else -1
+        if row:
+            _open_doors(db, nodes, row[1])
         edges = _edges(db, nodes) if first >= 0 else None
     return None if edges is None else LinkGraph(nodes, edges, first)
 
@@ -102,6 +111,14 @@ def _nodes(db: sqlite3.Connection) -> Nodes:
     places = _by_id(ids)
     target[places[moved[:, 0]]] = places.take(moved[:, 1], mode="clip")
     return nodes
+
+
+def _open_doors(db: sqlite3.Connection, nodes: Nodes, start: Url) -> None:
+    """Take it that another name of the site redirects: nobody was to ask there."""
+    for door in doors(start):
+        for number, behind in db.execute(_BEHIND, (f"{origin(start)}/", f"{door}/", f"{door}0")):
+            node = nodes.node(number)
+            nodes.state[node], nodes.target[node] = CODES[State.REDIRECT], nodes.node(behind)
 
 
 def _edges(db: sqlite3.Connection, nodes: Nodes) -> Edges:

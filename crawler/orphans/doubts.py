@@ -14,6 +14,9 @@ from crawler.completeness import is_failure
 from crawler.model import State
 
 REFUSED: Final = frozenset({401, 403, 407, 451})  # the page is there, and not for us
+_EMPTY: Final = frozenset(
+    {204, 205, *range(300, 400)}
+)  # statuses without a page: browsers get no further either
 
 
 class Seen(Struct, frozen=True):
@@ -28,12 +31,15 @@ class Doubts(Struct, frozen=True, kw_only=True):
     """What there is to judge by. ``ends`` has the URLs that the start leads to, by state and status.
 
     ``stopped`` says why the visiting ended too early, as the end of a sentence, or is "". ``cut`` are pages of which
-    only a part was read. ``not_asked`` counts URLs that only nofollow links lead to and that were not fetched.
+    only a part was read, ``beside`` URLs of the site's own origin outside of its directory, ``doors`` those under
+    another name of the site.
     """
 
     ends: Mapping[tuple[State, int | None], Seen]
     stopped: str = ""
     cut: Seen | None = None
+    beside: Seen | None = None
+    doors: Seen | None = None
     no_robots: tuple[str, ...] = ()
     one_page: bool = False
     trust_blocked: bool = False
@@ -61,7 +67,7 @@ def _limits(seen: Doubts) -> Iterator[str]:
 def _failures(seen: Doubts) -> Iterator[str]:
     failed: dict[State, Seen] = {}
     for (state, status), each in seen.ends.items():
-        if is_failure(state, status):
+        if is_failure(state, status) or (state is State.BAD_ANSWER and status not in _EMPTY):
             failed[state] = _add(failed.get(state), each)
     for state, each in failed.items():
         yield f"{_urls(each.count)} failed ({state.value}), {_such(each)}; run it again when that is mended"
@@ -88,6 +94,17 @@ def _blocked(seen: Doubts) -> Iterator[str]:
             f"{_urls(refused.count)} refused us (401, 403), {_such(refused)}; --basic-auth, --header or --cookie let "
             "us in, --trust-blocked takes it that they lead to nothing else"
         )
+    if endless := _of(seen, State.TRAP):
+        yield (
+            f"{_urls(endless.count)} {_look(endless)} endlessly many and {_were(endless)} not read, {_such(endless)}; "
+            "--max-segments and --max-repeats allow more, --trust-blocked takes it that they lead to nothing else"
+        )
+    if seen.beside:
+        yield (
+            f"{_urls(seen.beside.count)} outside of the directory of the start {_were(seen.beside)} not read, "
+            f"{_such(seen.beside)}; start from a page further up, or --trust-blocked takes it that they lead to "
+            "nothing else"
+        )
 
 
 def _chosen(seen: Doubts) -> Iterator[str]:
@@ -96,10 +113,16 @@ def _chosen(seen: Doubts) -> Iterator[str]:
             f"{_urls(excluded.count)} {_were(excluded)} left out by --include or --exclude, {_such(excluded)}; "
             "audit without these patterns"
         )
-    if not seen.stopped and (nofollow := _of(seen, State.NOFOLLOW)):  # they are asked for at the end
+    nofollow = None if seen.stopped or seen.trust_blocked else _of(seen, State.NOFOLLOW)
+    if nofollow:  # they are asked for at the end
         yield (
             f"{_urls(nofollow.count)} {_are(nofollow)} linked by nofollow only and {_were(nofollow)} not read, such "
-            f"as {nofollow.example}; raise --max-outside"
+            f"as {nofollow.example}; raise --max-outside, or --trust-blocked takes it that they lead to nothing else"
+        )
+    if seen.doors and not seen.stopped:
+        yield (
+            f"{_urls(seen.doors.count)} with another name of the site {_were(seen.doors)} not read, such as "
+            f"{seen.doors.example}; raise --max-outside"
         )
     if long := _of(seen, State.TOO_LONG):
         yield f"{_urls(long.count)} {_were(long)} too long to be fetched, such as {long.example[:200]}"
@@ -140,6 +163,10 @@ def _urls(count: int) -> str:
 
 def _were(seen: Seen) -> str:
     return "was" if seen.count == 1 else "were"
+
+
+def _look(seen: Seen) -> str:
+    return "looks like one of" if seen.count == 1 else "look like some of"
 
 
 def _are(seen: Seen) -> str:

@@ -40,5 +40,14 @@ def copies(twins: Iterable[Twin], is_led_to: Callable[[int], bool]) -> Iterator[
 
 
 def _is_same(one: Twin, other: Twin) -> bool:
-    """A counter or a token may differ from answer to answer; a title is then enough between spellings of one URL."""
-    return (bool(one.digest) and one.digest == other.digest) or (bool(one.title) and one.title == other.title)
+    """A counter or a token may differ from answer to answer; a title is then enough between spellings of one path.
+
+    Not of one query: what differs in case only is another value, such as of an id, and many pages may have one title.
+    """
+    if one.digest and one.digest == other.digest:
+        return True
+    return bool(one.title) and one.title == other.title and _query(one.url) == _query(other.url)
+
+
+def _query(url: Url) -> list[str]:
+    return sorted(url.partition("?")[2].split("&"))

@@ -21,7 +21,7 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
         (State.CANONICAL_ELSEWHERE, 200): Seen(3, PAGE),
         (State.WRONG_TYPE, 200): Seen(3, PAGE),
         (State.BAD_ANSWER, 302): Seen(1, PAGE),  # a redirect in a circle always is one
-        (State.TRAP, None): Seen(1, PAGE),
+        (State.BAD_ANSWER, 204): Seen(1, PAGE),
     }
     assert doubts(Doubts(ends=seen)) == []
 
@@ -38,6 +38,10 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
         (ends(State.PARSE_FAILED, 200, 2), ("2 URLs failed (parse failed)",)),
         (ends(State.CLIENT_ERROR, 429), ("failed",)),
         (ends(State.CLIENT_ERROR, 403, 7), ("7 URLs refused us", "--basic-auth")),
+        (ends(State.BAD_ANSWER, 203, reason="answered 203"), ("1 URL failed", "answered 203")),
+        (ends(State.TRAP, None, 2), ("2 URLs look like some of endlessly many", "--max-repeats")),
+        (Doubts(ends={}, beside=Seen(2, PAGE)), ("outside of the directory", PAGE, "--trust-blocked")),
+        (Doubts(ends={}, doors=Seen(2, PAGE)), ("another name", PAGE, "--max-outside")),
         (ends(State.TOO_DEEP, None, 4), ("4 URLs were further", "--max-depth")),
         (ends(State.EXCLUDED), ("--exclude",)),
         (ends(State.NOFOLLOW, None, 2), ("nofollow", "--max-outside")),
@@ -60,7 +64,8 @@ def test_ours_whatever_was_not_read_is_a_doubt_with_a_remedy(seen: Doubts, words
 
 
 def test_ours_what_is_blocked_may_be_trusted_and_what_failed_may_not() -> None:
-    blocked = {(State.ROBOTS, None): Seen(2, PAGE), (State.CLIENT_ERROR, 401): Seen(2, PAGE)}
-    assert len(doubts(Doubts(ends=blocked))) == 2
-    assert doubts(Doubts(ends=blocked, trust_blocked=True)) == []
+    states = [(State.ROBOTS, None), (State.CLIENT_ERROR, 401), (State.TRAP, None), (State.NOFOLLOW, None)]
+    blocked = {each: Seen(2, PAGE) for each in states}
+    assert len(doubts(Doubts(ends=blocked, beside=Seen(1, PAGE)))) == 5
+    assert doubts(Doubts(ends=blocked, beside=Seen(1, PAGE), trust_blocked=True)) == []
     assert doubts(Doubts(ends={(State.SERVER_ERROR, 503): Seen(1, PAGE)}, trust_blocked=True))
