@@ -58,12 +58,26 @@ class Knowledge:
         """The evidence for a URL, a sentence for each source and spelling, and the other spellings."""
         with storage():
             rows = self._db.execute(_CLAIMS, (number, MAX_TOLD)).fetchall()
-        spellings = list(dict.fromkeys(row[0] for row in rows if row[0] != url))
-        return [_sentence(url, row) for row in rows], spellings
+            spellings = list(dict.fromkeys(row[0] for row in rows if row[0] != url))
+            return [_sentence(url, row, self._place(row)) for row in rows], spellings
+
+    def _place(self, row: tuple[Any, ...]) -> str:
+        """Where a claim stands: of sitemaps the file that has the entry, which need not be the one that was named."""
+        spelled, source, account, *_ = row
+        found = None
+        if source == Source.SITEMAP:
+            found = self._db.execute(
+                "SELECT file, line FROM entry WHERE url = ? LIMIT 1", (spelled,)
+            ).fetchone()
+        return f"{found[0]}:{found[1]}" if found else _account(account).name
 
 
 def _with(known: Known, source: Source, first: str, last: str, numbers: list[int]) -> Known:
     people, bots, ok, moved, dead, clicks, impressions, sessions, links = numbers
+    if source is Source.LOG:  # which knows the days of visits; exports tell the time that they are about
+        known = msgspec.structs.replace(known, first="", last="")
+    elif Source.LOG in known.sources:
+        first = last = ""
     return Known(
         sources=known.sources | {source},
         first=min(filter(None, (known.first, first)), default=""),
@@ -80,10 +94,9 @@ def _with(known: Known, source: Source, first: str, last: str, numbers: list[int
     )
 
 
-def _sentence(url: Url, row: tuple[Any, ...]) -> str:
-    spelled, source, account, first, last, *numbers, lastmod, agents = row
+def _sentence(url: Url, row: tuple[Any, ...], place: str) -> str:
+    spelled, source, _, first, last, *numbers, lastmod, agents = row
     people, bots, status, clicks, impressions, sessions, links = numbers
-    name = _account(account).name
     parts = []
     if people or bots:
         parts.append(f"{people:,} requests by people and {bots:,} by bots{_agents(agents)}")
@@ -102,7 +115,7 @@ def _sentence(url: Url, row: tuple[Any, ...]) -> str:
     if first or last:
         parts.append(f"on {last}" if first in ("", last) else f"from {first} to {last}")
     as_spelled = f" as {spelled}" if spelled != url else ""
-    return f"{_WORDS[Source(source)]} {name}{as_spelled}{': ' if parts else ''}{', '.join(parts)}"
+    return f"{_WORDS[Source(source)]} {place}{as_spelled}{': ' if parts else ''}{', '.join(parts)}"
 
 
 def _agents(packed: str) -> str:
