@@ -137,6 +137,13 @@ def test_ours_what_is_linked_from_beside_the_directory_is_no_certain_orphan(audi
         assert audit(f"{server.url}a/", "--trust-blocked").rules()["orphan.sitemap"] == {"/a/lost": True}
 
 
+def test_ours_a_part_of_an_orphan_leaves_no_doubt(audit: Run) -> None:
+    """It cannot lead another page into the site."""
+    with scripted(site(links("/b"), "big", b=HOME, big="<title>big</title>" + MANY)) as server:
+        audited = audit(server.url, "--max-links", "5")
+    assert (audited.doubts, audited.rules()["orphan.sitemap"]) == ([], {"/lost": True, "/big": True})
+
+
 def test_ours_a_way_of_nofollow_links_is_seen_to_its_end(audit: Run) -> None:
     quiet = '<title>q</title><a rel="nofollow" href="/{}">x</a>'
     routes = site(

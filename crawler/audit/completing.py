@@ -9,12 +9,13 @@ import numpy as np
 from crawler.doors import doors
 from crawler.frontier.batch import storage
 from crawler.graph import STATES, LinkGraph
-from crawler.memory.facts import coverage
+from crawler.memory.facts import CUT, coverage
 from crawler.model import Kind, State, Url
 from crawler.orphans import Doubts, Seen
 from crawler.url import origin
 
 _ROW: Final = "SELECT u.url, v.reason, v.kind FROM visit v JOIN url u ON u.id = v.id WHERE v.id = ?"
+_IN_PART: Final = f"SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id WHERE {CUT} ORDER BY u.url"  # noqa: S608
 _OUTSIDE: Final = """SELECT v.id, u.url, v.reason FROM url u JOIN visit v ON v.id = u.id
   WHERE v.state = ? AND v.status IS NULL AND u.url >= ? AND u.url < ?"""
 _TOLD: Final = frozenset(
@@ -35,11 +36,10 @@ def completing(
 ) -> Doubts:
     """The facts about a run that started at ``since`` (Unix time). ``stopped`` as in :class:`Doubts`. StorageError."""
     seen = coverage(db, stopped, since)
-    cut = Seen(seen.cut, seen.example) if seen.cut else None
     return Doubts(
         ends=_ends(db, graph),
         stopped=stopped,
-        cut=cut,
+        cut=_cut(db, graph),
         beside=_outside(db, graph, [origin(start)]),
         doors=_outside(db, graph, doors(start)),
         no_robots=seen.no_robots,
@@ -63,6 +63,13 @@ def _ends(db: sqlite3.Connection, graph: LinkGraph) -> dict[tuple[State, int | N
         if kind == Kind.PAGE:
             found[state, status] = Seen(int(count), url, reason if state in _TOLD else "")
     return found
+
+
+def _cut(db: sqlite3.Connection, graph: LinkGraph) -> Seen | None:
+    """The pages that the start leads to and of which only a part was read."""
+    with storage():
+        led = [row for row in db.execute(_IN_PART) if graph.touched[graph.nodes.node(row[0])]]
+    return Seen(len(led), led[0][1]) if led else None
 
 
 def _outside(db: sqlite3.Connection, graph: LinkGraph, origins: Iterable[str]) -> Seen | None:

@@ -41,9 +41,11 @@ _ALIKE: Final = """SELECT count(DISTINCT was.digest) AS pages, min(u.url)
 _FAILED_NOW: Final = f"""SELECT count(*) FROM published p JOIN visit v ON v.id = p.id
   WHERE v.state = '{State.BAD_ANSWER}'"""  # noqa: S608
 
-_CUT: Final = """SELECT count(*), coalesce(min(u.url), '') FROM visit v JOIN url u ON u.id = v.id
-  WHERE v.reason != '' AND (v.reason LIKE '%only the beginning was read%' OR v.reason LIKE '%links cut at%'
-    OR v.reason LIKE '%reading stopped after%')"""
+CUT: Final = """v.reason != '' AND (v.reason LIKE '%only the beginning was read%'
+  OR v.reason LIKE '%links cut at%' OR v.reason LIKE '%reading stopped after%')"""
+"""Of a visit: that only a part of the document was read, as its reason says."""
+_CUT: Final = f"""SELECT count(*), coalesce(min(u.url), '') FROM visit v JOIN url u ON u.id = v.id
+  WHERE {CUT}"""  # noqa: S608
 
 # What robots says of such answers: nothing is allowed
 _NO_ROBOTS: Final = """SELECT origin FROM robots
