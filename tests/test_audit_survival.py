@@ -289,13 +289,13 @@ def test_ours_a_terminal_sees_how_far_it_is_and_is_given_back(tmp_path: Path, pl
 def test_ours_no_terminal_sees_no_display_and_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "access.log").write_text("".join(line(f"/f{n}") for n in range(1000)))
     with scripted(pages()) as site:
-        process = started(tmp_path, site.url, "--max-outside", "0", "-v")
+        process = started(tmp_path, site.url, "-v", "--fail-on", "orphan")
         assert process.stdout
         assert process.stderr
         process.stdout.close()
         assert process.stderr.read() == ""
         process.stderr.close()
-        assert process.wait(60) == 0
+        assert process.wait(60) == 10
 
 
 # ---------------------------------------------------------------- memory

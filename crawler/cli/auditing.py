@@ -28,8 +28,8 @@ from crawler.reports.writing import prepare, write_reports
 DEFAULT_FAILURES: Final = ("error",)  # what counts as a failed case of JUnit when --fail-on says nothing
 
 
-def run(config: Config, wishes: Wishes, form: Form, told: Told) -> int:
-    """Audit, tell and write; answers the exit code. Raises SiteatlasError."""
+def run(config: Config, wishes: Wishes, form: Form, told: Told) -> None:
+    """Audit, tell and write; ``told`` gets the exit code. Raises SiteatlasError."""
     rules_failing(config.audit.fail_on)
     plan = plan_audit(config)
     if config.audit.report:
@@ -49,7 +49,7 @@ def run(config: Config, wishes: Wishes, form: Form, told: Told) -> int:
     try:
         with audit(plan, watches, begin=beginning(wishes), loop=loop_options()) as (report, findings):
             crawling.finish()
-            return _tell(config, report, findings, wishes, form, told)
+            _tell(config, report, findings, wishes, form, told)
     finally:
         reading.finish()
         crawling.finish()
@@ -67,14 +67,16 @@ def table() -> str:
 
 def _tell(
     config: Config, report: AuditReport, findings: FindingsOf, wishes: Wishes, form: Form, told: Told
-) -> int:
+) -> None:
     names = config.audit.fail_on
     failed = failing(report, names)
     open_ = undecided(report, names)
-    codes = (
-        report.exit_code,
-        FindingsFound.exit_code if failed else 0,
-        Incomplete.exit_code if open_ else 0,  # a green light would say that there are none
+    told.exit_code = worst(  # also if nobody reads what is told
+        (
+            report.exit_code,
+            FindingsFound.exit_code if failed else 0,
+            Incomplete.exit_code if open_ else 0,  # a green light would say that there are none
+        )
     )
     written: list[Path] = []
     if config.audit.report:
@@ -95,4 +97,3 @@ def _tell(
         wrong = report.doubts if open_ or report.exit_code else []
         for sentence in (*wrong, *(fault for each in report.inputs for fault in each.faults)):
             told.say(sentence)
-    return worst(codes)
