@@ -277,6 +277,7 @@ def test_ours_a_terminal_sees_how_far_it_is_and_is_given_back(tmp_path: Path, pl
     assert code == 0, err
     assert "reading" in err
     assert err.count("\x1b[?25l") == err.count("\x1b[?25h") >= 1  # the cursor
+    assert err.count("\x1b[1A") <= 2  # each display is one line, and is taken away at its end
     left = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", err.rpartition("\x1b[2K")[2])
     assert not left.strip()
     assert "reading" not in out

@@ -9,11 +9,13 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
+from rich.table import Column
 
 from crawler.audit.gathering import Reading
 from crawler.cli.progress import Plain
 from crawler.cli.words import safe
 
+_FIGURES = DownloadColumn, TransferSpeedColumn, TimeRemainingColumn
 _LONGEST = 32  # characters of a name that are shown
 
 
@@ -28,9 +30,7 @@ class ReadingDisplay:
             SpinnerColumn(),
             Plain(""),
             BarColumn(bar_width=16),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(),
+            *(each(table_column=Column(no_wrap=True)) for each in _FIGURES),
             console=console,
             transient=True,
             disable=not (enabled and console.is_terminal),
