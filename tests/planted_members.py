@@ -429,6 +429,10 @@ def gone_and_visited(site: Planted) -> None:
 
 
 def gone_and_linked(site: Planted) -> None:
+    site.redirect("/loop/a/", "/loop/b/")
+    site.redirect("/loop/b/", "/loop/a/")
+    site.link("/about/", "/loop/a/")
+    site.expect("gone.failing", "/loop/a/")
     rule = "gone.linked"
     site.gone("/guides/missing/", 410)
     site.redirect("/go/dead", "/dead-target/")

@@ -42,10 +42,17 @@ def completing(
         cut=_cut(db, graph),
         beside=_outside(db, graph, [origin(start)]),
         doors=_outside(db, graph, doors(start)),
-        no_robots=seen.no_robots,
+        no_robots=tuple(home for home in seen.no_robots if home in _homes(db)),
         one_page=_is_one_page(graph),
         trust_blocked=trust_blocked,
     )
+
+
+def _homes(db: sqlite3.Connection) -> frozenset[str]:
+    """The origins that pages of the site are on; those of pictures are asked for their robots.txt too."""
+    with storage():
+        rows = db.execute("SELECT DISTINCT origin FROM visit WHERE state != ?", (State.OUT_OF_SCOPE,))
+        return frozenset(home for (home,) in rows)
 
 
 def _ends(db: sqlite3.Connection, graph: LinkGraph) -> dict[tuple[State, int | None], Seen]:

@@ -82,7 +82,7 @@ class Conclusion:
         survey = self._survey(graph, doubtful=bool(why))
         self._found.put(survey.findings())
         self._judge_published(lint, media)
-        figures = Figures(store.db, graph, run.started)
+        figures = Figures(store.db, graph, run.started, survey.copies)
         if is_over and not figures.pages:
             raise self._nothing(run)
         told = [*visited.notes, *filter(None, [observed.distrust]), *notes, *self._notes(figures)]

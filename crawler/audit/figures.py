@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
 import numpy as np
@@ -37,25 +37,33 @@ _STATES: Final = f"""SELECT state, count(*) FROM visit WHERE kind = {int(Kind.PA
   GROUP BY state ORDER BY 2 DESC"""  # noqa: S608
 _STATUSES: Final = f"""SELECT status, count(*) FROM visit WHERE kind = {int(Kind.PAGE)} AND status IS NOT NULL
   GROUP BY status ORDER BY status"""  # noqa: S608
-_PAGES: Final = f"""SELECT u.url, v.lastmod FROM visit v JOIN url u ON u.id = v.id
+_PAGES: Final = f"""SELECT v.id, u.url, v.lastmod FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = '{State.INDEXABLE}'"""  # noqa: S608
 
 
 class Figures:
-    """Counts the tables of a run that has ended its visiting. ``now`` is Unix time. Raises StorageError."""
+    """Counts the tables of a run that has ended its visiting. ``now`` is Unix time. Raises StorageError.
 
-    def __init__(self, db: sqlite3.Connection, graph: LinkGraph, now: float) -> None:
+    ``copies`` are ids of pages that are another spelling of one; they are no pages of their own.
+    """
+
+    def __init__(
+        self, db: sqlite3.Connection, graph: LinkGraph, now: float, copies: Container[int] = ()
+    ) -> None:
         with storage():
             self.states = [Bar(state, count) for state, count in db.execute(_STATES)]
             self.statuses = [Bar(str(status), count) for status, count in db.execute(_STATUSES)]
             ages: Counter[str] = Counter()
             self._sections: Counter[str] = Counter()
-            for url, lastmod in db.execute(_PAGES):
+            for number, url, lastmod in db.execute(_PAGES):
+                if number in copies:
+                    continue
                 ages[_age(lastmod, now)] += 1
                 self._sections[section(url)] += 1
         self.ages = _bars(ages, [*(label for _, label in _AGES), "older", "not known"])
         self.urls = sum(bar.count for bar in self.states)
         pages = graph.nodes.of(State.INDEXABLE)
+        pages &= np.array([number not in copies for number in graph.nodes.ids.tolist()], np.bool_)
         depth, inlinks = graph.depth[pages], graph.inlinks[pages]
         self.pages = len(depth)
         self.reached = int(np.count_nonzero(depth >= 0))

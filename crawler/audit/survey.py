@@ -20,7 +20,7 @@ from crawler.finding import Finding, Referrer
 from crawler.frontier.batch import storage
 from crawler.graph import STATES, LinkGraph
 from crawler.model import Page, State, Url
-from crawler.orphans import NOBODY, Known, Standing, Thresholds, classes, is_of_series
+from crawler.orphans import JUDGED, NOBODY, Known, Standing, Thresholds, classes, is_of_series
 
 _ANY: Final = 0xFFFF  # all flags of Found
 MAX_REFERRERS: Final = 10  # that are told of a finding
@@ -68,7 +68,7 @@ class Survey:
         self._graph = graph
         self._knowledge = knowledge
         self._limits = limits
-        self._copies = copies
+        self.copies = copies
         self._doubtful = doubtful
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole
@@ -88,7 +88,7 @@ class Survey:
                 number, claims = next(known, (-1, NOBODY))
             now = claims if number == each else NOBODY
             state = STATES[states[node]]
-            is_meant = state in (State.INDEXABLE, State.CLIENT_ERROR) and each not in self._copies
+            is_meant = state in JUDGED and each not in self.copies
             if is_meant and not self._is_forgotten(node, now):
                 yield from self._of(node, each, self._standing(node, state), now)
 
@@ -107,6 +107,7 @@ class Survey:
             depth=int(graph.depth[node]),
             inlinks=int(graph.inlinks[node]),
             is_start=node == graph.start,
+            is_circle=bool(graph.moved[node] >= 0 and graph.home[node] == node),
         )
 
     def _of(
@@ -196,7 +197,7 @@ class Survey:
             case "gone.visited":
                 before = "it answered before" if known.ok else "somebody asks for it"
                 return f"{before}, and today it {base.sentence}"
-            case "gone.linked":
+            case "gone.linked" | "gone.failing":
                 return (
                     f"{base.sentence}; linked from {base.referrers[0].url}"
                     if base.referrers

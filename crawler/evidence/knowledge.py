@@ -8,21 +8,26 @@ import msgspec
 
 from crawler.claim import Account, Source
 from crawler.frontier.batch import storage
-from crawler.model import Url
+from crawler.model import State, Url
 from crawler.orphans import Known
 
 MAX_TOLD: Final = 20  # sources, and spellings, that are told of a page
 
-# A browser that was sent elsewhere asks there too: its visit is told by the answer to that.
-_CAME: Final = "(u.url = c.url OR c.ok + c.dead > 0 OR c.moved = 0)"
+# A browser that was sent on to a page asks for that too: its visit is told by the answer to that.
+_CAME: Final = f"(u.url = c.url OR c.ok + c.dead > 0 OR c.moved = 0 OR v.state != '{State.INDEXABLE}')"
 _SUMS: Final = f"""SELECT h.id, i.source, min(nullif(c.first, '')), max(c.last), sum(c.people * {_CAME}),
-  sum(c.bots * {_CAME}), sum(c.ok), sum(c.moved), sum(c.dead), sum(c.clicks), sum(c.impressions), sum(c.sessions),
-  sum(c.links)
-FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input JOIN site.url u ON u.id = h.id"""  # noqa: S608
+  sum(c.bots * {_CAME}), sum(c.engines * {_CAME}), sum(c.ok), sum(c.moved), sum(c.dead), sum(c.clicks),
+  sum(c.impressions), sum(c.sessions), sum(c.views), sum(c.users), sum(c.links), sum(c.domains)
+FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input JOIN site.url u ON u.id = h.id
+  JOIN site.visit v ON v.id = h.id"""  # noqa: S608
+_SUMMED: Final = (
+    *("people", "bots", "engines", "ok", "moved", "dead"),
+    *("clicks", "impressions", "sessions", "views", "users", "links", "domains"),
+)
 _KNOWN: Final = f"{_SUMS} GROUP BY h.id, i.source ORDER BY h.id"
 _OF: Final = f"{_SUMS} WHERE h.id = (SELECT id FROM home WHERE url = ?) GROUP BY i.source"  # noqa: S608
 _CLAIMS: Final = """SELECT c.url, i.source, i.account, c.first, c.last, c.people, c.bots, c.status, c.clicks,
-  c.impressions, c.sessions, c.links, c.lastmod, c.agents
+  c.impressions, c.sessions, c.views, c.users, c.links, c.domains, c.lastmod, c.agents
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input WHERE h.id = ? ORDER BY i.id, c.url LIMIT ?"""
 _account = msgspec.msgpack.Decoder(Account).decode
 
@@ -73,7 +78,6 @@ class Knowledge:
 
 
 def _with(known: Known, source: Source, first: str, last: str, numbers: list[int]) -> Known:
-    people, bots, ok, moved, dead, clicks, impressions, sessions, links = numbers
     if source is Source.LOG:  # which knows the days of visits; exports tell the time that they are about
         known = msgspec.structs.replace(known, first="", last="")
     elif Source.LOG in known.sources:
@@ -82,34 +86,21 @@ def _with(known: Known, source: Source, first: str, last: str, numbers: list[int
         sources=known.sources | {source},
         first=min(filter(None, (known.first, first)), default=""),
         last=max(known.last, last),
-        people=known.people + people,
-        bots=known.bots + bots,
-        ok=known.ok + ok,
-        moved=known.moved + moved,
-        dead=known.dead + dead,
-        clicks=known.clicks + clicks,
-        impressions=known.impressions + impressions,
-        sessions=known.sessions + sessions,
-        links=known.links + links,
+        **{name: getattr(known, name) + count for name, count in zip(_SUMMED, numbers, strict=True)},
     )
 
 
 def _sentence(url: Url, row: tuple[Any, ...], place: str) -> str:
     spelled, source, _, first, last, *numbers, lastmod, agents = row
-    people, bots, status, clicks, impressions, sessions, links = numbers
+    people, bots, status, *counts = numbers
     parts = []
     if people or bots:
         parts.append(f"{people:,} requests by people and {bots:,} by bots{_agents(agents)}")
     if status:
         parts.append(f"last answered {status}")
-    for count, what in (
-        (clicks, "clicks"),
-        (impressions, "impressions"),
-        (sessions, "views"),
-        (links, "links"),
-    ):
+    for count, what in zip(counts, _COUNTED, strict=True):
         if count:
-            parts.append(f"{count:,} {what}")
+            parts.append(f"{count:,} {what if count > 1 else what[:-1]}")
     if lastmod:
         parts.append(f"lastmod {lastmod}")
     if first or last:
@@ -124,6 +115,7 @@ def _agents(packed: str) -> str:
     return f" ({', '.join(f'{name} {count:,}' for name, count in most)})" if most else ""
 
 
+_COUNTED: Final = ("clicks", "impressions", "sessions", "views", "users", "links", "domains")
 _WORDS: Final = {
     Source.SITEMAP: "sitemap",
     Source.SEARCH: "search console",

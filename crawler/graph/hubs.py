@@ -109,7 +109,7 @@ class Hubs:
                 )
         siblings = self._off_menu(self._kin.siblings(url, orphan))
         near = 1 / (1 + 0.25 * np.arange(len(siblings)))
-        self._vote(siblings, near, "{} of its {} siblings", reasons)
+        self._vote(siblings, near, "{} of its {} nearest siblings", reasons)
 
     def _by_title(self, orphan: int, reasons: Reasons) -> None:
         said = self._words.rare(self._urls[orphan], self._titles[orphan])

@@ -1,12 +1,13 @@
 """Which pages nothing leads to, in what way, and whether that can be said at all. Pure."""
 
-from crawler.orphans.classes import NOBODY, Known, Standing, Thresholds, classes, is_gone
+from crawler.orphans.classes import JUDGED, NOBODY, Known, Standing, Thresholds, classes, is_gone
 from crawler.orphans.doubts import Doubts, Seen, doubts
 from crawler.orphans.series import is_of_series
 from crawler.orphans.spelling import fold
 from crawler.orphans.twins import Twin, copies
 
 __all__ = [
+    "JUDGED",
     "NOBODY",
     "Doubts",
     "Known",

@@ -22,7 +22,12 @@ _ONLY: Final = (
     ("orphan.log", frozenset({Source.LOG})),
     ("orphan.list", frozenset({Source.BACKLINKS, Source.LIST, Source.CRAWL})),
 )
+_LINKED: Final = Way.FOLLOWED | Way.NOINDEX | Way.CANONICAL | Way.NOFOLLOW | Way.REDIRECT
+_FAILING: Final = frozenset({State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER})
 _GONE: Final = frozenset({404, 410})  # all others say "not you", "not now" or "not so"
+
+JUDGED: Final = frozenset({State.INDEXABLE, State.CLIENT_ERROR, State.REDIRECT}) | _FAILING
+"""The states of URLs that may fall under a rule."""
 
 
 class Known(Struct, kw_only=True):
@@ -33,18 +38,29 @@ class Known(Struct, kw_only=True):
     last: str = ""
     people: int = 0
     bots: int = 0
+    engines: int = 0
     ok: int = 0
     moved: int = 0
     dead: int = 0
     clicks: int = 0
     impressions: int = 0
     sessions: int = 0
+    views: int = 0
+    users: int = 0
     links: int = 0
+    domains: int = 0
 
     @property
     def visits(self) -> int:
         """How much somebody seems to care, in one number to rank by."""
-        return self.people + self.bots + self.clicks + self.sessions + self.links
+        counted = max(self.sessions, self.views, self.users)  # the same visits
+        return self.people + self.bots + self.clicks + counted + max(self.links, self.domains)
+
+    @property
+    def is_found(self) -> bool:
+        """Whether searchers, visitors that were counted, or other sites found the way to it."""
+        came = self.clicks or self.impressions or self.sessions or self.views or self.users
+        return bool(came or self.links or self.domains)
 
 
 NOBODY: Final = Known()
@@ -67,6 +83,7 @@ class Standing(Struct, frozen=True):
     depth: int  # -1: no way
     inlinks: int
     is_start: bool = False
+    is_circle: bool = False  # redirects that come back to it
 
 
 def classes(standing: Standing, known: Known, limits: Thresholds) -> Iterator[str]:
@@ -76,12 +93,17 @@ def classes(standing: Standing, known: Known, limits: Thresholds) -> Iterator[st
     elif is_gone(standing.state, standing.status):
         if is_visited(known, limits.min_visits):
             yield "gone.visited"
-        if standing.ways & (Way.FOLLOWED | Way.NOINDEX | Way.CANONICAL | Way.NOFOLLOW | Way.REDIRECT):
+        if standing.ways & _LINKED:
             yield "gone.linked"
+    elif (standing.state in _FAILING or standing.is_circle) and standing.ways & _LINKED:
+        yield "gone.failing"
 
 
 def _page(standing: Standing, known: Known, limits: Thresholds) -> Iterator[str]:
     ways = standing.ways
+    if ways & Way.FOLLOWED and standing.depth < 0:
+        # what links to it is led to by hreflang, say: visitors come to neither
+        ways = ways & ~Way.FOLLOWED | Way.UNREACHED
     if not standing.is_start and not ways & Way.FOLLOWED:
         yield _cause(ways, known)
     elif not standing.is_start:

@@ -158,7 +158,7 @@ def test_ours_the_reasons_are_told_in_words() -> None:
     for page in pages:
         web.add(page, "Boat", "/boats/")
     (hub,) = web.hubs(pages[-1])(pages[-1])[:1]
-    assert hub.reason.startswith("index of its directory; links to 15 of its 15 siblings")
+    assert hub.reason.startswith("index of its directory; links to 15 of its 15 nearest siblings")
     assert 0.8 < hub.score <= 1
 
 
