@@ -20,10 +20,21 @@ from crawler.finding import Finding, Referrer
 from crawler.frontier.batch import storage
 from crawler.graph import STATES, LinkGraph
 from crawler.model import Page, State, Url
-from crawler.orphans import JUDGED, NOBODY, Known, Standing, Thresholds, classes, is_of_series
+from crawler.orphans import (
+    JUDGED,
+    NOBODY,
+    Known,
+    Standing,
+    Thresholds,
+    classes,
+    is_gone,
+    is_of_series,
+    is_probe,
+)
 
 _ANY: Final = 0xFFFF  # all flags of Found
 MAX_REFERRERS: Final = 10  # that are told of a finding
+_FOR_GOOD: Final = 410  # https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11
 _LOST: Final = frozenset({"orphan", "weak"})  # families of pages that want a hub
 _SAID: Final = {
     "orphan.sitemap": "listed in a sitemap, and no page of the site links to it",
@@ -100,13 +111,16 @@ class Survey:
 
     def _standing(self, node: int, state: State) -> Standing:
         graph = self._graph
+        status = int(graph.nodes.status[node]) or None
         return Standing(
             state=state,
-            status=int(graph.nodes.status[node]) or None,
+            status=status,
             ways=int(graph.ways[node]),
             depth=int(graph.depth[node]),
             inlinks=int(graph.inlinks[node]),
             is_start=node == graph.start,
+            is_probe=is_gone(state, status) and is_probe(self._url(node)),
+            is_open=bool(graph.open[node]),
             is_circle=bool(graph.moved[node] >= 0 and graph.home[node] == node),
         )
 
@@ -196,7 +210,10 @@ class Survey:
                 return f"{_pages(standing.inlinks)} {'links' if standing.inlinks == 1 else 'link'} to it"
             case "gone.visited":
                 before = "it answered before" if known.ok else "somebody asks for it"
-                return f"{before}, and today it {base.sentence}"
+                meant = ", as it should when it is gone for good" if standing.status == _FOR_GOOD else ""
+                return f"{before}, and today it {base.sentence}{meant}"
+            case "gone.named":
+                return f"{', '.join(base.known)} {'name' if len(base.known) > 1 else 'names'} it, and today it {base.sentence}"
             case "gone.linked" | "gone.failing":
                 return (
                     f"{base.sentence}; linked from {base.referrers[0].url}"
@@ -218,7 +235,10 @@ def with_visits(finding: Finding, known: Known) -> Finding:
         clicks=known.clicks,
         impressions=known.impressions,
         sessions=known.sessions,
+        views=known.views,
+        users=known.users,
         backlinks=known.links,
+        domains=known.domains,
     )
 
 

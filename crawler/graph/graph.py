@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from crawler.graph.arrays import Bools, Edges, Ints, Nodes
 from crawler.graph.islands import islands
 from crawler.graph.reach import clicks, touched
-from crawler.graph.way import PAGES, UNTOUCHED_ROW, Way, table
+from crawler.graph.way import EVIDENCE, HEADS, PAGES, UNTOUCHED_ROW, Way, table
 from crawler.graph.weight import weights
 from crawler.model import State
 
@@ -39,6 +39,7 @@ class LinkGraph:
     def __init__(self, nodes: Nodes, edges: Edges, start: int) -> None:
         self.nodes = nodes
         self.edges = edges
+        self._first = start
         self.moved: Ints = np.where(nodes.of(State.REDIRECT), nodes.target, -1).astype(np.int32)
         target = np.where(nodes.of(State.REDIRECT, State.CANONICAL_ELSEWHERE), nodes.target, -1)
         self.target: Ints = target.astype(np.int32)
@@ -60,6 +61,11 @@ class LinkGraph:
         """Which nodes are pages that were read and whose links count, whether the start leads to them or not."""
         pages: Bools = self.nodes.of(*PAGES) & (self.nodes.of(State.INDEXABLE) | (self.nodes.status == 200))
         return pages
+
+    @cached_property
+    def open(self) -> Bools:
+        """Which nodes a visitor gets to who clicks all there is, whether search engines are to follow it or not."""
+        return touched(self.edges, self.target, self._first, EVIDENCE & ~HEADS)
 
     @cached_property
     def weight(self) -> NDArray[np.float64]:

@@ -28,13 +28,16 @@ def clicks(edges: Edges, moved: Ints, start: int) -> Ints:
     return depth
 
 
-def touched(edges: Edges, target: Ints, start: int) -> Bools:
-    """Which nodes any evidence leads to: links of all kinds, statements, redirects and canonicals (``target``)."""
+def touched(edges: Edges, target: Ints, start: int, evidence: int = EVIDENCE) -> Bools:
+    """Which nodes any evidence leads to: links of all kinds, statements, redirects and canonicals (``target``).
+
+    Or ``evidence`` of some kinds only: flags of :class:`crawler.model.Found`.
+    """
     unseen = np.ones(len(target), np.bool_)
     found = np.array([start], np.int32)
     while len(found):
         unseen[found] = False
-        found = _once(np.concatenate([target[found], _next(edges, found, EVIDENCE, unseen)]), unseen)
+        found = _once(np.concatenate([target[found], _next(edges, found, evidence, unseen)]), unseen)
     return ~unseen
 
 

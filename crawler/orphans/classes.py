@@ -83,6 +83,7 @@ class Standing(Struct, frozen=True):
     depth: int  # -1: no way
     inlinks: int
     is_start: bool = False
+    is_open: bool = True  # a visitor who clicks all there is gets to it
     is_circle: bool = False  # redirects that come back to it
 
 
@@ -101,7 +102,7 @@ def classes(standing: Standing, known: Known, limits: Thresholds) -> Iterator[st
 
 def _page(standing: Standing, known: Known, limits: Thresholds) -> Iterator[str]:
     ways = standing.ways
-    if ways & Way.FOLLOWED and standing.depth < 0:
+    if ways & Way.FOLLOWED and not standing.is_open:
         # what links to it is led to by hreflang, say: visitors come to neither
         ways = ways & ~Way.FOLLOWED | Way.UNREACHED
     if not standing.is_start and not ways & Way.FOLLOWED:
