@@ -51,6 +51,7 @@ _TABLE: Final = (
     AuditRule("listed.missing", _W, "Linked, but not in the sitemap", "An indexable page that the site links is in none of its sitemaps.", "List it: siteatlas crawl makes such a sitemap.", False, _SITEMAPS),
     AuditRule("listed.series", _N, "Linked, not in the sitemap, and one of a series", "A page of a list in pages (/page/2/, ?page=2) is in no sitemap.", "Nothing, unless search engines are to find it by itself.", False, _SITEMAPS),
     AuditRule("gone.visited", _W, "Dead, but visited", "The URL answers no longer, and people, bots, searchers or other sites still come.", "Redirect it to what took its place."),
+    AuditRule("gone.named", _N, "Gone, but named", "A list, another crawl or a console names a URL that is gone, and nobody is known to visit it.", "Redirect it to what took its place, or drop it from the list."),
     AuditRule("gone.linked", _W, "Dead, but linked", "Pages of the site link to a URL that answers no longer.", "Mend or remove the links."),
     AuditRule("gone.failing", _W, "Failing, but linked", "Pages of the site link to a URL that failed today: 5xx, no answer, redirects in a circle.", "See what the server's log says of it, and mend it or the links."),
     AuditRule("entry.gone", _E, "Listed, but gone", "The sitemap lists a URL that answers 4xx.", "Take it out of the sitemap.", False, _SITEMAPS),

@@ -32,14 +32,18 @@ class Claim(Struct, frozen=True, kw_only=True):
     last: str = ""
     people: int = 0
     bots: int = 0
+    engines: int = 0  # those of the bots that are of search engines
     ok: int = 0
     moved: int = 0
     dead: int = 0
     status: int = 0
     clicks: int = 0  # from search results
     impressions: int = 0  # in search results
-    sessions: int = 0  # or views, whichever an analytics export counts
+    sessions: int = 0  # these three as an analytics export counts them
+    views: int = 0
+    users: int = 0
     links: int = 0  # from other sites
+    domains: int = 0  # that these are from
     lastmod: str = ""
     agents: dict[str, int] = {}  # requests of each known bot: {"Googlebot": 12}
 

@@ -50,7 +50,10 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     clicks: int = 0
     impressions: int = 0
     sessions: int = 0
+    views: int = 0
+    users: int = 0
     backlinks: int = 0
+    domains: int = 0  # that have backlinks
     spellings: list[str] = []  # others that the sources use for it
     referrers: list[Referrer] = []  # some of them
     hubs: list[Hub] = []  # the best first
@@ -94,13 +97,15 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     """What an audit came to. ``doubts`` say why no page can be called an orphan, each with its remedy; none: they can.
 
     ``states`` and ``statuses`` count the URLs of the site, ``depths`` and ``ages`` its indexable pages: clicks from the
-    start ("no way" last), and time since the last change.
+    start ("unreachable" last), and time since the last change. ``unchecked`` says why nothing was looked for, and
+    ``undecided`` why what was not found may be there all the same: both by the name of a group of rules
+    (:data:`crawler.reports.rules_told.GROUPS`) or the id of a rule.
     """
 
     url: str
     version: str
     started: float  # Unix time
-    seconds: float
+    seconds: float  # of the whole command so far
     completeness: str  # of the crawl: crawler.completeness.Kind
     doubts: list[str]
     notes: list[str]
@@ -119,6 +124,9 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     inlinks: list[Bar]
     sections: list[Section]
     exit_code: int = 0
+    unchecked: dict[str, str] = {}
+    undecided: dict[str, str] = {}
+    unasked: int = 0  # URLs that only sources know and that were not asked for, for want of room
 
     def count(self, rule: str) -> Count:
         """How many findings of a rule there are."""

@@ -425,6 +425,7 @@ def gone_and_visited(site: Planted) -> None:
     site.visited("/admin/", people=60)
     site.visited("/img/logo-2019.png", people=400, status=404)
     site.noted.append(site.url("/only-noted-and-gone/"))
+    site.expect("gone.named", "/only-noted-and-gone/")
     site.visited("/only-noted-and-gone/", people=3)
 
 

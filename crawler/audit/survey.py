@@ -213,7 +213,7 @@ class Survey:
                 meant = ", as it should when it is gone for good" if standing.status == _FOR_GOOD else ""
                 return f"{before}, and today it {base.sentence}{meant}"
             case "gone.named":
-                return f"{', '.join(base.known)} {'name' if len(base.known) > 1 else 'names'} it, and today it {base.sentence}"
+                return f"it is known from {' and '.join(base.known)}, and today it {base.sentence}"
             case "gone.linked" | "gone.failing":
                 return (
                     f"{base.sentence}; linked from {base.referrers[0].url}"

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -12,24 +13,26 @@ from crawler.frontier.batch import change, storage
 
 BATCH: Final = 5_000  # claims in one transaction
 
-_PUT: Final = """
-INSERT INTO claim (url, input, first, last, people, bots, ok, moved, dead, status, clicks, impressions, sessions, links,
-  lastmod, agents) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+_COUNTS: Final = (
+    *("people", "bots", "engines", "ok", "moved", "dead"),
+    *("clicks", "impressions", "sessions", "views", "users", "links", "domains"),
+)
+_COLUMNS: Final = ("url", "input", "first", "last", "status", "lastmod", "agents", *_COUNTS)
+_counts = attrgetter(*_COUNTS)
+_PUT: Final = f"""
+INSERT INTO claim ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
 ON CONFLICT (url, input) DO UPDATE SET
   first = CASE WHEN first = '' OR (excluded.first != '' AND excluded.first < first) THEN excluded.first
     ELSE first END,
   status = CASE WHEN excluded.status != 0 AND (status = 0 OR excluded.last >= last) THEN excluded.status
     ELSE status END,
   lastmod = max(lastmod, excluded.lastmod), last = max(last, excluded.last),
-  people = people + excluded.people, bots = bots + excluded.bots, ok = ok + excluded.ok,
-  moved = moved + excluded.moved, dead = dead + excluded.dead, clicks = clicks + excluded.clicks,
-  impressions = impressions + excluded.impressions, sessions = sessions + excluded.sessions,
-  links = links + excluded.links,
-  agents = CASE WHEN excluded.agents = '{}' THEN agents WHEN agents = '{}' THEN excluded.agents ELSE
+  {", ".join(f"{name} = {name} + excluded.{name}" for name in _COUNTS)},
+  agents = CASE WHEN excluded.agents = '{{}}' THEN agents WHEN agents = '{{}}' THEN excluded.agents ELSE
     (SELECT json_group_object(key, total) FROM (SELECT key, sum(value) AS total FROM
       (SELECT key, value FROM json_each(agents) UNION ALL SELECT key, value FROM json_each(excluded.agents))
       GROUP BY key)) END
-"""
+"""  # noqa: S608 - names of columns
 
 
 class Claims:
@@ -81,18 +84,6 @@ class Claims:
 
 
 def _row(number: int, claim: Claim) -> tuple[object, ...]:
-    return (
-        *(
-            claim.url,
-            number,
-            claim.first,
-            claim.last,
-            claim.people,
-            claim.bots,
-            claim.ok,
-            claim.moved,
-            claim.dead,
-        ),
-        *(claim.status, claim.clicks, claim.impressions, claim.sessions, claim.links, claim.lastmod),
-        msgspec.json.encode(claim.agents).decode() if claim.agents else "{}",
-    )
+    agents = msgspec.json.encode(claim.agents).decode() if claim.agents else "{}"
+    said = (claim.url, number, claim.first, claim.last, claim.status, claim.lastmod, agents)
+    return (*said, *_counts(claim))

@@ -21,8 +21,8 @@ _INDEXABLE: Final = State.INDEXABLE.value
 _PAGES: Final = "SELECT u.url, v.id FROM site.visit v JOIN site.url u ON u.id = v.id WHERE v.state = ?"
 _MEET: Final = "SELECT id FROM spelling WHERE key = ? LIMIT 2"
 _STRANGERS: Final = """
-SELECT c.url, group_concat(DISTINCT i.source), sum(c.people), sum(c.people + c.bots), sum(c.ok), sum(c.moved),
-  sum(c.clicks + c.impressions + c.sessions + c.links), v.state
+SELECT c.url, group_concat(DISTINCT i.source), sum(c.people + c.engines), sum(c.people + c.bots), sum(c.ok),
+  sum(c.moved), sum(c.clicks + c.impressions + c.sessions + c.views + c.users + c.links + c.domains), v.state
 FROM claim c JOIN input i ON i.id = c.input
   LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
 WHERE v.id IS NULL OR v.state = ? GROUP BY c.url"""
@@ -73,11 +73,11 @@ class Stranger(Struct, frozen=True):
 
     url: Url
     sources: frozenset[Source] = frozenset()
-    people: int = 0
+    people: int = 0  # requests by people and by search engines
     requests: int = 0
     ok: int = 0  # requests that were answered by 2xx or 304
     moved: int = 0  # ... by other 3xx
-    other: int = 0  # clicks, impressions, sessions, links
+    other: int = 0  # clicks, impressions, sessions, links and the like
     is_linked: bool = False
 
 

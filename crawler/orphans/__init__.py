@@ -2,6 +2,7 @@
 
 from crawler.orphans.classes import JUDGED, NOBODY, Known, Standing, Thresholds, classes, is_gone
 from crawler.orphans.doubts import Doubts, Seen, doubts
+from crawler.orphans.probes import is_probe
 from crawler.orphans.series import is_of_series
 from crawler.orphans.spelling import fold
 from crawler.orphans.twins import Twin, copies
@@ -21,4 +22,5 @@ __all__ = [
     "fold",
     "is_gone",
     "is_of_series",
+    "is_probe",
 ]

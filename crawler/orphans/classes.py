@@ -24,6 +24,7 @@ _ONLY: Final = (
 )
 _LINKED: Final = Way.FOLLOWED | Way.NOINDEX | Way.CANONICAL | Way.NOFOLLOW | Way.REDIRECT
 _FAILING: Final = frozenset({State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER})
+_NAMING: Final = frozenset({Source.SEARCH, Source.ANALYTICS, Source.BACKLINKS, Source.LIST, Source.CRAWL})
 _GONE: Final = frozenset({404, 410})  # all others say "not you", "not now" or "not so"
 
 JUDGED: Final = frozenset({State.INDEXABLE, State.CLIENT_ERROR, State.REDIRECT}) | _FAILING
@@ -83,6 +84,7 @@ class Standing(Struct, frozen=True):
     depth: int  # -1: no way
     inlinks: int
     is_start: bool = False
+    is_probe: bool = False  # see crawler.orphans.probes
     is_open: bool = True  # a visitor who clicks all there is gets to it
     is_circle: bool = False  # redirects that come back to it
 
@@ -92,8 +94,10 @@ def classes(standing: Standing, known: Known, limits: Thresholds) -> Iterator[st
     if standing.state is State.INDEXABLE:
         yield from _page(standing, known, limits)
     elif is_gone(standing.state, standing.status):
-        if is_visited(known, limits.min_visits):
+        if is_visited(known, limits.min_visits) and not _is_guess(standing, known):
             yield "gone.visited"
+        elif known.sources & _NAMING:
+            yield "gone.named"
         if standing.ways & _LINKED:
             yield "gone.linked"
     elif (standing.state in _FAILING or standing.is_circle) and standing.ways & _LINKED:
@@ -135,9 +139,15 @@ def is_visited(known: Known, min_visits: int) -> bool:
     """Whether somebody misses a page that is gone.
 
     A URL that only ever answered 3xx or 4xx was perhaps never there: scanners ask for thousands, some under the names
-    of browsers, and a server may redirect all of them to https. It counts from some visits of people on, if they are
-    the most.
+    of browsers, and a server may redirect all of them to https. It counts from some visits on of people and of search
+    engines, which ask for what somebody links, if these are the most.
     """
-    if known.clicks or known.impressions or known.sessions or known.links:
+    if known.is_found or known.ok > 0:
         return True
-    return known.ok > 0 or (known.people >= min_visits and known.people > known.bots)
+    asked = known.people + known.engines
+    return asked >= min_visits and asked > known.bots - known.engines
+
+
+def _is_guess(standing: Standing, known: Known) -> bool:
+    """Whether it is what scanners ask every server for, and nothing says that it was ever here."""
+    return standing.is_probe and not (known.ok or standing.ways or known.sources - {Source.LOG})

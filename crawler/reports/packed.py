@@ -77,7 +77,8 @@ def _columns(some: Sequence[Finding]) -> dict[str, list[Any]]:
         "depth": [each.depth for each in some],
         "inlinks": [each.inlinks for each in some],
         "weight": [round(each.weight, 2) for each in some],
-        "visits": [max(each.people, each.sessions, each.clicks) for each in some],
+        "visits": [max(each.people, each.sessions, each.views, each.users, each.clicks) for each in some],
+        "group": [each.group for each in some],
         "lastmod": [each.lastmod for each in some],
         "known": [sum(_BITS.get(source, 0) for source in each.known) for each in some],
     }

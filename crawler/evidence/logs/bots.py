@@ -111,6 +111,32 @@ updown.io
 health checks=elb-healthchecker|googlehc|kube-probe|amazon-route53-health|haproxy|blackbox exporter|check_http|zabbix
 """
 
+ENGINES: Final = frozenset(
+    {
+        *(
+            "Googlebot",
+            "Googlebot-Image",
+            "Googlebot-News",
+            "Googlebot-Video",
+            "bingbot",
+            "Applebot",
+            "YandexBot",
+        ),
+        *(
+            "Baiduspider",
+            "DuckDuckBot",
+            "Yahoo Slurp",
+            "SeznamBot",
+            "PetalBot",
+            "Sogou",
+            "Naver Yeti",
+            "Qwantbot",
+        ),
+        *("Mojeekbot", "Coccocbot", "Bravebot", "360Spider", "Exabot"),
+    }
+)
+"""Those of search engines: they ask for what somebody links, or once had."""
+
 _GENERIC: Final = (
     *(
         "bots",

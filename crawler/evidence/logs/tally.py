@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from crawler.claim import Account, Claim
 from crawler.evidence.addresses import Addresses, Stray
-from crawler.evidence.logs.bots import OURS, bot
+from crawler.evidence.logs.bots import ENGINES, OURS, bot
 from crawler.evidence.logs.days import Days
 from crawler.evidence.logs.requests import Row, target, text
 from crawler.model import Url
@@ -18,6 +18,7 @@ _LONGEST: Final = 24 * 2**20  # bytes of all of them
 _AGENTS: Final = 10_000
 _LONG: Final = 1_000  # bytes of an agent that is remembered, and of it what is looked at
 _BITS: Final = 32  # of the count of one bot
+_NONE: Final[dict[str, int]] = {}
 _PEOPLE: Final = -1
 _OURSELVES: Final = -2
 _UNANSWERED: Final = frozenset(
@@ -141,7 +142,7 @@ class Tally:
             yield self._claim(url, count)
 
     def _claim(self, url: Url, count: _Count) -> Claim:
-        account = self._account
+        account, agents = self._account, self._by_name(count.agents) if count.agents else _NONE
         if count.last:
             account.first = min(account.first or count.first, count.first)
             account.last = max(account.last, count.last)
@@ -151,11 +152,12 @@ class Tally:
             last=count.last,
             people=count.people,
             bots=count.bots,
+            engines=sum(many for name, many in agents.items() if name in ENGINES),
             ok=count.ok,
             moved=count.moved,
             dead=count.dead,
             status=count.status,
-            agents=self._by_name(count.agents),
+            agents=agents,
         )
 
     def _by_name(self, packed: int) -> dict[str, int]:

@@ -51,7 +51,10 @@ function* visitsOf(finding) {
   if (finding.clicks) yield `${number(finding.clicks)} clicks in search`;
   if (finding.impressions) yield `${number(finding.impressions)} impressions in search`;
   if (finding.sessions) yield `${number(finding.sessions)} sessions`;
+  if (finding.views) yield `${number(finding.views)} views`;
+  if (finding.users) yield `${number(finding.users)} users`;
   if (finding.backlinks) yield `${number(finding.backlinks)} links from other sites`;
+  if (finding.domains) yield `${number(finding.domains)} domains that link to it`;
 }
 
 function evidenceOf(finding) {

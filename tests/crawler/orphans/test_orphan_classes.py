@@ -4,8 +4,8 @@ import pytest
 
 from crawler.claim import Source
 from crawler.graph import Way
-from crawler.model import State
-from crawler.orphans import NOBODY, Known, Standing, Thresholds, classes
+from crawler.model import State, Url
+from crawler.orphans import NOBODY, Known, Standing, Thresholds, classes, is_probe
 
 LIMITS = Thresholds(max_clicks=3, few_inlinks=1, min_visits=5)
 LISTED = Known(sources={Source.SITEMAP})
@@ -94,12 +94,77 @@ def test_ours_a_linked_page_in_no_sitemap_is_missing_there_and_an_orphan_is_not(
         ),  # scanners that call themselves browsers
         (Known(sources={Source.SEARCH}, impressions=1), True),
         (Known(sources={Source.BACKLINKS}, links=1), True),
-        (Known(sources={Source.LIST}), False),
+        (Known(sources={Source.ANALYTICS}, views=1), True),
+        (Known(sources={Source.ANALYTICS}, users=1), True),
+        (Known(sources={Source.BACKLINKS}, domains=1), True),
+        (Known(sources={Source.LOG}, bots=5, engines=5, dead=5), True),  # somebody links it
+        (Known(sources={Source.LOG}, bots=4, engines=4, dead=4), False),
+        (Known(sources={Source.LOG}, people=2, bots=3, engines=3, dead=5), True),
+        (Known(sources={Source.LOG}, bots=12, engines=6, dead=12), False),
         (NOBODY, False),
     ],
 )
 def test_ours_a_dead_url_is_missed_when_it_was_there_or_people_come(known: Known, is_visited: bool) -> None:
     assert of(dead(404), known) == ({"gone.visited"} if is_visited else set())
+
+
+@pytest.mark.parametrize(
+    "source", [Source.SEARCH, Source.ANALYTICS, Source.BACKLINKS, Source.LIST, Source.CRAWL]
+)
+def test_ours_a_dead_url_that_somebody_names_is_told_also_if_nobody_comes(source: Source) -> None:
+    assert of(dead(404), Known(sources={source})) == {"gone.named"}
+    assert of(dead(410), Known(sources={source, Source.LOG}, people=1, dead=1)) == {"gone.named"}
+    assert of(dead(404), Known(sources={source}, clicks=1)) == {"gone.visited"}
+
+
+def test_ours_what_scanners_ask_for_is_missed_only_if_something_says_that_it_was_there() -> None:
+    probe = Standing(State.CLIENT_ERROR, 404, 0, -1, 0, is_probe=True)
+    asked = {"people": 50, "dead": 50}
+    assert of(probe, Known(sources={Source.LOG}, **asked)) == set()
+    assert of(probe, Known(sources={Source.LOG}, ok=1, **asked)) == {"gone.visited"}
+    assert of(probe, Known(sources={Source.LOG, Source.LIST}, **asked)) == {"gone.visited"}
+    linked = Standing(State.CLIENT_ERROR, 404, int(Way.FOLLOWED), 1, 1, is_probe=True)
+    assert of(linked, Known(sources={Source.LOG}, **asked)) == {"gone.visited", "gone.linked"}
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        *("wp-login.php", "blog/wp-login.php", "xmlrpc.php?rsd", ".env", "api/.env.local", ".git/config"),
+        *("vendor/phpunit/phpunit/src/Util/PHP/eval-stdin.php", "phpMyAdmin-5.1/index.php", "cgi-bin/luci"),
+        *(
+            "admin",
+            "admin/",
+            "actuator/health",
+            "manager",
+            "WP-ADMIN/setup-config.php",
+            "//wp-includes/x.xml",
+        ),
+    ],
+)
+def test_ours_a_probe_is_told_by_its_path(tail: str) -> None:
+    assert is_probe(Url(f"https://www.example.com/{tail}"))
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        *("", "admin/new-office/", "team/admin/", "blog/how-to-secure-wp-login.php.html", "environment/"),
+        *(
+            "?next=/wp-login.php",
+            "git/",
+            "cgi-bin-explained/",
+            "old/recipes/",
+            "actuators/",
+            "en/login/",
+            "login/",
+            "telescope/",
+            "owa-hotel/",
+        ),
+    ],
+)
+def test_ours_what_only_sounds_like_a_probe_is_none(tail: str) -> None:
+    assert not is_probe(Url(f"https://www.example.com/{tail}"))
 
 
 @pytest.mark.parametrize("status", [404, 410])
