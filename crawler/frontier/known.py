@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 
-from crawler.model import CLICKS, Find, Lease, Url
+from crawler.model import CLICKS, Find, Found, Lease, Url
 
 LIMIT = 100_000  # URLs, about 250 bytes each
 
-_FLAGS = 13  # bits of Found
+_FLAGS = Found.SPELLING.bit_length()  # the last flag of Found
 _DEPTH = 20  # bits of depth behind them; the id is the rest
 _ALL_FLAGS, _ALL_DEPTH = (1 << _FLAGS) - 1, (1 << _DEPTH) - 1
+_EVIDENCE = (1 << _FLAGS + _DEPTH) - 1  # depth and flags
 
 
 class Known:
@@ -39,17 +40,21 @@ class Known:
     ) -> list[tuple[int, int]]:
         """The ids of a page's links with their flags. Most are known with all this evidence already; ``know`` is asked
         for the rest."""
+        here = (
+            min(lease.depth, _ALL_DEPTH) << _FLAGS | _ALL_FLAGS
+        )  # no more than this is as near as this page ...
+        click = min(lease.depth + 1, _ALL_DEPTH) << _FLAGS | _ALL_FLAGS  # ... or a click away from it
         ids = []
         packed_of = self._packed.get
         for url, found in links:
-            depth = lease.depth + 1 if found & CLICKS else lease.depth
             packed = packed_of(url)
             if (
                 packed is not None
-                and not found & ~packed & _ALL_FLAGS
-                and packed >> _FLAGS & _ALL_DEPTH <= depth
+                and not found & ~packed
+                and packed & _EVIDENCE <= (click if found & CLICKS else here)
             ):
                 ids.append((packed >> _FLAGS + _DEPTH, found))
             else:
+                depth = lease.depth + 1 if found & CLICKS else lease.depth
                 ids.append((know(Find(url, found, depth, lease.id)), found))
         return ids

@@ -100,6 +100,18 @@ def test_ours_a_page_that_no_page_led_to_is_asked_again_when_one_does(frontier: 
     assert lease_of(frontier).found == Found.MEMORY | Found.LINK
 
 
+@pytest.mark.parametrize("outside", [Found.OUTSIDE, Found.OUTSIDE | Found.SPELLING])
+def test_ours_evidence_from_outside_stays_when_a_page_leads_there_too(
+    frontier: SqliteFrontier, outside: int
+) -> None:
+    frontier.admit([Find(url(1), outside, 0), Find(url(2), Found.SEED, 0)])
+    first = lease_of(frontier)
+    frontier.settle(Outcome(lease_of(frontier), INDEXABLE, links=[(url(1), Found.LINK)]))
+    frontier.settle(Outcome(first, INDEXABLE))
+    (record,) = [each for each in frontier.records(State.INDEXABLE) if each.url == url(1)]
+    assert (record.found, record.depth) == (outside | Found.LINK, 0)
+
+
 def test_ours_a_retry_is_a_later_turn(frontier: SqliteFrontier) -> None:
     frontier.admit([Find(url(1), Found.SEED, 0)])
     frontier.retry(Retry(lease_of(frontier), 100.0, "answered 503"))
