@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from crawler.errors import StorageError
 
-SIZE = 50  # changes to one commit; with synchronous=FULL a commit waits for the disk
+SIZE = 1_000  # changes to one commit at most; how long one may wait for the disk is the engine's to say
 
 
 @contextmanager
