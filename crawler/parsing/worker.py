@@ -19,8 +19,8 @@ from crawler.parsing.frames import LENGTH, Hello, Job, decode_hello, decode_job,
 from crawler.url import Resolver
 
 # Parameters of mallopt in the GNU C library (<malloc.h>), and bytes. By default the heap is shrunk and grown again
-# around every page, which costs more time than reading some of them.
-_HEAP: Final = {-1: 4_000_000, -2: 500_000, -3: 1_000_000}  # M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD
+# around every page, which costs more time than reading some of them. The tree of a page of 1 MB takes 20 MB.
+_HEAP: Final = {-1: 32_000_000, -2: 4_000_000, -3: 1_000_000}  # M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD
 
 
 _encode = msgspec.msgpack.Encoder().encode
