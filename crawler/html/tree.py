@@ -19,10 +19,11 @@ _DATED: Final = (
     f"{_QUERY},[itemprop~=dateModified]"  # another two attributes of every element: only where it can pay
 )
 # What marks a breadcrumb, by the text that a document with one holds; each query is another walk over all elements.
+_CRUMB: Final = b"readcrumb"  # in all of them: most documents are looked through once
 _CRUMBS: Final = (
     (b'"BreadcrumbList"', ""),  # JSON-LD, which says it better
     (b"BreadcrumbList", "[itemtype*=BreadcrumbList],[typeof*=BreadcrumbList]"),
-    (b"readcrumb", "[class*=readcrumb],[aria-label*=readcrumb]"),
+    (_CRUMB, "[class*=readcrumb],[aria-label*=readcrumb]"),
 )
 _DEPTH: Final = 32  # elements between a statement and its head or body that are looked at
 # Elements that no rule asks for, by the attribute that tells: most of a head is made of them.
@@ -76,6 +77,8 @@ def read(body: bytes) -> Outline:
 
 def _crumbs(body: bytes, root: LexborNode) -> list[str]:
     """The links of the first thing that is marked as a breadcrumb and has any."""
+    if _CRUMB not in body:
+        return []
     query = next((query for mark, query in _CRUMBS if mark in body), "")
     for node in _selector.find(query, root) if query else ():
         if found := [each.attributes["href"] or "" for each in _selector.find("a[href]", node)]:
