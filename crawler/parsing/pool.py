@@ -1,5 +1,6 @@
 """The pool of parser processes: documents in, pages out. A document that kills its process costs itself only."""
 
+import asyncio
 import sys
 import time
 from collections import deque
@@ -8,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 import anyio
-from anyio.abc import ByteReceiveStream, Process, TaskGroup
+from anyio.abc import TaskGroup
 
 from crawler.model import Document, Kind, Page
 from crawler.parsing.frames import LENGTH, Hello, Job, decode_page, encode
@@ -22,24 +23,25 @@ _WRITE = 1 << 18  # bytes handed to the pipe at once: what it cannot take at onc
 class _Ticket:
     """One document on its way through a worker."""
 
-    __slots__ = ("crashes", "done", "job", "page")
+    __slots__ = ("crashes", "job", "page")
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.page: Page | None = None
+        self.page: asyncio.Future[Page] = asyncio.get_running_loop().create_future()
         self.crashes = 0
-        self.done = anyio.Event()
 
 
 class _Worker:
-    """One process after another, and the documents given to it in order. The first is the one being read."""
+    """One process after another, and the documents given to it in order. The first is the one being read.
+
+    This is asyncio and not anyio, whose streams take a turn of the event loop and three objects for every document.
+    """
 
     def __init__(self, hello: Hello) -> None:
-        self._hello = bytes(encode(hello))
+        self._hello = encode(hello)
         self._tickets: deque[_Ticket] = deque()
         self._sent = 0  # how many of the tickets, from the first, the living process has got
-        self._more = anyio.Event()
-        self._buffer = bytearray()
+        self._more = asyncio.Event()  # set when there are tickets that feeding has not looked at
 
     def __len__(self) -> int:
         return len(self._tickets)
@@ -47,8 +49,7 @@ class _Worker:
     def take(self, ticket: _Ticket) -> None:
         """Queue a document."""
         self._tickets.append(ticket)
-        more, self._more = self._more, anyio.Event()
-        more.set()
+        self._more.set()
 
     async def serve(self, deadline: float) -> None:
         """Answer documents for ever; a process that hangs on one or dies of one is replaced.
@@ -58,57 +59,63 @@ class _Worker:
         while True:
             await self._until_more()
             # -P: a folder named crawler in the working directory must not be taken for ours
-            process = await anyio.open_process(
-                [sys.executable, "-P", "-m", "crawler.parsing.worker"], stderr=None
-            )
+            command = (sys.executable, "-P", "-m", "crawler.parsing.worker")
+            pipe = asyncio.subprocess.PIPE
+            process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=_READ)
             try:
                 async with anyio.create_task_group() as life:
                     life.start_soon(self._feed, process)
                     self._blame(await self._collect(process, deadline))
                     life.cancel_scope.cancel()
             finally:
+                _kill(process)
                 with anyio.CancelScope(shield=True):
-                    await _end(process)
+                    await process.wait()
 
     async def _until_more(self) -> None:
         while not self._tickets:
             await self._more.wait()
 
-    async def _feed(self, process: Process) -> None:
+    async def _feed(self, process: asyncio.subprocess.Process) -> None:
         """Write documents as they come; apart from collecting, for a pipe full both ways would stop both ends."""
-        assert process.stdin is not None  # noqa: S101 - started with pipes
+        stdin = process.stdin
+        assert stdin is not None  # noqa: S101 - started with pipes
         self._sent = 0
         try:
-            await process.stdin.send(self._hello)
+            stdin.write(self._hello)
             while True:
+                self._more.clear()
                 while self._sent < len(self._tickets):
                     self._sent += 1
                     frame = memoryview(encode(self._tickets[self._sent - 1].job))
                     for start in range(0, len(frame), _WRITE):
-                        await process.stdin.send(frame[start : start + _WRITE].tobytes())
+                        stdin.write(frame[start : start + _WRITE])
+                        await stdin.drain()
                 await self._more.wait()
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError, BrokenPipeError, ConnectionResetError):
+        except (OSError, RuntimeError):  # uvloop raises the latter
             return  # the process is gone; collecting finds out
 
-    async def _collect(self, process: Process, deadline: float) -> str:
+    async def _collect(self, process: asyncio.subprocess.Process, deadline: float) -> str:
         """Take pages until a document kills the process or outlasts the deadline; says which."""
-        assert process.stdout is not None  # noqa: S101 - started with pipes
-        self._buffer.clear()
+        stdout, loop = process.stdout, asyncio.get_running_loop()
+        assert stdout is not None  # noqa: S101 - started with pipes
         while True:
             await self._until_more()
-            with anyio.move_on_after(deadline):
-                frame = await self._frame(process.stdout)
-                if frame is None:
-                    return CRASH
-                self._answer(decode_page(frame))
-                continue
-            return TIMEOUT
+            alarm = loop.call_later(deadline, _kill, process)
+            try:
+                (length,) = LENGTH.unpack(await stdout.readexactly(LENGTH.size))
+                frame = await stdout.readexactly(length)
+            except asyncio.IncompleteReadError:
+                return TIMEOUT if alarm.when() <= loop.time() else CRASH
+            finally:
+                alarm.cancel()
+            self._answer(decode_page(frame))
 
     def _answer(self, page: Page) -> None:
         ticket = self._tickets.popleft()
         self._sent -= 1
-        ticket.page = page
-        ticket.done.set()
+        if not ticket.page.done():  # who asked may have been cancelled
+            ticket.page.set_result(page)
 
     def _blame(self, why: str) -> None:
         """The first document did it: next time by the linear scanner, and when that fails too, it is given up.
@@ -126,22 +133,6 @@ class _Worker:
             self._answer(Page(is_html=False, faults=[f"could not be read ({why})"], fallback=why))
         else:
             ticket.job = Job(job.document, job.now, why)
-
-    async def _frame(self, stream: ByteReceiveStream) -> bytes | None:
-        """The next frame, or None when the process ended."""
-        buffer = self._buffer
-        wanted = LENGTH.size
-        while True:
-            if len(buffer) >= LENGTH.size:
-                wanted = LENGTH.size + LENGTH.unpack_from(buffer)[0]
-                if len(buffer) >= wanted:
-                    frame = bytes(buffer[LENGTH.size : wanted])
-                    del buffer[:wanted]
-                    return frame
-            try:
-                buffer += await stream.receive(_READ)
-            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
-                return None
 
 
 class ParsePool:
@@ -170,15 +161,10 @@ class ParsePool:
     async def read(self, document: Document) -> Page:
         """What a document says. ``Page.fallback`` tells when it could not be read by the real parser."""
         ticket = _Ticket(Job(document, time.time()))
-        worker = min(self._workers, key=len)
-        worker.take(ticket)
-        await ticket.done.wait()
-        assert ticket.page is not None  # noqa: S101 - set before done
-        return ticket.page
+        min(self._workers, key=len).take(ticket)
+        return await ticket.page
 
 
-async def _end(process: Process) -> None:
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            process.kill()
-    await process.aclose()
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        process.kill()

@@ -18,9 +18,9 @@ HANG = b"<div>" * 100_000 + b'<a href="/found">x</a>'
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+@pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    return "asyncio", {"use_uvloop": request.param}
 
 
 def hello(deadline: float = 10.0) -> Hello:
