@@ -56,6 +56,8 @@ class Rulebook:
 
         Raises StorageError when they cannot be kept.
         """
+        if known := self.cached(home, self._clock()):
+            return known  # before anything is waited for: this is asked for every page
         async with self._asking.setdefault(home, anyio.Lock()):
             now = self._clock()
             known = self.cached(home, now)
