@@ -58,6 +58,7 @@ class Account(Struct, kw_only=True):
 
     source: Source
     name: str  # path or URL, as given
+    about: str = ""  # what it says of all its URLs: "Crawled - currently not indexed"
     format: str = ""  # "nginx combined", "Search Console pages": as detected or given
     rows: int = 0
     used: int = 0

@@ -91,7 +91,7 @@ def _with(known: Known, source: Source, first: str, last: str, numbers: list[int
 
 
 def _sentence(url: Url, row: tuple[Any, ...], place: str) -> str:
-    spelled, source, _, first, last, *numbers, lastmod, agents = row
+    spelled, source, account, first, last, *numbers, lastmod, agents = row
     people, bots, status, *counts = numbers
     parts = []
     if people or bots:
@@ -101,6 +101,8 @@ def _sentence(url: Url, row: tuple[Any, ...], place: str) -> str:
     for count, what in zip(counts, _COUNTED, strict=True):
         if count:
             parts.append(f"{count:,} {what if count > 1 else what[:-1]}")
+    if about := _account(account).about:
+        parts.append(f'"{about}"')
     if lastmod:
         parts.append(f"lastmod {lastmod}")
     if first or last:

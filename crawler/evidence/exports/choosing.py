@@ -11,13 +11,17 @@ from crawler.errors import UsageError
 from crawler.evidence.exports.blocks import Table, tables
 from crawler.evidence.exports.columns import Columns, Reader, find, head_of, listed
 from crawler.evidence.exports.documents import Objects
-from crawler.evidence.exports.headers import format_of
+from crawler.evidence.exports.headers import format_of, plain, source_of
 from crawler.evidence.exports.opening import Opened, Part
 from crawler.evidence.exports.quantity import day
 from crawler.evidence.exports.rows import NO_SEPARATOR, Cells
 from crawler.evidence.exports.text import Text
 
 MOST_TABLES: Final = 100  # of one file, in which a column of URLs is looked for
+_ISSUE: Final = frozenset(
+    {"issue", "problem", "problème", "problema", "probleem", "проблема", "問題", "问题"}
+)
+_LONGEST: Final = 200  # characters of what is quoted
 _MARKUP: Final = ("<?xml", "<!doctype", "<html", "<urlset", "<sitemapindex", "<rss")
 
 
@@ -31,12 +35,13 @@ class Wanted(Struct, frozen=True):
 
 
 class Choice(Struct, frozen=True):
-    """The parts to read, what they are, the days that they are of, and what else a person should know."""
+    """The parts to read, what they are, the days that they are of, and what else is known of them."""
 
     parts: list[Part]
     format: str
     span: tuple[str, str] = ("", "")
     notes: list[str] = []
+    issue: str = ""  # that a console has with all of them
 
 
 class _Look(Struct, frozen=True):
@@ -46,6 +51,7 @@ class _Look(Struct, frozen=True):
     format: str
     listed: str
     days: list[str]
+    issue: str = ""
 
 
 def rows_of(text: Text, name: str) -> Cells | Objects:
@@ -67,6 +73,7 @@ def choose(opened: Opened, wanted: Wanted) -> Choice:
     if not found:
         raise UsageError(_nothing(wanted, looks))
     best = max(found, key=lambda look: (len(look.columns.others) if look.columns else 0, bool(look.header)))
+    _refuse_other(wanted, best.format)
     same = [look for look in found if look.header == best.header]
     others = [look.part.name for look in found if look.header != best.header]
     days = [each for look in looks if not look.columns for each in look.days]
@@ -75,7 +82,17 @@ def choose(opened: Opened, wanted: Wanted) -> Choice:
         best.format,
         (min(days), max(days)) if days else ("", ""),
         [f"it also holds {', '.join(others[:5])}, which was not read"] if others else [],
+        next((look.issue for look in looks if look.issue), ""),
     )
+
+
+def _refuse_other(wanted: Wanted, product: str) -> None:
+    """What a console says and what analytics count are easily taken for one another. Raises UsageError."""
+    meant = source_of(product)
+    if {wanted.source, meant} == {Source.SEARCH, Source.ANALYTICS}:
+        raise UsageError(
+            f"{wanted.name}: this is a {product.removesuffix(' pages')} export: give it as --{meant}"
+        )
 
 
 def _looks(opened: Opened, wanted: Wanted) -> Iterator[_Look]:
@@ -90,7 +107,7 @@ def _looks(opened: Opened, wanted: Wanted) -> Iterator[_Look]:
 def _look(part: Part, wanted: Wanted) -> _Look:
     name = part.name or wanted.name
     days: list[str] = []
-    names = ""
+    names = issue = ""
     with Text(part.open()) as text:
         rows = rows_of(text, name)
         for table in islice(tables(iter(rows)), MOST_TABLES):
@@ -105,9 +122,10 @@ def _look(part: Part, wanted: Wanted) -> _Look:
                 return _Look(part, columns, header, _format(rows, header), "", [])
             names = max(names, listed(table.sample), key=len)
             days = days or _days(table)
+            issue = issue or _issue(table)
         if text.fault:
             raise UsageError(f"{name} cannot be read: {text.fault}")
-    return _Look(part, None, [], "", names, days)
+    return _Look(part, None, [], "", names, days, issue)
 
 
 def _format(rows: Cells | Objects, header: list[str]) -> str:
@@ -123,6 +141,12 @@ def _days(table: Table) -> list[str]:
     cells = [row[0] for row in table.rows()][1:5_000]
     found = [day(cell) for cell in cells]
     return found if cells and all(found) else []
+
+
+def _issue(table: Table) -> str:
+    """What the metadata of an export about the indexing of pages say of them: "Crawled - currently not indexed"."""
+    found = (row[1] for row in table.sample if len(row) == 2 and plain(row[0]) in _ISSUE)
+    return next(found, "")[:_LONGEST]
 
 
 def _nothing(wanted: Wanted, looks: list[_Look]) -> str:

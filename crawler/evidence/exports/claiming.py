@@ -8,7 +8,10 @@ from crawler.evidence.exports.headers import Role
 from crawler.evidence.exports.quantity import count, day
 from crawler.model import Url
 
-_COUNTS: Final = (Role.CLICKS, Role.IMPRESSIONS, Role.SESSIONS, Role.LINKS, Role.STATUS)
+_COUNTS: Final = (
+    *(Role.CLICKS, Role.IMPRESSIONS, Role.SESSIONS, Role.VIEWS, Role.USERS, Role.LINKS, Role.DOMAINS),
+    Role.STATUS,
+)
 _NO_PAGE: Final = ("non", "nicht", "no ", "false", "0")  # how "Non-Indexable" begins
 
 
@@ -22,8 +25,10 @@ class Claims:
         self._tests = [
             (role, others[role]) for role in (Role.STATUS, Role.INDEXABLE, Role.TYPE) if role in others
         ]
-        self._links = int(source == Source.BACKLINKS)  # of a row that does not count them
-        self._span = span
+        # of a row that does not count them
+        self._links = int(source == Source.BACKLINKS and Role.DOMAINS not in others)
+        # the days of a chart are not those on which pages were crawled
+        self._span = ("", "") if source == Source.SEARCH and Role.LAST in others else span
 
     def claim(self, url: Url, row: list[str]) -> Claim:
         """What a row says of its URL."""

@@ -19,9 +19,10 @@ _SHOWN: Final = 20  # columns in a sentence
 _like_a_host = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,24}(?::\d+)?(?=[/?]|$)").match
 _ORDER: Final = {
     Source.SEARCH: (Role.CLICKS, Role.IMPRESSIONS),
-    Source.ANALYTICS: (Role.SESSIONS,),
+    Source.ANALYTICS: (Role.VIEWS,),
     Source.BACKLINKS: (Role.LINKS,),
 }
+_COUNTED: Final = frozenset({Role.SESSIONS, Role.USERS, Role.DOMAINS})
 _LINK_COUNTS: Final = (
     3  # columns of a table of pages with the number of their links; those of links have more
 )
@@ -149,7 +150,9 @@ def _guessed(others: dict[Role, int], url: int, rows: Sequence[list[str]], sourc
     if source == Source.CRAWL:
         return {**others, **_of_answers(others, rows, width)}
     order = _ORDER.get(source, ())
-    if any(role in others for role in order) or (source == Source.BACKLINKS and width > _LINK_COUNTS):
+    if any(role in others for role in (*order, *_COUNTED)) or (
+        source == Source.BACKLINKS and width > _LINK_COUNTS
+    ):
         return others
     # the numbers that follow the URL, in the order in which the products give them
     numbers = (at for at in range(url + 1, width) if all(is_count(row[at]) for row in rows))

@@ -28,7 +28,10 @@ class Role(StrEnum):
     CLICKS = "clicks"
     IMPRESSIONS = "impressions"
     SESSIONS = "sessions"
+    VIEWS = "views"
+    USERS = "users"
     LINKS = "links"
+    DOMAINS = "domains"
     FIRST = "first"
     LAST = "last"
     DAY = "day"
@@ -127,27 +130,38 @@ impressions | impressionen | impresiones | impressioni | impressões | vertoning
 | visninger | näyttökerrat | zobrazení
 """),
     Role.SESSIONS: _names("""
-sessions | visits | nb_visits | unique pageviews | sitzungen | besuche | visites | sesiones | visitas | sessioni
-| visite | sessões | sessies | bezoeken | sesje | сеансы | oturumlar | セッション | 会话数 | 세션수
-| views | pageviews | page views | screenpageviews | nb_hits | aufrufe | seitenaufrufe | seitenansichten | vues
+sessions | visits | nb_visits | sitzungen | besuche | visites | sesiones | visitas | sessioni | visite | sessões
+| sessies | bezoeken | sesje | сеансы | oturumlar | セッション | 会话数 | 세션수
+| visit_entrances | entrances | entry_nb_visits
+"""),
+    Role.VIEWS: _names("""
+views | pageviews | page views | screenpageviews | nb_hits | aufrufe | seitenaufrufe | seitenansichten | vues
 | pages vues | vistas | vistas de página | páginas vistas | visualizzazioni | visualizações | weergaven
-| wyświetlenia | просмотры | görüntüleme sayısı | 表示回数 | 浏览次数 | 조회수
-| total users | totalusers | active users | activeusers | users | visitors | unique visitors | aktive nutzer | nutzer
-| besucher | utilisateurs actifs | utilisateurs | visiteurs | usuarios activos | usuarios | usuários ativos
-| usuários | utenti attivi | utenti | actieve gebruikers | активные пользователи | アクティブ ユーザー
-| visit_entrances | entrances | entry_nb_visits | event count | eventcount
+| wyświetlenia | просмотры | görüntüleme sayısı | 表示回数 | 浏览次数 | 조회수 | unique pageviews
+"""),
+    Role.USERS: _names("""
+total users | totalusers | active users | activeusers | users | visitors | unique visitors | nb_uniq_visitors
+| aktive nutzer | nutzer | besucher | utilisateurs actifs | utilisateurs | visiteurs | usuarios activos | usuarios
+| usuários ativos | usuários | utenti attivi | utenti | actieve gebruikers | активные пользователи
+| アクティブ ユーザー
 """),
     Role.LINKS: _names("""
 incoming links | inbound links | backlinks | links to page | links | inlinks | total links
 | ext backlinks | liens entrants | links in | eingehende links | enlaces entrantes | link in entrata
 | links recebidos | binnenkomende links | входящие ссылки | 被リンク | 导入链接 | backlinks_num | backlinks num
 """),
+    Role.DOMAINS: _names("""
+referring domains | ref. domains | ref domains | refdomains | linking domains | root domains linking | linking sites
+| domains | verweisende domains | verweisende websites | domaines référents | sites d'origine | dominios de referencia
+| sitios web con enlaces | domini di riferimento | siti con link
+"""),
     Role.FIRST: _names(
         "first seen | first indexed date | first found | source first found date | firstindexeddate"
         " | date first seen"
     ),
     Role.LAST: _names(
-        "last seen | last check | lastseendate | last crawled | last found | source crawl date"
+        "last seen | last check | lastseendate | last crawled | last found | source crawl date | zuletzt gecrawlt"
+        " | letztes crawling | dernière exploration | último rastreo | ultima scansione | laatst gecrawld"
     ),
     Role.DAY: _names(
         "data_date | date | day | datum | fecha | data | jour | tag | 日付 | 日期 | дата | fetched date"
@@ -162,9 +176,9 @@ incoming links | inbound links | backlinks | links to page | links | inlinks | t
     ),
 }
 _WANTED: Final[dict[Source, tuple[Role, ...]]] = {
-    Source.SEARCH: (Role.CLICKS, Role.IMPRESSIONS, Role.DAY),
-    Source.ANALYTICS: (Role.SESSIONS, Role.HOST, Role.DAY),
-    Source.BACKLINKS: (Role.LINKS, Role.FIRST, Role.LAST),
+    Source.SEARCH: (Role.CLICKS, Role.IMPRESSIONS, Role.DAY, Role.LAST),
+    Source.ANALYTICS: (Role.SESSIONS, Role.VIEWS, Role.USERS, Role.HOST, Role.DAY),
+    Source.BACKLINKS: (Role.LINKS, Role.DOMAINS, Role.FIRST, Role.LAST),
     Source.LIST: (),
     Source.CRAWL: (Role.STATUS, Role.INDEXABLE, Role.TYPE),
 }
@@ -174,6 +188,8 @@ _FORMATS: Final[tuple[tuple[str, set[str]], ...]] = (
     ("Search Console links", {"target page", "incoming links"}),
     ("Bing pages", {"page", "impressions", "clicks", "avg. position"}),
     ("Search Console pages", {"ctr", "position"}),
+    ("Search Console page indexing", {"url", "last crawled"}),
+    ("Search Console page indexing", {"url", "zuletzt gecrawlt"}),
     ("Ahrefs backlinks", {"referring page url", "target url"}),
     ("Semrush backlinks", {"source url", "target url", "page ascore"}),
     ("Majestic backlinks", {"source url", "target url", "source trust flow"}),
@@ -187,6 +203,25 @@ _FORMATS: Final[tuple[tuple[str, set[str]], ...]] = (
     ("Google Analytics", {"active users"}),
     ("Google Analytics", {"aufrufe"}),
 )
+
+
+_FLAGS: Final = {
+    "Search Console links": Source.BACKLINKS,
+    "Search Console": Source.SEARCH,
+    "Bing": Source.SEARCH,
+    "Google Analytics": Source.ANALYTICS,
+    "Matomo": Source.ANALYTICS,
+    "Plausible": Source.ANALYTICS,
+    "Ahrefs": Source.BACKLINKS,
+    "Semrush": Source.BACKLINKS,
+    "Majestic": Source.BACKLINKS,
+    "Screaming Frog": Source.CRAWL,
+}
+
+
+def source_of(product: str) -> Source | None:
+    """As what an export of a product is to be given, where :func:`format_of` says which it is."""
+    return next((source for name, source in _FLAGS.items() if product.startswith(name)), None)
 
 
 def is_elsewhere(name: str) -> bool:
@@ -212,9 +247,8 @@ def roles(header: Sequence[str], source: Source) -> dict[Role, int]:
         if at is not None:
             found[role] = at
     if any(name in _ELSEWHERE for name in plains):
-        found.pop(
-            Role.LINKS, None
-        )  # every row is one link, and the number says something of the page it is on
+        for role in (Role.LINKS, Role.DOMAINS):
+            found.pop(role, None)  # every row is one link, and the number says something of the page it is on
     return found
 
 

@@ -62,7 +62,10 @@ def read_export(
         account.faults.append(str(error))
         return account, iter(())
     account.format = choice.format
+    account.about = choice.issue
     account.notes.extend(choice.notes)
+    if choice.issue:
+        account.notes.append(f'it says of all its URLs: "{choice.issue}"')
     return account, _Reading(account, wanted, choice, addresses.site).claims()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawler.claim import Account, Claim, Source
+from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.exports import ExportOptions, read_export
 from crawler.params import Params
@@ -197,9 +198,16 @@ Page path and screen class,Views,Active users,Views per active user,Event count
 """
 
 
+def analysed(claim: Claim) -> dict[str, int]:
+    """What analytics counted."""
+    counts = {name: getattr(claim, name) for name in ("sessions", "views", "users")}
+    return {name: count for name, count in counts.items() if count}
+
+
 def test_google_analytics_page_report(read: Read) -> None:
     account, claims = read(GA4, Source.ANALYTICS, "download.csv")
-    assert {url: claim.sessions for url, claim in claims.items()} == {f"{SITE}/": 12480, f"{SITE}/a": 840}
+    assert {url: claim.views for url, claim in claims.items()} == {f"{SITE}/": 12480, f"{SITE}/a": 840}
+    assert all(claim.users and not claim.sessions for claim in claims.values())
     assert (account.first, account.last) == ("2026-10-24", "2026-11-20")
     assert account.beside == 3
     assert not account.complete  # (other) hides pages
@@ -213,28 +221,46 @@ def test_google_analytics_exploration_with_totals(read: Read) -> None:
         "https://www.example.com/a,40,90,\nhttps://shop.example.net/x,1,1,\n",
         Source.ANALYTICS,
     )
-    assert claims[f"{SITE}/a"].sessions == 40
+    assert (claims[f"{SITE}/a"].sessions, claims[f"{SITE}/a"].views) == (40, 90)
     assert (account.used, account.foreign, account.beside) == (1, 1, 1)
     assert (account.first, account.last) == ("2026-10-01", "2026-10-31")
 
 
 @pytest.mark.parametrize(
-    ("header", "cell", "sessions"),
+    ("header", "cell", "counted"),
     [
-        ("Seitenpfad und Bildschirmklasse,Aufrufe,Aktive Nutzer", "1.234", 1234),
-        ("Chemin de la page et classe de l\u2019écran,Vues,Utilisateurs actifs", '"1 234"', 1234),
-        ("Ruta de la página y clase de pantalla,Vistas,Usuarios activos", "1.234", 1234),
-        ("Percorso pagina e classe schermata,Visualizzazioni,Utenti attivi", "1.234", 1234),
-        ("Caminho da página e classe da tela,Visualizações,Usuários ativos", "1.234", 1234),
-        ("Landing page,Sessions,Active users", '"1,234"', 1234),
-        ("Síða,Skoðanir,Notendur", "1234", 1234),
+        ("Seitenpfad und Bildschirmklasse,Aufrufe,Aktive Nutzer", "1.234", {"views": 1234, "users": 7}),
+        (
+            "Chemin de la page et classe de l\u2019écran,Vues,Utilisateurs actifs",
+            '"1 234"',
+            {"views": 1234, "users": 7},
+        ),
+        (
+            "Ruta de la página y clase de pantalla,Vistas,Usuarios activos",
+            "1.234",
+            {"views": 1234, "users": 7},
+        ),
+        (
+            "Percorso pagina e classe schermata,Visualizzazioni,Utenti attivi",
+            "1.234",
+            {"views": 1234, "users": 7},
+        ),
+        (
+            "Caminho da página e classe da tela,Visualizações,Usuários ativos",
+            "1.234",
+            {"views": 1234, "users": 7},
+        ),
+        ("Landing page,Sessions,Active users", '"1,234"', {"sessions": 1234, "users": 7}),
+        ("Síða,Skoðanir,Notendur", "1234", {"views": 1234}),
     ],
 )
-def test_google_analytics_in_any_language(header: str, cell: str, sessions: int, read: Read) -> None:
+def test_google_analytics_in_any_language(
+    header: str, cell: str, counted: dict[str, int], read: Read
+) -> None:
     _, claims = read(
         f"# Startdatum: 20261001\n# Enddatum: 20261031\n{header}\n/a,{cell},7\n", Source.ANALYTICS
     )
-    assert claims[f"{SITE}/a"].sessions == sessions
+    assert analysed(claims[f"{SITE}/a"]) == counted
     assert claims[f"{SITE}/a"].last == "2026-10-31"
 
 
@@ -265,7 +291,7 @@ def test_google_analytics_api(indent: int | None, read: Read) -> None:
     }
     for content in (answer, {"reports": [answer]}):
         account, claims = read(json.dumps(content, indent=indent), Source.ANALYTICS, "ga4.json")
-        assert claims[f"{SITE}/a"].sessions == 7
+        assert analysed(claims[f"{SITE}/a"]) == {"sessions": 7, "views": 12}
         assert claims[f"{SITE}/a"].first == "2026-11-01"
     assert account.format == "Google Analytics API"
 
@@ -273,11 +299,13 @@ def test_google_analytics_api(indent: int | None, read: Read) -> None:
 def test_matomo_writes_utf_16(read: Read) -> None:
     table = f"label,nb_visits,nb_hits,metadata_url\n/a,12,30,{SITE}/a\nothers,1,1,\n"
     account, claims = read(table.encode("utf-16"), Source.ANALYTICS, "Export _ Main metrics.csv")
-    assert claims[f"{SITE}/a"].sessions == 12
+    assert analysed(claims[f"{SITE}/a"]) == {"sessions": 12, "views": 30}
     assert account.format == "Matomo pages"
     answer = [{"label": "/a", "nb_visits": 12, "nb_hits": 30, "url": f"{SITE}/a"}]
     _, claims = read(json.dumps(answer), Source.ANALYTICS, "matomo.json")
-    assert claims[f"{SITE}/a"].sessions == 12
+    assert analysed(claims[f"{SITE}/a"]) == {"sessions": 12, "views": 30}
+    _, claims = read(f"Label,URL,Pageviews,Unique Pageviews\n/a,{SITE}/a,12,9\n", Source.ANALYTICS)
+    assert analysed(claims[f"{SITE}/a"]) == {"views": 12}
 
 
 def test_plausible_archive(read: Read, tmp_path: Path) -> None:
@@ -291,7 +319,8 @@ def test_plausible_archive(read: Read, tmp_path: Path) -> None:
         },
     )
     account, claims = read(content, Source.ANALYTICS, "plausible.zip")
-    assert {url: claim.sessions for url, claim in claims.items()} == {f"{SITE}/a": 9, f"{SITE}/b": 1}
+    assert analysed(claims[f"{SITE}/a"]) == {"users": 5, "views": 9}
+    assert analysed(claims[f"{SITE}/b"]) == {"users": 1, "views": 1}
     assert (account.first, account.last) == ("2026-11-01", "2026-11-02")
     assert account.notes == ["it also holds exit_pages.csv, which was not read"]
 
@@ -437,3 +466,47 @@ def test_ours_urls_are_fetched_by_whoever_was_given(tmp_path: Path) -> None:
     assert [claim.url for claim in claims] == [f"{SITE}/a"]
     assert asked == [name]
     assert account.bytes < 100
+
+
+def test_ahrefs_referring_domains_are_no_links(read: Read) -> None:
+    table = (
+        f'"URL Rating","Page URL","Referring domains","Dofollow","Nofollow"\n"12","{SITE}/a","7","5","2"\n'
+    )
+    _, claims = read(table, Source.BACKLINKS)
+    assert (claims[f"{SITE}/a"].domains, claims[f"{SITE}/a"].links) == (7, 0)
+    _, claims = read(f"Target page,Incoming links,Linking sites\n{SITE}/a,55,12\n", Source.BACKLINKS)
+    assert (claims[f"{SITE}/a"].domains, claims[f"{SITE}/a"].links) == (12, 55)
+
+
+def test_search_console_page_indexing_tells_the_issue_and_when_each_page_was_crawled(
+    read: Read, tmp_path: Path
+) -> None:
+    content = zipped(
+        tmp_path / "made.zip",
+        {
+            "Table.csv": f"URL,Last crawled\n{SITE}/a,2026-10-30\n{SITE}/b,\n",
+            "Chart.csv": "Date,Affected pages\n2026-08-01,2\n2026-11-01,2\n",
+            "Metadata.csv": "Property,Value\nIssue,Crawled - currently not indexed\nSitemap,All known pages\n",
+        },
+    )
+    account, claims = read(content, Source.SEARCH, "Coverage-Drilldown.zip")
+    assert (claims[f"{SITE}/a"].first, claims[f"{SITE}/a"].last) == ("2026-10-30", "2026-10-30")
+    assert (claims[f"{SITE}/b"].first, claims[f"{SITE}/b"].last) == ("", "")
+    assert account.format == "Search Console page indexing"
+    assert account.about == "Crawled - currently not indexed"
+    assert account.notes == ['it says of all its URLs: "Crawled - currently not indexed"']
+
+
+@pytest.mark.parametrize(
+    ("content", "given", "meant"),
+    [
+        (f"Top pages,Clicks,Impressions,CTR,Position\n{SITE}/a,1,2,5%,3\n", Source.ANALYTICS, "search"),
+        ("Page path and screen class,Views,Active users\n/a,88,70\n", Source.SEARCH, "analytics"),
+        ("name,visitors,pageviews,bounce_rate\n/a,12,20,5\n", Source.SEARCH, "analytics"),
+    ],
+)
+def test_ours_what_a_console_says_is_not_taken_for_what_analytics_count(
+    content: str, given: Source, meant: str, read: Read
+) -> None:
+    with pytest.raises(UsageError, match=f"this is a [A-Z].* export: give it as --{meant}$"):
+        read(content, given)
