@@ -203,6 +203,17 @@ def test_ours_pages_that_differ_in_case_are_two_when_they_say_different_things(a
     assert rules["orphan.sitemap"] == {"/lost": True, "/v?id=ABC": True}
 
 
+def test_ours_what_looks_like_a_spelling_is_a_hub_when_it_is_linked(audit: Run) -> None:
+    """A list names it, and a page that is read late links to it: only then its links can be believed."""
+    home = links("/b", "/hub") + '<a rel="nofollow" href="/late">x</a>'
+    late = Answer("<title>late</title>" + links("/Hub"), delay=0.3)
+    pages = {"b": HOME, "hub": "<title>lower</title>", "late": late, "deep": "<title>deep</title>"}
+    with scripted(site(home, "deep", **pages, Hub="<title>upper</title>" + links("/deep"))) as server:
+        Path("urls.txt").write_text(f"{server.url}Hub\n")
+        audited = audit(server.url, "--list", "urls.txt")
+    assert (audited.doubts, audited.rules()["orphan.sitemap"]) == ([], {"/lost": True})
+
+
 LINE = '10.0.0.1 - - [{when} +0200] "GET {path} HTTP/1.1" {status} 9 "-" "Mozilla/5.0 (X11) Firefox/120.0"\n'
 
 

@@ -10,7 +10,7 @@ from crawler.frontier.sqlite import SqliteFrontier
 from crawler.model import Find, Found
 
 BATCH: Final = 1_000  # URLs admitted at once
-ROUNDS: Final = 5  # of asking: how long a way of nofollow links is followed
+ROUNDS: Final = 6  # of asking: how long a way of nofollow links is followed; the last are spellings
 # What is published is a promise, and a search engine has seen a page; a log knows every scanner's guess.
 _RANK: Final = {
     Source.SITEMAP: 6,
@@ -75,6 +75,9 @@ class Outside:
         chosen = nlargest(left, ranked, key=lambda each: (*each[:2], each[2].url))
         for _ in ranked:
             pass  # they are counted, also if none is wanted
+        # what spellings link to is no news: they come last, when all that is linked is known and was read as such
+        others = [each for each in chosen if each[0] > _SPELLING]
+        chosen = others if others and self._rounds else [each for each in chosen if each[0] == _SPELLING]
         self._passed_by = seen - len(chosen)
         return [Find(stranger.url, _found(rank, stranger), 1) for rank, _, stranger in chosen]
 

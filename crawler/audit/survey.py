@@ -264,4 +264,4 @@ def _rank(rule: str, standing: Standing, known: Known, base: Finding) -> float:
         return base.weight
     rank = known.visits + known.impressions / 100 + len(base.referrers) / 1000
     # what was there comes before what perhaps never was, however often that is asked for
-    return rank + 1e12 if rule == "gone.visited" and known.ok + known.moved else rank
+    return rank + 1e12 if rule == "gone.visited" and known.ok else rank
