@@ -9,10 +9,11 @@ import sqlite3
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import anyio
+from msgspec import structs
 
 from crawler import plan as planning
 from crawler.audit import gathering
@@ -40,10 +41,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Watches:
-    """Who is told how far things are: the crawl, and the reading of sources."""
+    """Who is told how far things are: the crawl, the reading of sources, and which part of the audit has begun."""
 
     crawl: Watch
     reading: gathering.OnReading
+    part: Callable[[str], object] = lambda _: None
 
 
 @contextmanager
@@ -60,6 +62,7 @@ def audit(
     ``loop`` are the options of the event loop (https://anyio.readthedocs.io/en/stable/basics.html), ``clock`` gives
     Unix time. Raises a SiteatlasError when nothing could be done; a crawl that was cut short is told by the report.
     """
+    begun = clock()
     gathering.check(plan)
     about = {"url": plan.seed, "sitemap_url": plan.sitemap_url, "user_agent": plan.config.fetch.user_agent}
     with Store(plan.state, planning.deciding(plan.config), begin=begin, about=about, now=clock()) as store:
@@ -70,11 +73,15 @@ def audit(
                     _run(lambda: reach(plan, store, clock), loop)
                 gathered = gathering.gather(plan, db, watches.reading, store.run.started)
                 wave = Outside(Homes(db), plan.config.audit.max_outside, plan.config.audit.min_visits)
-                visited, media = _run(lambda: _look(plan, store, db, wave, watches.crawl, clock), loop)
+                visited, media = _run(lambda: _look(plan, store, db, wave, watches, clock), loop)
             notes = [*gathered.notes, *wave.notes(), *media.notes]
-            watches.crawl(replace(visited.tally, paused="judging what was found"))
-            report = Conclusion(plan, store, db).conclude(visited, gathered.lint, media.findings, notes)
-            yield report, Found(db).of
+            watches.part("judging")
+            watches.crawl(visited.tally)
+            report = Conclusion(plan, store, db).conclude(
+                visited, gathered.lint, media.findings, notes, wave.passed_by
+            )
+            watches.part("writing reports")
+            yield structs.replace(report, seconds=clock() - begun), Found(db).of
         finally:
             db.close()
 
@@ -97,18 +104,21 @@ def _run(part: Callable[[], Coroutine[Any, Any, T]], loop: dict[str, Any] | None
 
 
 async def _look(
-    plan: Plan, store: Store, db: sqlite3.Connection, wave: Outside, watch: Watch, clock: Clock
+    plan: Plan, store: Store, db: sqlite3.Connection, wave: Outside, watches: Watches, clock: Clock
 ) -> tuple[Visited, CheckedMedia]:
     """Visit the site, then what only the sources know of it, then the images and videos that its sitemaps list."""
 
     def more(frontier: SqliteFrontier) -> bool:
+        watches.part("asking what only sources know")
         frontier.commit()  # what is not committed the other connection does not see
         return not Start(db, plan.seed).elsewhere and wave.ask(frontier)
 
     def asking(done: int, of: int) -> None:
-        watch(replace(visited.tally, paused=f"asking for images and videos, {done:,} of {of:,}"))
+        watches.part(f"asking for images and videos, {done:,} of {of:,}")
+        watches.crawl(visited.tally)
 
-    visited = await visit(plan, store, frontier(plan, store), watch, more, clock)
+    watches.part("crawling")
+    visited = await visit(plan, store, frontier(plan, store), watches.crawl, more, clock)
     if visited.ending is not Ending.COMPLETE:
         return visited, CheckedMedia(0, [], [])
     listed = Entries(db, Visits(db), plan.params)

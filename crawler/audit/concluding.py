@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from crawler import plan as planning
 from crawler.audit.completing import completing
 from crawler.audit.figures import Figures
+from crawler.audit.looked import unchecked, undecided
 from crawler.audit.start import Start
 from crawler.audit.survey import Survey, with_visits
 from crawler.claim import Source
@@ -55,9 +56,16 @@ class Conclusion:
         self._found = Found(db)
 
     def conclude(
-        self, visited: Visited, lint: Sequence[Finding], media: Sequence[Finding], notes: Sequence[str]
+        self,
+        visited: Visited,
+        lint: Sequence[Finding],
+        media: Sequence[Finding],
+        notes: Sequence[str],
+        unasked: int = 0,
     ) -> AuditReport:
         """Judge what the run has seen. ``lint`` and ``media`` are the findings of others, ``notes`` their notes.
+
+        ``unasked`` counts the URLs that only sources know and that were not asked for.
 
         Raises NothingCrawlable when there is no page, StorageError.
         """
@@ -91,7 +99,16 @@ class Conclusion:
         code = run.exit_code or (1 if visited.tally.internal_errors else 0)
         # a failure of what nothing leads to makes the crawl of the site no less complete
         kind = judged.kind if why else Kind.COMPLETE
-        return replace(self._report(run, kind, figures, survey), doubts=why, notes=told, exit_code=code)
+        report = self._report(run, kind, figures, survey)
+        return replace(
+            report,
+            doubts=why,
+            notes=told,
+            exit_code=code,
+            unchecked=unchecked(report.inputs, self._plan.config.audit.media),
+            undecided=undecided(report.inputs, is_doubtful=bool(why), stopped=stopped, unasked=unasked),
+            unasked=unasked,
+        )
 
     def _survey(self, graph: LinkGraph, *, doubtful: bool) -> Survey:
         audit = self._plan.config.audit

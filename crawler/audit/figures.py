@@ -16,7 +16,7 @@ from sitemap import parse_date
 
 MAX_SECTIONS: Final = 100  # those with the most pages; the others are told together
 FAR: Final = 20  # clicks from which on pages are counted together
-NO_WAY: Final = "no way"
+NO_WAY: Final = "unreachable"
 _AGES: Final = (
     (7, "under a week"),
     (31, "under a month"),

@@ -35,7 +35,7 @@ class Outside:
         self._homes = homes
         self._most = most
         self._min_visits = min_visits
-        self._passed_by = 0
+        self.passed_by = 0  # those that were not asked for, for want of room
         self._rounds = ROUNDS
 
     def ask(self, frontier: SqliteFrontier) -> bool:
@@ -52,10 +52,10 @@ class Outside:
 
     def notes(self) -> list[str]:
         """What a person should know of those that were not asked for."""
-        if not self._passed_by:
+        if not self.passed_by:
             return []
         said = (
-            f"{self._passed_by:,} URLs that only sources know were not asked for, and nothing is said of them"
+            f"{self.passed_by:,} URLs that only sources know were not asked for, and nothing is said of them"
         )
         return [f"{said}: raise --max-outside"]
 
@@ -78,7 +78,7 @@ class Outside:
         # what spellings link to is no news: they come last, when all that is linked is known and was read as such
         others = [each for each in chosen if each[0] > _SPELLING]
         chosen = others if others and self._rounds else [each for each in chosen if each[0] == _SPELLING]
-        self._passed_by = seen - len(chosen)
+        self.passed_by = seen - len(chosen)
         return [Find(stranger.url, _found(rank, stranger), 1) for rank, _, stranger in chosen]
 
     def _rank(self, stranger: Stranger) -> int:

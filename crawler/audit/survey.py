@@ -215,11 +215,7 @@ class Survey:
             case "gone.named":
                 return f"it is known from {' and '.join(base.known)}, and today it {base.sentence}"
             case "gone.linked" | "gone.failing":
-                return (
-                    f"{base.sentence}; linked from {base.referrers[0].url}"
-                    if base.referrers
-                    else base.sentence
-                )
+                return f"{base.sentence}{_linked(base)}"
         return _SAID[rule]
 
 
@@ -251,6 +247,14 @@ def section(url: str) -> str:
 
 def _family(rule: str) -> str:
     return rule.partition(".")[0]
+
+
+def _linked(base: Finding) -> str:
+    """By how many pages, as far as that is known, and one of them."""
+    if not base.referrers:
+        return ""
+    pages, first = max(base.inlinks, len(base.referrers)), base.referrers[0].url
+    return f"; linked from {first}" if pages == 1 else f"; linked from {_pages(pages)}, such as {first}"
 
 
 def _pages(count: int) -> str:

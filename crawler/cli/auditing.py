@@ -42,14 +42,20 @@ def run(config: Config, wishes: Wishes, form: Form, told: Told) -> None:
         crawling.start()
         crawling.watch(tally)
 
+    def part(name: str) -> None:
+        reading.finish()
+        crawling.start()
+        crawling.part(name)
+
     collect_seldom()
-    watches = Watches(watch, reading.watch)
+    watches = Watches(watch, reading.watch, part)
     # SIGTERM ends it as SIGINT does, also while it reads and writes; the crawl listens to both by itself
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with audit(plan, watches, begin=beginning(wishes), loop=loop_options()) as (report, findings):
+            written = _written(config, report, findings)
             crawling.finish()
-            _tell(config, report, findings, wishes, form, told)
+            _tell(config, report, findings, wishes, form, told, written)
     finally:
         reading.finish()
         crawling.finish()
@@ -65,8 +71,21 @@ def table() -> str:
     )
 
 
-def _tell(
-    config: Config, report: AuditReport, findings: FindingsOf, wishes: Wishes, form: Form, told: Told
+def _written(config: Config, report: AuditReport, findings: FindingsOf) -> list[Path]:
+    if not config.audit.report:
+        return []
+    failures = config.audit.fail_on or DEFAULT_FAILURES
+    return write_reports(report, findings, Path(config.audit.report), failures)
+
+
+def _tell(  # noqa: PLR0913 - what is told, and how
+    config: Config,
+    report: AuditReport,
+    findings: FindingsOf,
+    wishes: Wishes,
+    form: Form,
+    told: Told,
+    written: list[Path],
 ) -> None:
     names = config.audit.fail_on
     failed = failing(report, names)
@@ -78,9 +97,6 @@ def _tell(
             Incomplete.exit_code if open_ else 0,  # a green light would say that there are none
         )
     )
-    written: list[Path] = []
-    if config.audit.report:
-        written = write_reports(report, findings, Path(config.audit.report), names or DEFAULT_FAILURES)
     match form:
         case Form.JSON:
             write_json(report, findings, sys.stdout.buffer)

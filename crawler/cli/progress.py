@@ -38,6 +38,7 @@ class Display:
             disable=not self._enabled,
         )
         self._task = self._progress.add_task("", total=None, line="starting")
+        self._part = ""
         self._past: deque[tuple[float, int, int]] = deque()
 
     def __enter__(self) -> Self:
@@ -57,6 +58,13 @@ class Display:
         """Give the terminal back."""
         self._progress.stop()
 
+    def part(self, name: str) -> None:
+        """Show which part of the work has begun: "judging"."""
+        self._part = name
+        if self._enabled and self._progress.live.is_started:
+            self._progress.update(self._task, line=name)
+            self._progress.refresh()
+
     def watch(self, tally: Tally) -> None:
         """Show how far the crawl is."""
         if not self._enabled:
@@ -68,6 +76,8 @@ class Display:
         then, done, known = self._past[0]
         seconds = max(now - then, 0.001)
         line = describe(tally, (tally.done - done) / seconds, (tally.known - known) / seconds)
+        if self._part:
+            line = f"{self._part} · {line}"
         self._progress.update(self._task, total=tally.known or None, completed=tally.done, line=line)
         self._progress.refresh()
 

@@ -43,7 +43,7 @@ class ReadingDisplay:
             self._progress.start()
             self._progress.start_task(self._task)
         name = safe(reading.name)
-        line = f"reading {name if len(name) <= _LONGEST else f'…{name[-_LONGEST:]}'}"
+        line = f"reading sources · {name if len(name) <= _LONGEST else f'…{name[-_LONGEST:]}'}"
         self._progress.update(
             self._task, total=reading.total or None, completed=reading.done, line=line, visible=True
         )

@@ -20,8 +20,11 @@ from crawler.claim import Source
 from crawler.cli.words import amount, clock
 from crawler.finding import AuditReport, Count, Finding, FindingsOf
 from crawler.reports.charts import columns, part, tiles
+from crawler.reports.facts import ISLAND, Island, islands, visits
 from crawler.reports.packed import PIECE, chosen, pieces, room
 from crawler.reports.rules_told import GROUPS, TOLD
+from crawler.reports.verdict import but, empty, kind, why_open
+from sitemap import RULES as LINT
 from sitemap import Severity
 
 MAX_ROWS: Final = 100_000  # findings in the file
@@ -35,18 +38,24 @@ _SCRIPTS: Final = (
     "wiring.js",
 )  # in this order they are one
 _COLUMNS: Final = (
-    ("url", "Page"), ("rule", "Class"), ("state", "Today"), ("depth", "Clicks"), ("inlinks", "Inlinks"),
-    ("weight", "Weight"), ("visits", "Visits"), ("lastmod", "Changed"), ("known", "Known from"),
+    ("url", "Page"), ("rule", "Class"), ("state", "Today"), ("depth", "Crawl depth"), ("inlinks", "Inlinks"),
+    ("weight", "Link score"), ("visits", "Visits"), ("lastmod", "Changed"), ("known", "Known from"),
 )  # fmt: skip
 
 
 class Class(Struct, frozen=True):
-    """A rule that has findings: ``held`` of them are in the file, the ``first`` to be read without a script."""
+    """A rule that has findings: ``held`` of them are in the file, the ``first`` to be read without a script.
+
+    ``why`` says why some are inconclusive; ``islands`` are the first of those that the findings form, of ``apart``.
+    """
 
     rule: AuditRule
     count: Count
     held: int
     first: list[Finding]
+    why: str = ""
+    islands: list[Island] = []
+    apart: int = 0
 
 
 class Family(Struct, frozen=True):
@@ -93,7 +102,9 @@ def _values(report: AuditReport, findings: FindingsOf, limit: int) -> dict[str, 
     return {
         "report": report,
         "started": datetime.fromtimestamp(report.started, UTC),
-        "is_conclusive": not report.doubts,
+        "kind": kind(report).value,
+        "but": but(report),
+        "empty": empty(report),
         "open_findings": sum(each.open_ for each in report.counts),
         "site_figures": list(_site_figures(report)),
         "figures": list(map(_figure, families)),
@@ -108,6 +119,7 @@ def _values(report: AuditReport, findings: FindingsOf, limit: int) -> dict[str, 
         "facts": _facts(),
         "parts": pieces(chosen(findings, taken)),
         "amount": amount, "clock": clock, "part": part, "percent": percent, "is_web": is_web,
+        "visits": visits, "lint": LINT,
         **_own(),
     }  # fmt: skip
 
@@ -132,18 +144,24 @@ def _hash(text: str) -> str:
 
 def _families(report: AuditReport, findings: FindingsOf, taken: dict[str, int]) -> Iterator[Family]:
     for group in GROUPS:
-        classes = [
-            Class(
-                TOLD[count.rule],
-                count,
-                _held(count, findings, taken),
-                list(islice(findings(count.rule), FIRST)),
-            )
-            for count in group.counts(report)
-        ]
+        classes = [_class(count, report, findings, taken) for count in group.counts(report)]
         if classes:
             classes.sort(key=lambda each: each.rule.severity, reverse=True)
             yield Family(group.name, group.title, classes)
+
+
+def _class(count: Count, report: AuditReport, findings: FindingsOf, taken: dict[str, int]) -> Class:
+    rule = TOLD[count.rule]
+    found = islands(findings(rule.id)) if rule.id == ISLAND else []
+    return Class(
+        rule,
+        count,
+        _held(count, findings, taken),
+        [] if found else list(islice(findings(rule.id), FIRST)),
+        why_open(report, rule.id) if count.open_ and not rule.needs_complete else "",
+        found[:FIRST],
+        len(found),
+    )
 
 
 def _held(count: Count, findings: FindingsOf, taken: dict[str, int]) -> int:

@@ -7,6 +7,7 @@ from typing import Final
 from crawler.finding import AuditReport, Finding, FindingsOf
 from crawler.reports.rules_told import TOLD, Group, suites, unproven
 from crawler.reports.threshold import rules_failing
+from crawler.reports.verdict import why_open, why_unchecked, why_undecided
 from sitemap import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
 
 MOST: Final = 100  # findings of a rule that are told one by one
@@ -15,9 +16,10 @@ MOST: Final = 100  # findings of a rule that are told one by one
 def as_junit(report: AuditReport, findings: FindingsOf, fail_on: Sequence[str] = ("error",)) -> str:
     """The document, of a size that does not grow with the site. Raises UsageError for a bad ``fail_on``.
 
-    Every rule of the audit is a case, also one without findings, which passes; of lint, the rules that were broken. A
-    case fails when it has certain findings and ``fail_on`` names it (:func:`crawler.reports.threshold.rules_failing`);
-    it is skipped, with the reason, when all it has is inconclusive. Otherwise it passes, and its output tells.
+    Every rule of the audit is a case; of lint, the rules that were broken. A case without findings passes if somebody
+    looked everywhere, and is skipped otherwise, with the reason. One with certain findings fails if ``fail_on`` names
+    it (:func:`crawler.reports.threshold.rules_failing`); if all it has is inconclusive, it is skipped, with the
+    reason. Otherwise it passes, and its output tells.
     """
     failing = rules_failing(fail_on)
     return junit_xml(
@@ -32,7 +34,7 @@ def as_junit(report: AuditReport, findings: FindingsOf, fail_on: Sequence[str] =
 def _case(rule: str, group: Group, report: AuditReport, findings: FindingsOf, can_fail: bool) -> JUnitCase:
     count = report.count(rule)
     if not count.total:
-        return JUnitCase(name=rule, place=group.title)
+        return _empty(rule, group, report)
     told = TOLD[rule]
     some = list(islice(findings(rule), MOST))
     more = count.total - sum(each.times for each in some)
@@ -40,7 +42,7 @@ def _case(rule: str, group: Group, report: AuditReport, findings: FindingsOf, ca
     if count.certain and can_fail:
         outcome, message = JUnitOutcome.FAILED, f"{told.title}: {count.certain:,}"
     elif not count.certain:
-        reason = "; ".join(report.doubts) if told.needs_complete else ""
+        reason = why_open(report, rule)
         outcome, message = JUnitOutcome.SKIPPED, f"inconclusive: {reason or unproven(rule)}"
     lines = [
         f"{told.severity}: {count.certain:,} certain, {count.open_:,} inconclusive",
@@ -57,6 +59,16 @@ def _case(rule: str, group: Group, report: AuditReport, findings: FindingsOf, ca
         kind=told.severity.value,
         text="\n".join(lines),
     )
+
+
+def _empty(rule: str, group: Group, report: AuditReport) -> JUnitCase:
+    """A rule without findings: there are none, or nobody looked for them, or not everywhere."""
+    why = why_unchecked(report, rule, group)
+    message = f"not checked: {why}" if why else ""
+    if not why and (why := why_undecided(report, rule, group)):
+        message = f"not decided: {why}"
+    outcome = JUnitOutcome.SKIPPED if message else JUnitOutcome.PASSED
+    return JUnitCase(name=rule, place=group.title, outcome=outcome, message=message)
 
 
 def _line(finding: Finding) -> str:

@@ -19,12 +19,16 @@ class Page:
 
     @classmethod
     def of(cls, file: TextIO) -> Self:
-        """That of a file: a terminal has a width, and colours unless NO_COLOR is set; anything else has neither."""
+        """That of a file: a terminal has a width, and colours unless NO_COLOR is set.
+
+        Anything else has no colours, and a width only if COLUMNS says so.
+        """
         from rich.console import Console  # noqa: PLC0415 - not needed by those who write to files
 
         console = Console(file=file)
         if not file.isatty():
-            return cls()
+            columns = os.environ.get("COLUMNS", "")
+            return cls(int(columns) if columns.isdecimal() else 0)
         try:
             width = os.get_terminal_size(file.fileno()).columns
         except OSError:

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from crawler.audit_rules import RULES, AuditRule
 from crawler.finding import AuditReport, Count
+from crawler.reports.lint_titles import LINT_TITLES
 from sitemap import RULES as LINT
 
 
@@ -23,27 +24,29 @@ class Group(Struct, frozen=True):
 
 
 def _of_lint(rule: str) -> AuditRule:
-    """A rule of lint: it says what a sitemap is to be, so its id is all the title that it has."""
+    """A rule of lint, which says what a sitemap is to be."""
     told = LINT[rule]
     remedy = "Correct the sitemap at the lines that the findings name."
-    return AuditRule(rule, told.severity, rule, told.sentence, remedy, source=told.source)
+    return AuditRule(
+        rule, told.severity, LINT_TITLES.get(rule, rule), told.sentence, remedy, source=told.source
+    )
 
 
 def _of(*families: str) -> tuple[str, ...]:
-    return tuple(each.id for each in RULES.values() if each.family in families)
+    return tuple(each.id for family in families for each in RULES.values() if each.family == family)
 
 
 GROUPS: Final = (
+    Group("dead", "Dead", _of("gone")),
+    Group("health", "Sitemap health", _of("entry", "listed")),
     Group("orphans", "Orphans", _of("orphan")),
     Group("weak", "Weakly linked", _of("weak")),
-    Group("reach", "Hard to reach", _of("reach")),
-    Group("dead", "Dead", _of("gone")),
-    Group("health", "Sitemap health", _of("listed", "entry")),
     Group("hreflang", "hreflang", _of("cluster")),
     Group("media", "Images and videos", _of("media")),
     Group("lint", "Lint of the sitemaps", tuple(LINT)),
+    Group("reach", "Hard to reach", _of("reach")),
 )
-"""Every rule is in one of these."""
+"""Every rule is in one of these. What is broken comes first, what could be better last."""
 
 TOLD: Final = {each: RULES.get(each) or _of_lint(each) for group in GROUPS for each in group.rules}
 """Every rule that a finding may have, by its id, in the order in which they are told."""
@@ -57,7 +60,13 @@ def unproven(rule: str) -> str:
 
 
 def suites(report: AuditReport) -> list[tuple[Group, list[str]]]:
-    """The groups with the rules that a report speaks of: all of the audit, and those of lint that were broken."""
+    """The groups with the rules that a report speaks of: all of the audit, and those of lint that were broken.
+
+    If nobody looked at what lint looks at, its first rule stands for all of them.
+    """
     broken = {each.rule for each in report.counts if each.total}
-    told = [(group, [rule for rule in group.rules if rule in RULES or rule in broken]) for group in GROUPS]
+    told = []
+    for group in GROUPS:
+        some = [rule for rule in group.rules if rule in RULES or rule in broken]
+        told.append((group, some or list(group.rules[:1] if group.name in report.unchecked else ())))
     return [(group, rules) for group, rules in told if rules]

@@ -39,6 +39,8 @@ def write_sarif(report: AuditReport, findings: FindingsOf, file: BinaryIO, most:
         "url": report.url,
         "completeness": report.completeness,
         "doubts": report.doubts,
+        "unchecked": report.unchecked,
+        "undecided": report.undecided,
         "findings": sum(each.total for each in report.counts),
         "maxResults": most,
     }

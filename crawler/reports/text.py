@@ -8,8 +8,11 @@ from typing import Final, TextIO
 from crawler.claim import Account
 from crawler.cli.words import amount, clock, count, safe
 from crawler.finding import AuditReport, Count, Finding, FindingsOf
+from crawler.reports.facts import ISLAND, Island, islands, visits
 from crawler.reports.page import Page
 from crawler.reports.rules_told import GROUPS, TOLD, Group
+from crawler.reports.verdict import Empty, Kind, but, empty, kind, small, why_open
+from sitemap import RULES as LINT
 from sitemap import Severity
 
 FEW: Final = 3  # URLs of each rule, unless all are wanted
@@ -48,27 +51,30 @@ def lines(
     yield ""
     yield from _figures(report, page)
     yield from _inputs(report.inputs, page)
-    empty = []
     for group in GROUPS:
         if counts := group.counts(report):
             yield from _group(group, counts, page)
             for each in counts:
-                yield from _class(each, findings, page, verbose)
-        else:
-            empty.append(group.title if group.name == "hreflang" else group.title.lower())
+                yield from _class(each, report, findings, page, verbose)
     yield ""
-    yield from _nothing(empty, page)
+    yield from _nothing(empty(report), page)
     yield from _end(report, page, written)
 
 
 def _verdict(report: AuditReport, page: Page) -> Iterator[str]:
     """Whether a page can be called an orphan: what everything below rests on, so it comes first."""
-    if not report.doubts:
-        verdict = page.painted(f"{safe(report.completeness)} crawl: orphan findings are conclusive", "32")
-        yield from page.wrapped(verdict, 0, 2)
+    match kind(report):
+        case Kind.CONCLUSIVE:
+            verdict = page.painted(f"{safe(report.completeness)} crawl: orphan findings are conclusive", "32")
+            yield from page.wrapped(verdict, 0, 2)
+        case Kind.NOTHING:
+            why = safe(report.unchecked["orphans"])
+            yield from page.wrapped(page.painted(f"{safe(report.completeness)} crawl: {why}", "33"), 0, 2)
     for number, doubt in enumerate(report.doubts):
         head = page.painted("INCONCLUSIVE:", "31") if not number else "and:"
         yield from page.wrapped(f"{head} {safe(doubt)}", 0, 2)
+    if more := but(report):
+        yield from page.wrapped(f"but {more}", 0, 2)
 
 
 def _figures(report: AuditReport, page: Page) -> Iterator[str]:
@@ -90,16 +96,16 @@ def _inputs(inputs: list[Account], page: Page) -> Iterator[str]:
     yield page.painted("sources", "1")
     for each in inputs:
         form = f" ({safe(each.format)})" if each.format else ""
-        numbers = [f"{each.rows:,} rows", f"{each.used:,} used"]
+        numbers = [count(each.rows, "row"), f"{each.used:,} used"]
         for number, what in (
             (each.unread, "unread"),
             (each.foreign, "of other sites"),
-            (each.beside, "no pages"),
+            (each.beside, "assets"),
         ):
             if number:
                 numbers.append(f"{number:,} {what}")
         days = f"; {_days(safe(each.first), safe(each.last))}" if each.first or each.last else ""
-        cut = "" if each.complete else "; NOT READ WHOLE"
+        cut = "" if each.complete else "; read in part"
         yield from page.wrapped(
             f"{each.source.value:<10}{safe(each.name)}{form}: {', '.join(numbers)}{days}{cut}", 2, 12
         )
@@ -112,19 +118,40 @@ def _group(group: Group, counts: list[Count], page: Page) -> Iterator[str]:
     yield from page.wrapped(page.painted(f"{group.title}: {_total(counts)}", "1"), 0, 2)
 
 
-def _class(each: Count, findings: FindingsOf, page: Page, verbose: bool) -> Iterator[str]:
+def _class(
+    each: Count, report: AuditReport, findings: FindingsOf, page: Page, verbose: bool
+) -> Iterator[str]:
     """One rule: how bad, how many, the first of its findings, and what to do about them."""
     rule = TOLD[each.rule]
     severity = page.painted(rule.severity.value, _COLOUR[rule.severity])
-    name = "" if rule.title == rule.id else f"  {rule.id}"
-    yield from page.wrapped(f"{severity}  {_total([each])}  {rule.title}{name}", 2, 4)
+    yield from page.wrapped(f"{severity}  {_total([each])}  {rule.title}  {rule.id}", 2, 4)
+    if each.open_ and not rule.needs_complete and (why := why_open(report, each.rule)):
+        yield from page.wrapped(f"inconclusive: {safe(why)}", _DEEP)
+    if verbose or rule.severity > Severity.NOTE:
+        if each.rule == ISLAND:
+            yield from _islands(islands(findings(each.rule)), page, verbose)
+        if verbose or each.rule != ISLAND:
+            yield from _first(each, findings, page, verbose)
+    yield from page.wrapped(rule.sentence if rule.id in LINT else rule.remedy, _DEEP)
+
+
+def _first(each: Count, findings: FindingsOf, page: Page, verbose: bool) -> Iterator[str]:
     left = each.total
     for finding in islice(findings(each.rule), None if verbose else FEW):
         left -= finding.times
-        yield from _finding(finding, rule.sentence, page, verbose)
+        yield from _finding(finding, TOLD[each.rule].sentence, page, verbose)
     if left > 0:
         yield f"{'':{_DEEP}}… {left:,} more"
-    yield from page.wrapped(rule.remedy if rule.title != rule.id else rule.sentence, _DEEP)
+
+
+def _islands(found: list[Island], page: Page, verbose: bool) -> Iterator[str]:
+    """A line for each island: the pages of one say the same as often as there are pages."""
+    for each in found if verbose else found[:FEW]:
+        told = "; ".join([f"island of {count(each.pages, 'page')}", *visits(each.entry)])
+        doubt = "" if each.entry.is_certain else "  (inconclusive)"
+        yield from page.wrapped(f"{told}: link {safe(each.entry.url)}{doubt}", _DEEP, _DEEP + 2)
+    if not verbose and len(found) > FEW:
+        yield f"{'':{_DEEP}}… {count(len(found) - FEW, 'more island')}"
 
 
 def _finding(finding: Finding, known: str, page: Page, verbose: bool) -> Iterator[str]:
@@ -135,7 +162,7 @@ def _finding(finding: Finding, known: str, page: Page, verbose: bool) -> Iterato
     told = [f"in {place}"] if url and place and place != url else []
     if finding.sentence and finding.sentence != known:
         told.append(safe(finding.sentence))
-    told += _facts(finding)
+    told += _facts(finding, verbose)
     if told:
         yield from page.wrapped("; ".join(each.rstrip(".") for each in told), _DEEP + 2)
     for hub in finding.hubs if verbose else finding.hubs[:1]:
@@ -154,25 +181,15 @@ def _rest(finding: Finding, page: Page) -> Iterator[str]:
         yield from page.wrapped(safe(sentence), _DEEP + 2)
 
 
-def _facts(finding: Finding) -> list[str]:
+def _facts(finding: Finding, verbose: bool) -> list[str]:
     """What is known of a URL, in a few words each."""
     facts = []
     if finding.depth is not None:
         facts.append(f"{count(finding.depth, 'click')} from the start")
-    for number, what in (
-        (finding.people, "visit by people"),
-        (finding.bots, "visit by bots"),
-        (finding.clicks, "click in search"),
-        (finding.impressions, "impression"),
-        (finding.sessions, "session"),
-        (finding.backlinks, "link from other sites"),
-    ):
-        if number:
-            noun, _, rest = what.partition(" ")
-            facts.append(f"{count(number, noun)} {rest}".rstrip())
+    facts += visits(finding)
     if finding.first or finding.last:
         facts.append(f"seen {_days(safe(finding.first), safe(finding.last))}")
-    if finding.lastmod:
+    if verbose and finding.lastmod:
         facts.append(f"lastmod {safe(finding.lastmod)}")
     return facts
 
@@ -188,11 +205,16 @@ def _total(counts: list[Count]) -> str:
     return f"{certain:,} and {open_:,} inconclusive" if open_ else f"{certain:,}"
 
 
-def _nothing(empty: list[str], page: Page) -> Iterator[str]:
-    if len(empty) == len(GROUPS):
+def _nothing(nothing: Empty, page: Page) -> Iterator[str]:
+    """What was looked for and is not there, what nobody looked for, and what may be there unseen."""
+    if len(nothing.clean) == len(GROUPS) and not nothing.unchecked and not nothing.undecided:
         yield from page.wrapped("nothing found: all is as it should be", 0)
-    elif empty:
-        yield from page.wrapped(f"nothing found: {', '.join(empty)}", 0)
+    elif nothing.clean:
+        yield from page.wrapped(f"nothing found: {', '.join(map(small, nothing.clean))}", 0, 2)
+    for word, gaps in (("checked", nothing.unchecked), ("decided", nothing.undecided)):
+        for each in gaps:
+            said = f"not {word}: {', '.join(map(small, each.titles))} ({safe(each.why)})"
+            yield from page.wrapped(said, 0, 2)
 
 
 def _end(report: AuditReport, page: Page, written: Iterable[Path]) -> Iterator[str]:
@@ -220,5 +242,12 @@ def _next(report: AuditReport, paths: list[Path]) -> str:
     if report.doubts:
         return f"{look}; take away what makes it inconclusive, and run the same command again"
     if not any(each.total for each in report.counts):
-        return "nothing to do"
+        return _more_to_see(report)
     return f"{look}; siteatlas why URL tells the story of one of them"
+
+
+def _more_to_see(report: AuditReport) -> str:
+    """What to do when nothing was found: nothing, unless there was little to look at."""
+    if kind(report) is Kind.NOTHING:
+        return "name what knows more pages than the links do, such as --log FILE"
+    return "name what was not read, and look again" if report.undecided else "nothing to do"

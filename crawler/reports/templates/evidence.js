@@ -41,7 +41,7 @@ function* terms(finding) {
   if (finding.file)
     yield ["Sitemap", make("span", {}, linked(finding.file), finding.line ? `, line ${finding.line}` : "")];
   if (finding.times) yield ["Stands for", `${number(finding.times)} of its kind`];
-  if (finding.group) yield ["Group", isolated(finding.group)];
+  if (finding.group) yield ["Island or group", isolated(finding.group)];
   if (finding.state) yield ["Today", [finding.state, finding.status].filter(Boolean).join(", ")];
 }
 

@@ -64,10 +64,19 @@ class Findings {
 
   // The sections that rows lie in, with their number, the largest first.
   sections() {
+    return this.#counted((row) => (row.section ??= sectionOf(row.url)));
+  }
+
+  // The groups that rows belong to, such as islands, in the same way.
+  groups() {
+    return this.#counted((row) => row.group);
+  }
+
+  #counted(keyOf) {
     const counts = new Map();
     for (const row of this.#rows) {
-      row.section ??= sectionOf(row.url);
-      counts.set(row.section, (counts.get(row.section) ?? 0) + 1);
+      const key = keyOf(row);
+      if (key) counts.set(key, (counts.get(key) ?? 0) + 1);
     }
     return [...counts].sort((one, other) => other[1] - one[1]);
   }
@@ -86,6 +95,7 @@ function* testsOf(view) {
   if (view.certainty) yield (row) => row.certain === (view.certainty === "certain" ? 1 : 0);
   if (view.source) yield (row) => row.sources.includes(view.source);
   if (view.section) yield (row) => (row.section ??= sectionOf(row.url)) === view.section;
+  if (view.group) yield (row) => row.group === view.group;
   for (const word of (view.search ?? "").toLowerCase().split(/\s+/).filter(Boolean)) {
     yield (row) => (row.text ??= `${row.url}\n${row.title}\n${row.sentence}`.toLowerCase()).includes(word);
   }

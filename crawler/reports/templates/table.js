@@ -1,7 +1,7 @@
 // Owns the table: the view (what is filtered, sorted, on which page), which the fragment of the URL keeps, and its rows.
 
 const ROWS = 100; // on one page of the table
-const FIELDS = ["search", "class", "severity", "certainty", "source", "section", "sort"];
+const FIELDS = ["search", "class", "severity", "certainty", "source", "section", "group", "sort"];
 
 const explorer = document.getElementById("explorer");
 const filters = document.getElementById("filters");
@@ -55,9 +55,9 @@ function rowOf(row) {
     cell("url", "Page", make("div", { class: "page" }, opener, page)),
     cell("rule", "Class", ...rule),
     cell("state", "Today", today || "–"),
-    cell("depth", "Clicks", row.depth === null ? "–" : number(row.depth)),
+    cell("depth", "Crawl depth", row.depth === null ? "–" : number(row.depth)),
     cell("inlinks", "Inlinks", number(row.inlinks)),
-    cell("weight", "Weight", row.weight ? row.weight.toFixed(2) : "–"),
+    cell("weight", "Link score", row.weight ? row.weight.toFixed(2) : "–"),
     cell("visits", "Visits", number(row.visits)),
     cell("lastmod", "Changed", row.lastmod || "–"),
     cell("known", "Known from", row.sources.join(", ") || "–"),

@@ -57,10 +57,10 @@ function listen() {
   });
 }
 
-function offerSections() {
-  const field = filters.elements.section;
-  for (const [section, count] of findings.sections().slice(0, 500)) {
-    field.append(make("option", { value: section }, `${section} (${number(count)})`));
+function offer(name, counts) {
+  const field = filters.elements[name];
+  for (const [value, count] of counts.slice(0, 500)) {
+    field.append(make("option", { value }, `${value} (${number(count)})`));
   }
 }
 
@@ -75,7 +75,9 @@ async function start() {
   explorer.setAttribute("aria-busy", "true");
   listen();
   await findings.read(() => show(view));
-  offerSections();
+  offer("section", findings.sections());
+  offer("group", findings.groups());
+  document.getElementById("groups").hidden = filters.elements.group.options.length < 2;
   show(view);
   explorer.removeAttribute("aria-busy");
   if (asked) document.getElementById("findings").scrollIntoView();

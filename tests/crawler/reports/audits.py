@@ -111,7 +111,7 @@ def audit(found: Iterable[Finding], doubts: tuple[str, ...] = (), url: str = SIT
         counts=[Count(rule, *each) for rule, each in counts.items()],
         states=[Bar("indexable", 1_900), Bar("redirect", 240)],
         statuses=[Bar("200", 1_900), Bar("301", 240)],
-        depths=[Bar("0", 1), Bar("1", 50), Bar("no way", 50)],
+        depths=[Bar("0", 1), Bar("1", 50), Bar("unreachable", 50)],
         ages=[Bar("under a month", 12)],
         inlinks=[Bar("0", 6)],
         sections=[Section("/old/", 10, 6, 0), Section("/", 1_890, 0, 3)],

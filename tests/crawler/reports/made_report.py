@@ -135,7 +135,7 @@ def report(counts: list[Count], *, is_complete: bool = True) -> AuditReport:
                     "noindex", 3_380, "blocked by robots.txt", 1_890, "server error", 42, "unreachable", 3),
         statuses=bars("200", pages + 10_800, "301", 8_990, "302", 130, "404", 3_610, "410", 410, "503", 42),
         depths=bars("0", 1, "1", 84, "2", 2_210, "3", 18_730, "4", 33_090, "5", 16_660, "6", 8_120, "7", 2_340,
-                    "8", 501, "9 to 12", 208, "no way", pages * 5 // 100),
+                    "8", 501, "9 to 12", 208, "unreachable", pages * 5 // 100),
         ages=bars("less than a week", 1_205, "less than a month", 4_410, "less than 3 months", 9_930,
                   "less than a year", 28_841, "less than 2 years", 24_077, "older", 13_500, "unknown", 4_292),
         inlinks=bars("0", 4_312, "1", 9_120, "2", 7_700, "3 to 5", 16_310, "6 to 10", 19_900, "11 to 100", 25_001,

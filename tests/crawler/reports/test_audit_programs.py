@@ -34,6 +34,13 @@ def written(write: Callable[..., None], report: AuditReport, found: list[Finding
     return file.getvalue()
 
 
+ORDER = ["entry.gone", "orphan.sitemap", "duplicate.loc", "reach.deep"]  # what is broken comes first
+
+
+def ordered(found: list[Finding]) -> list[Finding]:
+    return sorted(found, key=lambda each: ORDER.index(each.rule))
+
+
 @pytest.fixture(scope="module")
 def sarif_schema() -> Any:
     try:
@@ -58,15 +65,16 @@ def test_ours_json_has_the_fields_of_the_report_and_all_of_every_finding() -> No
     assert told["format"] == 1
     assert told["doubts"] == [DOUBT]
     assert told["inputs"][1]["faults"]
-    assert told["counts"][0] == {
+    assert told["counts"][1] == {
         "rule": "orphan.sitemap",
         "severity": "warning",
         "title": "In the sitemap only",
         "certain": 6,
         "inconclusive": 0,
     }
-    assert [each["rule"] for each in told["findings"]] == [each.rule for each in found]
-    for each, finding in zip(told["findings"], found, strict=True):
+    assert [each["rule"] for each in told["counts"]] == ORDER
+    assert [each["rule"] for each in told["findings"]] == [each.rule for each in ordered(found)]
+    for each, finding in zip(told["findings"], ordered(found), strict=True):
         assert each.pop("severity") == TOLD[finding.rule].severity
         assert msgspec.convert(each, Finding) == finding
         assert {*each} == {*Finding.__struct_fields__}
@@ -170,9 +178,25 @@ def test_ours_junit_fails_what_is_named_skips_what_is_in_doubt_and_passes_the_re
     assert DOUBT in cases["orphan.log"].result[0].message
     assert f"{SITE}old/page: " in cases["orphan.sitemap"].result[0].text
     assert "sitemap.xml:9" in cases["duplicate.loc"].system_out
-    assert next(suite.name for suite in document) == "Orphans"
+    assert next(suite.name for suite in document) == "Dead"
     assert sum(suite.failures for suite in document) == 2
     assert sum(suite.skipped for suite in document) == 1
+
+
+def test_ours_junit_passes_nothing_that_nobody_looked_for() -> None:
+    report = msgspec.structs.replace(
+        audit([]),
+        unchecked={"lint": "no sitemap", "orphan.log": "no log"},
+        undecided={"reach": "not all seen"},
+    )
+    document = JUnitXml.fromstring(as_junit(report, of([])).encode())
+    skipped = {case.name: case.result[0].message for suite in document for case in suite if case.result}
+    assert skipped == {
+        "orphan.log": "not checked: no log",
+        "reach.deep": "not decided: not all seen",
+        "reach.few": "not decided: not all seen",
+        next(iter(LINT)): "not checked: no sitemap",
+    }
 
 
 def test_ours_junit_does_not_grow_with_the_site() -> None:
@@ -196,8 +220,8 @@ def test_xml_junit_of_hostile_strings_in_an_audit_is_well_formed() -> None:
         ([], []),
         (["never"], []),
         (["error"], ["entry.gone"]),
-        (["warning"], ["orphan.sitemap", "entry.gone", "duplicate.loc"]),
-        (["note"], ["orphan.sitemap", "reach.deep", "entry.gone", "duplicate.loc"]),
+        (["warning"], ["entry.gone", "orphan.sitemap", "duplicate.loc"]),
+        (["note"], ORDER),
         (["orphan"], ["orphan.sitemap"]),
         (["orphan.*", "reach.deep"], ["orphan.sitemap", "reach.deep"]),
         (["weak, lint"], ["duplicate.loc"]),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from audits import DOUBT, SITE, audit, findings, hostile, of
+from msgspec.structs import replace
 from naughty import NAUGHTY
 
 from crawler.claim import Account, Source
@@ -20,6 +21,12 @@ from crawler.errors import UsageError
 from crawler.finding import AuditReport, Finding
 from crawler.reports.page import Page
 from crawler.reports.text import lines, write_text
+
+
+@pytest.fixture(autouse=True)
+def _no_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+
 
 PAINT = re.compile("\x1b\\[[0-9]+m")
 
@@ -44,7 +51,7 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
         "2,140 URLs known, 1,900 of them indexable pages: 1,850 reached by links, 1,800 in a sitemap" in text
     )
     assert "sitemap   https://www.example.com/sitemap.xml (urlset): 1,800 rows, 1,795 used, 3 unread" in text
-    assert "20,000 rows, 18,000 used, 1,990 no pages; 2026-10-01 to 2026-11-20; NOT READ WHOLE" in text
+    assert "20,000 rows, 18,000 used, 1,990 assets; 2026-10-01 to 2026-11-20; read in part" in text
     assert (
         "Orphans: 6\n  warning  6  In the sitemap only  orphan.sitemap\n    https://www.example.com/old/page\n"
         in text
@@ -52,10 +59,12 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
     assert "31 visits by people; 4 visits by bots; 12 clicks in search; 400 impressions; 7 sessions" in text
     assert "link it from https://www.example.com/old/ (its directory)" in text
     assert "… 3 more\n    Link to it from a page" in text
-    assert "7 clicks from the start" in text
-    assert "duplicate.loc" in text
+    assert "\n  note  1  Deep pages  reach.deep\n    Link to it from a page nearer to the start.\n" in text
+    assert "lastmod 2024" not in text
+    assert "URL listed twice in a file  duplicate.loc" in text
+    assert text.index("entry.gone") < text.index("orphan.sitemap") < text.index("reach.deep")
     assert "… 0 more" not in text
-    assert "nothing found: weakly linked, dead, hreflang, images and videos\n" in text
+    assert "nothing found: dead, weakly linked, hreflang, images and videos\n" in text
     assert "\n1 error, 14 warnings, 1 note\nnext: " in text
 
 
@@ -72,6 +81,78 @@ def test_ours_nothing_found_is_one_line() -> None:
     assert text.endswith(
         "nothing found: all is as it should be\n0 errors, 0 warnings, 0 notes\nnext: nothing to do\n"
     )
+
+
+def test_ours_what_nobody_looked_for_is_not_called_fine() -> None:
+    report = replace(
+        audit([]),
+        unchecked={"media": "--no-media", "orphan.log": "no log"},
+        undecided={"reach": "not all was seen", "health": "--no-media"},
+    )
+    text = told(report, [])
+    assert "all is as it should be" not in text
+    assert (
+        "nothing found: dead, orphans (in the sitemap only, in search or analytics only, "
+        "in lists, backlinks or another crawl only, cut-off islands), weakly linked, hreflang, "
+        "lint of the sitemaps\n"
+        "not checked: in the logs only (no log)\n"
+        "not checked: images and videos (--no-media)\n"
+        "not decided: sitemap health (--no-media)\n"
+        "not decided: hard to reach (not all was seen)\n"
+    ) in text
+    assert "next: name what was not read, and look again" in text
+
+
+def test_ours_a_crawl_without_sources_had_nothing_to_compare_with() -> None:
+    text = told(replace(audit([]), unchecked={"orphans": "nothing but links"}), [])
+    assert text.startswith("complete crawl: nothing but links\n")
+    assert "conclusive" not in text
+    assert "not checked: orphans (nothing but links)" in text
+
+
+def test_ours_the_verdict_names_what_was_not_asked_for() -> None:
+    text = told(replace(audit([]), unasked=1_200), [])
+    assert text.split("\n")[1].startswith("but 1,200 URLs that only sources know were not asked for")
+
+
+def test_ours_the_reason_stands_beside_what_a_sitemap_leaves_open() -> None:
+    found = [Finding(rule="listed.missing", url=SITE, sentence="linked", is_certain=False)]
+    text = told(audit(found), found)
+    assert "\n    inconclusive: access.log.gz: line 20,001 is not the end of a gzip stream\n" in text
+
+
+def test_ours_an_island_is_one_line_with_the_page_to_link() -> None:
+    def page(path: str, group: str, people: int = 0, known: tuple[str, ...] = ()) -> Finding:
+        url = f"{SITE}{path}"
+        return Finding(
+            rule="orphan.island", url=url, sentence="", group=group, people=people, known=list(known)
+        )
+
+    found = [
+        *(page(f"club/{n}", "island 1") for n in range(14)),
+        page("club/known", "island 1", 3),
+        page("club/listed", "island 1", 0, ("sitemap",)),
+        page("far/long", "island 2"),
+        page("far/", "island 2"),
+        page("b/one", "island 3"),
+        page("b/listed", "island 3", 0, ("sitemap",)),
+        *(page(f"more/{n}", f"island {n}") for n in (4, 5)),
+    ]
+    assert (
+        "  warning  22  Cut-off islands  orphan.island\n"
+        f"    island of 16 pages; 3 visits by people: link {SITE}club/known\n"
+        f"    island of 2 pages: link {SITE}far/\n"
+        f"    island of 2 pages: link {SITE}b/listed\n"
+        "    … 2 more islands\n"
+    ) in told(audit(found), found)
+    assert all(each.url in told(audit(found), found, verbose=True) for each in found)
+
+
+def test_ours_columns_wrap_what_is_piped_only_if_they_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = findings()
+    assert max(map(len, told(audit(found), found).split("\n"))) > 100
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, told(audit(found), found).split("\n"))) <= 80
 
 
 @pytest.mark.parametrize("width", [80, 40, 20])

@@ -1,0 +1,106 @@
+"""Owns what an audit did not look at, and what it could not decide, with the reasons: nothing is fine unseen. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from crawler.claim import Account, Source
+
+NO_SOURCE: Final = (
+    "no sitemap, log or export to compare with: orphans cannot be found; "
+    "--sitemap, --log, --search, --analytics, --backlinks, --list and --crawl name them"
+)
+NOT_SEEN: Final = "the crawl did not see everything that the start leads to"
+_TELLS_OF_VISITS: Final = frozenset({Source.LOG, Source.SEARCH, Source.ANALYTICS, Source.BACKLINKS})
+_WANTED: Final = (
+    (("orphan.log",), frozenset({Source.LOG}), "no access log was given: --log"),
+    (
+        ("orphan.search",),
+        frozenset({Source.SEARCH, Source.ANALYTICS}),
+        "no export of search or analytics was given: --search, --analytics",
+    ),
+    (
+        ("orphan.list",),
+        frozenset({Source.BACKLINKS, Source.LIST, Source.CRAWL}),
+        "no list, links from other sites or other crawl were given: --list, --backlinks, --crawl",
+    ),
+    (
+        ("gone.named",),
+        frozenset(Source) - {Source.SITEMAP, Source.LOG},
+        "no list, other crawl or export was given: --list, --crawl, --backlinks, --search, --analytics",
+    ),
+    (
+        ("gone.visited",),
+        _TELLS_OF_VISITS,
+        "no log or export tells of visits: --log, --search, --analytics, --backlinks",
+    ),
+)
+"""Rules, the kinds of sources of which they need one, and the reason if there is none."""
+_OF_SITEMAPS: Final = ("health", "media", "lint")
+
+
+def unchecked(inputs: Sequence[Account], media: bool) -> dict[str, str]:
+    """What nobody looked for: why, by the name of a group of rules or the id of a rule.
+
+    ``inputs`` are all sources that were read; without ``media`` no image and no video was asked for.
+    """
+    used = {each.source for each in inputs if each.used}
+    told: dict[str, str] = {} if media else {"media": "--no-media"}
+    if not used:
+        told["orphans"] = NO_SOURCE
+    for rules, sources, why in _WANTED:
+        if not used & sources:
+            told |= dict.fromkeys(rules, why)
+    if why := _no_sitemap([each for each in inputs if each.source is Source.SITEMAP]):
+        told |= {"orphan.sitemap": why, "health": why, "media": told.get("media", why)}
+    if not any(each.source is Source.SITEMAP and (each.bytes or each.rows) for each in inputs):
+        told["lint"] = told["health"]
+    return {name: why for name, why in told.items() if used or not name.startswith("orphan.")}
+
+
+def _no_sitemap(sitemaps: Sequence[Account]) -> str:
+    if not sitemaps:
+        return "the site has no sitemap that is known: --sitemap names one"
+    if any(each.used for each in sitemaps):
+        return ""
+    return (
+        "no sitemap could be read"
+        if not any(each.rows for each in sitemaps)
+        else "no sitemap lists a page of it"
+    )
+
+
+def undecided(inputs: Sequence[Account], *, is_doubtful: bool, stopped: str, unasked: int) -> dict[str, str]:
+    """What was looked for and, if it was not found, may be there all the same: why, as in :func:`unchecked`.
+
+    ``stopped`` says why the visiting was cut short, or is ""; ``unasked`` counts URLs that only sources know and that
+    were not asked for.
+    """
+    told: dict[str, str] = {}
+    if is_doubtful:
+        told |= dict.fromkeys(("orphans", "weak", "reach"), NOT_SEEN)
+    if stopped:
+        told |= dict.fromkeys(("dead", "health", "hreflang", "media"), f"the crawl was cut short: {stopped}")
+    if unasked:
+        why = f"{unasked:,} URLs that only sources know were not asked for: raise --max-outside"
+        told = dict.fromkeys(("orphans", "gone.visited", "health"), why) | told
+    for source, names in _in_part(inputs).items():
+        why = f"not all could be read of {names}"
+        if source is Source.SITEMAP:
+            told = dict.fromkeys((*_OF_SITEMAPS, "orphan.sitemap"), why) | told
+        for rules, sources, _ in _WANTED:
+            if source in sources:
+                told = dict.fromkeys(rules, why) | told
+    return told
+
+
+def _in_part(inputs: Sequence[Account]) -> Mapping[Source, str]:
+    """The sources that were read in part, by their kind."""
+    names: dict[Source, list[str]] = {}
+    for each in inputs:
+        if not each.complete:
+            names.setdefault(each.source, []).append(each.name)
+    return {source: _several(some) for source, some in names.items()}
+
+
+def _several(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"
