@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from crawler.audit.sitemaps import check_sitemaps, read_sitemaps
@@ -12,13 +13,15 @@ from crawler.config import Config
 from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.claims import Claims
-from crawler.evidence.exports import ExportOptions, check_export, read_export
-from crawler.evidence.logs import LogOptions, Progress, check_logs, read_logs
+from crawler.evidence.exports import ExportOptions, check_export, looks_like, read_export
+from crawler.evidence.logs import LogOptions, Progress, check_logs, is_log, named, read_logs
+from crawler.evidence.named import matching
 from crawler.finding import Finding
 from crawler.model import Found, Url
 from crawler.plan import Plan
 from crawler.remote import Remote, homes
 
+STDIN: Final = "-"
 _EXPORTS: Final = (
     (Source.SEARCH, "search"),
     (Source.ANALYTICS, "analytics"),
@@ -52,11 +55,26 @@ def check(plan: Plan) -> None:
     """Whether everything that was named can be read, as far as a look tells. Raises UsageError."""
     config = plan.config
     check_sitemaps(config.audit.sitemaps)
-    check_logs(config.audit.logs, _log_options(config))
+    for name in named(list(config.audit.logs)):
+        _check_log(name, _log_options(config))
     for source, name in _exports(config):
-        if name == "-":
+        if name == STDIN:
             raise UsageError("an audit does not read tables from the standard input: name files or URLs")
-        check_export(name, source, _export_options(config))
+        try:
+            check_export(name, source, _export_options(config))
+        except UsageError:
+            if Path(name).is_file() and is_log(name):
+                raise UsageError(f"{name}: this looks like an access log: give it as --log") from None
+            raise
+
+
+def _check_log(name: str, options: LogOptions) -> None:
+    try:
+        check_logs([name], options)
+    except UsageError:
+        if name != STDIN and (said := looks_like(name)):
+            raise UsageError(f"{name}: {said}") from None
+        raise
 
 
 def addresses(plan: Plan) -> Addresses:
@@ -106,8 +124,11 @@ def _keep(claims: Claims, account: Account, found: Iterator[Claim]) -> None:
 def _exports(config: Config) -> Iterator[tuple[Source, str]]:
     for source, key in _EXPORTS:
         once: dict[str, str] = {}  # a file that is named twice says the same twice
-        for name in getattr(config.audit, key):
-            once.setdefault(name if "://" in name else os.path.realpath(name), name)
+        for given in getattr(config.audit, key):
+            for name in (
+                [given] if "://" in given or given == STDIN else sorted(matching(given, f"--{source}"))
+            ):
+                once.setdefault(name if "://" in name else os.path.realpath(name), name)
         yield from ((source, name) for name in once.values())
 
 

@@ -19,15 +19,18 @@ SELECT url.url, visit.state, visit.status, visit.seen_at FROM visit JOIN url USI
 def state_in(name: str) -> Path | None:
     """The database that a directory or a file of this name is, None when it is something else.
 
-    Raises UsageError for a directory without one, or with several.
+    Raises UsageError for a directory without one, or with several, and for what cannot be read.
     """
     path = Path(name)
-    if path.is_file():
-        with path.open("rb") as file:
-            return path if file.read(16) == b"SQLite format 3\x00" else None
-    if not path.is_dir():
-        return None
-    inside = [path / FILE] if (path / FILE).is_file() else sorted(path.glob(f"*/{FILE}"))
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                return path if file.read(16) == b"SQLite format 3\x00" else None
+        if not path.is_dir():
+            return None
+        inside = [path / FILE] if (path / FILE).is_file() else sorted(path.glob(f"*/{FILE}"))
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
     if len(inside) != 1:
         several = ", ".join(str(each.parent) for each in inside[:5])
         raise UsageError(

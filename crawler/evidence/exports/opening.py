@@ -14,6 +14,7 @@ from isal.isal_zlib import IsalError
 from msgspec import Struct
 
 from crawler.errors import UsageError
+from crawler.evidence.named import within
 from sitemap import SourceError
 
 OpenUrl = Callable[[str], bytes]
@@ -66,7 +67,7 @@ def opened(name: str, open_url: OpenUrl) -> Opened:
     path = Path(name)
     try:
         if path.is_dir():
-            raise UsageError(f"{name} is a folder: name the file in it")
+            return _folder(name)
         if not path.exists():
             raise UsageError(f"there is no file {name}")
         if not path.is_file():
@@ -74,6 +75,20 @@ def opened(name: str, open_url: OpenUrl) -> Opened:
         return _parts(name, partial(_file, path), path.stat().st_size)
     except (OSError, ValueError) as error:
         raise UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _folder(name: str) -> Opened:
+    """What somebody unpacked: its files are the parts, as those of an archive are."""
+    files = [Path(each) for each in within(name, "an export")]
+    if not files:
+        raise UsageError(f"there are no files in the folder {name}")
+    return Opened(
+        [
+            Part(str(each.relative_to(name)), partial(_unpacked, partial(_file, each)))
+            for each in files[:MOST_PARTS]
+        ],
+        sum(each.stat().st_size for each in files),
+    )
 
 
 def _file(path: Path) -> BinaryIO:

@@ -13,7 +13,7 @@ from crawler.evidence.exports.claiming import Claims
 from crawler.evidence.exports.columns import Columns, Reader, find
 from crawler.evidence.exports.crawl_state import check_state, read_state, state_in
 from crawler.evidence.exports.documents import Objects
-from crawler.evidence.exports.headers import Role
+from crawler.evidence.exports.headers import Role, source_of
 from crawler.evidence.exports.opening import OpenUrl, Part, is_url, opened
 from crawler.evidence.exports.options import ExportOptions
 from crawler.evidence.exports.quantity import days
@@ -23,6 +23,7 @@ from crawler.model import Url
 
 _UI_ROWS: Final = 1_000  # that the web interface of Search Console exports at most
 _MOST_HOSTS: Final = 1_000  # other sites that are counted apart
+_TABLES: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".zip")
 _NOTHING: Final = frozenset({"", "(not set)", "(other)", "total", "grand total", "totals"})
 
 
@@ -37,6 +38,21 @@ def check_export(name: str, source: Source, options: ExportOptions) -> None:
         check_state(state)
     else:
         choose(opened(name, _never), Wanted(name, source, Reader(None), options.column))
+
+
+def looks_like(name: str) -> str:
+    """As what a file should be given, as the end of a sentence, when it is an export or a list; "" for all others."""
+    try:
+        kind = choose(opened(name, _never), Wanted(name, Source.LIST, Reader(None))).format
+    except UsageError:
+        return ""
+    if source := source_of(kind):
+        return f"this is a {kind} export: give it as --{source}"
+    if kind == "list of URLs":
+        return "this looks like a list of URLs: give it as --list"
+    if name.lower().endswith(_TABLES):
+        return "this looks like a table of URLs: give it as --search, --analytics, --backlinks, --list or --crawl"
+    return ""
 
 
 def read_export(

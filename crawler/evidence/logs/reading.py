@@ -1,5 +1,6 @@
 """Reads access logs from their first byte to their last: files to accounts and claims."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,7 @@ from crawler.evidence.logs.tally import MOST, Tally
 from crawler.evidence.logs.verify import ADDRESSES, Resolver, SystemResolver, Verifier
 
 _SHOWN: Final = 160  # bytes of a line that are quoted
+_binary = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]").search
 
 
 class LogOptions(Struct, frozen=True, kw_only=True):
@@ -52,6 +54,16 @@ def check_logs(paths: Sequence[str], options: LogOptions) -> list[str]:
             with File(name) as file:
                 _reader(file, options)
     return files
+
+
+def is_log(name: str) -> bool:
+    """Whether a file is an access log in a format that is known."""
+    try:
+        with File(name) as file:
+            sample = [line for line in file.sample(LOOKED_AT) if line and not line.isspace()]
+            return bool(sample) and detected(sample) is not None
+    except UsageError:
+        return False
 
 
 def read_logs(
@@ -147,7 +159,7 @@ class _Reading:
 
     def _notes(self) -> Iterator[str]:
         account, file = self.account, self._file
-        if not account.rows:
+        if not account.rows and not file.torn:
             yield f"{file.name} is empty"
         if 0 < account.unread * 2 <= account.rows and self._odd:
             yield f"{account.unread:,} lines could not be read, for example {shown(self._odd)}"
@@ -172,6 +184,8 @@ def _reader(file: File, options: LogOptions) -> Reader:
         return reader
     if not sample:
         return asked("combined", sample)  # an empty file is in every format
+    if b"\0" in sample[0] or _binary(sample[0][:_SHOWN]):
+        raise UsageError(f"the log {file.name} is no text, nor packed as .gz, .zst, .bz2, .xz or .zip")
     raise UsageError(
         f"cannot tell in which format the log {file.name} is; it begins {shown(sample[0])}; name the format"
         f" (--log-format: {', '.join(NAMES)}, or nginx's log_format or Apache's LogFormat as it stands)"

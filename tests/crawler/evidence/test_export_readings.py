@@ -333,7 +333,7 @@ def refusal(path: Path | str, source: Source = Source.LIST, column: str = "") ->
 
 def test_ours_what_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.csv") == f"there is no file {tmp_path}/none.csv"
-    assert refusal(tmp_path) == f"{tmp_path} is a folder: name the file in it"
+    assert refusal(tmp_path) == f"there are no files in the folder {tmp_path}"
     assert refusal("/dev/null") == "/dev/null is no regular file: save what it gives to a file first"
     assert refusal("a\x00b") == "there is no file a\x00b"
     assert (
@@ -347,6 +347,15 @@ def test_ours_what_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None
     assert (
         refusal(table, column="3") == f'{table} has no column "3"; it has: a, b. Name one with --url-column'
     )
+
+
+def test_ours_a_folder_is_read_as_the_archive_that_it_was(tmp_path: Path) -> None:
+    written(tmp_path, f"Top pages,Clicks\n{SITE}/a,3\n", "Pages.csv")
+    written(tmp_path, "Top queries,Clicks\nshoes,1\n", "Queries.csv")
+    written(tmp_path, "Date,Clicks\n2026-10-01,2\n2026-10-31,1\n", "Chart.csv")
+    account, (claim,) = reading(tmp_path, Source.SEARCH)
+    assert (claim.clicks, claim.first, claim.last) == (3, "2026-10-01", "2026-10-31")
+    assert account.used == 1
 
 
 def test_ours_archives_without_a_table_are_refused_in_a_sentence(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import io
 import lzma
 import random
 import sys
+import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,14 @@ PACKED = {
     "xz": lambda data: lzma.compress(data, preset=0),
     "zst": lambda data: zstandard.compress(data[:5_000]) + zstandard.compress(data[5_000:]),
 }
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
 
 
 def line(path: str, status: int = 200, agent: str = "Firefox", second: int = 0, day: int = 21) -> str:
@@ -182,9 +192,10 @@ def test_ours_rotated_logs_are_found_once_each_and_read_from_the_oldest(tmp_path
 
 def test_ours_what_cannot_be_read_is_refused_with_a_remedy(tmp_path: Path) -> None:
     for given, why in (
-        ("missing.log", "no such log"),
-        ("none*.gz", "no such log"),
+        ("missing.log", "there is no file"),
+        ("none*.gz", "there is no file"),
         (".", "there are no logs in"),
+        ("n" * 300, "^cannot read [^ ]*nnn: File name too long"),
     ):
         with pytest.raises(UsageError, match=why):
             check_logs([str(tmp_path / given)], LogOptions())
@@ -196,6 +207,56 @@ def test_ours_what_cannot_be_read_is_refused_with_a_remedy(tmp_path: Path) -> No
         f"cannot tell in which format the log {log} is; it begins '\\x1b[2Jwhat is"
     )
     assert "--log-format" in str(raised.value)
+
+
+def test_ours_what_is_no_text_is_never_printed(tmp_path: Path) -> None:
+    log = tmp_path / "odd.log"
+    for data in (random.Random(7).randbytes(4_000), b"\x7fELF\x02\x01\x01\x00\x00"):
+        log.write_bytes(data)
+        with pytest.raises(UsageError) as raised:
+            check_logs([str(log)], LogOptions())
+        assert str(raised.value) == f"the log {log} is no text, nor packed as .gz, .zst, .bz2, .xz or .zip"
+    log.write_bytes(zipped({"access.log": line("/a").encode()})[:-8])
+    with pytest.raises(UsageError, match=r"^cannot read the log [^ ]*odd\.log: File is not a zip file$"):
+        check_logs([str(log)], LogOptions())
+
+
+def test_ours_an_archive_is_read_file_by_file(tmp_path: Path) -> None:
+    log = tmp_path / "logs.zip"
+    old, new = line("/old").encode() * 3, line("/new").encode()
+    log.write_bytes(zipped({"a/access.log": new, "a/access.log.2.gz": gzip.compress(old[:-1]), ".x": b"no"}))
+    check_logs([str(log)], LogOptions())
+    seen: list[Progress] = []
+    (account,), claims = read([log], seen=seen)
+    assert {claim.url.removeprefix(HOME): claim.people for claim in claims} == {"/old": 3, "/new": 1}
+    assert (account.rows, account.faults) == (4, [])
+    assert seen[-1].read == seen[-1].size
+
+
+@pytest.mark.parametrize("end", ["gz", "xz", "bz2", "zst"])
+def test_ours_what_comes_before_a_cut_is_read(tmp_path: Path, end: str) -> None:
+    chance = random.Random(11)
+    text = "".join(line(f"/{chance.randbytes(12).hex()}", second=n) for n in range(2_500)).encode()
+    packed = PACKED[end](text[:100_000]) + PACKED[end](text[100_000:])
+    log = tmp_path / "access.log"
+    whole = 0
+    for cut in (len(packed) // 3, len(packed) // 2, len(packed) * 9 // 10, len(packed) - 1):
+        log.write_bytes(packed[:cut])
+        (account,), _ = read([log])
+        assert not account.complete
+        assert not any("is empty" in note for note in account.notes)
+        assert "is damaged and was read up to there" in account.faults[0]
+        if end in ("gz", "xz"):  # which give what they have at any place
+            stream = zlib.decompressobj(31) if end == "gz" else lzma.LZMADecompressor()
+            left, there = packed[:cut], b""
+            while left:
+                there += stream.decompress(left)
+                left = stream.unused_data
+                stream = zlib.decompressobj(31) if end == "gz" else lzma.LZMADecompressor()
+            assert account.used >= there.count(b"\n")
+        assert account.used >= whole
+        whole = account.used
+    assert whole > 2_000
 
 
 def test_ours_an_empty_log_is_no_fault(tmp_path: Path) -> None:
