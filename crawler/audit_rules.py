@@ -58,6 +58,7 @@ _TABLE: Final = (
     AuditRule("entry.failed", _W, "Listed, but failing", "The sitemap lists a URL that brought no page today: 5xx, no answer, redirects in a circle.", "See what the server's log says of it."),
     AuditRule("entry.refused", _W, "Listed, but refused", "The sitemap lists a URL that asks for a login or is forbidden (401, 403).", "Take it out of the sitemap, or open it to everybody.", False, _SITEMAPS),
     AuditRule("entry.redirect", _W, "Listed, but redirected", "The sitemap lists a URL that redirects.", "List where it leads to.", False, _SITEMAPS),
+    AuditRule("entry.outside", _W, "Listed under another name of the site", "The sitemap lists URLs with another scheme than the site's, or with or without www.", "List the URLs of the site itself, and redirect its other names to it.", False, _SITEMAPS),
     AuditRule("entry.noindex", _E, "Listed, but noindexed", "The sitemap lists a page that asks not to be indexed.", "Take one of the two back.", False, _SITEMAPS),
     AuditRule("entry.blocked", _E, "Listed, but blocked by robots.txt", "The sitemap lists a URL that robots.txt forbids to fetch.", "Allow it, or take it out of the sitemap.", False, _SITEMAPS),
     AuditRule("entry.canonical", _E, "Listed, but not canonical", "The sitemap lists a page that names another as its canonical.", "List the canonical page.", False, _CANONICAL),

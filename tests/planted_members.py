@@ -474,7 +474,15 @@ def bad_entries(site: Planted) -> None:
     site.redirect("/listed/old/", "/listed/new/")
     site.list("/listed/old/")
     site.expect("entry.redirect", "/listed/old/")
-    site.expect("entry.duplicate", "/listed/new/")  # both come to it
+    for name in ("a", "b"):  # in a circle
+        site.redirect(f"/listed/round-{name}/", f"/listed/round-{'ba'['ab'.index(name)]}/")
+        site.list(f"/listed/round-{name}/")
+        site.expect("entry.failed", f"/listed/round-{name}/")
+    for name, status in (("members", 401), ("staff", 403)):
+        site.gone(f"/listed/{name}/", status)
+        site.list(f"/listed/{name}/")
+        site.expect("entry.refused", f"/listed/{name}/")
+    _other_names(site)
     site.page("/listed/hidden/", "bread", robots="noindex")
     site.page("/listed/header/", "bread").headers["X-Robots-Tag"] = "noindex"
     site.link("/about/", "/listed/hidden/")
@@ -487,10 +495,29 @@ def bad_entries(site: Planted) -> None:
         site.page(f"/listed/copy-{name}/", "bread", canonical=SOUP)
         site.expect("entry.canonical", f"/listed/copy-{name}/")
     site.link("/about/", "/listed/copy-linked/")
-    site.expect("entry.duplicate", SOUP)  # which is listed besides its copies
     # near miss: a document of another type may be listed
     site.answers["/listed/plan.pdf"] = Answer(200, b"%PDF-1.4 plan", {"Content-Type": "application/pdf"})
     site.list("/listed/plan.pdf")
+
+
+def _other_names(site: Planted) -> None:
+    """Entries with ``www.``, which the server redirects to the site, but for what stands in ``www``; and by TLS."""
+    www = site.origin.replace("://", "://www.")
+    moved = site.page("/listed/www-moved/", "bread", listed=False).path
+    twice = site.page("/listed/www-twice/", "bread").path
+    alone = site.page("/listed/www-alone/", "bread", listed=False).path
+    copy = site.page("/listed/www-copy/", "bread", canonical="/listed/www-copy/").path
+    site.well(moved, twice, alone, copy)
+    site.www |= {twice, alone, copy}
+    for path in (moved, twice, alone, copy):
+        site.list(www + path)
+    site.expect("entry.redirect", www + moved)
+    site.expect("entry.duplicate", twice)
+    site.expect("entry.outside", www + alone)
+    site.expect("entry.canonical", www + copy)
+    secure = f"https{site.origin[4:]}{moved}"
+    site.list(secure)
+    site.expect("entry.failed", secure)  # nobody answers there
 
 
 def doubled_entries(site: Planted) -> None:

@@ -54,7 +54,7 @@ class Leaf:
 
 @dataclass
 class Entry:
-    """An entry of the sitemap. ``loc`` is a path as it is written there."""
+    """An entry of the sitemap. ``loc`` is a path as it is written there, or a URL."""
 
     loc: str
     lastmod: str = ""
@@ -90,6 +90,7 @@ class Planted:
         self.origin = origin
         self.pages: dict[str, Leaf] = {}
         self.answers: dict[str, Answer] = {}
+        self.www: set[str] = set()  # what answers with www. as well, where all else redirects
         self.entries: list[Entry] = []
         self.truth: dict[str, set[str]] = {}
         self.hubs: dict[str, str] = {}
@@ -104,8 +105,9 @@ class Planted:
         self.vocabulary: dict[str, list[str]] = {}
 
     def url(self, path: str) -> str:
-        """The URL of a path, as the product writes it."""
-        return self.origin + quote(path, safe="/?=&~-._:@!$'()*+,;%")
+        """The URL of a path, as the product writes it; what is one already stays as it is."""
+        home = self.origin if path.startswith("/") else ""
+        return home + quote(path, safe="/?=&~-._:@!$'()*+,;%")
 
     def words(self, topic: str, count: int = 30) -> str:
         """A text about a topic: half its own words, half everybody's."""
@@ -354,9 +356,13 @@ class _Door(asyncio.Protocol):
         *heads, self._rest = (self._rest + data).split(b"\r\n\r\n")
         for head in heads:
             method, target, _ = head.partition(b"\r\n")[0].decode("latin-1").split(" ", 2)
-            if target not in self._made:
-                self._made[target] = _bytes(self._site.answer(target))
-            made = self._made[target]
+            name = target
+            if b"\r\nhost: www." in head.lower() and target not in self._site.www:
+                name = f"//www{target}"
+            if name not in self._made:
+                moved = Answer(301, headers={"Location": self._site.origin + target})
+                self._made[name] = _bytes(self._site.answer(target) if name == target else moved)
+            made = self._made[name]
             if not made:
                 self._transport.abort()
                 return

@@ -58,7 +58,7 @@ def publish_sitemaps(site: Planted) -> None:
 
 def _urlset(site: Planted, entries: list[Entry]) -> bytes:
     rows = "".join(
-        f"<url><loc>{escape(site.origin + quote(entry.loc, safe='/?=&~%'))}</loc>"
+        f"<url><loc>{escape(site.origin * entry.loc.startswith('/') + quote(entry.loc, safe=':/?=&~%'))}</loc>"
         f"<lastmod>{entry.lastmod}</lastmod>{entry.inner}</url>\n"
         for entry in entries
     )

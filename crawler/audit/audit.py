@@ -18,9 +18,11 @@ from msgspec import structs
 from crawler import plan as planning
 from crawler.audit import gathering
 from crawler.audit.concluding import Conclusion
+from crawler.audit.doors import MAX_DOORS, ask_doors
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.outside import Outside
 from crawler.audit.start import Start
+from crawler.doors import doors
 from crawler.engine import Ending, Watch
 from crawler.errors import NothingCrawlable
 from crawler.evidence import tables
@@ -106,7 +108,7 @@ def _run(part: Callable[[], Coroutine[Any, Any, T]], loop: dict[str, Any] | None
 async def _look(
     plan: Plan, store: Store, db: sqlite3.Connection, wave: Outside, watches: Watches, clock: Clock
 ) -> tuple[Visited, CheckedMedia]:
-    """Visit the site, then what only the sources know of it, then the images and videos that its sitemaps list."""
+    """Visit the site, then what only the sources know of it, then what else its sitemaps list: other names, media."""
 
     def more(frontier: SqliteFrontier) -> bool:
         watches.part("asking what only sources know")
@@ -122,6 +124,8 @@ async def _look(
     if visited.ending is not Ending.COMPLETE:
         return visited, CheckedMedia(0, [], [])
     listed = Entries(db, Visits(db), plan.params)
-    async with planning.fetcher(plan.config, [origin(plan.seed)], clock, plan.source) as fetcher:
+    home = [origin(plan.seed), *doors(plan.seed)]
+    async with planning.fetcher(plan.config, home, clock, plan.source) as fetcher:
         rules = rulebook(plan, store, fetcher, clock)
+        listed.answered(await ask_doors(plan, fetcher, rules, listed.doors(MAX_DOORS), clock))
         return visited, await check_media(plan.config, fetcher, rules, listed.media(), clock, asking)

@@ -24,7 +24,7 @@ HOSTS_AT_ONCE: Final = 8
 LONGEST_WAIT: Final = 60.0  # seconds that a host may ask for before it is asked no more
 _Headers = tuple[tuple[str, str], ...]
 PIECE: Final = 1024  # bytes of each that are asked for; HEAD is answered by too few as they answer GET
-_LIMITS: Final = BodyLimits(wire=PIECE, decoded=PIECE, refuse=2**62, ratio=2**30)
+PIECES: Final = BodyLimits(wire=PIECE, decoded=PIECE, refuse=2**62, ratio=2**30)
 _RANGE: Final[_Headers] = (("Range", f"bytes=0-{PIECE - 1}"),)
 _UNSATISFIABLE: Final = 416  # of what is empty there is no first byte (RFC 9110, section 15.5.17)
 _AS_IT_IS: Final = Params((), ())
@@ -52,7 +52,7 @@ async def check_media(
     done. Raises StorageError when rules cannot be kept.
     """
     chosen, more = _choose(media, config.audit.max_media if config.audit.media else 0)
-    asking = _Asking(config, fetcher, rulebook, clock, lambda done: watch(done, len(chosen)))
+    asking = Asking(config, fetcher, rulebook, clock, lambda done: watch(done, len(chosen)))
     by_origin: dict[str, list[Medium]] = {}
     for medium in chosen:
         by_origin.setdefault(origin(Url(medium.url)), []).append(medium)
@@ -85,8 +85,8 @@ def _choose(media: Iterable[Medium], most: int) -> tuple[list[Medium], bool]:
     return list(chosen.values()), False
 
 
-class _Asking:
-    """The requests, each host's in turn."""
+class Asking:
+    """The requests, each host's in turn, at its pace and as its robots.txt allows."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class _Asking:
         fetcher: Fetcher,
         rulebook: Rulebook,
         clock: Callable[[], float],
-        watch: Callable[[int], object],
+        watch: Callable[[int], object] = lambda _: None,
     ) -> None:
         self.asked = 0
         self.findings: list[Finding] = []
@@ -141,7 +141,7 @@ class _Asking:
         """The answer at the end of its redirects; None when somebody there is not to be asked."""
         answer: Reply | Failure | None = None
         for _ in range(self._config.fetch.max_redirects + 1):
-            answer = await self._persist(url)
+            answer = await self.answer(url)
             if not isinstance(answer, Reply) or answer.status not in REDIRECTS:
                 return answer
             target = redirect_target(answer, _AS_IT_IS)
@@ -150,8 +150,8 @@ class _Asking:
             url = target
         return answer
 
-    async def _persist(self, url: Url) -> Reply | Failure | None:
-        """The answer, tried again while that may help."""
+    async def answer(self, url: Url, body: BodyLimits = PIECES) -> Reply | Failure | None:
+        """The answer to one URL, tried again while that may help; None when it is not to be asked for."""
         home = origin(url)
         rules = await self._rulebook.rules(home)
         if rules.access is Access.NOTHING and (dead := await self._dead(home)):
@@ -161,13 +161,13 @@ class _Asking:
             return None
         if delay := rules.crawl_delay(self._config.obey.max_crawl_delay):
             self._lanes.set_crawl_delay(home, delay)
-        headers: _Headers = _RANGE
+        headers: _Headers = _RANGE if body is PIECES else ()
         answer: Reply | Failure | None = None
         for attempt in range(self._config.fetch.retries + 1):
-            answer = await self._ask(url, headers)
+            answer = await self._ask(url, headers, body)
             if isinstance(answer, Reply) and answer.status == _UNSATISFIABLE and headers:
                 headers = ()
-                answer = await self._ask(url, headers)
+                answer = await self._ask(url, headers, body)
             if answer is None:
                 return None
             worth = answer.transient if isinstance(answer, Failure) else is_transient(answer.status)
@@ -185,7 +185,7 @@ class _Asking:
                 self._private.add(home)
         return self._known_dead[home]
 
-    async def _ask(self, url: Url, headers: _Headers) -> Reply | Failure | None:
+    async def _ask(self, url: Url, headers: _Headers, body: BodyLimits) -> Reply | Failure | None:
         """One request, when its host is ready for it; None when it is not for long."""
         home = origin(url)
         while (wait := self._lanes.ready(home, self._clock())) > 0:
@@ -196,7 +196,7 @@ class _Asking:
         self._lanes.start(url, self._clock())
         answer = None
         try:
-            answer = await self._fetcher.fetch(url, headers=headers, body=_LIMITS)
+            answer = await self._fetcher.fetch(url, headers=headers, body=body)
         finally:
             self._lanes.finish(url, self._clock(), answer)
         return answer

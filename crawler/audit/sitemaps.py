@@ -50,7 +50,7 @@ def read_sitemaps(
     words = config.audit.sitemaps
     urls = [word for word in words if is_url(word)]
     with Remote(config, homes([plan.seed, *urls]), config.fetch.max_sitemap, plan.source) as remote:
-        submits = Submits(remote.robots)
+        submits = Submits(remote.robots, addresses.doors)
         published = Published(db, addresses, plan.params, submits, datetime.fromtimestamp(now, UTC))
         reading = _Reading(plan, remote, published, watch)
         reading.named(words) if words else reading.own()

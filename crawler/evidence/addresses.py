@@ -30,20 +30,21 @@ class Addresses:
     """Makes URLs of what sources name. ``start`` is the site's, ``params`` are what its URLs are made with.
 
     ``is_ours`` says whether a URL is in the scope of the audit. The host with and without ``www.``, and either scheme,
-    are the site: most sources say whatever was asked for before a redirect.
+    are the site: most sources say whatever was asked for before a redirect. ``origin`` is the site's, ``doors`` are
+    these others.
     """
 
     def __init__(self, start: Url, params: Params, is_ours: Callable[[Url], bool]) -> None:
         self._start = start
-        self._origin = origin(start)
-        self._doors = frozenset(doors(start))
+        self.origin = origin(start)
+        self.doors = frozenset(doors(start))
         self._params = params
         self._is_ours = is_ours
 
     @property
     def site(self) -> str:
         """The host of the site, without ``www.``, for people."""
-        return self._origin.partition("://")[2].removeprefix("www.")
+        return self.origin.partition("://")[2].removeprefix("www.")
 
     def url(self, text: str) -> Url | Stray:
         """The URL that a path (``/a?b``) or an address means. What is relative otherwise is no URL."""
@@ -52,11 +53,11 @@ class Addresses:
             return Stray.UNREAD
         try:
             # "//a" is a path in the request line of a log, and would be a host in a link
-            url = join(self._start, f"{self._origin}{text}" if text.startswith("/") else text, self._params)
+            url = join(self._start, f"{self.origin}{text}" if text.startswith("/") else text, self._params)
         except InvalidUrl:
             return Stray.UNREAD
-        if origin(url) in self._doors:
-            url = Url(self._origin + url[len(origin(url)) :])
+        if origin(url) in self.doors:
+            url = Url(self.origin + url[len(origin(url)) :])
         if not self._is_ours(url):
             return Stray.FOREIGN
         return Stray.BESIDE if is_no_page(url) else url

@@ -1,7 +1,7 @@
 """The entries of the sitemaps, held against what the visits say of their URLs. Everything is streamed."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -11,20 +11,21 @@ import msgspec
 from crawler.evidence.visits import Visits
 from crawler.finding import Finding
 from crawler.frontier.batch import change, storage
-from crawler.health.entries import PublishedEntry, judge_entry, judge_spellings
+from crawler.health.entries import PublishedEntry, judge_entry, judge_outside, judge_spellings
 from crawler.health.lastmods import Observed, judge_lastmod
 from crawler.health.media import Medium, Role
+from crawler.health.visited import Visited
 from crawler.lastmod import SEEN
-from crawler.model import State
+from crawler.model import State, Url
 from crawler.params import Params
-from crawler.url import InvalidUrl, normalise
+from crawler.url import InvalidUrl, normalise, origin
 
 _AT_ONCE: Final = 1_000  # rows
 _INDEXABLE: Final = State.INDEXABLE.value
 
 # What an earlier run saw stands in memory until this run is closed, and in the run that read the content ever after.
 _ENTRIES: Final = """
-SELECT e.id, e.url, e.loc, e.file, e.line, e.lastmod, v.state, v.seen_at, v.header_date, v.page_date,
+SELECT e.id, e.url, e.loc, e.door, e.file, e.line, e.lastmod, v.state, v.seen_at, v.header_date, v.page_date,
   v.page_date_source, v.changed, v.content = m.content, iif(m.seen_at < v.seen_at, m.seen_at, NULL), m.lastmod,
   m.lastmod_source,
   (SELECT r.ended FROM site.content c JOIN site.run r ON r.number = c.run
@@ -34,9 +35,12 @@ FROM entry e LEFT JOIN site.url u ON u.url = e.url LEFT JOIN site.visit v ON v.i
 WHERE e.id > ? ORDER BY e.id LIMIT ?"""
 _COME_TO: Final = "UPDATE entry SET page = (SELECT h.id FROM home h WHERE h.url = entry.url)"
 _SPELLINGS: Final = """
-SELECT u.url, e.url, e.loc, e.file, e.line FROM entry e JOIN site.url u ON u.id = e.page
+SELECT u.url, e.url, e.door, e.loc, e.file, e.line FROM entry e JOIN site.url u ON u.id = e.page
 WHERE e.page IN (SELECT page FROM entry WHERE page IS NOT NULL GROUP BY page HAVING count(DISTINCT loc) > 1)
 ORDER BY e.page, e.id"""
+_PLACE: Final = "SELECT file, line FROM entry WHERE url = ? AND door = '' LIMIT 1"
+_DOORS: Final = "SELECT door FROM entry WHERE door != '' GROUP BY door ORDER BY min(id) LIMIT ?"
+_ANSWERED: Final = "INSERT OR REPLACE INTO door VALUES (?, ?, ?, ?, ?, ?)"
 _MEDIA: Final = (
     "SELECT id, url, loc, file, line, media FROM entry WHERE id > ? AND media != x'' ORDER BY id LIMIT ?"
 )
@@ -57,6 +61,21 @@ class Entries:
         self._db = db
         self._visits = visits
         self._params = params
+        # entries under another name of the site that were not asked for, by file and origin: the first, how many, the
+        # origin of the site
+        self._unasked: dict[tuple[str, str], tuple[PublishedEntry, int, str]] = {}
+
+    def doors(self, most: int) -> list[Url]:
+        """The first of the URLs that are listed under another name of the site, in that form."""
+        with storage():
+            return [Url(door) for (door,) in self._db.execute(_DOORS, (most,))]
+
+    def answered(self, found: Iterable[Visited]) -> None:
+        """Keep what asking for :meth:`doors` brought."""
+        with change(self._db):
+            self._db.executemany(
+                _ANSWERED, ((v.url, v.state, v.reason, v.status, v.target, v.title) for v in found)
+            )
 
     def settle(self) -> None:
         """Note of every entry which page it comes to, once the claims have their homes."""
@@ -74,9 +93,11 @@ class Entries:
                 if finding := self._judge(row, is_trusted=is_trusted):
                     yield finding
             last = rows[-1][0]
+        for entry, count, home in self._unasked.values():
+            yield judge_outside(entry, home, answers=False, times=count)
 
     def spellings(self) -> Iterator[Finding]:
-        """The pages that several entries come to, by other ways than being the same URL; after :meth:`settle`."""
+        """The pages that several entries are, by other ways than being the same URL; after :meth:`settle`."""
         with storage():
             rows = self._db.execute(_SPELLINGS)
             for page, entries in groupby(rows, itemgetter(0)):
@@ -85,8 +106,8 @@ class Entries:
                     continue
                 meant = [
                     PublishedEntry(loc=loc, url=url, file=file, line=line)
-                    for _, url, loc, file, line in entries
-                    if self._comes_to(url, loc, page)
+                    for _, url, door, loc, file, line in entries
+                    if self._answers(door or url)
                 ]
                 if finding := judge_spellings(visited, meant):
                     yield finding
@@ -106,35 +127,47 @@ class Entries:
             last = rows[-1][0]
 
     def _judge(self, row: tuple, *, is_trusted: bool) -> Finding | None:  # type: ignore[type-arg]
-        _, url, loc, file, line, lastmod, state, *seen = row
-        entry = PublishedEntry(loc=loc, url=url, file=file, line=line, lastmod=lastmod)
-        own = self._own(url, loc)
-        if own != url:
-            return judge_entry(entry, self._visits.get(own).visited) if own else None
+        _, url, loc, door, file, line, lastmod, state, *seen = row
+        entry = PublishedEntry(loc=loc, url=door or url, file=file, line=line, lastmod=lastmod)
+        if door:
+            return self._judge_door(entry, url)
         if state is None or not url:
             return None
         if state != _INDEXABLE:
-            return judge_entry(entry, self._visits.get(url).visited)
+            return judge_entry(entry, self._visits.get(url).visited, self._place)
         if lastmod and (observed := _observed(*seen, is_trusted=is_trusted)):
             return judge_lastmod(entry, observed)
         return None
 
-    def _own(self, url: str, loc: str) -> str:
-        """The canonical form of what is written, where that is another origin than the site's."""
-        end = url.find("/", 8) + 1
-        return url if loc.startswith(url[:end]) else self._form(loc, self._params)
+    def _judge_door(self, entry: PublishedEntry, url: str) -> Finding | None:
+        """What is wrong with an entry under another name of the site; ``url`` is the same under its own."""
+        visited = self._visits.get(entry.url).visited
+        if not self._answers(entry.url):
+            if finding := judge_entry(entry, visited, self._place):
+                return finding
+        elif self._place(url):
+            return None  # both answer: :meth:`spellings` tells
+        home = origin(Url(url))
+        if visited.status == 200:
+            return judge_outside(entry, home, answers=True)
+        place = entry.file, origin(Url(entry.url))
+        first, count, _ = self._unasked.get(place, (entry, 0, home))
+        self._unasked[place] = first, count + 1, home
+        return None
 
-    def _comes_to(self, url: str, loc: str, page: str) -> bool:
-        own = self._own(url, loc)
-        if own != url:
-            return self._visits.get(own).visited.last.url == page
-        return bool(
-            self._visits.get(url).visited.state
-        )  # else it was not asked for, and only looks like the page
+    def _answers(self, url: str) -> bool:
+        """Whether a URL was asked for, and neither leads elsewhere nor failed."""
+        return self._visits.get(url).visited.is_page
 
-    def _form(self, text: str, params: Params | None = None) -> str:
+    def _place(self, url: str) -> str:
+        """Where a URL is listed under the site's own name, or ""."""
+        with storage():
+            found = self._db.execute(_PLACE, (url,)).fetchone()
+        return f"{found[0]} line {found[1]}" if found else ""
+
+    def _form(self, text: str) -> str:
         try:
-            return normalise(text, params or self._params.whole)
+            return normalise(text, self._params.whole)
         except InvalidUrl:
             return ""
 

@@ -5,19 +5,25 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from sitemap import Child, CrossSubmits, Document, Entry, Finding, InvalidLocation, Linter
+from crawler.model import Url
+from crawler.url import origin
+from sitemap import Child, CrossSubmits, Document, Entry, Finding, InvalidLocation, Linter, vouches
 
 MAX_HOSTS: Final = 20  # whose robots.txt is asked
 
 
 class Submits:
-    """Whether the robots.txt of other hosts names the sitemap at hand, or an index that leads to it.
+    """Whether the robots.txt of a host names the sitemap at hand, or an index that leads to it.
 
-    ``fetch`` answers the content of a robots.txt, or None; without it nobody is asked.
+    ``fetch`` answers the content of a robots.txt, or None; without it nobody is asked. ``doors`` are other origins of
+    the site itself, which nobody need ask: what is listed there is told otherwise.
     """
 
-    def __init__(self, fetch: Callable[[str], bytes | None] | None) -> None:
+    def __init__(
+        self, fetch: Callable[[str], bytes | None] | None, doors: Collection[str] = frozenset()
+    ) -> None:
         self.full = False
+        self._doors = doors
         self._fetch = fetch
         self._known: dict[str, bytes | None] = {}
         self._by_url: dict[str, CrossSubmits | None] = {}
@@ -31,15 +37,27 @@ class Submits:
 
     def vouched(self, url: str) -> bool:
         """Whether the document may list a URL of another origin."""
-        return self._now is not None and self._now.vouched(url)
+        return url.startswith(tuple(f"{door}/" for door in self._doors)) or (
+            self._now is not None and self._now.vouched(url)
+        )
+
+    def place(self, document: Document) -> str:
+        """The URL in whose directory a document may list pages: the root of a host whose robots.txt names it.
+
+        Being named there is proof enough for any URL of that host:
+        https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
+        """
+        url = document.url
+        if not url.startswith("http") or url.count("/") < 4:  # it lies nowhere, or in the root
+            return url
+        home = origin(Url(url))
+        robots_txt = self._robots(f"{home}/robots.txt")
+        is_named = robots_txt is not None and vouches(robots_txt, url, *_above(document))
+        return f"{home}/" if is_named else url
 
     def _submits(self, document: Document) -> CrossSubmits | None:
-        indexes, above = [], document.parent
-        while above is not None:
-            indexes.append(above.url)
-            above = above.parent
         try:
-            return CrossSubmits(document.url, self._robots, filter(None, indexes))
+            return CrossSubmits(document.url, self._robots, _above(document))
         except InvalidLocation:
             return None
 
@@ -52,12 +70,25 @@ class Submits:
         return self._known[url]
 
 
+def _above(document: Document) -> list[str]:
+    """The indexes that lead to a document, where it is known where they are."""
+    indexes, above = [], document.parent
+    while above is not None:
+        indexes.append(above.url)
+        above = above.parent
+    return list(filter(None, indexes))
+
+
 class Judging(Linter):
     """A linter that asks about each document under its own name. ``now`` is an aware datetime."""
 
     def __init__(self, submits: Submits, now: datetime) -> None:
         super().__init__(now, submits.vouched)
         self._submits = submits
+
+    def place(self, document: Document) -> str:
+        """See :class:`sitemap.Linter`."""
+        return self._submits.place(document)
 
     def items(self, document: Document, items: list[Entry | Child], line_of: Callable[[int], int]) -> None:
         """See :class:`sitemap.Linter`."""
@@ -71,9 +102,9 @@ def told(
     """The findings of these rules, without those that only came of the way on which a file was had.
 
     ``unpacked`` are files that the server called packed on the wire only, ``private`` the reasons why hosts were not
-    asked: what says the same of such a host is told once for each file.
+    asked: what says the same of such a host is told once for each file, and so are pages outside of its directory.
     """
-    return tuple(_once_a_host(_chosen(findings, rules, unpacked), private))
+    return tuple(_once(_chosen(findings, rules, unpacked), private))
 
 
 def _chosen(
@@ -84,12 +115,19 @@ def _chosen(
             yield each
 
 
-def _once_a_host(findings: Iterable[Finding], refused: Collection[str]) -> Iterator[Finding]:
+def _once(findings: Iterable[Finding], refused: Collection[str]) -> Iterator[Finding]:
+    """Those that are one fault of a file, as one with their number."""
     once: dict[tuple[str, str] | int, Finding] = {}
-    for number, finding in enumerate(findings):
-        why = next((each for each in refused if finding.sentence.endswith(each)), "")
-        key: tuple[str, str] | int = (finding.file, why) if why else number
-        once[key] = replace(once[key], times=once[key].times + finding.times) if key in once else finding
+    for number, each in enumerate(findings):
+        why = next((said for said in refused if each.sentence.endswith(said)), "")
+        if each.rule == "location.outside":
+            why = each.rule
+        key: tuple[str, str] | int = (each.file, why) if why else number
+        known = once.get(key)
+        if known is None:
+            once[key] = each
+        else:  # one without a line only counts others
+            once[key] = replace(known if known.line else each, times=known.times + each.times)
     for where, each in once.items():
         is_more = isinstance(where, tuple) and each.times > 1
         yield (

@@ -20,13 +20,15 @@ from sitemap import RULES, Child, Document, Entry, Format, Video
 
 BATCH: Final = 5_000  # entries in one transaction
 
-_PUT: Final = "INSERT INTO entry (input, url, loc, file, line, lastmod, media) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PUT: Final = (
+    "INSERT INTO entry (input, url, loc, file, line, lastmod, media, door) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
 _PLACES: Final = """
 SELECT e.file, e.line, min(e.url), count(*) FROM temp.place p JOIN entry e ON e.file = p.file AND e.line = p.line
 GROUP BY 1, 2"""
 _encode = msgspec.msgpack.Encoder().encode
 
-_Row = tuple[int, str, str, str, int, str, bytes]
+_Row = tuple[int, str, str, str, int, str, bytes, str]
 
 
 class Published:
@@ -47,6 +49,7 @@ class Published:
         self._db = db
         self._claims = Claims(db)
         self._addresses = addresses
+        self._home = f"{addresses.origin}/"
         self._params = params
         self._judging = Judging(submits, now)
         self._rows: list[_Row] = []
@@ -125,6 +128,7 @@ class Published:
         account = self._account
         account.rows += 1
         url: Url | str
+        door = ""
         match self._addresses.url(entry.loc):
             case Stray.UNREAD:
                 account.unread += 1
@@ -138,6 +142,8 @@ class Published:
             case url:
                 account.used += 1
                 self._found.append(Claim(url=url, lastmod=entry.lastmod))
+                if not entry.loc.startswith(self._home) and (own := self._plain(entry.loc)) != url:
+                    door = own
         media = b""
         if entry.images or entry.videos or entry.alternates:
             media = _encode(
@@ -147,7 +153,7 @@ class Published:
                     [(each.hreflang, each.href) for each in entry.alternates],
                 )
             )
-        self._rows.append((self._number, url, entry.loc, file, line, entry.lastmod, media))
+        self._rows.append((self._number, url, entry.loc, file, line, entry.lastmod, media, door))
 
     def _plain(self, loc: str) -> str:
         try:

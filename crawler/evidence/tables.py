@@ -1,8 +1,8 @@
 """The tables of an audit: what was claimed of which URL and what was found. The file is made anew by every audit.
 
 ``input`` has a row for each source that was read, ``claim`` one for each URL that it named, ``entry`` each entry of a
-sitemap as it stands there. ``spelling`` and ``home`` say which page of the site a URL comes to. ``finding`` is the
-result. The state of the site stands beside all of these as ``site``.
+sitemap as it stands there, ``door`` what asking for some of these brought. ``spelling`` and ``home`` say which page of
+the site a URL comes to. ``finding`` is the result. The state of the site stands beside all of these as ``site``.
 """
 
 import os
@@ -53,8 +53,17 @@ CREATE TABLE entry (
   line INTEGER NOT NULL,
   lastmod TEXT NOT NULL,                      -- as it is written
   media BLOB NOT NULL,                        -- msgpack: [images, videos, alternates], or empty
+  door TEXT NOT NULL,                         -- canonical form of loc, where that is under another name of the site
   page INTEGER                                -- of url in the state: the page that it comes to
 );
+CREATE TABLE door (
+  url TEXT PRIMARY KEY,                       -- of an entry under another name of the site that was asked for
+  state TEXT NOT NULL,                        -- the columns of health.visited.Visited
+  reason TEXT NOT NULL,
+  status INTEGER,
+  target TEXT NOT NULL,
+  title TEXT NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE spelling (
   key TEXT NOT NULL,                          -- orphans.fold of a URL
   id INTEGER NOT NULL,                        -- of a page of the site, in site.url

@@ -12,8 +12,10 @@ from crawler.model import Page, State
 MAX_HOPS: Final = 20  # redirects and canonicals in a row that are followed
 MAX_HELD: Final = 20_000  # URLs that are remembered: the versions of a page, and those of its neighbours
 
-_VISIT: Final = """SELECT v.state, v.reason, v.status, v.target, c.page FROM site.url u
+_VISIT: Final = """SELECT v.state, v.reason, v.status, v.target, '', c.page FROM site.url u
   JOIN site.visit v ON v.id = u.id LEFT JOIN site.content c ON c.id = v.content WHERE u.url = ?"""
+_DOOR: Final = "SELECT state, reason, status, target, title, NULL FROM door WHERE url = ?"
+_UNASKED: Final = (State.PENDING, State.OUT_OF_SCOPE)
 _LEADING: Final = frozenset({State.REDIRECT.value, State.CANONICAL_ELSEWHERE.value})
 _decode = msgspec.msgpack.Decoder(Page).decode
 
@@ -45,24 +47,36 @@ class Visits:
         first, page = self._row(url)
         if first.state not in _LEADING or not first.target:
             return Visit(first, page)
-        seen, last = {url}, first
+        seen, last, states = {url}, first, {first.state}
         while last.state in _LEADING and last.target and last.target not in seen and len(seen) < MAX_HOPS:
             seen.add(last.target)
             following, _ = self._row(last.target)
             if not following.state:
                 break
             last = following
-        return Visit(msgspec.structs.replace(first, end=last) if last is not first else first, page)
+            states.add(last.state)
+        if last is first:
+            return Visit(first, page)
+        is_endless = states == {State.REDIRECT} and last.target in seen
+        return Visit(msgspec.structs.replace(first, end=last, is_endless=is_endless), page)
 
     def _row(self, url: str) -> Visit:
         with storage():
             row = self._db.execute(_VISIT, (url,)).fetchone()
+            if row is None or row[0] in _UNASKED:
+                row = self._db.execute(_DOOR, (url,)).fetchone() or row
         if row is None or row[0] == State.PENDING:
             return Visit(Visited(url=url), None)
-        state, reason, status, target, packed = row
+        state, reason, status, target, title, packed = row
         page = _decode(packed) if packed else None
-        title = page.title if page else ""
         return Visit(
-            Visited(url=url, state=state, reason=reason, status=status, target=target or "", title=title),
+            Visited(
+                url=url,
+                state=state,
+                reason=reason,
+                status=status,
+                target=target or "",
+                title=page.title if page else title,
+            ),
             page,
         )

@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from crawler.claim import Source
 from crawler.finding import Finding
-from crawler.health.visited import Visited, blocked, failing, gone, leads, no_page
-from crawler.model import State
+from crawler.health.visited import Visited, blocked, failing, gone, leads, no_page, refused
+from crawler.model import State, Url
+from crawler.url import origin
 from sitemap import form
 
 MAX_TOLD: Final = 20  # entries of one page
@@ -28,18 +29,24 @@ class PublishedEntry(Struct, frozen=True, kw_only=True):
     lastmod: str = ""
 
 
-def judge_entry(entry: PublishedEntry, visited: Visited) -> Finding | None:
-    """What is wrong with the URL of an entry; None when nothing is, or when it was not asked for."""
+def judge_entry(
+    entry: PublishedEntry, visited: Visited, listed: Callable[[str], str] = lambda _: ""
+) -> Finding | None:
+    """What is wrong with the URL of an entry; None when nothing is, or when it was not asked for.
+
+    ``listed`` answers where a URL in canonical form has an entry of its own, as in "sitemap.xml line 3", or "".
+    """
     for rule, say in _RULES:
         if said := say(visited):
-            return _finding(rule, entry, visited, said)
+            return _finding(rule, entry, visited, said, listed)
     return None
 
 
 def judge_spellings(page: Visited, entries: Sequence[PublishedEntry]) -> Finding | None:
-    """That entries which come to one page, and are not the same URL in the eyes of lint, are several.
+    """That entries which are one page, and not the same URL in the eyes of lint, are several.
 
-    ``entries`` are those that come to ``page``, by whichever way. Which one is canonical is said when the page is one.
+    ``entries`` are those that answer with ``page``: of what redirects to it, or names it as canonical,
+    :func:`judge_entry` tells.
     """
     meant: dict[str, PublishedEntry] = {}
     for entry in entries:
@@ -64,6 +71,36 @@ def judge_spellings(page: Visited, entries: Sequence[PublishedEntry]) -> Finding
     )
 
 
+def judge_outside(entry: PublishedEntry, home: str, *, answers: bool, times: int = 1) -> Finding:
+    """That an entry, and more in its file, has another scheme or host than the site, whose origin is ``home``.
+
+    ``answers``: it was asked for, and neither leads elsewhere nor names another page; else it was not asked for.
+    """
+    where = origin(Url(entry.url))
+    listed = f"listed under {where}, and the site is {home}"
+    if answers:
+        said, advice = (
+            f"it is {listed}: both answer with a page",
+            f"redirect {where} to {home}, and list that",
+        )
+    else:
+        said, advice = f"{_entries(times)} {listed}: not asked for", f"list {home} instead"
+    return Finding(
+        rule="entry.outside",
+        url=entry.url,
+        sentence=said,
+        known=[Source.SITEMAP],
+        evidence=[f"{_place(entry)} lists {entry.loc}", advice],
+        file=entry.file,
+        line=entry.line,
+        times=times,
+    )
+
+
+def _entries(count: int) -> str:
+    return "1 entry is" if count == 1 else f"{count:,} entries are"
+
+
 def _meant(loc: str) -> str:
     try:
         return form(loc)
@@ -78,7 +115,12 @@ def _gone(visited: Visited) -> str:
 
 def _failed(visited: Visited) -> str:
     said = failing(visited)
-    return said if not said or not said.startswith("answered") else f"the URL {said}"
+    return f"the URL {said}" if said.startswith(("answered", "redirects")) else said
+
+
+def _refused(visited: Visited) -> str:
+    said = refused(visited)
+    return f"the URL refuses us: {said}" if said else ""
 
 
 def _redirect(visited: Visited) -> str:
@@ -104,6 +146,7 @@ def _canonical(visited: Visited) -> str:
 
 _RULES: tuple[tuple[str, Callable[[Visited], str]], ...] = (
     ("entry.gone", _gone),
+    ("entry.refused", _refused),
     ("entry.failed", _failed),
     ("entry.redirect", _redirect),
     ("entry.noindex", _noindex),
@@ -112,10 +155,16 @@ _RULES: tuple[tuple[str, Callable[[Visited], str]], ...] = (
 )
 
 
-def _finding(rule: str, entry: PublishedEntry, visited: Visited, said: str) -> Finding:
+def _finding(
+    rule: str, entry: PublishedEntry, visited: Visited, said: str, listed: Callable[[str], str]
+) -> Finding:
     evidence = [f"{_place(entry)} lists {entry.loc}"]
-    if visited.end is not None and visited.end.is_page:
-        evidence.append(f"list {visited.end.url} instead")
+    if visited.end is not None and visited.end.is_page and not visited.is_endless:
+        place = listed(visited.end.url)
+        is_there = f"{visited.end.url} is listed too ({place}): this entry can go"
+        evidence.append(is_there if place else f"list {visited.end.url} instead")
+    elif visited.end is not None and not visited.is_endless and no_page(visited.end):
+        evidence.append("it leads to no page: take it out of the sitemap")
     return Finding(
         rule=rule,
         url=entry.url,

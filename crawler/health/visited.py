@@ -10,6 +10,7 @@ from crawler.model import State
 PASSING: Final = frozenset({408, 425, 429, 503})
 """Answers that say "not now", and nothing of the page."""
 _OUR_DOING: Final = 429  # we asked too much
+_REFUSED: Final = frozenset({401, 403, 407, 451})  # what may well be there, and is not for us
 # Answers and ways of getting none that are the server's doing, and neither ours nor a limit's.
 _FAILED: Final = ("net.", "time.", "tls.", "http.", "body.incomplete", "body.decode", "redirect.")
 _LISTABLE: Final = frozenset({State.INDEXABLE, State.OUT_OF_SCOPE, State.EXCLUDED, State.TOO_LONG})
@@ -19,7 +20,8 @@ _LINE: Final = "robots.txt line "  # what robots.Blocked says when a rule decide
 class Visited(Struct, frozen=True, kw_only=True):
     """How a URL was found to be: the columns of the state's ``visit``. ``state`` is "" when it was not asked for.
 
-    ``end`` is what the last of its redirects and canonicals leads to, when it leads anywhere and that is known.
+    ``end`` is what the last of its redirects and canonicals leads to, when it leads anywhere and that is known;
+    ``is_endless``: they lead round in a circle.
     """
 
     url: str
@@ -29,6 +31,7 @@ class Visited(Struct, frozen=True, kw_only=True):
     target: str = ""
     title: str = ""
     end: "Visited | None" = None
+    is_endless: bool = False
 
     @property
     def is_page(self) -> bool:
@@ -42,8 +45,10 @@ class Visited(Struct, frozen=True, kw_only=True):
 
 
 def failing(visited: Visited) -> str:
-    """Why a URL failed today for reasons that may pass, in words, or ""."""
+    """Why a URL brought no page today, in words, or "": reasons that may pass, and redirects that end nowhere."""
     state, status = visited.state, visited.status
+    if state == State.REDIRECT and visited.is_endless:
+        return f"redirects ({status}) to {visited.target}, and from there in a circle: it leads nowhere"
     if state == State.CLIENT_ERROR:
         return visited.reason if status in TRANSIENT and status != _OUR_DOING else ""
     if state == State.SERVER_ERROR:
@@ -55,8 +60,13 @@ def failing(visited: Visited) -> str:
 
 def gone(visited: Visited) -> str:
     """That a URL answers 4xx for good, in words, or ""."""
-    is_gone = visited.state == State.CLIENT_ERROR and visited.status not in TRANSIENT
+    is_gone = visited.state == State.CLIENT_ERROR and visited.status not in TRANSIENT | _REFUSED
     return visited.reason if is_gone else ""
+
+
+def refused(visited: Visited) -> str:
+    """That a URL is not for everybody (401, 403), in words, or ""."""
+    return visited.reason if visited.state == State.CLIENT_ERROR and visited.status in _REFUSED else ""
 
 
 def blocked(visited: Visited) -> str:
@@ -81,10 +91,11 @@ def leads(visited: Visited) -> str:
 
 def no_page(visited: Visited) -> str:
     """Why a URL is not one to be named to search engines, in words that follow "it"; "" when it is, or not known."""
-    if said := gone(visited):
+    if said := gone(visited) or refused(visited):
         return said
     if said := failing(visited):
-        return "" if visited.status in PASSING else said if said.startswith("answered") else f"failed: {said}"
+        is_verb = said.startswith(("answered", "redirects"))
+        return "" if visited.status in PASSING else said if is_verb else f"failed: {said}"
     if visited.state == State.REDIRECT:
         return leads(visited)
     if visited.state == State.NOINDEX:

@@ -27,12 +27,15 @@ class Shared:
 
 
 class DocumentChecks:
-    """Checks one document, batch by batch. All that is found goes to ``findings``, also what only the set can show."""
+    """Checks one document, batch by batch. All that is found goes to ``findings``, also what only the set can show.
 
-    def __init__(self, document: Document, shared: Shared) -> None:
+    ``place`` is the URL in whose directory it may list pages.
+    """
+
+    def __init__(self, document: Document, place: str, shared: Shared) -> None:
         self.findings = Findings(document.file, document.max_findings)
         self._document = document
-        self._addresses = Addresses(document.url, self.findings, shared.vouched)
+        self._addresses = Addresses(place, self.findings, shared.vouched)
         self._dates = Dates(shared.now, self.findings)
         self._extensions = Extensions(shared.now, self.findings)
         self._hint_line = 0

@@ -95,8 +95,12 @@ class Linter:
         if has_name and document.file in self._files:
             return
         self._files.add(document.file)
-        checks = self._open[document] = DocumentChecks(document, self._shared)
+        checks = self._open[document] = DocumentChecks(document, self.place(document), self._shared)
         self._judged.append((document, checks))
+
+    def place(self, document: Document) -> str:
+        """The URL in whose directory a document may list pages: its own, unless somebody knows more of it."""
+        return document.url
 
     def items(self, document: Document, items: list[Entry | Child], line_of: LineOf) -> None:
         """The next items of a document, and how to find the line of each by its number among them."""

@@ -11,6 +11,7 @@ import pytest
 from scripted import Answer, Route, Site, scripted
 
 from crawler.audit.audit import Watches, audit
+from crawler.audit.doors import MAX_DOORS
 from crawler.audit.gathering import addresses
 from crawler.audit.sitemaps import read_sitemaps
 from crawler.claim import Account
@@ -127,7 +128,7 @@ def test_sitemaps_org_all_formats_are_read_that_robots_txt_and_an_index_name(
 
 def test_ours_every_finding_of_lint_is_told_with_its_entry(site: Site, tmp_path: Path) -> None:
     site.routes |= {
-        "/robots.txt": Answer("Sitemap: {url}shop/sitemap.xml", headers={"Content-Type": "text/plain"}),
+        "/sitemap.xml": xml(index("{url}shop/sitemap.xml")),
         "/shop/sitemap.xml": xml(urlset("{url}shop/a", "{url}outside", "{url}shop/a", url("{url}shop/c", "soon"))),
     }  # fmt: skip
     read = Read(site.url, tmp_path)
@@ -140,6 +141,29 @@ def test_ours_every_finding_of_lint_is_told_with_its_entry(site: Site, tmp_path:
     )
     assert told["duplicate.loc"].url == f"{site.url}shop/a"
     assert told["lastmod.invalid"].line == 5
+
+
+def in_sitemaps(site: Site, tmp: Path, robots: str) -> list[Finding]:
+    """What is said of the place of 150 pages whose sitemap lies in a directory, below an index in the root."""
+    site.routes |= {
+        "/robots.txt": Answer(robots, headers={"Content-Type": "text/plain"}),
+        "/sitemap.xml": xml(index("{url}sitemaps/a.xml")),
+        "/sitemaps/a.xml": xml(urlset(*(f"{{url}}p{number}" for number in range(150)))),
+    }
+    return [each for each in Read(site.url, tmp).findings if each.rule.startswith("location.")]
+
+
+@pytest.mark.parametrize("name", ["sitemap.xml", "sitemaps/a.xml"])
+def test_sitemaps_org_a_sitemap_that_robots_txt_names_may_list_all_of_its_host(
+    site: Site, tmp_path: Path, name: str
+) -> None:
+    assert in_sitemaps(site, tmp_path, f"Sitemap: {{url}}{name}") == []
+
+
+def test_sitemaps_org_pages_outside_of_the_directory_are_told_once_a_file(site: Site, tmp_path: Path) -> None:
+    (told,) = in_sitemaps(site, tmp_path, "User-agent: *")
+    assert (told.rule, told.url, told.times) == ("location.outside", f"{site.url}p0", 150)
+    assert told.sentence == f"'{site.url}p0' is not below {site.url}sitemaps/ (and so are 149 more)"
 
 
 def test_ours_what_one_rule_finds_too_often_is_counted(site: Site, tmp_path: Path) -> None:
@@ -311,9 +335,14 @@ def test_google_each_fault_of_an_entry_is_found_and_nothing_else(site: Site, tmp
     (moved,) = found.findings["entry.redirect"]
     assert f"in the end to {site.url}good" in moved.sentence
     assert (moved.file, moved.line, moved.status) == (f"{site.url}sitemap.xml", 6, 301)
+    (copy,) = found.findings["entry.canonical"]
+    for each in (moved, copy):  # it is said there, and no duplicate
+        assert (
+            f"{site.url}good is listed too ({site.url}sitemap.xml line 3): this entry can go" in each.evidence
+        )
     (several,) = found.findings["entry.duplicate"]
     assert {each.removeprefix(site.url) for each in several.spellings} == {
-        *("moved", "copy", "good?utm_source=letter", "good?utm_source=post")
+        *("good?utm_source=letter", "good?utm_source=post")
     }
 
 
@@ -416,3 +445,65 @@ def test_ours_a_page_whose_cluster_is_stated_in_two_places_is_judged_once(site: 
     found = audited(site, tmp_path)
     assert found.urls("cluster.conflict") == ["de"]
     assert found.urls("cluster.not_mutual") == ["de"]
+
+
+def with_www(site: Site, tmp: Path) -> tuple[str, str, Plan]:
+    """The names of a site without and with ``www.``, both served here, and the plan to audit the first."""
+    port = site.url.rsplit(":", 1)[1].strip("/")
+    names = ["shop.example", "www.shop.example"]
+    resolve = [f"{name}:{port}:127.0.0.1" for name in names]
+    home, www = (f"http://{name}:{port}/" for name in names)
+    return home, www, plan_of(home, tmp, fetch={"retries": 0, "resolve": resolve})
+
+
+def findings(plan: Plan) -> dict[str, list[Finding]]:
+    with audit(plan, Watches(lambda _: None, lambda _: None)) as (report, of):
+        return {each.rule: list(of(each.rule)) for each in report.counts}
+
+
+def test_ours_entries_under_another_name_of_the_site_are_asked_for(site: Site, tmp_path: Path) -> None:
+    """``www.`` before the site's name, on a server that knows both: as most migrations leave it."""
+    home, www, plan = with_www(site, tmp_path)
+    site.routes |= {
+        "/": page("/a", "/b", "/c"),
+        "/a": page(says="first"),
+        "/b": page(head=f'<link rel="canonical" href="{home}b">', says="second"),
+        "/c": page(says="third"),
+        "/moved": Answer("", 301, {"Location": f"{home}c"}),
+        "/sitemap.xml": xml(
+            urlset(
+                *(f"{www}{name}" for name in ("a", "b", "c", "moved", "lost")),
+                f"{home}c",
+                f"https{home[4:]}a",
+            )
+        ),
+    }
+    found = findings(plan)
+    entries = {rule: [each.url for each in told] for rule, told in found.items() if rule.startswith("entry.")}
+    assert (
+        entries
+        == {
+            "entry.outside": [f"{www}a"],  # which answers as if it were the site
+            "entry.canonical": [f"{www}b"],
+            "entry.duplicate": [f"{home}c"],
+            "entry.redirect": [f"{www}moved"],
+            "entry.gone": [f"{www}lost"],
+            "entry.failed": [f"https{home[4:]}a"],
+        }
+    )
+    assert not [rule for rule in found if rule.startswith("location.")]
+    assert f"listed under {www[:-1]}, and the site is {home[:-1]}" in found["entry.outside"][0].sentence
+
+
+def test_ours_entries_under_another_name_that_cannot_be_asked_for_are_counted(
+    site: Site, tmp_path: Path
+) -> None:
+    _, www, plan = with_www(site, tmp_path)
+    site.routes |= {"/": page("/a"), "/a": page()}
+    site.routes["/sitemap.xml"] = xml(urlset(*(f"{www}p{number}" for number in range(MAX_DOORS + 50))))
+    found = findings(plan)
+    (told,) = found["entry.outside"]
+    assert (told.url, told.times) == (f"{www}p{MAX_DOORS}", 50)
+    assert told.sentence.startswith(f"50 entries are listed under {www[:-1]}, and the site is ")
+    assert len(found["entry.gone"]) == MAX_DOORS
+    assert sum(path.startswith("/p") for path in site.paths) == 2 * MAX_DOORS + 50

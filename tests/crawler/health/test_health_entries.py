@@ -36,6 +36,12 @@ GONE = Visited(
         (visited(State.CLIENT_ERROR, 404, "answered 404, not found"), "entry.gone", "the URL answered 404, not found"),
         (visited(State.CLIENT_ERROR, 410, "answered 410, gone"), "entry.gone", "the URL answered 410, gone"),
         (visited(State.CLIENT_ERROR, 408, "answered 408"), "entry.failed", "the URL answered 408"),
+        (visited(State.CLIENT_ERROR, 401, "answered 401, it asks for a login"), "entry.refused",
+         "the URL refuses us: answered 401, it asks for a login"),
+        (visited(State.CLIENT_ERROR, 403, "answered 403, forbidden"), "entry.refused",
+         "the URL refuses us: answered 403, forbidden"),
+        (visited(State.REDIRECT, 302, "302 to /x", "https://example.com/x", end=FINE, is_endless=True), "entry.failed",
+         "the URL redirects (302) to https://example.com/x, and from there in a circle: it leads nowhere"),
         (visited(State.SERVER_ERROR, 500, "answered 500, internal error"), "entry.failed",
          "the URL answered 500, internal error"),
         (visited(State.UNREACHABLE, None, "time.first_byte: too slow"), "entry.failed", "too slow"),
@@ -65,7 +71,10 @@ def test_google_only_canonical_pages_that_answer_belong_in_a_sitemap(
     assert (found.rule, found.sentence) == (rule, sentence)
     assert found.rule in RULES
     assert (found.url, found.file, found.line, found.lastmod) == (PAGE, "sitemap.xml", 4, "2026-01-01")
-    assert ("list https://example.com/b instead" in found.evidence) is (seen.end is FINE)
+    assert ("list https://example.com/b instead" in found.evidence) is (
+        seen.end is FINE and not seen.is_endless
+    )
+    assert ("it leads to no page: take it out of the sitemap" in found.evidence) is (seen.end is GONE)
 
 
 @pytest.mark.parametrize(
