@@ -3,11 +3,12 @@
 ::
 
     frontier.next | blocked? settle | lane.start | journey.travel | lane.finish | frontier.settle
-    └──────────── one dispatcher ─────────────┘  └──── one task for each lease ──────────┘
+    └──────────── one dispatcher ─────────────┘  └──── one of as many tasks as leases ───┘
 
 It decides nothing about URLs; it decides when to stop.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
@@ -15,7 +16,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import anyio
-from anyio.abc import TaskGroup
 
 from crawler.errors import StorageError
 from crawler.frontier import Frontier
@@ -96,7 +96,8 @@ class Engine:
         self._slots = lanes.capacity
         self._out = 0
         self._leased = 0
-        self._changed = anyio.Event()
+        self._leases: asyncio.Queue[Lease] = asyncio.Queue()  # leases that no task has taken up yet
+        self._changed = asyncio.Event()
         self._ending: Ending | None = None
         self._fatal: StorageError | None = None
         self._started = time.monotonic()
@@ -118,10 +119,12 @@ class Engine:
         self._started = time.monotonic()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._tick)
-            await self._dispatch(tasks)
+            for _ in range(self._slots):  # a task for each page would cost a twentieth of the whole crawl
+                tasks.start_soon(self._travel_on)
+            await self._dispatch()
             with anyio.move_on_after(GRACE):
                 while self._out:
-                    await self._changed.wait()
+                    await self._change()
             tasks.cancel_scope.cancel()
         if self._fatal:
             raise self._fatal
@@ -130,10 +133,10 @@ class Engine:
         self._watch(self.tally)
         return self._ending or Ending.COMPLETE
 
-    async def _dispatch(self, tasks: TaskGroup) -> None:
+    async def _dispatch(self) -> None:
         while self._ending is None:
             if self._out >= self._slots:
-                await self._changed.wait()
+                await self._change()
                 continue
             now = time.time()
             try:
@@ -147,7 +150,7 @@ class Engine:
                 case Wait(seconds):
                     await self._pause(seconds)
                 case Lease() as lease:
-                    await self._start(lease, now, tasks)
+                    await self._start(lease, now)
 
     def _next(self, now: float) -> Lease | Wait | Done:
         answer = self._frontier.next(now, self._lanes.ready)
@@ -157,7 +160,7 @@ class Engine:
             answer = self._frontier.next(now, self._lanes.ready)
         return answer
 
-    async def _start(self, lease: Lease, now: float, tasks: TaskGroup) -> None:
+    async def _start(self, lease: Lease, now: float) -> None:
         if refused := self._journey.refused(lease, now):
             self._settle(refused)
             await anyio.lowlevel.checkpoint()
@@ -165,7 +168,7 @@ class Engine:
         self._lanes.start(lease.url, now)
         self._out += 1
         self._leased += 1
-        tasks.start_soon(self._travel, lease)
+        self._leases.put_nowait(lease)
         if self._limits.max_pages and self._leased >= self._limits.max_pages:
             # the limit ends the crawl only when there is more to do: let the last one say so
             await self._drain()
@@ -174,7 +177,7 @@ class Engine:
 
     async def _drain(self) -> None:
         while self._out and self._ending is None:
-            await self._changed.wait()
+            await self._change()
 
     async def _pause(self, seconds: float) -> None:
         if self._out == 0:
@@ -184,9 +187,13 @@ class Engine:
                 return self.stop(Ending.PARKED)
         self.tally.paused = f"waiting {seconds:.0f} s as asked" if self._out == 0 and seconds > 2 else ""
         with anyio.move_on_after(min(seconds, LOOK_AGAIN)):
-            await self._changed.wait()
+            await self._change()
         self.tally.paused = ""
         return None
+
+    async def _travel_on(self) -> None:
+        while True:
+            await self._travel(await self._leases.get())
 
     async def _travel(self, lease: Lease) -> None:
         try:
@@ -216,8 +223,12 @@ class Engine:
         self.stop(Ending.INTERRUPTED)
 
     def _wake(self) -> None:
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
+        self._changed.set()
+
+    async def _change(self) -> None:
+        """Wait until a lease has ended or an end was asked for, from now on."""
+        self._changed.clear()
+        await self._changed.wait()
 
     async def _tick(self) -> None:
         committed = time.monotonic()

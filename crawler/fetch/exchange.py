@@ -104,9 +104,9 @@ class Exchange:
             raise
         if answer.cut:
             with anyio.CancelScope(shield=True):
-                await response.aclose()
+                await stream.aclose()
         else:
-            await response.aclose()
+            await stream.aclose()
         return answer
 
     async def _read(self, response: httpx.Response, chunks: AsyncIterator[bytes]) -> Answer:
