@@ -54,7 +54,10 @@ OnReading = Callable[[Reading], None]
 def check(plan: Plan) -> None:
     """Whether everything that was named can be read, as far as a look tells. Raises UsageError."""
     config = plan.config
-    check_sitemaps(config.audit.sitemaps)
+    try:
+        check_sitemaps(config.audit.sitemaps)
+    except OSError as error:
+        raise UsageError(f"cannot read {error.filename}: {error.strerror} (--sitemap)") from None
     for name in named(list(config.audit.logs)):
         _check_log(name, _log_options(config))
     for source, name in _exports(config):

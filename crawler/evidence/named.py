@@ -31,6 +31,7 @@ def matching(given: str, flag: str) -> list[str]:
 def within(folder: str, flag: str) -> list[str]:
     """The files in a folder and in those below it, but for hidden ones. Raises UsageError."""
     try:
+        next(Path(folder).iterdir(), None)  # which says so when we may not, as rglob does not
         found = sorted(each for each in Path(folder).rglob("*") if each.is_file())
     except OSError as error:
         raise UsageError(f"cannot read the folder {folder}: {error.strerror or error} ({flag})") from None

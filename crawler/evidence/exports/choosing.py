@@ -102,6 +102,9 @@ def _looks(opened: Opened, wanted: Wanted) -> Iterator[_Look]:
         except UsageError:
             if not part.name:  # pictures and the like may lie in an archive
                 raise
+        except OSError as error:
+            said = error.strerror or error
+            raise UsageError(f"{error.filename or wanted.name} cannot be read: {said}") from None
 
 
 def _look(part: Part, wanted: Wanted) -> _Look:

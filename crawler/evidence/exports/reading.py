@@ -47,7 +47,7 @@ def looks_like(name: str) -> str:
     except UsageError:
         return ""
     if source := source_of(kind):
-        return f"this is a {kind} export: give it as --{source}"
+        return f"this is a {kind.removesuffix(' pages')} export: give it as --{source}"
     if kind == "list of URLs":
         return "this looks like a list of URLs: give it as --list"
     if name.lower().endswith(_TABLES):

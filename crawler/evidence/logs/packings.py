@@ -109,6 +109,8 @@ class _Zipped:
             raise OSError("it is a zip archive, which is no stream: unpack it first (unzip -p)")
         self._archive = ZipFile(raw)
         members = [each for each in self._archive.infolist() if _is_log(each)]
+        if any(each.filename == "[Content_Types].xml" for each in members):
+            raise BadZipFile("it is a document of an office program")
         if any(each.flag_bits & 1 for each in members):
             raise BadZipFile("it is protected by a password: unpack it first")
         self._left = sorted(members, key=lambda each: age(each.filename), reverse=True)
