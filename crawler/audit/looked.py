@@ -12,26 +12,26 @@ NO_SOURCE: Final = (
 NOT_SEEN: Final = "the crawl did not see everything that the start leads to"
 _TELLS_OF_VISITS: Final = frozenset({Source.LOG, Source.SEARCH, Source.ANALYTICS, Source.BACKLINKS})
 _WANTED: Final = (
-    (("orphan.log",), frozenset({Source.LOG}), "no access log was given: --log"),
+    (("orphan.log",), frozenset({Source.LOG}), "no --log given"),
     (
         ("orphan.search",),
         frozenset({Source.SEARCH, Source.ANALYTICS}),
-        "no export of search or analytics was given: --search, --analytics",
+        "no --search or --analytics given",
     ),
     (
         ("orphan.list",),
         frozenset({Source.BACKLINKS, Source.LIST, Source.CRAWL}),
-        "no list, links from other sites or other crawl were given: --list, --backlinks, --crawl",
+        "no --list, --backlinks or --crawl given",
     ),
     (
         ("gone.named",),
         frozenset(Source) - {Source.SITEMAP, Source.LOG},
-        "no list, other crawl or export was given: --list, --crawl, --backlinks, --search, --analytics",
+        "no --list, --crawl, --backlinks, --search or --analytics given",
     ),
     (
         ("gone.visited",),
         _TELLS_OF_VISITS,
-        "no log or export tells of visits: --log, --search, --analytics, --backlinks",
+        "no --log, --search, --analytics or --backlinks given",
     ),
 )
 """Rules, the kinds of sources of which they need one, and the reason if there is none."""
@@ -52,8 +52,8 @@ def unchecked(inputs: Sequence[Account], media: bool) -> dict[str, str]:
             told |= dict.fromkeys(rules, why)
     if why := _no_sitemap([each for each in inputs if each.source is Source.SITEMAP]):
         told |= {"orphan.sitemap": why, "health": why, "media": told.get("media", why)}
-    if not any(each.source is Source.SITEMAP and (each.bytes or each.rows) for each in inputs):
-        told["lint"] = told["health"]
+        if not any(each.source is Source.SITEMAP and (each.bytes or each.rows) for each in inputs):
+            told["lint"] = why
     return {name: why for name, why in told.items() if used or not name.startswith("orphan.")}
 
 

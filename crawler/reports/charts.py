@@ -10,6 +10,11 @@ from crawler.finding import Bar, Section
 MAX_TILES: Final = 40  # sections that get a tile; more would be slivers
 _SEEN: Final = 0.01  # the length of a bar for next to nothing: that there is something is to be seen
 _WIDTH, _HEIGHT = 100.0, 46.0  # of the treemap: a wide screen's; it is stretched to what there is
+_PHONE, _LETTER, _MARGIN = (
+    290,
+    7,
+    12,
+)  # pixels: the picture on a phone, a small letter, and what is beside a name
 _SHADES: Final = (0.0, 0.01, 0.05, 0.10, 0.25)  # shares of orphans above which a tile is one shade darker
 
 
@@ -46,10 +51,12 @@ class Tile(Struct, frozen=True):
 
     @property
     def room(self) -> str:
-        """How much can be written on it: "wide", "some" or "none"."""
+        """How much can be written on it: "wide"; "some", on a phone its name; "slim", nothing there; or "none"."""
         if self.height < 12 or self.width < 7:
             return "none"
-        return "wide" if self.width >= 30 else "some"
+        if self.width >= 30:
+            return "wide"
+        return "some" if len(self.label) * _LETTER + _MARGIN <= self.width * _PHONE / 100 else "slim"
 
 
 def part(count: int, total: int) -> float:

@@ -213,7 +213,7 @@ def _nothing(nothing: Empty, page: Page) -> Iterator[str]:
         yield from page.wrapped(f"nothing found: {', '.join(map(small, nothing.clean))}", 0, 2)
     for word, gaps in (("checked", nothing.unchecked), ("decided", nothing.undecided)):
         for each in gaps:
-            said = f"not {word}: {', '.join(map(small, each.titles))} ({safe(each.why)})"
+            said = f"not {word}: {'; '.join(map(small, each.titles))} ({safe(each.why)})"
             yield from page.wrapped(said, 0, 2)
 
 

@@ -1,5 +1,6 @@
 """The HTML report in a real Chromium, as a person uses it: without an error, a breach of its policy or a request."""
 
+import collections
 import csv
 import io
 import os
@@ -32,7 +33,10 @@ MARKUP = [
 ]
 REPORT, FINDINGS = made(2_000)
 TOTAL = sum(each.total for each in REPORT.counts)
-ORPHANS, REACH = (sum(each.total for each in GROUPS[place].counts(REPORT)) for place in (0, 2))
+ORPHANS, REACH = (
+    sum(each.total for group in GROUPS if group.name == name for each in group.counts(REPORT))
+    for name in ("orphans", "reach")
+)
 
 
 @pytest.fixture(scope="module")
@@ -134,10 +138,16 @@ def test_ours_findings_are_filtered_by_everything(opening: Opening, incomplete: 
     page.get_by_role("button", name="Clear").click()
     expect(page.locator("#told")).to_have_text(f"{TOTAL:,} findings")
     assert fragment(page) == ""
+    islands = collections.Counter(each.group for each in FINDINGS("orphan.island"))
+    group = next(iter(islands))
+    field(page, "group").select_option(group)
+    assert told(page) == f"{islands[group]} of {TOTAL:,} findings"
+    field(page, "group").select_option("")
     field(page, "severity").select_option("error")
     assert all(each.startswith("error") for each in cells(page, "rule"))
 
 
+@pytest.mark.slow
 def test_ours_findings_are_searched_by_all_words(opening: Opening, complete: Path) -> None:
     page = opening(complete)
     page.get_by_role("searchbox").press_sequentially("GRANITE  sitemap copper")
@@ -162,6 +172,7 @@ SORTED: dict[str, Callable[[str], Any]] = {
 }
 
 
+@pytest.mark.slow
 def test_ours_every_column_sorts_both_ways_and_back(opening: Opening, complete: Path) -> None:
     page = opening(complete)
     first = urls(page)
@@ -179,6 +190,7 @@ def test_ours_every_column_sorts_both_ways_and_back(opening: Opening, complete: 
     assert urls(page) == first
 
 
+@pytest.mark.slow
 def test_ours_a_row_opens_to_show_all_that_is_known(opening: Opening, complete: Path) -> None:
     page = opening(complete, "#class=weak.noindex")
     for place, finding in zip(range(3), FINDINGS("weak.noindex"), strict=False):
@@ -199,6 +211,7 @@ def test_ours_a_row_opens_to_show_all_that_is_known(opening: Opening, complete: 
     assert page.locator(".opened").count() == 2
 
 
+@pytest.mark.slow
 def test_ours_a_fragment_is_a_view_to_be_shared(opening: Opening, complete: Path) -> None:
     page = opening(complete, "#class=reach&severity=note&sort=-weight&page=2")
     assert told(page) == f"{REACH} of {TOTAL:,} findings"
@@ -218,6 +231,7 @@ def test_ours_a_fragment_is_a_view_to_be_shared(opening: Opening, complete: Path
     assert told(odd) == "No finding is like this."
 
 
+@pytest.mark.slow
 def test_ours_figures_and_tiles_lead_to_the_table(opening: Opening, complete: Path) -> None:
     page = opening(complete)
     page.locator(".figures a", has_text="Orphans").click()
@@ -247,6 +261,7 @@ def alike(rows: list[list[str]]) -> list[list[str]]:
     return [rows[0], *([*row[:8], str(float(row[8])), *row[9:]] for row in rows[1:])]
 
 
+@pytest.mark.slow
 def test_ours_what_is_filtered_is_exported_as_the_csv_report_has_it(opening: Opening, complete: Path) -> None:
     page = opening(complete, "#class=weak.redirect&sort=-weight")
     rows = exported(page)
@@ -255,6 +270,7 @@ def test_ours_what_is_filtered_is_exported_as_the_csv_report_has_it(opening: Ope
     assert alike([row[1:] for row in rows]) == alike(as_table(expected))
 
 
+@pytest.mark.slow
 def test_ours_without_a_script_the_figures_and_the_worst_are_there(
     opening: Opening, incomplete: Path
 ) -> None:
@@ -268,6 +284,7 @@ def test_ours_without_a_script_the_figures_and_the_worst_are_there(
     assert page.locator("details[open] ol li").count() == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 800, 1_366])
 def test_ours_it_fits_a_phone_and_the_dark(
@@ -286,6 +303,7 @@ def test_ours_it_fits_a_phone_and_the_dark(
     assert field(page, "sort").is_visible() == (width < 1_366)
 
 
+@pytest.mark.slow
 def test_ours_it_is_printed_dark_on_white_without_its_buttons(opening: Opening, incomplete: Path) -> None:
     page = opening(incomplete, color_scheme="dark")
     page.emulate_media(media="print")
