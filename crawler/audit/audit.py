@@ -78,7 +78,6 @@ def audit(
                 visited, media = _run(lambda: _look(plan, store, db, wave, watches, clock), loop)
             notes = [*gathered.notes, *wave.notes(), *media.notes]
             watches.part("judging")
-            watches.crawl(visited.tally)
             report = Conclusion(plan, store, db).conclude(
                 visited, gathered.lint, media.findings, notes, wave.passed_by
             )
@@ -117,7 +116,6 @@ async def _look(
 
     def asking(done: int, of: int) -> None:
         watches.part(f"asking for images and videos, {done:,} of {of:,}")
-        watches.crawl(visited.tally)
 
     watches.part("crawling")
     visited = await visit(plan, store, frontier(plan, store), watches.crawl, more, clock)
