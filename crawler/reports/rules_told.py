@@ -38,7 +38,7 @@ def _of(*families: str) -> tuple[str, ...]:
 
 GROUPS: Final = (
     Group("dead", "Dead", _of("gone")),
-    Group("health", "Sitemap health", _of("entry", "listed")),
+    Group("health", "Sitemap health", _of("declared", "entry", "listed")),
     Group("orphans", "Orphans", _of("orphan")),
     Group("weak", "Weakly linked", _of("weak")),
     Group("hreflang", "hreflang", _of("cluster")),

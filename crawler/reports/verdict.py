@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from crawler.claim import Source
 from crawler.finding import AuditReport
 from crawler.reports.rules_told import GROUPS, TOLD, Group
 
@@ -74,6 +75,8 @@ def empty(report: AuditReport) -> Empty:
         is_whole = len(parts) == 1 and not has_some
         for (place, why), rules in parts.items():
             titles = [group.title] if is_whole else [TOLD[rule].title for rule in rules]
+            if has_some and why == report.unchecked.get(group.name):
+                titles = [f"The rest of {small(group.title)}"]
             if place:
                 if place == 1 or not has_some:
                     (unchecked if place == 1 else undecided).setdefault(why, []).extend(titles)
@@ -100,7 +103,8 @@ def small(title: str) -> str:
 
 
 def why_open(report: AuditReport, rule: str) -> str:
-    """Why findings of a rule are inconclusive: the doubts, or the sources that could not be read."""
+    """Why findings of a rule are inconclusive: the doubts, or the sitemaps that could not be read. "" if unknown."""
     if TOLD[rule].needs_complete:
         return "; ".join(report.doubts)
-    return "; ".join(f"{each.name}: {' '.join(each.faults)}" for each in report.inputs if not each.complete)
+    unread = [each for each in report.inputs if each.source is Source.SITEMAP and not each.complete]
+    return "; ".join(f"not all could be read of {each.name}: {' '.join(each.faults)}" for each in unread)

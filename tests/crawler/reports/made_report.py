@@ -41,7 +41,7 @@ def made(
     number: int = 200, *, is_complete: bool = True, rules: Sequence[str] = ()
 ) -> tuple[AuditReport, FindingsOf]:
     """A report of about ``number`` findings of ``rules``, or of all that there are, and a way to ask for them."""
-    chosen = {each: WEIGHTS[RULES[each].family] for each in RULES} | LINT
+    chosen = {each: WEIGHTS.get(RULES[each].family, 4) for each in RULES} | LINT
     shares = {each: share for each, share in chosen.items() if not rules or each in rules}
     total = sum(shares.values())
     counts = [_count(rule, max(1, share * number // total), is_complete) for rule, share in shares.items()]

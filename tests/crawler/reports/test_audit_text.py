@@ -103,6 +103,12 @@ def test_ours_what_nobody_looked_for_is_not_called_fine() -> None:
     assert "next: name what was not read, and look again" in text
 
 
+def test_ours_the_rest_of_a_group_is_named_as_such() -> None:
+    found = [Finding(rule="entry.gone", url=SITE, sentence="gone")]
+    text = told(replace(audit(found), unchecked={"health": "no sitemap"}), found)
+    assert "not checked: the rest of sitemap health (no sitemap)\n" in text
+
+
 def test_ours_a_crawl_without_sources_had_nothing_to_compare_with() -> None:
     text = told(replace(audit([]), unchecked={"orphans": "nothing but links"}), [])
     assert text.startswith("complete crawl: nothing but links\n")
@@ -117,8 +123,10 @@ def test_ours_the_verdict_names_what_was_not_asked_for() -> None:
 
 def test_ours_the_reason_stands_beside_what_a_sitemap_leaves_open() -> None:
     found = [Finding(rule="listed.missing", url=SITE, sentence="linked", is_certain=False)]
-    text = told(audit(found), found)
-    assert "\n    inconclusive: access.log.gz: line 20,001 is not the end of a gzip stream\n" in text
+    report = audit(found)
+    report.inputs[0].complete, report.inputs[0].faults = False, ["no answer"]
+    text = told(report, found)
+    assert f"\n    inconclusive: not all could be read of {SITE}sitemap.xml: no answer\n" in text
 
 
 def test_ours_an_island_is_one_line_with_the_page_to_link() -> None:
