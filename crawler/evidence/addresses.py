@@ -1,5 +1,6 @@
 """Which URL of the site a text in a log or an export means: a path, an address, in whatever spelling."""
 
+import re
 from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final
@@ -16,6 +17,11 @@ svg swf tar tgz tif tiff ts ttf txt wasm wav webm webmanifest webp wmv woff woff
 """
 NO_PAGES: Final = frozenset(_ENDS.split())
 """Ends of paths that name no page. A log is mostly of these."""
+
+
+# A path in canonical form: no escapes, no query, and no segment that is empty or begins with a dot.
+_plain = re.compile(r"/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*+/)*+(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*+)?").fullmatch
+_SHORT: Final = 1_000  # characters of one that need no further look
 
 
 class Stray(Enum):
@@ -48,6 +54,8 @@ class Addresses:
 
     def url(self, text: str) -> Url | Stray:
         """The URL that a path (``/a?b``) or an address means. What is relative otherwise is no URL."""
+        if len(text) < _SHORT and _plain(text):  # as most are in a log
+            return self._told(Url(self.origin + text))
         text = text.strip()
         if not text.startswith(("/", "http://", "https://", "HTTP://", "HTTPS://")):
             return Stray.UNREAD
@@ -58,6 +66,9 @@ class Addresses:
             return Stray.UNREAD
         if origin(url) in self.doors:
             url = Url(self.origin + url[len(origin(url)) :])
+        return self._told(url)
+
+    def _told(self, url: Url) -> Url | Stray:
         if not self._is_ours(url):
             return Stray.FOREIGN
         return Stray.BESIDE if is_no_page(url) else url

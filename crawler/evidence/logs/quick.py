@@ -5,9 +5,10 @@ import re
 _shaped = re.compile(
     r"<address> <\?> <user> \[<when>\] \"<request>\" <status> <\?> \"<\?>\" \"<agent>\"(?P<rest><rest>)?"
 ).fullmatch
+# Python looks up a character in a table when a set has three that stand apart: NUL makes three of two.
 _LINE = (
-    r"([^ \n]*+) [^ \n]*+ (?!\[)[^\[\n]*+(?<= )\[([^\]\n]*+)\] "
-    r'"(?:GET|HEAD) ([^ "\\\n]++) HTTP/[0-9.]++" ([0-9]{3}) [^ \n]*+ "[^"\\\n]*+" "([^"\\\n]*+)"'
+    r"([^ \n\0]*+) [^ \n\0]*+ (?!\[)[^\[\n\0]*+(?<= )\[([^\]\n\0]*+)\] "
+    r'"(?:GET|HEAD) ([^ "\\\n]++) HTTP/[0-9.]++" ([0-9]{3}) [^ \n\0]*+ "[^"\\\n]*+" "([^"\\\n]*+)"'
 )
 _END = r"[ \t\r]*+"
 

@@ -34,6 +34,8 @@ def asked_for(request: bytes) -> bytes | None:
 
 def text(asked: bytes) -> str:
     """A target as text. Bytes that no URL may have are escaped, as the browser should have done."""
+    if asked.isascii() and (plain := asked.decode("ascii")).isprintable() and " " not in plain:
+        return plain
     return _unprintable.sub(lambda found: b"%%%02X" % ord(found[0]), asked).decode("ascii")
 
 

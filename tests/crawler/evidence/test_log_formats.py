@@ -335,3 +335,9 @@ def test_ours_cutting_lines_gives_what_the_expression_gives(lines: list[str], la
 def _told(row: Row) -> tuple[bytes, ...]:
     """A row in which what is not there is empty."""
     return tuple(each or b"" for each in row)
+
+
+@given(st.text("aZ09_~.-/%?", max_size=12))
+def test_ours_a_plain_path_is_taken_as_it_is_when_that_is_its_form(path: str) -> None:
+    addresses = Addresses(Url("https://www.example.com/"), Params(), lambda _: True)
+    assert addresses.url(f"/{path}") == addresses.url(f" /{path}")  # which takes the long way
