@@ -1,8 +1,11 @@
 """The line that the live display shows."""
 
-import pytest
+import io
 
-from crawler.cli.progress import describe
+import pytest
+from rich.console import Console
+
+from crawler.cli.progress import Display, describe
 from crawler.cli.summary import amount, safe
 from crawler.cli.words import clock
 from crawler.engine import Tally
@@ -27,6 +30,16 @@ def test_ours_the_time_left_is_told_only_when_it_can_be_known(
     tally: Tally, rate: float, growth: float, line: str
 ) -> None:
     assert describe(tally, rate, growth) == line
+
+
+def test_ours_the_part_of_the_work_that_has_begun_is_shown() -> None:
+    shown = io.StringIO()
+    with Display(Console(file=shown, force_terminal=True, width=100)) as display:
+        display.part("crawling")
+        display.watch(Tally(known=3, done=2))
+        display.part("judging")
+    assert "crawling · 2 of 3 found" in shown.getvalue()
+    assert shown.getvalue().rindex("judging") > shown.getvalue().rindex("crawling")
 
 
 def test_ours_times_and_sizes_are_for_people() -> None:
