@@ -54,6 +54,7 @@ _TABLE: Final = (
     AuditRule("gone.named", _N, "Gone, but named", "A list, another crawl or a console names a URL that is gone, and nobody is known to visit it.", "Redirect it to what took its place, or drop it from the list."),
     AuditRule("gone.linked", _W, "Dead, but linked", "Pages of the site link to a URL that answers no longer.", "Mend or remove the links."),
     AuditRule("gone.failing", _W, "Failing, but linked", "Pages of the site link to a URL that failed today: 5xx, no answer, redirects in a circle.", "See what the server's log says of it, and mend it or the links."),
+    AuditRule("declared.unreadable", _E, "Named as a sitemap, and none", "robots.txt names a sitemap that cannot be read.", "Mend it, or take the line out of robots.txt.", False, _SITEMAPS),
     AuditRule("entry.gone", _E, "Listed, but gone", "The sitemap lists a URL that answers 4xx.", "Take it out of the sitemap.", False, _SITEMAPS),
     AuditRule("entry.failed", _W, "Listed, but failing", "The sitemap lists a URL that brought no page today: 5xx, no answer, redirects in a circle.", "See what the server's log says of it."),
     AuditRule("entry.refused", _W, "Listed, but refused", "The sitemap lists a URL that asks for a login or is forbidden (401, 403).", "Take it out of the sitemap, or open it to everybody.", False, _SITEMAPS),

@@ -426,6 +426,12 @@ def gone_and_visited(site: Planted) -> None:
     site.visited("/img/logo-2019.png", people=400, status=404)
     site.noted.append(site.url("/only-noted-and-gone/"))
     site.expect("gone.named", "/only-noted-and-gone/")
+    site.crawled.append(site.url("/crawled-and-gone/"))
+    site.expect("gone.named", "/crawled-and-gone/")
+    site.visited("/asked-by-engines/", bots=12)
+    site.expect(rule, "/asked-by-engines/")
+    for probe in ("/cgi-bin/luci", "/phpmyadmin/index.php"):  # also under the names of browsers, and often
+        site.visited(probe, people=80)
     site.visited("/only-noted-and-gone/", people=3)
 
 
@@ -457,6 +463,7 @@ def gone_and_linked(site: Planted) -> None:
 
 
 def bad_entries(site: Planted) -> None:
+    site.expect("declared.unreadable", "/sitemap-old.xml")  # which robots.txt names
     for n, status in enumerate((404, 410, 404)):
         path = f"/listed/gone-{n}/"
         site.gone(path, status)
@@ -610,7 +617,7 @@ def languages(site: Planted) -> None:
     path = "mislabelled"
     versions(site, path, "en", "de")
     site.pages[f"{de}{path}/"].lang = "nl"
-    site.expect("cluster.label", f"{en}{path}/", f"{de}{path}/")
+    site.expect("cluster.label", f"{de}{path}/")  # and not who names it so
 
     path = "swapped"
     stated = [("de", f"{en}{path}/"), ("en", f"{de}{path}/"), ("x-default", f"{en}{path}/")]

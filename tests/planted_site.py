@@ -324,7 +324,12 @@ def plant(origin: str, pages: int = PAGES) -> Planted:
     ordinary(site)
     site.answers["/robots.txt"] = Answer(
         200,
-        f"User-agent: *\nDisallow: /private/\nSitemap: {origin}/sitemap.xml\n".encode(),
+        "\n".join(
+            [
+                "User-agent: *\nDisallow: /private/",
+                *(f"Sitemap: {origin}/{name}.xml" for name in ("sitemap", "sitemap-old")),
+            ]
+        ).encode(),
         {"Content-Type": "text/plain"},
     )
     site.answers["/img/plan.pdf"] = Answer(200, b"%PDF-1.4 plan", {"Content-Type": "application/pdf"})

@@ -227,6 +227,13 @@ def test_ours_what_was_there_once_is_told_by_its_visits(audited: Audited) -> Non
     }
 
 
+def test_ours_what_is_wrong_with_an_entry_is_told_with_the_links_to_it(audited: Audited) -> None:
+    found = audited.finding("entry.noindex", "/listed/hidden/")
+    assert (found["depth"], found["inlinks"]) == (2, 1)
+    assert [each["url"] for each in found["referrers"]] == [audited.site.url("/about/")]
+    assert found["weight"] > 0
+
+
 def test_ours_depth_is_counted_in_clicks(audited: Audited) -> None:
     found = {
         each["url"]: each["depth"] for each in audited.report["findings"] if each["rule"] == "reach.deep"

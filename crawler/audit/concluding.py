@@ -89,7 +89,7 @@ class Conclusion:
         why = doubts(facts)
         survey = self._survey(graph, doubtful=bool(why))
         self._found.put(survey.findings())
-        self._judge_published(lint, media)
+        self._judge_published(survey, lint, media)
         figures = Figures(store.db, graph, run.started, survey.copies)
         if is_over and not figures.pages:
             raise self._nothing(run)
@@ -128,22 +128,22 @@ class Conclusion:
             is_listing_whole=all(each.complete for each in sitemaps),
         )
 
-    def _judge_published(self, lint: Sequence[Finding], media: Sequence[Finding]) -> None:
+    def _judge_published(self, survey: Survey, lint: Sequence[Finding], media: Sequence[Finding]) -> None:
         """The health of the sitemaps, once the claims have their homes."""
         params, visits = self._plan.params, Visits(self._db)
         entries = Entries(self._db, visits, params)
         entries.settle()
         clusters = KnownVersions(self._db, visits, params)
         for findings in (lint, entries.spellings(), clusters.judge(), media):
-            self._found.put((0.0, each) for each in findings)
-        self._found.put(self._visited(entries.judge()))
+            self._found.put((0.0, survey.placed(each)) for each in findings)
+        self._found.put(self._visited(survey, entries.judge()))
 
-    def _visited(self, findings: Iterator[Finding]) -> Iterator[tuple[float, Finding]]:
-        """The findings about entries, with the visits of their URLs, the most visited first."""
+    def _visited(self, survey: Survey, findings: Iterator[Finding]) -> Iterator[tuple[float, Finding]]:
+        """The findings about entries, with the links and the visits of their URLs, the most visited first."""
         knowledge = Knowledge(self._db)
         for each in findings:
             known = knowledge.of(each.url)
-            yield known.visits, with_visits(each, known)
+            yield known.visits, with_visits(survey.placed(each), known)
 
     def _notes(self, figures: Figures) -> list[str]:
         """What a person should know who reads the findings."""

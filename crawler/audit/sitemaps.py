@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -56,10 +57,11 @@ def read_sitemaps(
         reading.named(words) if words else reading.own()
         findings, not_judged = published.finish(remote.unpacked, remote.private)
         notes = [*reading.notes, *not_judged]
-        notes += [f"{asked} redirects to {answered}" for asked, answered in remote.redirects[:MAX_REDIRECTS]]
+        redirects = dict.fromkeys(remote.redirects)
+        notes += [f"{asked} redirects to {answered}" for asked, answered in islice(redirects, MAX_REDIRECTS)]
         if submits.full:
             notes.append(f"the robots.txt of {MAX_HOSTS} other hosts were asked, and of no more")
-    return ReadSitemaps(findings, notes)
+    return ReadSitemaps([*reading.findings, *findings], notes)
 
 
 def check_sitemaps(words: tuple[str, ...]) -> None:
@@ -74,6 +76,8 @@ class _Reading:
         self, plan: Plan, remote: Remote, published: Published, watch: Callable[[str], object]
     ) -> None:
         self.notes: list[str] = []
+        self.findings: list[Finding] = []
+        self._usual = f"there is no {USUAL}"
         self._plan = plan
         self._remote = remote
         self._published = published
@@ -99,15 +103,30 @@ class _Reading:
         if home + USUAL not in named:
             is_read |= self._guess(home + USUAL)
         if not named and not is_read:
-            self.notes.append(f"the site has no sitemap: robots.txt names none, and there is no {USUAL}")
+            self.notes.append(f"the site has no sitemap: robots.txt names none, and {self._usual}")
 
     def _try(self, url: str) -> bool:
         try:
             where, content = self._locate(url)
         except SourceError as error:
-            self._lose(url, str(error))
+            # what is not there lists nothing that could be unknown
+            self._lose(url, str(error), is_whole=isinstance(error, NotThere))
+            if str(error) not in self._remote.private:
+                self._declare(url, str(error))
             return False
         return self._take(url, where, content)
+
+    def _declare(self, url: str, fault: str) -> None:
+        """That robots.txt names what is no sitemap."""
+        self.findings.append(
+            Finding(
+                rule="declared.unreadable",
+                url=url,
+                sentence=f"robots.txt names it as a sitemap, and it cannot be read: {fault}",
+                known=[Source.SITEMAP],
+                file=url,
+            )
+        )
 
     def _guess(self, url: str) -> bool:
         """Read what may be there; a page in its place is none."""
@@ -118,7 +137,10 @@ class _Reading:
         except SourceError as error:
             self._lose(url, str(error))
             return False
-        return False if is_page(content) else self._take(url, where, content)
+        if is_page(content):
+            self._usual = f"{USUAL} answers with an HTML page, which is no sitemap"
+            return False
+        return self._take(url, where, content)
 
     def _take(self, url: str, where: str, content: bytes) -> bool:
         """Read a document, unless it was read under another name: many sites redirect the usual one."""
@@ -142,10 +164,10 @@ class _Reading:
         except InvalidUrl:
             return url
 
-    def _lose(self, name: str, fault: str) -> None:
+    def _lose(self, name: str, fault: str, *, is_whole: bool = False) -> None:
         self._watch(name)
         self._published.begin_source(
-            Account(source=Source.SITEMAP, name=name, complete=False, faults=[fault])
+            Account(source=Source.SITEMAP, name=name, complete=is_whole, faults=[fault])
         )
         self._published.end_source(None)
 

@@ -103,6 +103,22 @@ class Survey:
             if is_meant and not self._is_forgotten(node, now):
                 yield from self._of(node, each, self._standing(node, state), now)
 
+    def placed(self, finding: Finding) -> Finding:
+        """A finding of others with what the links of the site say of its URL, if they know it. Raises StorageError."""
+        with storage():
+            row = self._db.execute("SELECT id FROM url WHERE url = ?", (finding.url,)).fetchone()
+        node = self._graph.nodes.node(row[0]) if row else -1
+        if node < 0:
+            return finding
+        depth = int(self._graph.depth[node])
+        return msgspec.structs.replace(
+            finding,
+            depth=depth if depth >= 0 else None,
+            inlinks=int(self._graph.inlinks[node]),
+            weight=round(float(self._graph.weight[node]), 3),
+            referrers=finding.referrers or self._referrers(node),
+        )
+
     def _is_forgotten(self, node: int, known: Known) -> bool:
         """Whether nothing speaks of a URL: the source that did was given before this run was gone on with."""
         graph = self._graph

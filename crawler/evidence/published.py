@@ -19,6 +19,7 @@ from crawler.url import InvalidUrl, normalise
 from sitemap import RULES, Child, Document, Entry, Format, Video
 
 BATCH: Final = 5_000  # entries in one transaction
+MAX_FILES: Final = 20  # of an index that are told with their entries
 
 _PUT: Final = (
     "INSERT INTO entry (input, url, loc, file, line, lastmod, media, door) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -57,11 +58,14 @@ class Published:
         self._number = 0
         self._account = Account(source=Source.SITEMAP, name="")
         self._formats: dict[str, int] = {}
+        self._files: list[str] = []  # those below an index, in words
+        self._more = (0, 0)  # files, and their entries, beyond these
 
     def begin_source(self, account: Account) -> None:
         """What is walked through next is this source."""
         self._account = account
         self._formats = {}
+        self._files, self._more = [], (0, 0)
         self._number = self._claims.begin(account)
 
     def end_source(self, document: Document | None) -> None:
@@ -71,6 +75,10 @@ class Published:
         account.format = ", ".join(
             f"{name} ({count:,})" if count > 1 else name for name, count in self._formats.items()
         )
+        account.notes += self._files
+        files, entries = self._more
+        if files:
+            account.notes.append(f"and {files:,} more files with {entries:,} entries")
         if document is not None:
             account.faults += _losses(document)
             account.complete = not account.faults
@@ -95,6 +103,13 @@ class Published:
         self._judging.end(document)
         name = document.format.value if document.format else "no sitemap"
         self._formats[name] = self._formats.get(name, 0) + 1
+        if document.parent is None or document.format is Format.INDEX:
+            return
+        if len(self._files) < MAX_FILES:
+            said = "1 entry" if document.entries == 1 else f"{document.entries:,} entries"
+            self._files.append(f"{document.file or document.url}: {said}")
+        else:
+            self._more = self._more[0] + 1, self._more[1] + document.entries
 
     def finish(
         self, unpacked: Collection[str] = (), private: Collection[str] = ()

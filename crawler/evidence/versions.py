@@ -2,16 +2,26 @@
 
 import sqlite3
 from collections.abc import Iterator
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Final
 
 import msgspec
+from msgspec.structs import astuple
 
 from crawler.evidence.entries import unpack
 from crawler.evidence.visits import Visits
 from crawler.finding import Finding
 from crawler.frontier.batch import change, storage
-from crawler.health.clusters import ListedVersions, Version, judge_cluster
+from crawler.health.clusters import (
+    ListedVersions,
+    Naming,
+    Version,
+    is_mislabelled,
+    judge_cluster,
+    judge_label,
+    judge_labels,
+)
 from crawler.html.hreflang import canonical
 from crawler.html.page import MAX_ALTERNATES
 from crawler.model import Page, State
@@ -33,6 +43,15 @@ _ENTRIES: Final = (
 )
 # Those of one cluster stand together, so that they are looked up once.
 _SPEAKERS: Final = "SELECT min(cluster), url FROM temp.speaker GROUP BY url ORDER BY 1, 2"
+_COLUMNS: Final = "url TEXT NOT NULL, by TEXT NOT NULL, label TEXT NOT NULL, language TEXT NOT NULL"
+_NAMINGS: Final = (
+    f"CREATE TEMP TABLE naming ({_COLUMNS}, PRIMARY KEY (url, by, label)) WITHOUT ROWID",
+    f"CREATE TEMP TABLE misnaming ({_COLUMNS}, PRIMARY KEY (by, url, label)) WITHOUT ROWID",
+)
+_NAME: Final = "INSERT OR IGNORE INTO temp.naming VALUES (?, ?, ?, ?)"
+_MISNAME: Final = "INSERT OR IGNORE INTO temp.misnaming SELECT * FROM temp.naming WHERE url = ?"
+_BY_URL: Final = "SELECT * FROM temp.naming ORDER BY url, by, label"
+_BY_SPEAKER: Final = "SELECT * FROM temp.misnaming ORDER BY by, url, label"
 _LISTED: Final = "SELECT file, line, media FROM entry WHERE url = ? AND media != x'' ORDER BY id"
 
 
@@ -57,9 +76,28 @@ class KnownVersions:
                 while some := list(islice(rows, _AT_ONCE)):
                     with change(self._db):
                         self._db.executemany("INSERT INTO temp.speaker VALUES (?, ?)", some)
+            for table in _NAMINGS:
+                self._db.execute(table)
             for _, url in self._db.execute(_SPEAKERS):
-                yield from judge_cluster(self.version(url), self)
+                found, namings = judge_cluster(self.version(url), self)
+                yield from found
+                if namings:
+                    self._db.executemany(_NAME, map(astuple, namings))
+            yield from self._labels()
             self._db.execute("DROP TABLE temp.speaker")
+            self._db.execute("DROP TABLE temp.naming")
+            self._db.execute("DROP TABLE temp.misnaming")
+
+    def _labels(self) -> Iterator[Finding]:
+        """Which pages state a wrong language, and which call others wrongly: each once."""
+        for url, rows in groupby(self._db.execute(_BY_URL), itemgetter(0)):
+            namings, page = [Naming(*row) for row in rows], self.version(url)
+            if is_mislabelled(page, namings, self):
+                yield judge_label(page, namings, self)
+            else:
+                self._db.execute(_MISNAME, (url,))
+        for by, rows in groupby(self._db.execute(_BY_SPEAKER), itemgetter(1)):
+            yield judge_labels(self.version(by), [Naming(*row) for row in rows])
 
     def version(self, url: str) -> Version:
         """See :class:`crawler.health.clusters.Versions`."""

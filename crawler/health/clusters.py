@@ -6,7 +6,7 @@ equal ways of stating that, and what is stated in one of them is stated. What si
 (no self, no link back, no x-default) is lint's to tell: :data:`sitemap.RULES`, ``hreflang.*``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -61,6 +61,15 @@ class Version(Struct, frozen=True, kw_only=True):
         return list(dict.fromkeys(every))
 
 
+class Naming(Struct, frozen=True):
+    """That a page (``by``) names another, ``url``, under a ``label``, and that one states another ``language``."""
+
+    url: str
+    by: str
+    label: str
+    language: str
+
+
 class Versions(Protocol):
     """Knows all URLs."""
 
@@ -68,10 +77,13 @@ class Versions(Protocol):
         """What is known of a URL in canonical form; of a URL that nobody asked for next to nothing."""
 
 
-def judge_cluster(page: Version, others: Versions) -> list[Finding]:
-    """What is wrong with the versions of an indexable page: one finding of a rule at most, with evidence for each."""
+def judge_cluster(page: Version, others: Versions) -> tuple[list[Finding], list[Naming]]:
+    """What is wrong with the versions of an indexable page: one finding of a rule at most, with evidence for each.
+
+    Which labels are wrong beyond what is told thereby is for :func:`is_mislabelled`, which wants all who name a page.
+    """
     if not page.visited.is_page or not (page.stated or page.faults or page.listed):
-        return []
+        return [], []
     judged = _Judged(page, others)
     rules = (
         ("cluster.code", judged.codes()),
@@ -80,10 +92,70 @@ def judge_cluster(page: Version, others: Versions) -> list[Finding]:
         ("cluster.not_mutual", judged.silent()),
         ("cluster.no_self", judged.no_self()),
         ("cluster.swapped", judged.swapped()),
-        ("cluster.label", judged.labels()),
         ("cluster.no_default", judged.no_default()),
     )
-    return [finding for rule, said in rules if (finding := judged.finding(rule, list(said)))]
+    found = [_finding(rule, page, told, page.named) for rule, said in rules if (told := list(said))]
+    return found, judged.labels()
+
+
+def is_mislabelled(page: Version, namings: Sequence[Naming], others: Versions) -> bool:
+    """Whether it is the page that states a wrong language, as most name it otherwise; else it is they who are wrong.
+
+    ``namings`` are all those that are at odds with it.
+    """
+    wrong = {each.by for each in namings}
+    fair = {page.url, *(each.href for each in page.named)} - wrong
+    return len(wrong) > sum(_calls_rightly(others.version(url), page) for url in fair)
+
+
+def judge_label(page: Version, namings: Sequence[Naming], others: Versions) -> Finding:
+    """That a page states another language than it is named for."""
+    said = []
+    for each in namings:
+        who = "it calls itself" if each.by == page.url else f"{each.by} names it for"
+        said.append((f'its html element says lang="{each.language}", and {who} {each.label}', each.by))
+    return _finding("cluster.label", page, said, others.version(namings[0].by).named)
+
+
+def judge_labels(page: Version, namings: Sequence[Naming]) -> Finding:
+    """That a page names others for languages that are not theirs."""
+    said = [
+        (f'{each.url} is named for {each.label}, and its html element says lang="{each.language}"', each.url)
+        for each in namings
+    ]
+    return _finding("cluster.label", page, said, page.named)
+
+
+def _calls_rightly(page: Version, other: Version) -> bool:
+    return any(
+        each.href == other.url and each.hreflang.lower() != X_DEFAULT and fits(each.hreflang, other.language)
+        for each in page.named
+    )
+
+
+def _finding(rule: str, page: Version, said: list[tuple[str, str]], named: list[Alternate]) -> Finding:
+    """A finding of what was said: pairs of a sentence and the URL it is about. ``named`` are the versions."""
+    more = len(said) - 1
+    versions = [url for _, url in said if url and url != page.url]
+    return Finding(
+        rule=rule,
+        url=page.url,
+        sentence=said[0][0] + (f", and {more:,} more like this" if more else ""),
+        title=page.visited.title,
+        state=page.visited.state,
+        status=page.visited.status,
+        referrers=[Referrer(url, "version") for url in dict.fromkeys(versions)][:MAX_EVIDENCE],
+        evidence=[sentence for sentence, _ in said[:MAX_EVIDENCE]],
+        group=_group(page.url, named),
+        file=page.listed[0].file if page.listed else "",
+        line=page.listed[0].line if page.listed else 0,
+    )
+
+
+def _group(url: str, named: list[Alternate]) -> str:
+    """By what a cluster is known: its x-default, or the first of its URLs in order."""
+    default = next((each.href for each in named if each.hreflang.lower() == X_DEFAULT), "")
+    return default or min((each.href for each in named), default=url)
 
 
 class _Judged:
@@ -98,26 +170,6 @@ class _Judged:
             self._labels.setdefault(each.href, []).append(each.hreflang)
         self._wrong = list(self._mislabelled())
         self._swapped: set[tuple[str, str]] = set()
-
-    def finding(self, rule: str, said: list[tuple[str, str]]) -> Finding | None:
-        """A finding of what was said: pairs of a sentence and the URL it is about."""
-        if not said:
-            return None
-        page, more = self._page, len(said) - 1
-        versions = [url for _, url in said if url and url != page.url]
-        return Finding(
-            rule=rule,
-            url=page.url,
-            sentence=said[0][0] + (f", and {more:,} more like this" if more else ""),
-            title=page.visited.title,
-            state=page.visited.state,
-            status=page.visited.status,
-            referrers=[Referrer(url, "version") for url in dict.fromkeys(versions)][:MAX_EVIDENCE],
-            evidence=[sentence for sentence, _ in said[:MAX_EVIDENCE]],
-            group=self._group(),
-            file=page.listed[0].file if page.listed else "",
-            line=page.listed[0].line if page.listed else 0,
-        )
 
     def codes(self) -> Iterator[tuple[str, str]]:
         """What the page calls a language and is none."""
@@ -177,11 +229,13 @@ class _Judged:
                     said = f"{url} is named for {label} and says {own}, {other} for {other_label} and says {others_own}"
                     yield said, other
 
-    def labels(self) -> Iterator[tuple[str, str]]:
+    def labels(self) -> list[Naming]:
         """Versions that state another language than they are named for; to be asked after :meth:`swapped`."""
-        for label, url, own in self._wrong:
-            if (label, url) not in self._swapped:
-                yield f'{url} is named for {label}, and its html element says lang="{own}"', url
+        return [
+            Naming(url, self._page.url, label, own)
+            for label, url, own in self._wrong
+            if (label, url) not in self._swapped
+        ]
 
     def no_default(self) -> Iterator[tuple[str, str]]:
         """That nothing is named for all other languages; said once for a cluster."""
@@ -216,11 +270,6 @@ class _Judged:
     def _leads_to(self, url: str, to: str) -> bool:
         visited = self._others.version(url).visited
         return visited.state in _LEADING and to in (visited.target, visited.last.url)
-
-    def _group(self) -> str:
-        """By what a cluster is known: its x-default, or the first of its URLs in order."""
-        default = next((each.href for each in self._named if each.hreflang.lower() == X_DEFAULT), "")
-        return default or min((each.href for each in self._named), default=self._page.url)
 
 
 def _and(texts: list[str]) -> str:

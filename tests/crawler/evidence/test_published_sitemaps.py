@@ -194,7 +194,7 @@ def test_sitemaps_org_another_host_lets_its_urls_be_listed(site: Site, tmp_path:
     [
         ({"/sitemap.xml": xml(index("{url}lost.xml", "{url}one.xml"))}, "answered 404"),
         ({"/sitemap.xml": xml("", 500)}, "answered 500"),
-        ({"/robots.txt": "Sitemap: {url}lost.xml"}, "answered 404"),
+        ({"/robots.txt": "Sitemap: {url}broken.xml", "/broken.xml": xml("", 500)}, "answered 500"),
         ({"/robots.txt": "Sitemap: {url}one.xml\nUser-agent: *\nDisallow: /*.xml"}, "robots.txt line 3"),
         ({"/sitemap.xml": xml(index("{url}page", "{url}one.xml"))}, "no sitemap"),
         (
@@ -225,12 +225,68 @@ def test_ours_a_sitemap_that_redirects_is_judged_where_it_is(site: Site, tmp_pat
     assert [each.url for each in read.findings if each.rule == "location.outside"] == [f"{site.url}b"]
 
 
-@pytest.mark.parametrize("usual", [Answer("", 404), Answer("<!doctype html><title>not here</title>")])
-def test_ours_a_site_without_a_sitemap_is_no_fault(site: Site, tmp_path: Path, usual: Answer) -> None:
+@pytest.mark.parametrize(
+    ("usual", "said"),
+    [
+        (Answer("", 404), "there is no /sitemap.xml"),
+        (
+            Answer("<!doctype html><title>not here</title>"),
+            "/sitemap.xml answers with an HTML page, which is no sitemap",
+        ),
+    ],
+)
+def test_ours_a_site_without_a_sitemap_is_no_fault(
+    site: Site, tmp_path: Path, usual: Answer, said: str
+) -> None:
     site.routes["/sitemap.xml"] = usual
     read = Read(site.url, tmp_path)
     assert (read.accounts, read.findings, read.entries) == ([], [], [])
-    assert read.notes == ["the site has no sitemap: robots.txt names none, and there is no /sitemap.xml"]
+    assert read.notes == [f"the site has no sitemap: robots.txt names none, and {said}"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "rule", "complete"),
+    [
+        (Answer("", 404), "declared.unreadable", True),  # what is not there lists nothing
+        (Answer("", 500), "declared.unreadable", False),
+        (Answer("<!doctype html><title>not here</title>"), "sitemap.not_xml", False),
+    ],
+)
+def test_google_a_sitemap_that_robots_txt_names_can_be_read(
+    site: Site, tmp_path: Path, answer: Answer, rule: str, complete: bool
+) -> None:
+    site.routes |= {"/robots.txt": Answer("Sitemap: {url}lost.xml"), "/lost.xml": answer}
+    read = Read(site.url, tmp_path)
+    assert [(each.rule, each.url) for each in read.findings] == [(rule, f"{site.url}lost.xml")]
+    assert [each.complete for each in read.accounts] == [complete]
+
+
+def test_ours_a_sitemap_under_many_names_is_read_once(site: Site, tmp_path: Path) -> None:
+    """As WordPress has it when a plugin makes the sitemaps: its own name, and the usual one, lead to the plugin's."""
+    site.routes |= {
+        "/robots.txt": Answer("Sitemap: {url}wp-sitemap.xml\nSitemap: {url}sitemap_index.xml\n"),
+        "/wp-sitemap.xml": Answer("", 301, {"Location": "/sitemap_index.xml"}),
+        "/sitemap.xml": Answer("", 302, {"Location": "/wp-sitemap.xml"}),
+        "/sitemap_index.xml": xml(index("{url}post-sitemap.xml", "{url}page-sitemap.xml")),
+        "/post-sitemap.xml": xml(urlset("{url}hello/", "{url}world/")),
+        "/page-sitemap.xml": xml(urlset("{url}about/")),
+    }
+    read = Read(site.url, tmp_path)
+    (account,) = read.accounts
+    assert (account.rows, account.used, account.urls) == (3, 3, 3)
+    assert account.notes == [f"{site.url}post-sitemap.xml: 2 entries", f"{site.url}page-sitemap.xml: 1 entry"]
+    assert (len(read.entries), read.findings) == (3, [])
+    asked = [site.paths.count(f"/{name}-sitemap.xml") for name in ("post", "page")]
+    assert asked == [1, 1]
+    real = f"{site.url}sitemap_index.xml"
+    assert read.notes == [f"{site.url}{name}.xml redirects to {real}" for name in ("wp-sitemap", "sitemap")]
+
+
+def test_ours_of_many_files_some_are_told_with_their_entries(site: Site, tmp_path: Path) -> None:
+    site.routes["/sitemap.xml"] = xml(index(*(f"{{url}}{number}.xml" for number in range(23))))
+    site.routes |= {f"/{number}.xml": xml(urlset(f"{{url}}p{number}")) for number in range(23)}
+    (account,) = Read(site.url, tmp_path).accounts
+    assert (len(account.notes), account.notes[-1]) == (21, "and 3 more files with 3 entries")
 
 
 def test_ours_named_sitemaps_are_read_instead_of_the_sites_own(site: Site, tmp_path: Path) -> None:
@@ -423,7 +479,7 @@ def test_google_faults_of_clusters_as_pages_headers_and_sitemaps_state_them(
     found = audited(site, tmp_path)
     assert {rule: found.urls(rule) for rule in found.findings if rule.startswith("cluster.")} == {
         "cluster.swapped": ["de", "en", "fr"],
-        "cluster.label": ["en"],
+        "cluster.label": ["es"],  # which the entry of /en calls French
         "cluster.conflict": ["en"],
         "cluster.code": ["it"],
         "cluster.target": ["it"],

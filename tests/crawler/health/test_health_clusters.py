@@ -6,7 +6,16 @@ import pytest
 from msgspec.structs import replace
 
 from crawler.audit_rules import RULES
-from crawler.health.clusters import ListedVersions, Version, judge_cluster
+from crawler.finding import Finding
+from crawler.health.clusters import (
+    ListedVersions,
+    Naming,
+    Version,
+    is_mislabelled,
+    judge_cluster,
+    judge_label,
+    judge_labels,
+)
 from crawler.health.labels import fits
 from crawler.health.visited import Visited
 from crawler.model import State
@@ -51,18 +60,33 @@ class Site:
     def version(self, url: str) -> Version:
         return self.pages.get(url, Version(visited=Visited(url=url)))
 
+    def judged(self) -> list[Finding]:
+        found, namings = [], []
+        for url, page in self.pages.items():
+            told, wrong = judge_cluster(page, self)
+            assert {each.url for each in told} <= {url}
+            found += told
+            namings += wrong
+        blamed: dict[str, list[Naming]] = {}
+        for url in self.pages:
+            if odd := [each for each in namings if each.url == url]:
+                if is_mislabelled(self.pages[url], odd, self):
+                    found.append(judge_label(self.pages[url], odd, self))
+                else:
+                    for each in odd:
+                        blamed.setdefault(each.by, []).append(each)
+        return [*found, *(judge_labels(self.pages[by], wrong) for by, wrong in blamed.items())]
+
     def found(self) -> dict[str, list[str]]:
         """The names of the pages with a finding, by rule."""
         found: dict[str, list[str]] = {}
-        for url, page in self.pages.items():
-            for finding in judge_cluster(page, self):
-                assert finding.rule in RULES
-                assert finding.url == url
-                found.setdefault(finding.rule, []).append(url.removeprefix(SITE).strip("/"))
+        for finding in self.judged():
+            assert finding.rule in RULES
+            found.setdefault(finding.rule, []).append(finding.url.removeprefix(SITE).strip("/"))
         return found
 
     def sentence(self, name: str, rule: str) -> str:
-        (found,) = [each for each in judge_cluster(self.pages[at(name)], self) if each.rule == rule]
+        (found,) = [each for each in self.judged() if (each.rule, each.url) == (rule, at(name))]
         return found.sentence
 
 
@@ -156,10 +180,28 @@ def test_ours_nothing_is_said_of_a_version_that_is_not_known(state: State, statu
 def test_google_a_page_under_another_language_than_its_own() -> None:
     site = Site("en", "de", "fr")
     site.change("de", language="nl")
-    assert site.found() == {"cluster.label": ["en", "de", "fr"]}
-    assert (
-        site.sentence("en", "cluster.label")
-        == f'{at("de")} is named for de, and its html element says lang="nl"'
+    assert site.found() == {"cluster.label": ["de"]}  # and of those who name it so nothing
+    assert site.sentence("de", "cluster.label") == (
+        f'its html element says lang="nl", and {at("en")} names it for de, and 2 more like this'
+    )
+
+
+def test_ours_a_page_that_alone_calls_another_wrongly_is_told_itself() -> None:
+    site = Site("en", "de", "fr")
+    site.change(
+        "en", stated=alternates({"en": at("en"), "nl": at("de"), "fr": at("fr"), "x-default": at("en")})
+    )
+    assert site.found() == {"cluster.label": ["en"]}
+    assert site.sentence("en", "cluster.label") == (
+        f'{at("de")} is named for nl, and its html element says lang="de"'
+    )
+
+
+def test_ours_a_page_that_alone_calls_itself_wrongly_is_told() -> None:
+    site = Site("en", "de", "fr")
+    site.change("de", stated=alternates(site.named | {"nl": at("de")}))
+    assert site.sentence("de", "cluster.label") == (
+        f'{at("de")} is named for nl, and its html element says lang="de"'
     )
 
 
@@ -265,7 +307,7 @@ def test_ours_pages_without_versions_cost_no_look() -> None:
             raise AssertionError(url)
 
     visited = Visited(url=at("en"), state=State.INDEXABLE, status=200)
-    assert judge_cluster(Version(visited=visited, language="en"), Nobody()) == []
+    assert judge_cluster(Version(visited=visited, language="en"), Nobody()) == ([], [])
 
 
 def test_ours_versions_of_what_is_no_page_itself_are_not_judged() -> None:
