@@ -125,3 +125,21 @@ def test_ours_the_number_of_questions_and_the_patience_for_them_are_bounded() ->
     verifier.verified([(b"%d" % n, *row) for n in range(ADDRESSES + 7)])
     assert (len(quick.asked), verifier.unasked) == (ADDRESSES, 7)
     verifier.close()
+
+
+def test_ours_requests_of_search_engines_are_told_apart_from_those_of_other_bots(tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    agents = (*[GOOGLE] * 3, "bingbot/2.0", "curl/8.5.0", "GPTBot/1.2", "AhrefsBot/7.0", "Firefox")
+    log.write_text(
+        "".join(
+            f'203.0.113.1 - - [21/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 404 12 "-" "{agent}"\n'
+            for agent in agents
+        )
+    )
+    addresses = Addresses(Url("https://www.example.com/"), Params(), lambda _: True)
+    (claim,) = (
+        claim
+        for _, found in read_logs([str(log)], addresses, LogOptions(), lambda _: None)
+        for claim in found
+    )
+    assert (claim.people, claim.bots, claim.engines, claim.dead) == (1, 7, 4, 8)
