@@ -125,5 +125,7 @@ async def _look(
     home = [origin(plan.seed), *doors(plan.seed)]
     async with planning.fetcher(plan.config, home, clock, plan.source) as fetcher:
         rules = rulebook(plan, store, fetcher, clock)
-        listed.answered(await ask_doors(plan, fetcher, rules, listed.doors(MAX_DOORS), clock))
+        if others := listed.doors(MAX_DOORS):
+            watches.part("asking for what is listed under other names of the site")
+            listed.answered(await ask_doors(plan, fetcher, rules, others, clock))
         return visited, await check_media(plan.config, fetcher, rules, listed.media(), clock, asking)
