@@ -86,25 +86,36 @@ class Judging(Linter):
         super().__init__(now, submits.vouched)
         self._submits = submits
 
-    def place(self, document: Document) -> str:
-        """See :class:`sitemap.Linter`."""
-        return self._submits.place(document)
-
     def items(self, document: Document, items: list[Entry | Child], line_of: Callable[[int], int]) -> None:
         """See :class:`sitemap.Linter`."""
         self._submits.turn_to(document)
         super().items(document, items, line_of)
 
 
+class Trusting(Judging):
+    """The same, for whom a sitemap that the robots.txt of a host names may list all of that host.
+
+    The protocol ties a sitemap to its directory all the same, so lint does; search engines do not.
+    """
+
+    def place(self, document: Document) -> str:
+        """See :class:`sitemap.Linter`."""
+        return self._submits.place(document)
+
+
 def told(
-    findings: Iterable[Finding], rules: Collection[str], unpacked: Collection[str], private: Collection[str]
+    findings: Iterable[Finding],
+    rules: Collection[str],
+    unpacked: Collection[str],
+    private: Collection[str],
+    once: Collection[str] = (),
 ) -> tuple[Finding, ...]:
     """The findings of these rules, without those that only came of the way on which a file was had.
 
     ``unpacked`` are files that the server called packed on the wire only, ``private`` the reasons why hosts were not
-    asked: what says the same of such a host is told once for each file, and so are pages outside of its directory.
+    asked: what says the same of such a host is told once for each file, and so is what rules of ``once`` say.
     """
-    return tuple(_once(_chosen(findings, rules, unpacked), private))
+    return tuple(_once(_chosen(findings, rules, unpacked), private, once))
 
 
 def _chosen(
@@ -115,12 +126,12 @@ def _chosen(
             yield each
 
 
-def _once(findings: Iterable[Finding], refused: Collection[str]) -> Iterator[Finding]:
+def _once(findings: Iterable[Finding], refused: Collection[str], rules: Collection[str]) -> Iterator[Finding]:
     """Those that are one fault of a file, as one with their number."""
     once: dict[tuple[str, str] | int, Finding] = {}
     for number, each in enumerate(findings):
         why = next((said for said in refused if each.sentence.endswith(said)), "")
-        if each.rule == "location.outside":
+        if each.rule in rules:
             why = each.rule
         key: tuple[str, str] | int = (each.file, why) if why else number
         known = once.get(key)

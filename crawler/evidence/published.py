@@ -10,7 +10,7 @@ import msgspec
 from crawler.claim import Account, Claim, Source
 from crawler.evidence.addresses import Addresses, Stray
 from crawler.evidence.claims import Claims
-from crawler.evidence.judging import Judging, Submits, told
+from crawler.evidence.judging import Submits, Trusting, told
 from crawler.finding import Finding
 from crawler.frontier.batch import change, storage
 from crawler.model import Url
@@ -19,6 +19,7 @@ from crawler.url import InvalidUrl, normalise
 from sitemap import RULES, Child, Document, Entry, Format, Video
 
 BATCH: Final = 5_000  # entries in one transaction
+_ONCE: Final = ("location.outside",)  # a fault of where the file lies, and not of each entry
 MAX_FILES: Final = 20  # of an index that are told with their entries
 
 _PUT: Final = (
@@ -52,7 +53,7 @@ class Published:
         self._addresses = addresses
         self._home = f"{addresses.origin}/"
         self._params = params
-        self._judging = Judging(submits, now)
+        self._judging = Trusting(submits, now)
         self._rows: list[_Row] = []
         self._found: list[Claim] = []
         self._number = 0
@@ -124,7 +125,7 @@ class Published:
         with storage():
             self._db.execute("CREATE INDEX entries ON entry (url)")
         report = self._judging.report()
-        found = told(report.findings, RULES, unpacked, private)
+        found = told(report.findings, RULES, unpacked, private, _ONCE)
         urls = self._urls((each.file, each.line) for each in found if each.line)
         return [
             Finding(

@@ -4,7 +4,7 @@ import gzip
 import itertools
 import time
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -19,11 +19,13 @@ from crawler.config import Config
 from crawler.errors import UsageError
 from crawler.evidence import tables
 from crawler.evidence.claims import Claims
+from crawler.evidence.judging import Judging, Submits, Trusting
 from crawler.finding import AuditReport, Finding
 from crawler.frontier.batch import storage
 from crawler.plan import Plan, plan_audit
 from crawler.state import schema
 from crawler.visiting import Clock
+from sitemap import walk
 
 NS = (
     'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml" '
@@ -158,6 +160,17 @@ def test_sitemaps_org_a_sitemap_that_robots_txt_names_may_list_all_of_its_host(
     site: Site, tmp_path: Path, name: str
 ) -> None:
     assert in_sitemaps(site, tmp_path, f"Sitemap: {{url}}{name}") == []
+
+
+def test_sitemaps_org_lint_keeps_to_the_directory_of_a_sitemap() -> None:
+    """For lint the protocol is the rule: what is named in robots.txt may list pages of other hosts, and no more."""
+    where = "https://example.com/sitemaps/a.xml"
+    submits = Submits(lambda _: f"Sitemap: {where}".encode())
+    rules = {}
+    for linter in (Judging(submits, datetime.now(UTC)), Trusting(submits, datetime.now(UTC))):
+        walk(urlset("https://example.com/a", "https://example.com/b").encode(), linter, url=where)
+        rules[type(linter)] = [each.rule for each in linter.report().findings]
+    assert rules == {Judging: ["location.outside"] * 2, Trusting: []}
 
 
 def test_sitemaps_org_pages_outside_of_the_directory_are_told_once_a_file(site: Site, tmp_path: Path) -> None:
