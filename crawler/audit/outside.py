@@ -86,6 +86,9 @@ class Outside:
         rank = max((_RANK[source] for source in stranger.sources), default=0)
         if stranger.is_linked or Source.SITEMAP in stranger.sources:
             return max(rank, _LINKED * stranger.is_linked)
+        if stranger.sources == {Source.LOG} and self._homes.is_dressed(stranger.url):
+            # anybody can write parameters behind a URL, and its links may carry them on for ever
+            return _SPELLING if stranger.ok else 0
         if stranger.ok or stranger.moved or stranger.other or stranger.sources != {Source.LOG}:
             if self._homes.meet(stranger.url) is None:
                 return rank

@@ -12,13 +12,14 @@ from crawler.content import Delta, compare
 from crawler.doors import doors
 from crawler.frontier.batch import change, storage
 from crawler.model import Found, Page, State, Url
-from crawler.orphans import Twin, fold
+from crawler.orphans import Twin, fold, is_of_series
 from crawler.url import origin
 
 MAX_HOPS: Final = 10  # redirects and canonicals in a row
 
 _INDEXABLE: Final = State.INDEXABLE.value
 _PAGES: Final = "SELECT u.url, v.id FROM site.visit v JOIN site.url u ON u.id = v.id WHERE v.state = ?"
+_IS_PAGE: Final = "SELECT 1 FROM site.url u JOIN site.visit v ON v.id = u.id WHERE u.url = ? AND v.state = ?"
 _MEET: Final = "SELECT id FROM spelling WHERE key = ? LIMIT 2"
 _STRANGERS: Final = """
 SELECT c.url, group_concat(DISTINCT i.source), sum(c.people + c.engines), sum(c.people + c.bots), sum(c.ok),
@@ -50,7 +51,8 @@ _TWINS: Final = """SELECT s.key, s.id, u.url, c.digest, c.page
   WHERE s.key IN (SELECT key FROM spelling GROUP BY key HAVING count(*) > 1) ORDER BY s.key, s.id"""
 # A page that is known to be named by nobody but logs, exports and lists.
 _STRANGE: Final = f"found & {~(Found.OUTSIDE | Found.SPELLING)} = 0"
-_DRESSED: Final = f"""SELECT v.id, u.url, c.digest, c.text, p.id, b.url, d.digest, d.text
+_DRESSED: Final = f"""SELECT v.id, u.url, c.digest, c.text, c.page, p.id, b.url, d.digest, d.text,
+    d.page
   FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
     JOIN site.url b ON b.url = substr(u.url, 1, instr(u.url, '?') - 1)
     JOIN site.visit p ON p.id = b.id AND p.state = v.state JOIN site.content d ON d.id = p.content
@@ -63,6 +65,10 @@ _ALIKE: Final = f"""SELECT c.digest, v.id, u.url
   ORDER BY 1, 2"""  # noqa: S608 - numbers
 
 _page = msgspec.msgpack.Decoder(Page).decode
+
+
+def _title(packed: bytes | None) -> str:
+    return _page(packed).title if packed else ""
 
 
 class Stranger(Struct, frozen=True):
@@ -100,6 +106,12 @@ class Homes:
         with storage():
             found = self._db.execute(_MEET, (fold(url),)).fetchall()
         return found[0][0] if len(found) == 1 else None
+
+    def is_dressed(self, url: Url) -> bool:
+        """Whether a URL is that of a page with parameters behind it that nobody links."""
+        bare, mark, _ = url.partition("?")
+        with storage():
+            return bool(mark) and self._db.execute(_IS_PAGE, (bare, _INDEXABLE)).fetchone() is not None
 
     def strangers(self) -> Iterator[Stranger]:
         """The claimed URLs that the crawl did not fetch, then those that only nofollow links lead to.
@@ -166,19 +178,20 @@ class Homes:
 
         Before them, for what is known of one may have to move twice, come pages that only logs and their like name:
         with what answers the same to the byte, as a site does that has one page for all that it does not know; and with
-        the URL without parameters, if it says the same. Titles will not do there: ``?page=2`` has that of its first.
+        the URL without parameters, if it says the same or has its title and is no further page of a list.
         """
         with storage():
             for digest, number, url in self._db.execute(_ALIKE, (_INDEXABLE,)):
                 yield self._twin(digest.hex(), number, url, digest, "")
-            for number, url, digest, text, bare, plain, other, said in self._db.execute(
+            for number, url, digest, text, packed, bare, plain, other, said, paged in self._db.execute(
                 _DRESSED, (_INDEXABLE,)
             ):
-                if digest == other or compare(said, text) == Delta(known=True):
+                is_titled = not is_of_series(url) and _title(packed) == _title(paged) != ""
+                if is_titled or digest == other or compare(said, text) == Delta(known=True):
                     yield self._twin(url, number, url, other, "")
                     yield self._twin(url, bare, plain, other, "")
             for key, number, url, digest, packed in self._db.execute(_TWINS):
-                yield self._twin(key, number, url, digest or b"", _page(packed).title if packed else "")
+                yield self._twin(key, number, url, digest or b"", _title(packed))
 
     def _twin(self, key: str, number: int, url: str, digest: bytes, title: str) -> Twin:
         (is_listed,) = self._db.execute(_LISTED, (url, Source.SITEMAP)).fetchone()

@@ -19,6 +19,7 @@ SITE = "https://www.example.com"
         "https://www.example.com/shop/boats/index.html",
         "https://www.example.com/shop/boats/default.aspx",
         "https://www.example.com/shop//boats/",
+        "https://www.example.com/shop/boats/page/1/",
         "http://www.example.com/shop/boats/",
         "https://example.com/shop/boats/",
         "https://www.example.com/shop/./x/../boats/",
