@@ -358,6 +358,9 @@ class _Door(asyncio.Protocol):
         self._open.discard(self._transport)
 
     def data_received(self, data: bytes) -> None:
+        if data[:1] == b"\x16":  # TLS, which is not spoken here
+            self._transport.abort()
+            return
         *heads, self._rest = (self._rest + data).split(b"\r\n\r\n")
         for head in heads:
             method, target, _ = head.partition(b"\r\n")[0].decode("latin-1").split(" ", 2)
