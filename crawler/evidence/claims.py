@@ -1,7 +1,7 @@
 """Keeps the claims of all sources on disk, and adds up those of one source for one URL."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from operator import attrgetter
 from typing import Final
@@ -75,12 +75,6 @@ class Claims:
         with storage():
             rows = self._db.execute("SELECT account FROM input ORDER BY id").fetchall()
         return [msgspec.msgpack.decode(packed, type=Account) for (packed,) in rows]
-
-    def urls(self) -> Iterator[str]:
-        """The URLs that were named, each once, in byte order."""
-        with storage():
-            for (url,) in self._db.execute("SELECT DISTINCT url FROM claim ORDER BY url"):
-                yield url
 
 
 def _row(number: int, claim: Claim) -> tuple[object, ...]:

@@ -75,8 +75,9 @@ class Read:
         read = read_sitemaps(plan, db, addresses(plan), NOW, self.names.append)
         self.findings, self.notes = read.findings, read.notes
         self.accounts: list[Account] = Claims(db).accounts()
-        self.urls = [each.removeprefix(site) for each in Claims(db).urls()]
         with storage():
+            claimed = db.execute("SELECT DISTINCT url FROM claim ORDER BY url").fetchall()
+            self.urls = [url.removeprefix(site) for (url,) in claimed]
             self.entries = db.execute("SELECT url, loc, file, line, lastmod, media FROM entry").fetchall()
         db.close()
 
