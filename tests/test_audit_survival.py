@@ -209,6 +209,7 @@ def killed_again_and_again(tmp_path: Path, size: int, most: int, times: int) -> 
             assert report(killed) == whole
 
 
+@pytest.mark.slow
 def test_ours_killed_at_random_moments_it_goes_on_and_comes_to_the_same_findings(tmp_path: Path) -> None:
     killed_again_and_again(tmp_path, 40, 30, 2)
 
