@@ -31,7 +31,7 @@ class Audit(Section):
     max_outside: int = Field(default=10_000, ge=0)
     """URLs that only these sources know and that are fetched at most, to learn what they are today."""
     min_visits: Count = 5
-    """Visits by people from which on a URL that never answered counts as visited."""
+    """Visits by people and search engines from which on a URL that never answered counts as visited."""
     max_clicks: Count = 5
     """Pages that are more clicks away from the start are deep."""
     few_inlinks: int = Field(default=1, ge=0)

@@ -29,7 +29,10 @@ _SPELLING: Final = 1  # of a page that is known, and perhaps a page of its own
 
 
 class Outside:
-    """Chooses ``most`` of them at most. From ``min_visits`` by people on, a URL that never answered is asked for."""
+    """Chooses ``most`` of them at most, in all rounds.
+
+    From ``min_visits`` by people and search engines on, a URL that never answered is asked for.
+    """
 
     def __init__(self, homes: Homes, most: int, min_visits: int) -> None:
         self._homes = homes

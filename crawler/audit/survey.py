@@ -57,10 +57,10 @@ _page = msgspec.msgpack.Decoder(Page).decode
 
 
 class Survey:
-    """Makes the findings about what leads where. ``homes`` says of pages that are copies of another which one that is.
+    """Makes the findings about what leads where. ``copies`` are ids of pages that are another one, and that one's.
 
-    ``doubtful``: something was not seen, so that what ``needs_complete`` is inconclusive; ``is_listed_known``: there
-    are sitemaps, ``is_listing_whole``: and all of them could be read.
+    ``doubtful``: something was not seen, so that what ``needs_complete`` is inconclusive. ``has_sitemap``: a sitemap
+    lists pages of the site; ``is_listing_whole``: every sitemap could be read to its end.
     """
 
     def __init__(  # noqa: PLR0913 - what is known, from four sides
