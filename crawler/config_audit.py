@@ -11,7 +11,7 @@ class Audit(Section):
     sitemaps: tuple[str, ...] = ()
     """Sitemaps to judge (files or URLs), instead of those that the site itself names."""
     logs: tuple[str, ...] = ()
-    """Access logs, plain or compressed; globs, and folders of them."""
+    """Access logs, plain or compressed; globs, folders of them, and URLs (up to --max-sitemap)."""
     log_format: str = ""
     """Their format, if it is not to be detected: a name, or nginx's log_format or Apache's LogFormat as it stands."""
     search: tuple[str, ...] = ()

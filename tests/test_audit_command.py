@@ -382,19 +382,25 @@ def test_ours_sources_are_files_globs_folders_packed_or_not_and_many_at_once(aud
     Path("more/b.log").write_text(log("/foldered"))
     Path("Pages.csv").write_text("Top pages,Clicks,Impressions,CTR,Position\n{url}searched,3,40,7.5%,4\n")
     Path("list.txt").write_bytes(gzip.compress(b"/noted\n"))
-    names = ("asked", "packed", "foldered", "searched", "noted", "fetched")
+    names = ("asked", "packed", "foldered", "searched", "noted", "fetched", "served")
     with scripted(pages(**{name: page("/") for name in names})) as site:
         Path("Pages.csv").write_text(Path("Pages.csv").read_text().replace("{url}", site.url))
         site.routes["/urls.txt"] = Answer("/fetched\n", headers={"Content-Type": "text/plain"})
         words = ("--log", "logs/access*", "--log", "more", "--search", "Pages.csv", "--list", "list.txt")
+        site.routes["/far.log"] = Answer(gzip.compress(log("/served").encode()))
+        words = (*words, "--log", f"{site.url}far.log", "--log", f"{site.url}none.log")
         ran = audit(site.url, *words, "--list", f"{site.url}urls.txt", "-o", "out")
         assert ran.code == 0, ran.err
         assert found(report()) >= {
-            *(("orphan.log", f"/{name}") for name in ("asked", "packed", "foldered")),
+            *(("orphan.log", f"/{name}") for name in ("asked", "packed", "foldered", "served")),
             ("orphan.search", "/searched"),
             *(("orphan.list", f"/{name}") for name in ("noted", "fetched")),
             ("orphan.sitemap", "/lost"),
         }
+        far, none = (each for each in report()["inputs"] if each["source"] == "log" and "://" in each["name"])
+        assert far["used"]
+        assert far["complete"]
+        assert "404" in none["faults"][0]
 
 
 def test_ours_paths_in_a_configuration_are_those_of_its_folder_and_a_site_is_chosen(audit: Command) -> None:

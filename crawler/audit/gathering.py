@@ -2,9 +2,10 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from crawler.audit.sitemaps import check_sitemaps, read_sitemaps
@@ -20,6 +21,7 @@ from crawler.finding import Finding
 from crawler.model import Found, Url
 from crawler.plan import Plan
 from crawler.remote import Remote, homes
+from sitemap import SourceError
 
 STDIN: Final = "-"
 _EXPORTS: Final = (
@@ -58,7 +60,8 @@ def check(plan: Plan) -> None:
         check_sitemaps(config.audit.sitemaps)
     except OSError as error:
         raise UsageError(f"cannot read {error.filename}: {error.strerror} (--sitemap)") from None
-    for name in named(list(config.audit.logs)):
+    homes([name for name in config.audit.logs if "://" in name])
+    for name in named(_local(config.audit.logs)):
         _check_log(name, _log_options(config))
     for source, name in _exports(config):
         if name == STDIN:
@@ -115,7 +118,47 @@ def _logs(plan: Plan, watch: OnReading) -> Iterator[tuple[Account, Iterator[Clai
     def told(progress: Progress) -> None:
         watch(Reading(progress.name, progress.read, progress.size))
 
-    return read_logs(plan.config.audit.logs, addresses(plan), _log_options(plan.config), told)
+    config, known = plan.config, addresses(plan)
+    yield from read_logs(_local(config.audit.logs), known, _log_options(config), told)
+    for url in dict.fromkeys(name for name in config.audit.logs if "://" in name):
+        with TemporaryDirectory(prefix="siteatlas-") as folder:
+            yield _fetched_log(url, Path(folder) / "log", plan, told)
+
+
+def _local(names: Iterable[str]) -> list[str]:
+    return [name for name in names if "://" not in name]
+
+
+def _fetched_log(
+    url: str, path: Path, plan: Plan, told: Callable[[Progress], None]
+) -> tuple[Account, Iterator[Claim]]:
+    """A log by its URL, no larger than a sitemap may be (``--max-sitemap``). ``path`` is where it is put meanwhile."""
+    config = plan.config
+    most = config.fetch.max_sitemap
+    try:
+        with Remote(config, homes([plan.seed, url]), most) as remote:
+            content = remote.open(url)
+    except SourceError as error:
+        return Account(source=Source.LOG, name=url, complete=False, faults=[str(error)]), iter(())
+    path.write_bytes(content)
+    options = _log_options(config)
+    try:
+        check_logs([str(path)], options)
+    except UsageError as error:
+        raise UsageError(str(error).replace(str(path), url)) from None
+    reading = read_logs([str(path)], addresses(plan), options, told)
+    account, found = next(reading)
+    account.name = url
+
+    def claims() -> Iterator[Claim]:
+        yield from found
+        next(reading, None)  # there is no other: it closes the file
+        account.faults = [fault.replace(str(path), url) for fault in account.faults]
+        if len(content) > most:
+            account.faults.append(f"{url} is longer than --max-sitemap: fetch it yourself, and name the file")
+            account.complete = False
+
+    return account, claims()
 
 
 def _keep(claims: Claims, account: Account, found: Iterator[Claim]) -> None:
