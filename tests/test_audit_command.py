@@ -130,7 +130,7 @@ BAD_INPUT = [
     ((CLOSED, "--log", "nothing*.log"), "nothing*.log"),
     ((CLOSED, "--log", "odd.log"), "--log-format"),
     ((CLOSED, "--log", "odd.log", "--log-format", "nonsense"), "nonsense"),
-    ((CLOSED, "--log", f"{CLOSED}access.log"), "access.log"),
+    ((CLOSED, "--log", "ftp://127.0.0.1/access.log"), "ftp"),
     ((CLOSED, "--search", "missing.csv"), "missing.csv"),
     ((CLOSED, "--search", "odd.csv"), "--url-column"),
     ((CLOSED, "--list", "odd.csv", "--url-column", "c"), '"c"'),
