@@ -250,6 +250,12 @@ class HostileServer:
         self.port = server.sockets[0].getsockname()[1]
         ready.set()
         await self._stop.wait()
+        for (
+            listening
+        ) in server.sockets:  # who was accepted before a server is closed is lost with it, still open
+            self._loop.remove_reader(listening.fileno())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
         server.close()
         await asyncio.sleep(0.01)  # who was accepted this moment begins, and can be ended
         for task in list(self._open):
