@@ -9,6 +9,8 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from crawler.config_audit import Audit
+from crawler.config_notify import Email, Hook, IndexNow, Notify, SearchConsole, Upload, Webhook, WebSub
+from crawler.config_schedule import Daemon, Schedule
 from crawler.config_section import Count, Seconds, Section
 from crawler.params import TRACKING
 from crawler.quantities import duration, size
@@ -255,3 +257,13 @@ class Config(Section):
     output: Output = Output()
     state: State = State()
     audit: Audit = Audit()
+    upload: Upload = Upload()
+    schedule: Schedule = Schedule()
+    daemon: Daemon = Daemon()
+    notify: Notify = Notify()
+    indexnow: IndexNow = IndexNow()
+    search_console: SearchConsole = SearchConsole()
+    websub: WebSub = WebSub()
+    webhook: Webhook = Webhook()
+    email: Email = Email()
+    hook: Hook = Hook()

@@ -12,7 +12,20 @@ from crawler.config import Config
 from crawler.config_section import Section
 from crawler.errors import UsageError
 
-_SECRETS = {"headers", "basic_auth", "cookies", "proxy"}  # keys whose values no message repeats
+_SECRETS = {  # keys whose values no message repeats
+    "headers",
+    "basic_auth",
+    "cookies",
+    "proxy",
+    "key",
+    "account",
+    "urls",
+    "secret",
+    "login",
+    "s3_access_key",
+    "s3_secret_key",
+    "sftp_password",
+}
 
 
 def read(path: Path) -> dict[str, Any]:

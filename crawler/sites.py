@@ -16,23 +16,25 @@ from crawler.config_tables import build
 from crawler.errors import UsageError
 
 KEY: Final = "sites"
-_PATHS: Final = (
-    ("output", "directory"),
-    ("state", "directory"),
-    ("fetch", "ca_file"),
-    ("fetch", "source"),
-    ("audit", "report"),
-)
-_LISTS: Final = (
-    "sitemaps",
-    "logs",
-    "search",
-    "analytics",
-    "backlinks",
-    "lists",
-    "crawls",
-)  # of paths, for an audit
-_SECRETS: Final = ("basic_auth", "proxy")  # that may name a file
+_OF_ALL: Final = "daemon"  # the section that no site has of its own
+_PATHS: Final = {
+    "output": ("directory",),
+    "state": ("directory",),
+    "fetch": ("ca_file", "source"),
+    "audit": ("report", "sitemaps", "logs", "search", "analytics", "backlinks", "lists", "crawls"),
+    "daemon": ("directory",),
+    "search_console": ("account",),
+    "webhook": ("template",),
+    "email": ("template",),
+    "upload": ("sftp_key", "sftp_known_hosts"),
+}
+_SECRETS: Final = {  # that may name a file
+    "fetch": ("basic_auth", "proxy"),
+    "indexnow": ("key",),
+    "webhook": ("urls", "secret"),
+    "email": ("login",),
+    "upload": ("s3_access_key", "s3_secret_key", "sftp_password"),
+}
 _name = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -73,26 +75,29 @@ def anchored(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
     state = anchored.setdefault("state", {})
     if isinstance(state, dict):
         state.setdefault("directory", Config().state.directory)
-    for section, key in _PATHS:
-        table = anchored.get(section)
-        path = table.get(key) if isinstance(table, dict) else None
-        if isinstance(table, dict) and isinstance(path, str) and path and "://" not in path:
-            table[key] = str(folder / path)
-    audit = anchored.get("audit")
-    if isinstance(audit, dict):
-        for key in _LISTS:
-            if isinstance(audit.get(key), list):
-                audit[key] = [_from(folder, each) for each in audit[key]]
-    for key in _SECRETS:
-        fetch = anchored.get("fetch")
-        text = fetch.get(key) if isinstance(fetch, dict) else None
-        if isinstance(fetch, dict) and isinstance(text, str) and text.startswith("file:"):
-            fetch[key] = f"file:{folder / text.removeprefix('file:')}"
+    for keys, from_folder in ((_PATHS, _path_from), (_SECRETS, _secret_from)):
+        for section, names in keys.items():
+            table = anchored.get(section)
+            if isinstance(table, dict):
+                table.update({key: _each(table[key], folder, from_folder) for key in names if key in table})
     return anchored
 
 
-def _from(folder: Path, path: Any) -> Any:
-    return str(folder / path) if isinstance(path, str) and "://" not in path and path != "-" else path
+def _each(value: Any, folder: Path, change: Callable[[Path, str], str]) -> Any:
+    """A text, or each text of a list, changed; whatever else it is the configuration will tell."""
+    if isinstance(value, list):
+        return [_each(each, folder, change) for each in value]
+    return change(folder, value) if isinstance(value, str) and value else value
+
+
+def _path_from(folder: Path, path: str) -> str:
+    if path.startswith(("env:", "file:")):
+        return _secret_from(folder, path)
+    return path if "://" in path or path == "-" else str(folder / path)
+
+
+def _secret_from(folder: Path, text: str) -> str:
+    return f"file:{folder / text.removeprefix('file:')}" if text.startswith("file:") else text
 
 
 def choose(known: Sequence[str], wanted: Sequence[str], source: str) -> list[str]:
@@ -131,5 +136,9 @@ def _merged(
     if not isinstance(own, dict):
         raise UsageError(f"{KEY}.{name} in {source} wants tables, such as [{KEY}.{name}.site]")
     build(own, source, flag_of, f"{KEY}.{name}.")
+    if _OF_ALL in own:
+        raise UsageError(
+            f"[{KEY}.{name}.{_OF_ALL}] in {source}: there is one daemon for all sites, in [{_OF_ALL}]"
+        )
     sections = dict.fromkeys([*shared, *own])
     return {section: {**shared.get(section, {}), **own.get(section, {})} for section in sections}

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from crawler.cli.example import example
-from crawler.cli.options import FLAGS, flag_of
+from crawler.cli.flags import FLAGS
+from crawler.cli.options import flag_of
 from crawler.config import Config
 from crawler.config_tables import build, known_keys
 from crawler.errors import UsageError

@@ -14,7 +14,7 @@ PACKAGES = ("crawler", "sitemap")
 # From the top to the ground. A module may import from its own layer and from those below.
 LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
     "crawler": {
-        "interface": ("crawler.cli", "crawler.__main__", "crawler.reports"),
+        "interface": ("crawler.cli", "crawler.__main__", "crawler.reports", "crawler.web", "crawler.kits"),
         "pipeline": (
             "crawler.conclude",
             "crawler.crawl",
@@ -35,6 +35,10 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.store",
             "crawler.visiting",
             "crawler.audit",
+            "crawler.scheduling",
+            "crawler.announcing",
+            "crawler.uploading",
+            "crawler.declared",
         ),
         "adapters": (
             "crawler.fetch",
@@ -44,9 +48,16 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.state",
             "crawler.memory",
             "crawler.evidence",
+            "crawler.history",
+            "crawler.ledger",
+            "crawler.notify",
+            "crawler.elsewhere",
         ),
         "policy": (
             "crawler.config",
+            "crawler.agenda",
+            "crawler.timetable",
+            "crawler.notice",
             "crawler.entries",
             "crawler.audit_rules",
             "crawler.graph",
@@ -54,6 +65,8 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.orphans",
             "crawler.revisit",
             "crawler.config_audit",
+            "crawler.config_notify",
+            "crawler.config_schedule",
             "crawler.config_section",
             "crawler.config_tables",
             "crawler.change",
@@ -82,6 +95,8 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "model": (
             "crawler.model",
+            "crawler.attempt",
+            "crawler.board",
             "crawler.claim",
             "crawler.finding",
             "crawler.errors",

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from crawler.cli.audit_form import Form
+from crawler.cli.flags import FLAGS
 from crawler.cli.helping import RAW
-from crawler.cli.options import FLAGS, settings, with_flags
+from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
 from crawler.cli.wishes import Fresh, Quiet, Restart, Wishes
 

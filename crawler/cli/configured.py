@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from crawler.cli.options import FLAGS, built, flag_of
+from crawler.cli.flags import FLAGS
+from crawler.cli.options import built, flag_of
 from crawler.config import Config
 from crawler.config_tables import read
 from crawler.errors import UsageError

@@ -4,7 +4,7 @@ import json
 import textwrap
 from typing import Any
 
-from crawler.cli.options import FLAGS
+from crawler.cli.flags import FLAGS
 from crawler.config import Config
 
 _HEAD = """\

@@ -1,0 +1,59 @@
+"""One run of a site as the schedule knows it: when it was due, why it was begun, and how it ended."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Because(StrEnum):
+    """Why a run was begun."""
+
+    FIRST = "first"  # the site was never run
+    DUE = "due"  # its time had come
+    MISSED = "missed"  # its time had passed, and perhaps that of others before it, while it could not be run
+    RETRY = "retry"  # the one before it failed
+    RESUMED = "resumed"  # the one before it was cut short, with the daemon or by it
+
+
+class Fate(StrEnum):
+    """What a run that ended means for the schedule."""
+
+    DONE = "done"  # what was due is done; a limit of its own or a refusal for a good reason is an end too
+    FAILED = "failed"  # it is worth trying again, later and later
+    BUSY = "busy"  # another process works on the site; tried again, and no failure
+    STOPPED = "stopped"  # the daemon ended it; the next daemon goes on with it at once
+    BROKEN = "broken"  # only a person can help: the configuration is wrong
+
+
+class Attempt(Struct, frozen=True, kw_only=True):
+    """One run of one site. Times are Unix times.
+
+    ``slot`` is the moment that the timetable asks for, which several attempts have when some of them fail, and
+    ``number`` counts all attempts of all sites. ``ended`` is None while it is going on, and for ever when the daemon
+    died with it. ``run`` is its number in the state of the site, None when it came to none; ``outcome`` and ``told`` are
+    what the run says of itself: "published", "unchanged", "refused", … and a sentence. ``turn`` is 1 for the first
+    attempt of a slot.
+    """
+
+    number: int
+    site: str
+    slot: float
+    because: Because
+    turn: int
+    began: float
+    ended: float | None = None
+    fate: Fate | None = None
+    exit_code: int | None = None
+    run: int | None = None
+    outcome: str = ""
+    told: str = ""
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """How a run ended, as whoever ran it tells. ``exit_code`` is negative for a signal that killed it."""
+
+    exit_code: int
+    fate: Fate
+    run: int | None = None
+    outcome: str = ""
+    told: str = ""

@@ -1,0 +1,56 @@
+"""What there is to tell of a site: what changed in its sitemap, that it is in trouble, that it is well again."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from crawler.change import Change, Counts
+from crawler.model import Url
+
+
+class Occasion(StrEnum):
+    """Why something is told."""
+
+    CHANGES = "changes"
+    TROUBLE = "trouble"  # runs fail; told once, until it is over
+    RECOVERY = "recovery"  # the first run that did not, after trouble that was told
+
+
+class Notice(Struct, frozen=True, kw_only=True):
+    """What is told, once, to one of those who want to know.
+
+    ``changes`` are those from the end of run ``after`` to the end of run ``until``, the first of each kind only;
+    ``counts`` are of all of them. Of trouble and recovery ``until`` is the run (0: it came to none), ``exit_code`` that
+    of ``siteatlas run`` and ``told`` its sentence. ``feed_url`` is the feed of recent changes, "" when there is none.
+    ``at`` is a W3C datetime in UTC.
+    """
+
+    site: str
+    url: Url
+    sitemap_url: Url
+    feed_url: str = ""
+    occasion: Occasion
+    after: int = 0
+    until: int = 0
+    at: str
+    pages: int = 0
+    counts: Counts
+    changes: tuple[Change, ...] = ()
+    exit_code: int = 0
+    told: str = ""
+
+
+class Reception(StrEnum):
+    """What became of a message."""
+
+    ACCEPTED = "accepted"
+    LATER = "later"  # the other side is in trouble or busy: the same again another time
+    REFUSED = "refused"  # the same again would be refused again; a person must look
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What the other side said. ``said`` is one sentence without secrets; ``wait`` the seconds it asks for, if any."""
+
+    reception: Reception
+    said: str
+    wait: float = 0.0
