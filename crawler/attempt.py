@@ -30,7 +30,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
     ``slot`` is the moment that the timetable asks for, which several attempts have when some of them fail, and
     ``number`` counts all attempts of all sites. ``ended`` is None while it is going on, and for ever when the daemon
-    died with it. ``run`` is its number in the state of the site, None when it came to none; ``outcome`` and ``told`` are
+    died with it. ``run`` is its number in the state of the site, None when it came to none; ``outcome``, ``told`` are
     what the run says of itself: "published", "unchanged", "refused", … and a sentence. ``turn`` is 1 for the first
     attempt of a slot.
     """
