@@ -13,6 +13,7 @@ class Because(StrEnum):
     MISSED = "missed"  # its time had passed, and perhaps that of others before it, while it could not be run
     RETRY = "retry"  # the one before it failed
     RESUMED = "resumed"  # the one before it was cut short, with the daemon or by it
+    TELL = "tell"  # no run: others are told what they could not be told after the last one
 
 
 class Fate(StrEnum):
@@ -47,13 +48,18 @@ class Attempt(Struct, frozen=True, kw_only=True):
     run: int | None = None
     outcome: str = ""
     told: str = ""
+    untold: bool = False
 
 
 class Ended(Struct, frozen=True, kw_only=True):
-    """How a run ended, as whoever ran it tells. ``exit_code`` is negative for a signal that killed it."""
+    """How a run ended, as whoever ran it tells. ``exit_code`` is negative for a signal that killed it.
+
+    ``untold`` says that others could not be told of it for now.
+    """
 
     exit_code: int
     fate: Fate
     run: int | None = None
     outcome: str = ""
     told: str = ""
+    untold: bool = False
