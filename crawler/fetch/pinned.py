@@ -46,7 +46,13 @@ class PinnedTransport(httpx.AsyncBaseTransport):
 
         path: bytes = request.extensions.get("target") or request.url.raw_path
         extensions = {"target": self._prefix + path, "trace": trace, **self._extensions}
-        pinned = httpx.Request(request.method, self._pinned, headers=request.headers, extensions=extensions)
+        pinned = httpx.Request(
+            request.method,
+            self._pinned,
+            headers=request.headers,
+            stream=request.stream,
+            extensions=extensions,
+        )
         try:
             response = await self._inner.handle_async_request(pinned)
         except httpx.ConnectTimeout as error:
