@@ -33,7 +33,9 @@ def configure(folder: Path, **sites: str) -> None:
 
 
 def run(folder: Path, *words: str, **extra: str) -> Ran:
-    return siteatlas(folder, "run", "--config", "sites.toml", *FAST, "--retries", "0", *words, **extra)
+    return siteatlas(
+        folder, "run", "--config", "sites.toml", *FAST, "--settle", "0", "--retries", "0", *words, **extra
+    )
 
 
 def status(folder: Path, *words: str) -> list[dict[str, Any]]:
@@ -65,6 +67,7 @@ def test_ours_one_site_that_fails_does_not_keep_the_others_from_theirs(tmp_path:
         ran.out.index("4 pages"),
     ]
     assert order == sorted(order)
+    assert ran.out.endswith("3 sites: 2 published, 1 failed; look at down (5)\n")
     assert "siteatlas: down: nothing can be crawled" in ran.err
     assert not (tmp_path / "out" / "down" / "sitemap.xml").exists()
 

@@ -1,6 +1,7 @@
 """Runs the sites of a configuration one after the other, whatever becomes of each of them."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from crawler.cli.crawl import crawl_site
 from crawler.cli.summary import lines
 from crawler.cli.told import Told
 from crawler.cli.wishes import Wishes
+from crawler.cli.words import count
 from crawler.engine import Ending
 from crawler.errors import Incomplete, UsageError
 from crawler.plan import Plan, plan
@@ -70,6 +72,21 @@ def regenerate(sites: Sequence[tuple[str, Plan]], wishes: Wishes, told: Told) ->
                 told.say(f"{other}: not begun")
                 yield Result(name=other, exit_code=Incomplete.exit_code, error="not begun: interrupted")
             return
+
+
+def closing_line(results: Sequence[Result]) -> str:
+    """What several sites came to, and the names of those that want a look."""
+    outcomes = Counter(_outcome(each) for each in results)
+    told = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
+    bad = [f"{each.name} ({each.exit_code})" for each in results if each.exit_code]
+    look = f"; look at {', '.join(bad)}" if bad else ""
+    return f"{count(len(results), 'site')}: {told}{look}"
+
+
+def _outcome(result: Result) -> str:
+    if not result.report:
+        return "failed"
+    return "published" if result.report.published else "not published"
 
 
 def _one(name: str, ready: Plan, wishes: Wishes, told: Told) -> Result:

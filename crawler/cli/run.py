@@ -56,7 +56,7 @@ def run(  # noqa: PLR0913 - the command line is wide
             verbose=verbose,
         )
         # the crawler is not needed to show help
-        from crawler.cli.regenerating import planned, regenerate  # noqa: PLC0415
+        from crawler.cli.regenerating import closing_line, planned, regenerate  # noqa: PLC0415
 
         ready = planned(config, flags, site or [])
         if accept_shrink and len(ready) > 1:
@@ -67,4 +67,6 @@ def run(  # noqa: PLR0913 - the command line is wide
             sites = [result.as_json() for result in results]
             json.dump({"exit_code": told.exit_code, "sites": sites}, sys.stdout, indent=2)
             sys.stdout.write("\n")
+        elif len(results) > 1 and not quiet:
+            sys.stdout.write(f"{closing_line(results)}\n")
         sys.stdout.flush()
