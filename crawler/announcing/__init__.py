@@ -1,0 +1,7 @@
+"""Tells those who are configured what a run changed, that runs fail, and that they are well again: each once."""
+
+from crawler.announcing.announce import announce
+from crawler.announcing.announced import Announced, Delivered
+from crawler.announcing.channels import check
+
+__all__ = ["Announced", "Delivered", "announce", "check"]

@@ -1,0 +1,59 @@
+"""What became of telling: for each channel what was sent, what could not be, and a sentence."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from crawler.notice import Occasion, Reception
+
+
+class Delivered(Struct, frozen=True, kw_only=True):
+    """What became of one delivery to one channel in this process.
+
+    ``urls`` is how many URLs were taken (or how many changes a message told of), ``refused`` how many were refused,
+    ``batches`` how many messages were taken. ``said`` is a sentence without secrets. ``due`` is the Unix time that the
+    other side asked to wait for, 0: none. ``shown`` are URLs, or the lines of a message, of a dry run.
+    """
+
+    channel: str
+    occasion: Occasion
+    reception: Reception
+    host: str = ""
+    after: int = 0
+    until: int = 0
+    urls: int = 0
+    refused: int = 0
+    batches: int = 0
+    said: str = ""
+    due: float = 0.0
+    shown: tuple[str, ...] = ()
+
+
+class Announced(Struct, frozen=True, kw_only=True):
+    """What was told, and to whom. ``untold``: something could not be told for now, and another time it may be.
+
+    ``channels`` are the keys of all that are configured, ``notes`` sentences for a person.
+    """
+
+    deliveries: tuple[Delivered, ...] = ()
+    channels: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    untold: bool = False
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What a person should know: everything that was not simply taken."""
+        return (
+            *self.notes,
+            *(
+                f"{each.channel}: {each.said}"
+                for each in self.deliveries
+                if each.reception is not Reception.ACCEPTED or each.refused
+            ),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The same in values that JSON knows."""
+        built: dict[str, Any] = msgspec.to_builtins(self)
+        return built

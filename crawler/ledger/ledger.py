@@ -1,0 +1,203 @@
+"""The ledger itself: each step of telling is one durable commit, so that a crash repeats one message at most."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self, TypeVar
+
+import msgspec
+
+from crawler.frontier.batch import change, storage
+from crawler.ledger.lines import Line, Mood, Refused, Sent
+from crawler.ledger.tables import FILE, connect, in_memory
+from crawler.notice import Occasion
+
+T = TypeVar("T", Line, Refused, Mood, Sent)
+_LINE: Final = ", ".join(Line.__struct_fields__)
+_REFUSED: Final = ", ".join(Refused.__struct_fields__)
+_MOOD: Final = ", ".join(Mood.__struct_fields__)
+_SENT: Final = ", ".join(Sent.__struct_fields__)
+_MERGE: Final = """DELETE FROM line WHERE channel = :channel AND host != '' AND until IS NULL
+  AND told = (SELECT told FROM line WHERE channel = :channel AND host = '' AND until IS NULL)"""
+
+
+class Ledger:
+    """What the channels of one site were told. Every method raises StorageError when the file refuses.
+
+    Whoever writes holds the lock of the site. ``keep`` is how many messages the log keeps.
+    """
+
+    def __init__(self, db: sqlite3.Connection, keep: int = 1_000) -> None:
+        self._db = db
+        self._keep = keep
+
+    @classmethod
+    @contextmanager
+    def opened(cls, directory: Path, keep: int, *, dry: bool = False) -> Iterator[Self]:
+        """The ledger in a state, created when there is none; ``dry``: a copy of it that nobody keeps.
+
+        Raises StorageError, UsageError.
+        """
+        path = directory / FILE
+        db = in_memory(path) if dry else connect(path)
+        try:
+            yield cls(db, keep)
+        finally:
+            db.close()
+
+    # ---------------------------------------------------------------- looking
+
+    def channels(self) -> list[str]:
+        """The keys of all that were ever told or are to be, sorted."""
+        with storage():
+            rows = self._db.execute(
+                "SELECT channel FROM line UNION SELECT channel FROM mood UNION SELECT channel FROM refused ORDER BY 1"
+            )
+            return [key for (key,) in rows]
+
+    def lines(self, channel: str) -> list[Line]:
+        """The lines of a channel, that of all hosts first; none of one that is new."""
+        query = f"SELECT {_LINE} FROM line WHERE channel = ? ORDER BY host"  # noqa: S608 - names of our own
+        return self._read(query, Line, channel)
+
+    def refused(self, channel: str) -> list[Refused]:
+        """What a channel refused, in the order of telling."""
+        query = f"SELECT {_REFUSED} FROM refused WHERE channel = ? ORDER BY after, position, id"  # noqa: S608
+        return self._read(query, Refused, channel)
+
+    def mood(self, channel: str) -> Mood:
+        """What a channel knows of trouble."""
+        found = self._read(f"SELECT {_MOOD} FROM mood WHERE channel = ?", Mood, channel)  # noqa: S608
+        return found[0] if found else Mood(channel=channel)
+
+    def log(self, limit: int, channel: str | None = None) -> list[Sent]:
+        """The last messages, the newest first; of one channel, or of all."""
+        query = f"SELECT {_SENT} FROM sent WHERE channel = coalesce(?, channel) ORDER BY id DESC LIMIT ?"  # noqa: S608
+        return self._read(query, Sent, channel, limit)
+
+    # ---------------------------------------------------------------- telling
+
+    def start(self, channel: str, told: int) -> Line:
+        """Begin a channel, or begin it anew: nothing up to the end of run ``told`` is told, everything after it is."""
+        with change(self._db):
+            self._db.execute("DELETE FROM line WHERE channel = ?", (channel,))
+            self._db.execute("INSERT INTO line (channel, told) VALUES (?, ?)", (channel, told))
+        return self.lines(channel)[0]
+
+    def freeze(self, line: Line, until: int) -> Line:
+        """Begin a delivery: what changed up to the end of run ``until`` and no further, until all of it is told.
+
+        To be called before the first message of it: once something may have been sent, what it is part of stays.
+        """
+        return self._update(line, None, until=until, position="", tries=0, due=0.0, said="")
+
+    def taken(self, line: Line, position: str, sent: Sent) -> Line:
+        """A batch of a delivery was taken, whose last URL is ``position``."""
+        return self._update(line, sent, position=position, tries=0, due=0.0, said="")
+
+    def done(self, line: Line, until: int, sent: Sent | None = None) -> Line:
+        """All up to the end of run ``until`` is told. A host that has caught up goes on with the others."""
+        with change(self._db):
+            done = self._write(line, sent, told=until, until=None, position="", tries=0, due=0.0, said="")
+            self._db.execute(_MERGE, {"channel": line.channel})
+        return done
+
+    def put_off(self, line: Line, said: str, due: float = 0.0, sent: Sent | None = None) -> Line:
+        """Go on another time, and not before ``due`` (Unix time)."""
+        return self._update(line, sent, tries=line.tries + 1, due=due, said=said)
+
+    def split(self, line: Line, host: str, said: str, due: float = 0.0, sent: Sent | None = None) -> None:
+        """One host of a delivery is put off, and the others go on without it. Its line stands where theirs does."""
+        with change(self._db):
+            self._db.execute(
+                "INSERT OR REPLACE INTO line (channel, host, told, until, position, tries, due, said)"
+                " SELECT channel, ?, told, until, position, 1, ?, ? FROM line WHERE id = ?",
+                (host, due, said, line.id),
+            )
+            self._note(sent)
+
+    def refuse(self, line: Line, upto: str | None, sent: Sent) -> Line:
+        """Set aside what was refused: the batch up to ``upto``, or the message (None), which ends its delivery."""
+        fields = (line.channel, sent.host, line.told, line.until, line.position)
+        with change(self._db):
+            cursor = self._db.execute(
+                "UPDATE refused SET upto = ?, urls = urls + ?, said = ?, at = ?"
+                " WHERE channel = ? AND host = ? AND after = ? AND until = ? AND upto = ?",  # what lies before it
+                (upto, sent.urls, sent.said, sent.at, *fields),
+            )
+            if not cursor.rowcount:
+                self._db.execute(
+                    "INSERT INTO refused (channel, host, after, until, position, upto, urls, said, at)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (*fields, upto, sent.urls, sent.said, sent.at),
+                )
+            if upto is not None:
+                return self._write(line, sent, position=upto, tries=0, due=0.0, said="")
+            return self._write(
+                line, sent, told=line.until, until=None, position="", tries=0, due=0.0, said=""
+            )
+
+    def resent(self, refused: Refused, position: str | None, sent: Sent) -> None:
+        """What was refused was taken in another attempt, up to ``position``, or all of it (None)."""
+        with change(self._db):
+            if position is None:
+                self._db.execute("DELETE FROM refused WHERE id = ?", (refused.id,))
+            else:
+                self._db.execute(
+                    "UPDATE refused SET position = ?, urls = max(urls - ?, 0) WHERE id = ?",
+                    (position, sent.urls, refused.id),
+                )
+            self._note(sent)
+
+    def forget(self, before: int) -> None:
+        """Drop what was refused of deliveries that ended before the run ``before``, which nobody can tell again."""
+        with change(self._db):
+            self._db.execute("DELETE FROM refused WHERE until < ?", (before,))
+
+    def note(self, sent: Sent) -> None:
+        """Keep a message in the log."""
+        with change(self._db):
+            self._note(sent)
+
+    def feel(self, mood: Mood, sent: Sent | None = None) -> None:
+        """Keep what a channel knows of trouble, in place of what was kept."""
+        values = [msgspec.to_builtins(value) for value in msgspec.structs.astuple(mood)]
+        values[Mood.__struct_fields__.index("pending")] = mood.pending.value if mood.pending else ""
+        with change(self._db):
+            marks = ", ".join("?" * len(values))
+            self._db.execute(f"INSERT OR REPLACE INTO mood ({_MOOD}) VALUES ({marks})", values)  # noqa: S608
+            self._note(sent)
+
+    # ---------------------------------------------------------------- rows
+
+    def _update(self, line: Line, sent: Sent | None, **fields: object) -> Line:
+        with change(self._db):
+            return self._write(line, sent, **fields)
+
+    def _write(self, line: Line, sent: Sent | None, **fields: object) -> Line:
+        setting = ", ".join(f"{name} = ?" for name in fields)
+        self._db.execute(f"UPDATE line SET {setting} WHERE id = ?", (*fields.values(), line.id))  # noqa: S608
+        self._note(sent)
+        return msgspec.structs.replace(line, **fields)
+
+    def _note(self, sent: Sent | None) -> None:
+        if sent is None:
+            return
+        values = [msgspec.to_builtins(value) for value in msgspec.structs.astuple(sent)]
+        marks = ", ".join("?" * len(values))
+        cursor = self._db.execute(f"INSERT INTO sent ({_SENT}) VALUES ({marks})", values)  # noqa: S608
+        self._db.execute("DELETE FROM sent WHERE id <= ?", ((cursor.lastrowid or 0) - self._keep,))
+
+    def _read(self, query: str, kind: type[T], *values: object) -> list[T]:
+        with storage():
+            rows = self._db.execute(query, values).fetchall()
+        names = kind.__struct_fields__
+        return [_made(dict(zip(names, row, strict=True)), kind) for row in rows]
+
+
+def _made(row: dict[str, object], kind: type[T]) -> T:
+    if kind is Mood:
+        row["knows"] = bool(row["knows"])
+        row["pending"] = Occasion(str(row["pending"])) if row["pending"] else None
+    return msgspec.convert(row, kind)

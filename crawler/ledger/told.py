@@ -1,0 +1,90 @@
+"""What others were told of a site, for whoever only looks: ``siteatlas status``, the web page."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from msgspec import Struct
+
+from crawler.frontier.batch import storage
+from crawler.ledger.ledger import Ledger
+from crawler.ledger.lines import Line, Mood, Refused, Sent
+from crawler.ledger.tables import FILE, look
+
+
+class ChannelTold(Struct, frozen=True, kw_only=True):
+    """One of those who are told. ``until`` is the run up to whose end it was told all, ``last`` its last message.
+
+    ``outstanding`` are sentences that say what could not be told for now, ``refused`` what was refused for good, and
+    ``knows_trouble`` whether it was told that runs fail. ``due`` is the Unix time that it asked to wait for, 0: none.
+    """
+
+    key: str
+    until: int
+    last: Sent | None = None
+    outstanding: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    knows_trouble: bool = False
+    due: float = 0.0
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """What others were told of a site: channel by channel, and the last messages, the newest first."""
+
+    channels: tuple[ChannelTold, ...] = ()
+    log: tuple[Sent, ...] = ()
+
+    @property
+    def is_outstanding(self) -> bool:
+        """Whether something could not be told for now."""
+        return any(channel.outstanding for channel in self.channels)
+
+
+def told(directory: Path, log: int = 20) -> Told:
+    """Look at the ledger in the state of a site, also while another process writes to it; ``log`` messages at most.
+
+    Nothing was told when there is none. Raises StorageError, UsageError.
+    """
+    path = directory / FILE
+    if not path.is_file():
+        return Told()
+    with closing(look(path)) as db, storage():
+        db.execute("BEGIN")  # everything from one moment
+        ledger = Ledger(db)
+        channels = tuple(_channel(ledger, key) for key in ledger.channels())
+        return Told(channels=channels, log=tuple(ledger.log(log)))
+
+
+def _channel(ledger: Ledger, key: str) -> ChannelTold:
+    lines, mood = ledger.lines(key), ledger.mood(key)
+    return ChannelTold(
+        key=key,
+        until=min((line.told for line in lines), default=0),
+        last=next(iter(ledger.log(1, key)), None),
+        outstanding=(*_outstanding(lines), *_of_mood(mood)),
+        refused=tuple(map(_refused, ledger.refused(key))),
+        knows_trouble=mood.knows,
+        due=max((line.due for line in lines), default=0.0),
+    )
+
+
+def _outstanding(lines: Sequence[Line]) -> list[str]:
+    return [
+        f"what changed{f' on {line.host}' if line.host else ''} since run {line.told}"
+        f"{f': {line.said}' if line.said else ''}"
+        for line in lines
+        if line.until is not None or line.said
+    ]
+
+
+def _of_mood(mood: Mood) -> list[str]:
+    if mood.pending is None:
+        return []
+    what = "that runs fail" if mood.pending == "trouble" else "that runs are well again"
+    return [f"{what}{f': {mood.said}' if mood.said else ''}"]
+
+
+def _refused(refused: Refused) -> str:
+    where = f" of {refused.host}" if refused.host else ""
+    what = "a message" if refused.upto is None else f"{refused.urls:,} URL{'s' * (refused.urls != 1)}{where}"
+    return f"{what}, from run {refused.after} to run {refused.until}: {refused.said}"
