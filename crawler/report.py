@@ -76,6 +76,7 @@ class Report(Struct, frozen=True, kw_only=True):
     sitemap_url: str
     complete: bool
     ending: str
+    outcome: str  # "published", "unchanged", "partial", "refused" or "dry"
     completeness: str
     because: str
     resumed: bool
@@ -130,6 +131,7 @@ def report(
         sitemap_url=published.url if published else plan.sitemap_url,
         complete=visited.ending is Ending.COMPLETE,
         ending=visited.ending.value,
+        outcome=run.outcome,
         completeness=concluded.completeness.kind.value,
         because=concluded.completeness.because,
         resumed=store.resumed,

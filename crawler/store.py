@@ -15,7 +15,7 @@ from typing import Final, Self
 import msgspec
 from msgspec.structs import replace
 
-from crawler.errors import SiteatlasError, StorageError, UsageError
+from crawler.errors import SettingsChanged, SiteatlasError, StorageError
 from crawler.frontier import Admit
 from crawler.frontier.batch import change, storage
 from crawler.frontier.sqlite import SqliteFrontier
@@ -180,7 +180,7 @@ class Store:
         # what an older version did not know yet, it did as this one does by default
         changed = sorted(key for key, value in before.items() if value != now.get(key))
         if changed:
-            raise UsageError(
+            raise SettingsChanged(
                 f"an unfinished crawl of this site was begun with other settings ({', '.join(changed)}); repeat them "
                 f"to go on with it, or drop it and keep what earlier runs learnt with --restart"
             )

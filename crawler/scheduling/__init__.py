@@ -1,0 +1,1 @@
+"""The schedule at work: a loop over a clock, and whoever runs a site."""

@@ -1,0 +1,21 @@
+"""What the process of a run is told on its standard input. It answers with an ``Ended`` on its standard output."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from crawler.attempt import Ended
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """One errand for one site, as one line of JSON. The pipe stays open: when it ends, so does whoever reads it.
+
+    ``config`` is the configuration of the site in values that JSON knows, with secrets by their names. To "tell" is
+    only to announce what is outstanding; ``ended`` is then what became of a run that could not tell of it itself.
+    """
+
+    name: str
+    task: Literal["run", "tell"]
+    config: dict[str, Any]
+    ended: Ended | None = None
+    is_verbose: bool = False

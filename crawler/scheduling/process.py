@@ -1,0 +1,194 @@
+"""Runs a site in a process of its own: starts it, hears what it says, stops it, and knows how it ended."""
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Final
+
+import anyio
+import msgspec
+from anyio.abc import ByteReceiveStream, Process
+from msgspec.structs import replace
+
+from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.scheduling.order import Order
+from crawler.scheduling.scheduled import Scheduled
+
+log = logging.getLogger(__name__)
+
+# -P: a folder named crawler in the working directory must not be taken for ours
+_COMMAND: Final = (sys.executable, "-P", "-m", "crawler.cli.worker")
+_OURS: Final = (
+    "NOTIFY_SOCKET",
+    "WATCHDOG_USEC",
+    "WATCHDOG_PID",
+)  # the service manager talks with the daemon only
+_KEPT: Final = 1 << 16  # bytes of what a process says on its standard output
+_LONGEST_LINE: Final = 4_000  # bytes of a line of its log
+_DRAIN: Final = (
+    2.0  # seconds that the pipes of a process which has ended are read on: a hook may hold them for ever
+)
+
+
+class ProcessRunner:
+    """Runs each site in a process that no other depends on. ``say`` is told each line of a run's log, and whose it is.
+
+    ``last_end`` answers how the run before ended, for a run that could not tell others of it itself.
+    """
+
+    def __init__(
+        self,
+        say: Callable[[str, str], None],
+        last_end: Callable[[str], Ended | None] = lambda _: None,
+        *,
+        is_verbose: bool = False,
+    ) -> None:
+        self._say = say
+        self._last_end = last_end
+        self._is_verbose = is_verbose
+
+    async def run(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
+        """Run a site to its end; when ``stop`` is set, or this is cancelled, the process is ended. Never raises."""
+        config = site.config
+        is_telling = attempt.because is Because.TELL
+        order = Order(
+            name=site.name,
+            task="tell" if is_telling else "run",
+            config=config.model_dump(mode="json"),
+            ended=self._last_end(site.name) if is_telling else None,
+            is_verbose=self._is_verbose,
+        )
+        environment = {name: value for name, value in os.environ.items() if name not in _OURS}
+        try:
+            process = await anyio.open_process(
+                [*_COMMAND, site.name], env=environment, start_new_session=True
+            )
+        except OSError as error:
+            told = f"no process could be started: {error.strerror or error}"
+            return Ended(exit_code=1, fate=Fate.FAILED, told=told)
+        try:
+            return await _Watched(process, site.name, self._say).end(order, stop, config.daemon.stop_within)
+        finally:
+            _kill(process)
+            with anyio.CancelScope(shield=True):
+                await process.wait()
+                await _close(process)
+
+
+class _Watched:
+    """One process on its way to its end."""
+
+    def __init__(self, process: Process, name: str, say: Callable[[str, str], None]) -> None:
+        self._process = process
+        self._name = name
+        self._say = say
+        self._said = b""
+        self._last_line = ""
+        self._is_stopped = False
+        self._is_killed = False
+
+    async def end(self, order: Order, stop: anyio.Event, stop_within: float) -> Ended:
+        process = self._process
+        assert process.stdin is not None  # noqa: S101 - started with pipes
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._stop, stop, stop_within)
+            async with anyio.create_task_group() as pipes:
+                pipes.start_soon(self._hear)
+                pipes.start_soon(self._log)
+                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    await process.stdin.send(msgspec.json.encode(order) + b"\n")
+                code = await process.wait()
+                pipes.cancel_scope.deadline = anyio.current_time() + _DRAIN
+            tasks.cancel_scope.cancel()
+        if code < 0:
+            _sweep(process)
+        return self._judged(code, stop_within)
+
+    async def _stop(self, stop: anyio.Event, stop_within: float) -> None:
+        await stop.wait()
+        self._is_stopped = True
+        with suppress(ProcessLookupError):
+            self._process.terminate()
+        await anyio.sleep(stop_within)
+        self._is_killed = True
+        _kill(self._process)
+
+    async def _hear(self) -> None:
+        async for piece in _pieces(self._process.stdout):
+            self._said = (self._said + piece)[-_KEPT:]
+
+    async def _log(self) -> None:
+        rest = b""
+        async for piece in _pieces(self._process.stderr):
+            *lines, rest = (rest + piece).split(b"\n")
+            rest = rest[:_LONGEST_LINE]
+            for line in lines:
+                self._tell(line)
+        self._tell(rest)
+
+    def _tell(self, line: bytes) -> None:
+        if text := line[:_LONGEST_LINE].decode("utf-8", "replace").rstrip():
+            self._last_line = text
+            self._say(self._name, text)
+
+    def _judged(self, code: int, stop_within: float) -> Ended:
+        try:
+            ended = msgspec.json.decode(self._said, type=Ended)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return self._without_report(code, stop_within)
+        ended = replace(ended, exit_code=code)
+        if (
+            ended.fate is Fate.STOPPED and not self._is_stopped
+        ):  # somebody else did it: it is to be gone on with
+            return replace(ended, fate=Fate.FAILED)
+        return ended
+
+    def _without_report(self, code: int, stop_within: float) -> Ended:
+        if self._is_killed:
+            told = f"it did not stop within {stop_within:g} s and was killed; the next run goes on"
+            return Ended(exit_code=code, fate=Fate.STOPPED, told=told)
+        if self._is_stopped:
+            told = "stopped; what is known is saved, and the next run goes on"
+            return Ended(exit_code=code, fate=Fate.STOPPED, told=told)
+        if code < 0:
+            told = f"its process was ended by {_signal(code)}"
+        else:
+            told = f"its process ended with exit code {code} and without a report"
+            told += f": {self._last_line}" if self._last_line else ""
+        return Ended(exit_code=code, fate=Fate.FAILED, told=told, untold=True)
+
+
+async def _pieces(stream: ByteReceiveStream | None) -> AsyncIterator[bytes]:
+    assert stream is not None  # noqa: S101 - started with pipes
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        async for piece in stream:
+            yield piece
+
+
+def _signal(code: int) -> str:
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"{name} (is there too little memory?)" if name == "SIGKILL" else name
+
+
+def _kill(process: Process) -> None:
+    if process.returncode is None:
+        _sweep(process)
+
+
+def _sweep(process: Process) -> None:
+    """End the process and those that it has started: they are a group, which bears its number."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+async def _close(process: Process) -> None:
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with suppress(OSError, anyio.BrokenResourceError):
+                await stream.aclose()
