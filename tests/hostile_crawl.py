@@ -3,7 +3,6 @@
 import contextlib
 import re
 import sqlite3
-import subprocess
 import threading
 import time
 from collections.abc import Iterable
@@ -11,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
+import warm
 from hostile import HostileServer, Step, answer
-from run import FAST, command, environment, listed, published
+from run import FAST, environment, listed, published
 
 # Everything that may be waited for or kept in memory, small enough for a test.
 LIMITS = (
@@ -68,13 +68,13 @@ def furnish(server: HostileServer, hrefs: Iterable[str], before: str = "") -> No
 def crawl_hostile(folder: Path, url: str, *words: str, limit: float = 40.0) -> Crawled:
     """Crawl to the end, which comes within ``limit`` seconds."""
     started = time.monotonic()
-    line = command("crawl", url, "-o", "out", *FAST, *LIMITS, *words)
+    line = ("crawl", url, "-o", "out", *FAST, *LIMITS, *words)
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
-        process = subprocess.Popen(line, cwd=folder, env=environment(), stdout=out, stderr=err)
+        process = warm.begin(folder, line, environment(), out.fileno(), err.fileno())
         timer = threading.Timer(limit, process.kill)
         timer.start()
         memory = 0
-        while process.poll() is None:
+        while (code := process.poll()) is None:
             memory = max(memory, *map(_peak, _family(process.pid)))
             time.sleep(0.02)
         timer.cancel()
@@ -83,7 +83,7 @@ def crawl_hostile(folder: Path, url: str, *words: str, limit: float = 40.0) -> C
     home = re.match(r"https?://[^/]+", url)
     assert home
     return Crawled(
-        process.returncode,
+        code,
         told,
         errors,
         seconds,

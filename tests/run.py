@@ -1,12 +1,18 @@
 """Running the command as a person does: a process of its own, in a folder of its own."""
 
 import gzip
+import io
 import os
 import re
 import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
+
+import warm
 
 FAST = ("--rate", "0", "-c", "8", "--processes", "1")
 
@@ -30,24 +36,36 @@ def environment(**extra: str) -> dict[str, str]:
     return {**kept, "COLUMNS": "200", **extra}
 
 
-def siteatlas(folder: Path, *words: str, timeout: float = 60, **extra: str) -> Ran:
-    """Run siteatlas in a folder to its end."""
-    done = subprocess.run(
-        command(*words),
-        cwd=folder,
-        env=environment(**extra),
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return Ran(done.returncode, done.stdout, done.stderr)
+def siteatlas(folder: Path, *words: str, timeout: float = 60, anew: bool = False, **extra: str) -> Ran:
+    """Run siteatlas in a folder to its end: ``anew`` in an interpreter of its own, else in one that is warm."""
+    begin = _anew if anew else warm.begin
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = begin(folder, words, environment(**extra), out.fileno(), err.fileno())
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+        said, errors = (_text(stream) for stream in (out, err))
+    assert "Traceback" not in errors, errors
+    return Ran(code, said, errors)
 
 
-def crawl(folder: Path, url: str, *words: str, **extra: str) -> Ran:
+def _anew(
+    folder: Path, words: Sequence[str], environment: Mapping[str, str], out: int, err: int
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command(*words), cwd=folder, env=environment, stdout=out, stderr=err)
+
+
+def _text(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return io.TextIOWrapper(io.BytesIO(stream.read()), encoding="utf-8").read()
+
+
+def crawl(folder: Path, url: str, *words: str, anew: bool = False, **extra: str) -> Ran:
     """Crawl at full speed into ``out`` in the folder."""
-    return siteatlas(folder, "crawl", url, "-o", "out", *FAST, *words, **extra)
+    return siteatlas(folder, "crawl", url, "-o", "out", "--settle", "0", *FAST, *words, anew=anew, **extra)
 
 
 def published(folder: Path) -> dict[str, bytes]:

@@ -291,7 +291,7 @@ def test_ours_two_crawls_give_the_same_bytes(tmp_path: Path) -> None:
     with scripted(routes) as site:
         seen = set()
         for concurrency in ("1", "8", "32"):
-            assert crawl(tmp_path, site.url, "-c", concurrency).code == 0
+            assert crawl(tmp_path, site.url, "-c", concurrency, anew=True).code == 0
             seen.add(published(tmp_path)["sitemap.xml"])
         assert len(seen) == 1
 

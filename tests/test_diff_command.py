@@ -1,12 +1,11 @@
 """The command ``siteatlas diff`` on states made by hand: which runs, in which form, and what is said when it cannot."""
 
 import json
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from run import Ran, siteatlas
 from site_history import SITE, History, Seen
 
 from crawler.model import Found, State, Url
@@ -47,19 +46,18 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def diff(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "crawler", "diff", "--state", str(root), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+def diff(root: Path, *words: str, anew: bool = False) -> Ran:
+    return siteatlas(root.parent, "diff", "--state", str(root), *words, anew=anew)
 
 
-def told(root: Path, *words: str) -> str:
-    run = diff(root, *words)
-    assert (run.returncode, run.stderr) == (0, "")
-    return run.stdout
+def told(root: Path, *words: str, anew: bool = False) -> str:
+    run = diff(root, *words, anew=anew)
+    assert (run.code, run.err) == (0, "")
+    return run.out
 
 
 def test_ours_without_runs_the_last_two_that_published_are_compared(root: Path) -> None:
-    assert told(root) == (
+    assert told(root, anew=True) == (
         "run 3 (2026-01-03 00:00 UTC) to run 5 (2026-01-05 00:00 UTC): 1 removed\n"
         "\n"
         "removed\n"
@@ -134,17 +132,17 @@ def test_ours_a_feed_of_the_changes_is_one_that_readers_take(root: Path, form: s
 )
 def test_ours_what_cannot_be_compared_is_said(root: Path, words: list[str], said: str) -> None:
     run = diff(root, *words)
-    assert (run.returncode, run.stdout) == (2, "")
-    assert said in run.stderr
+    assert (run.code, run.out) == (2, "")
+    assert said in run.err
 
 
 def test_ours_which_site_is_meant_is_asked_when_there_are_several(tmp_path: Path) -> None:
     first = make(tmp_path)
     make(tmp_path, Url("https://shop.example/sitemap.xml"))
     run = diff(tmp_path)
-    assert run.returncode == 2
-    assert "there are several sites" in run.stderr
-    assert first.name in run.stderr
+    assert run.code == 2
+    assert "there are several sites" in run.err
+    assert first.name in run.err
     assert told(tmp_path, f"{SITE}/", "1", "2") == told(first, "1", "2")
     config = tmp_path / "site.toml"
     config.write_text(f'[site]\nurl = "{SITE}/"\n[output]\ndirectory = "public"\n')
@@ -164,8 +162,8 @@ def test_ours_a_site_of_a_configuration_is_meant_by_its_name(tmp_path: Path) -> 
         ([], "main, shop"),
     ):
         run = diff(tmp_path, "--config", str(config), *words)
-        assert run.returncode == 2
-        assert said in run.stderr
+        assert run.code == 2
+        assert said in run.err
 
 
 def test_ours_runs_that_are_forgotten_are_named(tmp_path: Path) -> None:
@@ -173,9 +171,9 @@ def test_ours_runs_that_are_forgotten_are_named(tmp_path: Path) -> None:
     with closing(connect(directory / "state.db")) as db:
         History(db).changes.forget(5, 2)
     run = diff(tmp_path, "1")
-    assert run.returncode == 2
-    assert "what changed after run 1 is no longer kept: the oldest run that is known is 4" in run.stderr
+    assert run.code == 2
+    assert "what changed after run 1 is no longer kept: the oldest run that is known is 4" in run.err
     assert told(tmp_path, "3").startswith("run 3 to run 5 (2026-01-05 00:00 UTC): 1 removed")
     run = diff(tmp_path / "nowhere")
-    assert run.returncode == 2
-    assert "nothing was crawled yet" in run.stderr
+    assert run.code == 2
+    assert "nothing was crawled yet" in run.err

@@ -67,7 +67,7 @@ def rules(ran: Ran) -> set[tuple[str, str]]:
 
 
 def test_ours_a_good_file_passes_and_a_bad_one_ends_with_10(folder: Path) -> None:
-    good = siteatlas(folder, "lint", "good.xml")
+    good = siteatlas(folder, "lint", "good.xml", anew=True)
     assert (good.code, good.err) == (0, "")
     assert good.out.splitlines()[-1] == "passes"
     bad = siteatlas(folder, "lint", "bad.xml")
@@ -187,7 +187,8 @@ def test_ours_each_form_is_read_by_others(folder: Path) -> None:
 
 
 def test_ours_an_index_by_url_is_read_with_its_children_one_by_one(folder: Path, site: Site) -> None:
-    ran = siteatlas(folder, "lint", f"{site.url}sitemap.xml", "--no-cross-submits", "--format", "json", *NOW)
+    words = ("--no-cross-submits", "--format", "json", *NOW)
+    ran = siteatlas(folder, "lint", f"{site.url}sitemap.xml", *words, anew=True)
     assert ran.code == 10
     told = json.loads(ran.out)
     assert (told["counts"]["files"], told["counts"]["entries"]) == (4, 3)

@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from tests.run import published, siteatlas
+from run import published, siteatlas
 
 URL = "https://www.example.com/"
 
@@ -26,10 +26,10 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
         sets.append(published(tmp_path))
     assert sets[0] != sets[1] != sets[2]
 
-    went_back = siteatlas(tmp_path, "rollback", URL, "-o", "out")
+    went_back = siteatlas(tmp_path, "rollback", URL, "-o", "out", anew=True)
     assert (went_back.code, went_back.out) == (0, "the set of run 2 is published again: 3 pages in out\n")
     assert published(tmp_path) == sets[1]
-    assert "rolled back" in siteatlas(tmp_path, "status").out
+    assert "rolled back" in siteatlas(tmp_path, "status", anew=True).out
 
     forgotten = siteatlas(tmp_path, "rollback", URL, "-o", "out", "--to", "1")
     assert forgotten.code == 2

@@ -106,7 +106,7 @@ MANY = ("--max-urls-per-file", "6", "--group", "section")  # an index and its fi
 def by_folder(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the folder was crawled."""
     folder = tmp_path_factory.mktemp("by-folder")
-    ran = crawl(folder, PUBLIC, "--source", str(built), *MANY)
+    ran = crawl(folder, PUBLIC, "--source", str(built), *MANY, anew=True)
     assert ran.code == 0, ran.err + ran.out
     assert f"crawled {PUBLIC} from {built} in" in ran.out
     return folder

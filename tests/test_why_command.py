@@ -325,7 +325,7 @@ def test_ours_of_a_url_never_met_the_rules_say_what_would_be(crawled: Crawled, t
 
 def test_ours_the_command_tells_people_and_machines(crawled: Crawled) -> None:
     url = f"{crawled.site.url}noindex"
-    ran = siteatlas(crawled.folder, "why", url, "/a")
+    ran = siteatlas(crawled.folder, "why", url, "/a", anew=True)
     assert ran.code == 0, ran.err
     assert ran.out.startswith(
         f'{url}\n  is not listed: noindex (meta robots "noindex, nofollow")\n\nstate      noindex'
