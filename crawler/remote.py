@@ -90,6 +90,10 @@ class Remote:
         reply = self._portal.call(self._document, url, self._body)
         return reply.url, reply.body
 
+    def reply(self, url: str) -> Reply:
+        """The answer 200 at the end of the redirects, with its headers. SourceError as ``open``."""
+        return self._portal.call(self._document, url, self._body)
+
     def ask_leave(self, url: str) -> None:
         """Raises SourceError when the robots.txt of its host forbids to ask for a URL."""
         try:

@@ -16,6 +16,8 @@ from crawler.cli.helping import RAW, Command
 from crawler.cli.lint import EPILOG as LINT_EPILOG
 from crawler.cli.lint import lint
 from crawler.cli.options import settings, with_flags
+from crawler.cli.robots import EPILOG as ROBOTS_EPILOG
+from crawler.cli.robots import robots
 from crawler.cli.rollback import rollback
 from crawler.cli.run import run as run_command
 from crawler.cli.status import status
@@ -129,3 +131,4 @@ app.command(cls=Command, epilog=LINT_EPILOG)(lint)
 app.command(cls=Command, epilog=WHY_EPILOG)(why)
 app.command(cls=Command, epilog=DIFF_EPILOG)(diff)
 app.command(cls=Command)(rollback)
+app.command(cls=Command, epilog=ROBOTS_EPILOG)(robots)

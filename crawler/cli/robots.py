@@ -1,0 +1,107 @@
+"""``siteatlas robots``: whether the robots.txt of a site leads to its sitemap, and a patch for one that does not."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from crawler.cli.helping import RAW
+from crawler.cli.options import with_flags
+from crawler.cli.told import Told
+from crawler.errors import FindingsFound, UsageError
+
+EPILOG: Final = f"""{RAW}Examples:
+  siteatlas robots https://www.example.com/
+  siteatlas robots --config sites.toml --site shop
+  siteatlas robots https://www.example.com/ --patch public/robots.txt
+
+Exit codes: 0 all is well, or patched, 1 internal error, 2 usage, 7 the file cannot be written, 10 at least one problem.
+"""
+_KEYS: Final = (
+    *("site.sitemap_url", "output.directory", "scope.hosts", "fetch.user_agent", "fetch.headers"),
+    *(
+        "fetch.basic_auth",
+        "fetch.cookies",
+        "fetch.proxy",
+        "fetch.resolve",
+        "fetch.ca_file",
+        "fetch.transport",
+    ),
+    *("fetch.timeout", "fetch.connect_timeout", "fetch.read_timeout", "fetch.retries", "pace.rate"),
+)
+
+
+@with_flags(*_KEYS)
+def robots(  # noqa: PLR0913 - the command line is wide
+    url: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="URL", help="The site, or the sitemap itself, in place of --config.", show_default=False
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="The TOML file of the sites.",
+            envvar="SITEATLAS_CONFIG",
+            show_envvar=False,
+        ),
+    ] = None,
+    site: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--site", metavar="NAME", help="Only this site of the file; may be given more than once."
+        ),
+    ] = None,
+    patch: Annotated[
+        Path | None,
+        typer.Option(
+            "--patch",
+            metavar="FILE",
+            help="Add what is missing to this local robots.txt, and ask nobody; what is there stays.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --patch: show what would be added, and add nothing.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show where an internal error is.")
+    ] = False,
+    **flags: Any,
+) -> None:
+    """Check that crawlers find the published sitemap: named by robots.txt, reachable, of the right type, not blocked.
+
+    The site is asked for its robots.txt and its sitemap. What is wrong is told with its remedy, and the lines that are
+    missing are printed, ready to paste. With --patch they are added to a local file instead, which may be done again
+    and again.
+    """
+    with Told(verbose) as told:
+        if dry_run and patch is None:
+            raise UsageError("--dry-run goes with --patch FILE; without it nothing is changed anyway")
+        from crawler.cli import declaring  # noqa: PLC0415 - the crawler is not needed to show help
+
+        sites = declaring.wanted(url, config, flags, site or [])
+        if patch is not None:
+            urls, made = declaring.patch(sites, patch, dry_run=dry_run)
+            said = {"file": str(made.path), "added": made.added, "dry_run": dry_run}
+            text = declaring.told_of_patch(urls, made, dry_run=dry_run)
+            sys.stdout.write(
+                json.dumps(said, indent=2) + "\n" if as_json else "".join(f"{each}\n" for each in text)
+            )
+            return
+        declared = []
+        for number, each in enumerate(declaring.looked(sites)):
+            declared.append(each)
+            if not as_json:
+                before = [""] if number else []
+                sys.stdout.write("".join(f"{line}\n" for line in (*before, *declaring.lines(each))))
+                sys.stdout.flush()
+        if not all(each.is_well for each in declared):
+            told.exit_code = FindingsFound.exit_code
+        if as_json:
+            sys.stdout.write(f"{declaring.as_json(declared, told.exit_code)}\n")

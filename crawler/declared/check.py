@@ -1,0 +1,113 @@
+"""Looks whether a published sitemap is declared, can be had and is the right one: asks the site for both files."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from crawler.config import Config
+from crawler.declared import robots_txt, sitemap_file
+from crawler.declared.looks import Declaration, Look, Outcome, problem, unknown
+from crawler.errors import UsageError
+from crawler.model import Url
+from crawler.plan import survey
+from crawler.remote import NotThere, Remote
+from crawler.url import origin
+from sitemap import SourceError, missing_lines
+
+MAX_BYTES: Final = 52_428_800  # of the sitemap, as the protocol allows
+
+
+def check(name: str, config: Config) -> Declaration:
+    """Look at the sitemap of a site. Raises UsageError; whatever the site does is told in the answer.
+
+    The public site is asked, also when it is crawled at another place; secrets that are for that stay here.
+    """
+    seed, sitemap_url, _ = survey(config)
+    robots_url = f"{origin(sitemap_url)}/robots.txt"
+    public = _public(config)
+    with Remote(public, list(dict.fromkeys((origin(sitemap_url), origin(seed)))), MAX_BYTES) as remote:
+        looker = _Looker(remote, sitemap_url, robots_url, local_file(config, sitemap_url))
+        looks = tuple(looker.looks())
+    return Declaration(
+        name=name, sitemap_url=sitemap_url, robots_url=robots_url, looks=looks, missing=looker.missing
+    )
+
+
+def local_file(config: Config, sitemap_url: Url) -> Path | None:
+    """The file that is published, if the configuration says where and it is there."""
+    if not config.output.directory:
+        return None
+    file = Path(config.output.directory) / sitemap_url.partition("?")[0].rpartition("/")[2]
+    return file if file.is_file() else None
+
+
+def _public(config: Config) -> Config:
+    """The configuration without another place to read the site from."""
+    if not config.fetch.source:
+        return config
+    plain = {"source": "", "basic_auth": "", "headers": {}, "cookies": {}}
+    return config.model_copy(update={"fetch": config.fetch.model_copy(update=plain)})
+
+
+class _Looker:
+    """Asks in the order in which it is told. ``missing`` is filled meanwhile."""
+
+    def __init__(self, remote: Remote, sitemap_url: Url, robots_url: str, file: Path | None) -> None:
+        self.missing: dict[str, list[str]] = {}
+        self._remote = remote
+        self._sitemap_url = sitemap_url
+        self._robots_url = robots_url
+        self._file = file
+
+    def looks(self) -> Iterator[Look]:
+        yield from self._robots()
+        yield from self._sitemap()
+
+    def _robots(self) -> Iterator[Look]:
+        try:
+            reply = self._remote.reply(self._robots_url)
+        except NotThere as error:
+            self._lacks(self._robots_url)
+            yield problem("robots.answers", str(error), "put a robots.txt there, with the line below")
+            return
+        except SourceError as error:
+            remedy = "crawlers that get no robots.txt stay away, or look for no sitemap: let it answer 200"
+            yield problem("robots.answers", str(error), remedy)
+            yield unknown("sitemap.declared", "whether robots.txt names the sitemap")
+            return
+        yield from robots_txt.served(reply, self._robots_url)
+        declared = robots_txt.declared(reply.body, self._sitemap_url)
+        yield declared
+        if declared.outcome is Outcome.PROBLEM:
+            self._lacks(self._robots_url)
+        yield robots_txt.allowed(reply.body, self._sitemap_url, time.time())
+
+    def _sitemap(self) -> Iterator[Look]:
+        try:
+            reply = self._remote.reply(self._sitemap_url)
+        except SourceError as error:
+            remedy = "let the web server serve it there, or say where it is with --sitemap-url"
+            yield problem("sitemap.answers", str(error), remedy)
+            return
+        yield from sitemap_file.served(reply, self._sitemap_url)
+        if self._file:
+            yield sitemap_file.same(reply.body, self._file)
+        source, opener = (self._file, None) if self._file else (reply.body, self._remote.open)
+        for where, look in sitemap_file.hosts(source, self._sitemap_url, opener, self._remote.robots):
+            if look.outcome is Outcome.PROBLEM:
+                self._lacks(f"{where}/robots.txt")
+            yield look
+
+    def _lacks(self, robots_url: str) -> None:
+        self.missing[robots_url] = missing_lines(b"", [self._sitemap_url])
+
+
+def of_one_robots_txt(sitemap_urls: list[Url]) -> list[Url]:
+    """The sitemaps, which are of one origin and so belong into one robots.txt. Raises UsageError."""
+    homes = list(dict.fromkeys(origin(url) for url in sitemap_urls))
+    if len(homes) > 1:
+        raise UsageError(
+            f"these sites have {len(homes)} robots.txt, and --patch is for one ({', '.join(homes)}): name one (--site)"
+        )
+    return sitemap_urls

@@ -1,0 +1,67 @@
+"""What is found when one looks whether a sitemap is declared: values, and the order in which they are told."""
+
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+
+class Outcome(StrEnum):
+    """How a thing that was looked at is."""
+
+    OK = "ok"
+    PROBLEM = "problem"
+    UNKNOWN = "not checked"
+
+
+class Look(Struct, frozen=True):
+    """One thing that was looked at. ``about`` is a stable name, ``told`` and ``remedy`` are sentences."""
+
+    about: str
+    outcome: Outcome
+    told: str
+    remedy: str = ""
+
+
+class Declaration(Struct, frozen=True, kw_only=True):
+    """How a sitemap is declared. ``missing`` are the lines that each robots.txt lacks, by its URL."""
+
+    name: str
+    sitemap_url: str
+    robots_url: str
+    looks: tuple[Look, ...]
+    missing: dict[str, list[str]]
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing has to be done."""
+        return all(look.outcome is not Outcome.PROBLEM for look in self.looks)
+
+    def as_json(self) -> dict[str, Any]:
+        """The same in values that JSON knows."""
+        return {
+            "name": self.name,
+            "sitemap_url": self.sitemap_url,
+            "robots_url": self.robots_url,
+            "well": self.is_well,
+            "checks": [
+                {"about": each.about, "outcome": each.outcome, "told": each.told, "remedy": each.remedy}
+                for each in self.looks
+            ],
+            "missing": self.missing,
+        }
+
+
+def ok(about: str, told: str) -> Look:
+    """All is well with it."""
+    return Look(about, Outcome.OK, told)
+
+
+def problem(about: str, told: str, remedy: str) -> Look:
+    """Something has to be done about it."""
+    return Look(about, Outcome.PROBLEM, told, remedy)
+
+
+def unknown(about: str, told: str) -> Look:
+    """It could not be looked at."""
+    return Look(about, Outcome.UNKNOWN, told)

@@ -1,0 +1,155 @@
+"""Adds Sitemap lines to a robots.txt on disk: what is there stays to the byte, and readers never see half of it."""
+
+import os
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.errors import StorageError, UsageError
+from crawler.robots import MAX_BYTES
+from sitemap import missing_lines
+
+NAME: Final = "robots.txt"
+_LINE_END: Final = re.compile(rb"\r\n|\r|\n")
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Patch(Struct, frozen=True):
+    """What becomes of a robots.txt: ``path`` is the file itself, no link to it; ``added`` are lines without their ends.
+
+    ``before`` is None when there is no file yet.
+    """
+
+    path: Path
+    before: bytes | None
+    after: bytes
+    added: tuple[str, ...]
+
+
+def patched(path: Path, sitemap_urls: Iterable[str]) -> Patch:
+    """The patch after which a robots.txt names these sitemaps; it adds nothing to one that does already.
+
+    ``path`` is the file, a link to it, or the directory that it is or will be in. What is there stays, to the byte. A
+    sitemap counts as named in any spelling that leads to it. Raises UsageError for what crawlers could not read, or
+    would not read to its end (https://www.rfc-editor.org/rfc/rfc9309#section-2.5).
+    """
+    file = _file(path)
+    before = _content(file)
+    if before is not None and before.startswith(_UTF_16):
+        raise UsageError(f"{path} is in UTF-16, which crawlers do not read: save it as UTF-8 first")
+    added = missing_lines(before or b"", sitemap_urls)
+    after = _with(before or b"", added)
+    if len(after) > MAX_BYTES and added:
+        raise UsageError(
+            f"{path} would have {len(after):,} bytes, and crawlers read the first {MAX_BYTES:,} only: shorten it first"
+        )
+    return Patch(file, before, after, tuple(added))
+
+
+def apply(patch: Patch) -> None:
+    """Write it, whole or not at all, with the mode and the owner of the file it replaces. Raises StorageError.
+
+    A file that was changed since :func:`patched` read it is left alone.
+    """
+    if not patch.added:
+        return
+    folder = patch.path.parent
+    try:
+        descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{NAME}.")
+        draft = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(patch.after)
+                _like(patch.path, file.fileno(), draft)
+                file.flush()
+                os.fsync(file.fileno())
+            _put(draft, patch)
+        except BaseException:
+            with suppress(OSError):
+                draft.unlink()
+            raise
+        _sync(folder)
+    except OSError as error:
+        raise StorageError(f"{patch.path} cannot be written: {error.strerror or error}") from None
+
+
+def _put(draft: Path, patch: Patch) -> None:
+    if _content(patch.path) != patch.before:
+        raise StorageError(f"{patch.path} was changed by another meanwhile: run the command again")
+    draft.replace(patch.path)
+
+
+def _file(path: Path) -> Path:
+    """The file that a path means, which need not be there yet."""
+    if path.is_dir():
+        path /= NAME
+    try:
+        path = path.resolve()
+        kind = path.stat().st_mode
+    except FileNotFoundError:
+        if not path.parent.is_dir():
+            raise UsageError(f"there is no directory {path.parent} for {path.name}") from None
+        return path
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    if not stat.S_ISREG(kind):
+        raise UsageError(f"{path} is no file")
+    return path
+
+
+def _content(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror or error}") from None
+
+
+def _with(before: bytes, added: list[str]) -> bytes:
+    """The content with these lines at its end, behind an empty one, with the line ends that it has."""
+    if not added:
+        return before
+    ends = _LINE_END.findall(before)
+    end = max(set(ends), key=ends.count) if ends else b"\n"
+    bare = before.removeprefix(b"\xef\xbb\xbf")
+    lead = b""
+    if bare and not bare.endswith((b"\n", b"\r")):
+        lead = end
+    if bare and _LINE_END.split(bare + lead)[-2:-1] != [b""]:
+        lead += end
+    return before + lead + b"".join(line.encode() + end for line in added)
+
+
+def _like(file: Path, descriptor: int, draft: Path) -> None:
+    """Give a draft what the file has that it replaces; a new one is for everybody to read. OSError when it cannot."""
+    try:
+        kept = file.stat()
+    except FileNotFoundError:
+        os.fchmod(descriptor, 0o644)
+        return
+    mine = os.fstat(descriptor)
+    if (mine.st_uid, mine.st_gid) != (kept.st_uid, kept.st_gid):
+        try:
+            os.fchown(descriptor, kept.st_uid, kept.st_gid)
+        except PermissionError:
+            raise StorageError(
+                f"{file} belongs to another, and would not any more: run this as its owner"
+            ) from None
+    shutil.copystat(file, draft)  # the mode, and access lists where there are any
+    os.utime(descriptor)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

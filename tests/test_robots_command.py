@@ -1,0 +1,104 @@
+"""`siteatlas robots` as a person runs it: what it prints, and how it ends."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from run import siteatlas
+from scripted import Answer, Site, scripted
+
+NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
+NOW = ("--rate", "0", "--retries", "0")
+ASKS_NOBODY = "https://nowhere.invalid/"
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    urlset = f'<urlset xmlns="{NS}"><url><loc>{{url}}</loc></url></urlset>'
+    with scripted(
+        {
+            "/robots.txt": Answer("User-agent: *\n", headers={"Content-Type": "text/plain"}),
+            "/sitemap.xml": Answer(urlset, headers={"Content-Type": "text/xml"}),
+        }
+    ) as running:
+        yield running
+
+
+def test_ours_what_is_wrong_is_told_with_the_line_to_paste_and_ends_with_10(
+    tmp_path: Path, site: Site
+) -> None:
+    ran = siteatlas(tmp_path, "robots", site.url, *NOW)
+    assert (ran.code, ran.err) == (10, "")
+    assert f"  PROBLEM  robots.txt does not name {site.url}sitemap.xml\n           add the line" in ran.out
+    assert f"\nadd to {site.url}robots.txt:\n\nSitemap: {site.url}sitemap.xml\n" in ran.out
+    assert ran.out.endswith("\n1 problem\n")
+
+
+def test_ours_a_patched_robots_txt_is_well_also_when_the_sitemap_itself_is_named(
+    tmp_path: Path, site: Site
+) -> None:
+    assert siteatlas(tmp_path, "robots", site.url, "--patch", "robots.txt").code == 0
+    body = (tmp_path / "robots.txt").read_text()
+    site.routes["/robots.txt"] = Answer(body, headers={"Content-Type": "text/plain"})
+    ran = siteatlas(tmp_path, "robots", f"{site.url}sitemap.xml", *NOW, "--json")
+    told = json.loads(ran.out)
+    assert (ran.code, told["exit_code"], told["sites"][0]["well"]) == (0, 0, True)
+    assert told["sites"][0]["missing"] == {}
+    assert {each["outcome"] for each in told["sites"][0]["checks"]} == {"ok"}
+
+
+def test_ours_a_patch_asks_nobody_and_can_be_tried(tmp_path: Path) -> None:
+    file = tmp_path / "robots.txt"
+    file.write_text("User-agent: *\nDisallow:\n")
+    words = ("robots", "--sitemap-url", f"{ASKS_NOBODY}docs/sitemap.xml", "--patch", "robots.txt")
+    tried = siteatlas(tmp_path, *words, "--dry-run")
+    assert tried.code == 0
+    assert f"\n+Sitemap: {ASKS_NOBODY}docs/sitemap.xml\n" in tried.out
+    assert file.read_text() == "User-agent: *\nDisallow:\n"
+    added = siteatlas(tmp_path, *words)
+    assert added.out == f"added to {file}:\n  Sitemap: {ASKS_NOBODY}docs/sitemap.xml\n"
+    once = file.read_bytes()
+    again = siteatlas(tmp_path, *words)
+    assert (again.code, again.out) == (
+        0,
+        f"{file} names {ASKS_NOBODY}docs/sitemap.xml already: nothing to add\n",
+    )
+    assert file.read_bytes() == once
+
+
+def test_ours_the_sites_of_a_configuration_are_checked_and_patched(tmp_path: Path, site: Site) -> None:
+    (tmp_path / "sites.toml").write_text(
+        f'[sites.one.site]\nurl = "{site.url}"\n[sites.docs.site]\nurl = "{site.url}docs/"\n'
+        f'[sites.other.site]\nurl = "{ASKS_NOBODY}"\n'
+    )
+    config = ("robots", "--config", "sites.toml")
+    both = ("--site", "one", "--site", "docs")
+    ran = siteatlas(tmp_path, *config, *both, *NOW)
+    assert ran.code == 10
+    assert ran.out.index("== one ==") < ran.out.index("== docs ==")
+    assert f"PROBLEM  {site.url}docs/sitemap.xml answered 404" in ran.out
+    assert siteatlas(tmp_path, *config, *both, "--patch", ".").code == 0
+    assert (tmp_path / "robots.txt").read_text().splitlines() == [
+        f"Sitemap: {site.url}sitemap.xml",
+        f"Sitemap: {site.url}docs/sitemap.xml",
+    ]
+    refused = siteatlas(tmp_path, *config, "--patch", ".")
+    assert refused.code == 2
+    assert "--patch is for one" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "say which site: siteatlas robots https://www.example.com/"),
+        (("www.example.com",), "did you mean https://www.example.com?"),
+        ((ASKS_NOBODY, "--dry-run"), "--dry-run goes with --patch"),
+        ((ASKS_NOBODY, "--patch", "none/robots.txt"), "there is no directory"),
+    ],
+)
+def test_ours_what_cannot_be_is_told_in_one_line(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    ran = siteatlas(tmp_path, "robots", *words)
+    assert ran.code == 2
+    assert said in ran.err
+    assert ran.err.count("\n") == 1
