@@ -17,9 +17,13 @@ def quoted(text: str, secrets: Iterable[str] = ()) -> str:
     """
     for secret in sorted({form for each in secrets for form in _forms(each)}, key=len, reverse=True):
         text = text.replace(secret, _HIDDEN)
+    line = one_line(text)
+    return line if len(line) <= _MOST else f"{line[: _MOST - 1].rstrip()}…"
+
+
+def one_line(text: str) -> str:
+    """A text without line ends, and without what is not seen, turns the line around or commands a terminal."""
     line = " ".join(text.split())
-    if len(line) > _MOST:
-        line = f"{line[: _MOST - 1].rstrip()}…"
     return line if line.isprintable() else "".join(c if c.isprintable() else "�" for c in line)
 
 
