@@ -12,17 +12,18 @@ from crawler.state.tables import TABLES, VERSION
 from crawler.version import __version__
 
 FILE: Final = "state.db"
+LOCK: Final = "lock"
 APPLICATION_ID: Final = 0x53_41_54_4C  # "SATL": tells our file from any other SQLite database
 
 
-def lock(directory: Path) -> int:
+def lock(directory: Path, name: str = LOCK) -> int:
     """Hold the state directory for this process; the kernel lets go when the process dies, however it dies.
 
     Returns the file descriptor that holds the lock. Raises StateInUse, StorageError.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = os.open(directory / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise StorageError(
             f"cannot keep state in {directory}: {error.strerror}; choose another with --state"
@@ -40,13 +41,13 @@ def lock(directory: Path) -> int:
     return descriptor
 
 
-def holder(directory: Path) -> str:
+def holder(directory: Path, name: str = LOCK) -> str:
     """The process that is working on the state in a directory, by its id or as "unknown"; "" when none is.
 
     Raises StorageError when that cannot be found out.
     """
     try:
-        descriptor = os.open(directory / "lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(directory / name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         return ""
     except OSError as error:

@@ -1,0 +1,12 @@
+"""The history of a schedule: every attempt of every site, in one database that one daemon writes.
+
+::
+
+    with History(directory) as history:          # the daemon
+    with Look(directory) as look:                # whoever looks, also meanwhile
+"""
+
+from crawler.history.history import History
+from crawler.history.look import Look
+
+__all__ = ["History", "Look"]

@@ -1,0 +1,105 @@
+"""A site as the schedule knows it: its timetable, its places and its configuration. Made from its plan."""
+
+import difflib
+import functools
+import os
+import zoneinfo
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo
+
+from crawler.config import Config
+from crawler.config_schedule import Schedule
+from crawler.errors import UsageError
+from crawler.model import Url
+from crawler.plan import Plan
+from crawler.recent import recent_address
+from crawler.timetable import Cron, Interval, Timetable, TimetableError
+
+LOCAL: Final = "local"
+_LOCALTIME: Final = Path("/etc/localtime")
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A site of a schedule. Two that are equal are run alike.
+
+    ``timetable`` is None for a site that the schedule leaves alone, ``state`` the directory of the site's own state,
+    ``output`` where it is published, ``report`` that of the reports of its audits, and ``recent`` the name of the feed
+    beside the sitemap, "" for none.
+    """
+
+    name: str
+    config: Config
+    timetable: Timetable | None
+    url: Url
+    sitemap_url: Url
+    state: Path
+    output: Path
+    report: Path | None = None
+    recent: str = ""
+
+
+def scheduled(name: str, plan: Plan) -> Scheduled:
+    """The site of a plan. Raises UsageError for a schedule that cannot be kept, in one sentence."""
+    report = plan.config.audit.report
+    return Scheduled(
+        name,
+        plan.config,
+        _timetable(name, plan.config.schedule),
+        plan.seed,
+        plan.sitemap_url,
+        plan.state,
+        plan.output,
+        Path(report) if report else None,
+        unquote(recent_address(plan).rpartition("/")[2]),
+    )
+
+
+def _timetable(name: str, section: Schedule) -> Timetable | None:
+    if section.cron and section.every is not None:
+        raise UsageError(f'the site "{name}" has both schedule.cron and schedule.every: choose one of them')
+    if section.every is not None:
+        return Timetable(name, Interval.of(name, section.every), section.jitter)
+    if not section.cron:
+        return None
+    zone = _zone(name, section.timezone)
+    try:
+        return Timetable(name, Cron.of(section.cron, zone), section.jitter)
+    except TimetableError as error:
+        raise UsageError(
+            f'schedule.cron "{section.cron}" of the site "{name}" cannot be used: {error}; such as "30 3 * * *"'
+        ) from None
+
+
+def _zone(name: str, key: str) -> ZoneInfo:
+    if key == LOCAL:
+        return _local()
+    try:
+        return ZoneInfo(key)
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        near = difflib.get_close_matches(key, sorted(zoneinfo.available_timezones()), n=1)
+        hint = f'did you mean "{near[0]}"?' if near else 'such as "Europe/Berlin", "UTC" or "local"'
+        raise UsageError(
+            f'schedule.timezone "{key}" of the site "{name}" is not known here: {hint}'
+        ) from None
+
+
+@functools.cache
+def _local() -> ZoneInfo:
+    """The time zone of this machine: that of TZ, or of /etc/localtime, or UTC."""
+    if named := os.environ.get("TZ", "").removeprefix(":"):
+        try:
+            return ZoneInfo(named)
+        except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+            raise UsageError(
+                f'TZ is "{named}", which is no time zone such as Europe/Berlin: name one in schedule.timezone'
+            ) from None
+    try:
+        with _LOCALTIME.open("rb") as file:
+            key = str(_LOCALTIME.resolve()).rpartition("/zoneinfo/")[2]
+            return ZoneInfo.from_file(file, key=key if not key.startswith("/") else LOCAL)
+    except (OSError, ValueError):
+        return ZoneInfo("UTC")
