@@ -12,9 +12,9 @@ class SiteBoard(Struct, frozen=True, kw_only=True):
 
     ``state`` is the directory of the site's own state, ``output`` where it is published, ``report`` that of the reports
     of its audits, and ``recent`` the name of the feed beside the sitemap, "" for none. ``timetable`` is in words, ""
-    for a site that the schedule leaves alone; ``next_at`` is when the next run begins at the soonest and ``running_since``
-    when the one that is going on began. ``failures`` is the number of attempts in a row that failed, ``last`` the last
-    one that ended.
+    for a site that the schedule leaves alone. ``next_at`` is when the next run begins at the soonest, ``running_since``
+    when the one that is going on began, ``failures`` the number of attempts in a row that failed, and ``last`` the last
+    run that ended.
     """
 
     name: str
