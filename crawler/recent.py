@@ -17,6 +17,7 @@ from sitemap import (
     Format,
     InvalidEntry,
     Published,
+    SitemapError,
     SitemapWriter,
     WriterOptions,
     encoder,
@@ -31,13 +32,22 @@ _ending = re.compile(r"\.(?:xml|txt|rss|atom)(?:\.gz)?$|\.gz$")
 
 
 def recent_address(plan: "Plan") -> Url:
-    """The public URL of the feed, "" when none is wanted. Raises UsageError for a name that cannot be.
+    """The public URL of the feed, "" when none is wanted. Raises UsageError for a name, or a hub, that cannot be.
 
     The name ends as those of feeds do, so that nobody takes the file for one of the sitemap's.
     """
-    output = plan.config.output
-    if not output.recent:
+    if not plan.config.output.recent:
         return Url("")
+    address = _address(plan)
+    try:
+        _channel(plan.sitemap_url, address, plan.config.websub.hubs)
+    except SitemapError as error:
+        raise UsageError(f"websub.hubs: {error}") from None
+    return address
+
+
+def _address(plan: "Plan") -> Url:
+    output = plan.config.output
     directory, _, file = plan.sitemap_url.partition("?")[0].rpartition("/")
     if not output.recent_name:
         return Url(f"{directory}/{_ending.sub('', file)}-recent.{output.recent}")
@@ -63,7 +73,7 @@ def publish_recent(db: sqlite3.Connection, plan: "Plan", destination: Directory)
     options = WriterOptions(
         format=_FORMATS[plan.config.output.recent],
         child=f"{{stem}}.{{n}}.{plan.config.output.recent}",  # else a group "recent" would be taken for this feed's
-        channel=_channel(plan.sitemap_url, address),
+        channel=_channel(plan.sitemap_url, address, plan.config.websub.hubs),
         vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
     )
     with SitemapWriter(destination, address, options) as writer:
@@ -95,11 +105,12 @@ def feed(format_: Format, sitemap_url: Url, entries: Iterable[Entry]) -> Iterato
     yield writes.foot()
 
 
-def _channel(sitemap_url: Url, address: str = "") -> Channel:
+def _channel(sitemap_url: Url, address: str = "", hubs: tuple[str, ...] = ()) -> Channel:
     directory = sitemap_url.partition("?")[0].rpartition("/")[0]
     return Channel(
         title=f"Recent changes of {directory.partition('://')[2]}",
         link=f"{directory}/",
         description=f"Pages of {directory}/ that were added or changed, the newest first",
         url=address,
+        hubs=hubs,
     )

@@ -41,6 +41,7 @@ class RssEncoder:
             + tag("description", channel.description or channel.title)
             + tag("language", channel.language)
             + (f'<atom:link rel="self"{about} type="application/rss+xml"/>' if about else "")
+            + "".join(f'<atom:link rel="hub"{attribute("href", uri(hub))}/>' for hub in channel.hubs)
         )
 
     def fault(self, entry: Entry) -> str:
@@ -94,6 +95,7 @@ class AtomEncoder:
             + tag("subtitle", channel.description)
             + f'<link href="{escape(uri(channel.link))}"/>'
             + (f'<link rel="self"{itself}/>' if itself else "")
+            + "".join(f'<link rel="hub"{attribute("href", uri(hub))}/>' for hub in channel.hubs)
             + f"<author>{tag('name', channel.title)}</author>"
         )
 

@@ -239,11 +239,23 @@ def test_ours_a_feed_without_a_channel_is_refused(format: Format) -> None:
         (("T", ""), "link is missing"),
         (("T", "/feed"), "link is no absolute"),
         (("T", "https://example.com/", "", "", "ftp://example.com/"), "url is no absolute"),
+        (("T", "https://example.com/", "", "", "", ("https://hub.example/",)), "url is missing"),
+        (("T", "https://example.com/", "", "", "https://example.com/f", ("", "x")), "hub is missing"),
     ],
 )
-def test_ours_a_channel_is_complete_or_refused(values: tuple[str, ...], said: str) -> None:
+def test_ours_a_channel_is_complete_or_refused(values: tuple[Any, ...], said: str) -> None:
     with pytest.raises(SitemapError, match=said):
         Channel(*values)
+
+
+@pytest.mark.parametrize("format", FEEDS)
+def test_w3c_websub_a_feed_names_its_hubs_and_itself(format: Format) -> None:
+    hubs = ("https://hub.example/?a&b", "https://hub2.example/")
+    channel = Channel("T", "https://example.com/", url="https://example.com/feed", hubs=hubs)
+    data = document(make(format, channel=channel), FULL)
+    links = [(link.rel, link.href) for link in heard(data).feed.links if link.rel != "alternate"]
+    assert links == [("self", "https://example.com/feed"), ("hub", hubs[0]), ("hub", hubs[1])]
+    assert [entry.loc for entry in read(data)] == [FULL.loc]
 
 
 def test_ours_dates_are_those_of_the_standard_library() -> None:
