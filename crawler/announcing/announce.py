@@ -1,11 +1,31 @@
-"""Telling the world of one site: what is outstanding, in order, while its state is held."""
+"""Telling the world of one site: what is outstanding, channel after channel, while its state is held."""
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
+from typing import Final
 
-from crawler.announcing.announced import Announced
+from msgspec.structs import replace
+
+from crawler.announcing.again import Again
+from crawler.announcing.announced import Announced, Delivered
+from crawler.announcing.batches import BatchTeller
+from crawler.announcing.channels import Channels, channels, http
+from crawler.announcing.desk import Desk
+from crawler.announcing.messages import MessageTeller
+from crawler.announcing.public import PublicSite
+from crawler.announcing.rehearsal import BatchRehearsal, MessageRehearsal
 from crawler.attempt import Ended
+from crawler.errors import StateInUse, StorageError
+from crawler.ledger import Ledger
+from crawler.memory.changes import Changes
+from crawler.notice import Reception
 from crawler.plan import Plan
+from crawler.state.schema import FILE, look
+from crawler.store import held
+
+Clock = Callable[[], float]
+_NOT_AGAIN: Final = Again()
 
 
 async def announce(
@@ -14,13 +34,90 @@ async def announce(
     *,
     ended: Ended | None = None,
     dry_run: bool = False,
-    clock: Callable[[], float] = time.time,
+    again: Again = _NOT_AGAIN,
+    clock: Clock = time.time,
 ) -> Announced:
     """Tell everyone what they were not told yet; to be called when the files are live, whatever the run came to.
 
     ``name`` is that of the site. ``ended`` is how the run ended after which this is called, None when there was none:
-    then only what is outstanding is told. Never raises for what others do, or for a ledger that cannot be written:
-    what could not be told is in the answer. Raises UsageError for a configuration that names no secret.
+    then only what is outstanding is told. A ``dry_run`` sends nothing and keeps nothing; what would be sent is in
+    ``shown``. ``again`` is what a person asks to be told again.
+
+    Never raises for what others do, for a state that is in use or a ledger that cannot be written: what could not be
+    told is in the answer. Raises UsageError for a configuration that :func:`crawler.announcing.check` refuses, and for
+    a state or a ledger of another version.
     """
-    _ = plan, name, ended, dry_run, clock
-    return Announced()
+    async with _everyone(plan) as (everyone, site):
+        if not everyone.keys:
+            return Announced()
+        if not (plan.state / FILE).is_file():
+            return Announced(
+                channels=everyone.keys, notes=("nothing is known of this site yet, and nobody is told",)
+            )
+        try:
+            with _desk(plan, name, clock, dry_run=dry_run) as desk:
+                desk.ended, desk.again = ended, again
+                desk.ask_live = None if dry_run else site.live
+                told = await _tell(desk, _rehearsed(everyone) if dry_run else everyone)
+                if not dry_run:
+                    desk.ledger.forget(Changes(desk.db).known()[0])
+                return _answer(everyone, desk, told)
+        except (StateInUse, StorageError) as error:
+            return Announced(channels=everyone.keys, notes=(f"nobody was told: {error}",), untold=True)
+
+
+@asynccontextmanager
+async def _everyone(plan: Plan) -> AsyncIterator[tuple[Channels, PublicSite]]:
+    """Who is told, and the site. Raises UsageError."""
+    async with http(plan) as wire, PublicSite(plan) as site:
+        yield channels(plan, wire, site.fetch), site
+
+
+@contextmanager
+def _desk(plan: Plan, name: str, clock: Clock, *, dry_run: bool) -> Iterator[Desk]:
+    """The desk of a site, which is held meanwhile unless nothing is sent."""
+    keep = plan.config.state.keep_runs
+    if dry_run:
+        with closing(look(plan.state / FILE)) as db, Ledger.opened(plan.state, keep, dry=True) as ledger:
+            yield Desk(plan, name, db, ledger, clock)
+        return
+    with (
+        held(plan.state),
+        closing(look(plan.state / FILE)) as db,
+        Ledger.opened(plan.state, keep) as ledger,
+    ):
+        yield Desk(plan, name, db, ledger, clock)
+
+
+async def _tell(desk: Desk, everyone: Channels) -> list[Delivered]:
+    told: list[Delivered] = []
+    for engine in everyone.batches:
+        is_first_told = desk.plan.config.indexnow.first
+        delivered = await BatchTeller(desk, engine, is_first_told=is_first_told).tell()
+        told += _shown(delivered, engine)
+    for channel in everyone.messages:
+        told += _shown(await MessageTeller(desk, channel).tell(), channel)
+    return told
+
+
+def _rehearsed(everyone: Channels) -> Channels:
+    return Channels(
+        tuple(BatchRehearsal(each) for each in everyone.batches),
+        tuple(MessageRehearsal(each) for each in everyone.messages),
+    )
+
+
+def _shown(delivered: Sequence[Delivered], channel: object) -> list[Delivered]:
+    """What a rehearsal kept stands in the first that it took."""
+    kept = tuple(channel.kept) if isinstance(channel, BatchRehearsal | MessageRehearsal) else ()
+    at = next((n for n, each in enumerate(delivered) if each.reception is Reception.ACCEPTED), -1)
+    return [replace(each, shown=kept) if n == at else each for n, each in enumerate(delivered)]
+
+
+def _answer(everyone: Channels, desk: Desk, told: Sequence[Delivered]) -> Announced:
+    return Announced(
+        deliveries=tuple(told),
+        channels=everyone.keys,
+        notes=tuple(desk.notes),
+        untold=any(each.reception is Reception.LATER for each in told),
+    )

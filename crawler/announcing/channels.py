@@ -1,7 +1,151 @@
 """All channels that a configuration names, made with their secrets revealed; what is wrong with it is told before."""
 
-from crawler.config import Config
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crawler.errors import UsageError
+from crawler.model import Failure, Reply, Url
+from crawler.notice import Occasion
+from crawler.notify.channel import BatchChannel, Channel
+from crawler.notify.http import Http
+from crawler.notify.indexnow import Fetch, IndexNow
+from crawler.plan import Plan
+from crawler.recent import recent_address
+from crawler.secret import reveal
+
+if TYPE_CHECKING:  # what renders templates is loaded when there are any
+    from crawler.notify.template import Template
+
+_OCCASIONS = {
+    "changes": (Occasion.CHANGES,),
+    "trouble": (Occasion.TROUBLE, Occasion.RECOVERY),
+}
 
 
-def check(config: Config) -> None:
-    """Make sure that everyone who is configured can be told. Raises UsageError for a secret that is missing or bad."""
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """Who is told: those who take URLs in batches, those who take messages, and those of them who are people's own."""
+
+    batches: tuple[BatchChannel, ...] = ()
+    messages: tuple[Channel, ...] = ()
+    own: tuple[Channel, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Their names in the ledger."""
+        return (*(each.key for each in self.batches), *(each.key for each in self.messages))
+
+
+def check(plan: Plan) -> None:
+    """Make sure, before a crawl begins, that everyone who is configured can be told.
+
+    Raises UsageError for a secret that is missing or bad, a template that fails, a hub without a feed and so on.
+    """
+    channels(plan, http(plan), _nowhere)
+
+
+def http(plan: Plan) -> Http:
+    """What messages are sent with. Raises UsageError."""
+    fetch = plan.config.fetch
+    return Http(
+        fetch.user_agent,
+        plan.config.notify.notify_timeout,
+        Path(fetch.ca_file) if fetch.ca_file else None,
+        reveal(fetch.proxy),
+    )
+
+
+def channels(plan: Plan, http: Http, fetch: Fetch) -> Channels:
+    """Everyone who is configured. ``fetch`` asks the public site. Raises UsageError."""
+    if not plan.config.notify.enabled:
+        return Channels()
+    own = tuple(_own(plan, http))
+    return Channels(tuple(_engines(plan, http, fetch)), (*_readers(plan, http), *own), own)
+
+
+def _engines(plan: Plan, http: Http, fetch: Fetch) -> Iterator[BatchChannel]:
+    section = plan.config.indexnow
+    if section.key:
+        key = _revealed(section.key, "indexnow.key")
+        yield IndexNow(http, fetch, key, section, plan.sitemap_url.partition(":")[0])
+    elif section.key_url:
+        raise UsageError("indexnow.key_url says where the key is, and indexnow.key is missing")
+
+
+def _readers(plan: Plan, http: Http) -> Iterator[Channel]:
+    """Those who read the sitemap, or the feed, when they are told."""
+    console = plan.config.search_console
+    if console.account:
+        from crawler.notify.google_account import ServiceAccount  # noqa: PLC0415 - with what signs its requests
+        from crawler.notify.search_console import SearchConsole  # noqa: PLC0415
+
+        account = ServiceAccount.read(console.account)
+        yield SearchConsole(http, account, plan.sitemap_url, console.endpoint, console.property)
+    if plan.config.websub.hubs:
+        from crawler.notify.websub import WebSub  # noqa: PLC0415
+
+        feed = recent_address(plan)
+        for hub in dict.fromkeys(plan.config.websub.hubs):
+            yield WebSub(http, hub, feed)
+
+
+def _own(plan: Plan, http: Http) -> Iterator[Channel]:
+    """The people and programs of whoever runs the site."""
+    webhook, hook = plan.config.webhook, plan.config.hook
+    if webhook.urls:
+        from crawler.notify.webhook import Webhook  # noqa: PLC0415 - with what renders templates
+
+        secret = _revealed(webhook.secret, "webhook.secret")
+        template = _template(webhook.template, "webhook.template")
+        for url in dict.fromkeys(_revealed(each, "webhook.urls") for each in webhook.urls):
+            yield Webhook(http, url, _occasions(webhook.on), secret, template)
+    if plan.config.email.to:
+        yield _email(plan)
+    if hook.command:
+        from crawler.notify.hook import Hook  # noqa: PLC0415
+
+        yield Hook(hook.command, _occasions(hook.on), hook.hook_timeout)
+
+
+def _email(plan: Plan) -> Channel:
+    from crawler.notify.email import Email  # noqa: PLC0415 - with what renders templates
+    from crawler.notify.smtp import server  # noqa: PLC0415
+
+    section, fetch = plan.config.email, plan.config.fetch
+    login = _revealed(section.login, "email.login")
+    return Email(
+        server(section.server, section.security, login, Path(fetch.ca_file) if fetch.ca_file else None),
+        section.to,
+        _occasions(section.on),
+        section.sender,
+        _template(section.template, "email.template"),
+        plan.config.notify.notify_timeout,
+    )
+
+
+def _revealed(setting: str, name: str) -> str:
+    """The secret that a setting names, "" for one that is not made. Raises UsageError, which does not show it."""
+    if not setting:
+        return ""
+    if secret := reveal(setting).strip():
+        return secret
+    raise UsageError(f"{name} names a secret that is empty: {setting}")
+
+
+def _template(path: str, setting: str) -> "Template | None":
+    if not path:
+        return None
+    from crawler.notify.template import Template  # noqa: PLC0415 - it takes its time
+
+    return Template.read(Path(path), setting)
+
+
+def _occasions(names: Iterable[str]) -> frozenset[Occasion]:
+    return frozenset(occasion for name in names for occasion in _OCCASIONS[name])
+
+
+async def _nowhere(url: Url) -> Reply | Failure:
+    """Who only checks asks nobody."""
+    raise AssertionError(url)

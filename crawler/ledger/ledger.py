@@ -138,16 +138,19 @@ class Ledger:
                 line, sent, told=line.until, until=None, position="", tries=0, due=0.0, said=""
             )
 
-    def resent(self, refused: Refused, position: str | None, sent: Sent) -> None:
-        """What was refused was taken in another attempt, up to ``position``, or all of it (None)."""
+    def resent(self, refused: Refused, position: str, sent: Sent) -> None:
+        """What was refused was taken in another attempt, up to ``position``."""
         with change(self._db):
-            if position is None:
-                self._db.execute("DELETE FROM refused WHERE id = ?", (refused.id,))
-            else:
-                self._db.execute(
-                    "UPDATE refused SET position = ?, urls = max(urls - ?, 0) WHERE id = ?",
-                    (position, sent.urls, refused.id),
-                )
+            self._db.execute(
+                "UPDATE refused SET position = ?, urls = max(urls - ?, 0) WHERE id = ?",
+                (position, sent.urls, refused.id),
+            )
+            self._note(sent)
+
+    def forgive(self, refused: Refused, sent: Sent | None = None) -> None:
+        """All of what was refused was taken in another attempt."""
+        with change(self._db):
+            self._db.execute("DELETE FROM refused WHERE id = ?", (refused.id,))
             self._note(sent)
 
     def forget(self, before: int) -> None:

@@ -8,9 +8,10 @@ from crawler.notice import Occasion, Reception
 class Line(Struct, frozen=True, kw_only=True):
     """How far a channel was told: everything up to the end of run ``told``.
 
-    ``host`` is "" for all hosts that have no line of their own. A delivery of which something may have been sent goes to
-    the end of run ``until`` (None: there is none), and all of its URLs up to ``position`` in byte order were taken. ``tries`` says
-    how often in a row it was put off, ``said`` why, and ``due`` (Unix time) until when the other side asked to wait.
+    ``host`` is "" for all hosts that have no line of their own. A delivery of which something may have been sent goes
+    to the end of run ``until`` (None: there is none), and all of its URLs up to ``position`` in byte order were taken.
+    ``tries`` says how often in a row it was put off, ``said`` why, and ``due`` (Unix time) until when the other side
+    asked to wait.
     """
 
     id: int
@@ -43,7 +44,10 @@ class Refused(Struct, frozen=True, kw_only=True):
 
 
 class Mood(Struct, frozen=True, kw_only=True):
-    """Whether a channel ``knows`` of trouble, and what of it is still to be told: "trouble", "recovery" or ""."""
+    """Whether a channel ``knows`` of trouble, and what of it is still to be told (``pending``): that there is, or was.
+
+    ``run``, ``exit_code`` and ``told`` are of the run which that is about, ``at`` (Unix time) is when it ended.
+    """
 
     channel: str
     knows: bool = False
@@ -51,6 +55,7 @@ class Mood(Struct, frozen=True, kw_only=True):
     run: int = 0
     exit_code: int = 0
     told: str = ""
+    at: float = 0.0
     due: float = 0.0
     said: str = ""
 

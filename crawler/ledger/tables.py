@@ -44,6 +44,7 @@ CREATE TABLE mood (                           -- whether a channel knows that ru
   run INTEGER NOT NULL DEFAULT 0,
   exit_code INTEGER NOT NULL DEFAULT 0,
   told TEXT NOT NULL DEFAULT '',              -- the sentence of the run
+  at REAL NOT NULL DEFAULT 0,                 -- when that was
   due REAL NOT NULL DEFAULT 0,
   said TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;

@@ -1,0 +1,209 @@
+"""Tells a channel one message for all that changed, and one when runs fail, and when they are well again."""
+
+from functools import partial
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from crawler.announcing.announced import Delivered
+from crawler.announcing.desk import Desk
+from crawler.announcing.patience import persist
+from crawler.attempt import Ended
+from crawler.change import Counts, Few
+from crawler.ledger import Line, Mood, Refused, Sent
+from crawler.memory.changes import w3c
+from crawler.notice import Answer, Notice, Occasion, Reception
+from crawler.notify.channel import Channel
+from crawler.recent import recent_address
+
+_NO_VERDICT: Final = frozenset({0, 4, 6})
+"""The exit codes that are no trouble: done, cut short by a limit of its own or by a person, another at work."""
+
+
+class MessageTeller:
+    """Tells one channel of one site."""
+
+    def __init__(self, desk: Desk, channel: Channel) -> None:
+        self._desk = desk
+        self._channel = channel
+
+    async def tell(self) -> list[Delivered]:
+        """Everything that is outstanding."""
+        told = [await self._tell_mood()] if Occasion.TROUBLE in self._channel.on else []
+        if Occasion.CHANGES in self._channel.on:
+            told += await self._tell_changes()
+        return [each for each in told if each is not None]
+
+    # ---------------------------------------------------------------- changes
+
+    async def _tell_changes(self) -> list[Delivered]:
+        desk, told = self._desk, list[Delivered]()
+        last = desk.last()
+        for line in desk.lines(self._channel.key, all_of_first=True):
+            at: Line | None = line
+            while at is not None and at.told < last:
+                if waiting := desk.waiting(at):
+                    return [*told, waiting]
+                at, delivered = await self._deliver(at, last)
+                told += [delivered] if delivered else []
+        if desk.again.refused:
+            for refused in desk.ledger.refused(self._channel.key):
+                told.append(await self._resend(refused))
+        return told
+
+    async def _deliver(self, line: Line, last: int) -> tuple[Line | None, Delivered | None]:
+        """One message, and the line when there may be another one."""
+        desk, until = self._desk, line.until or last
+        notice = self._changes(line.told, until)
+        if not notice.counts.total:
+            return desk.ledger.done(line, until), None
+        answer = await desk.live()
+        if answer.reception is Reception.ACCEPTED:
+            line = line if line.until else desk.ledger.freeze(line, until)
+            answer = await self._send(notice)
+            sent = desk.sent(line, answer, notice.counts.total)
+        else:
+            sent = None
+        told = self._told(line, answer, until, notice.counts.total)
+        if answer.reception is Reception.LATER:
+            desk.ledger.put_off(line, answer.said, desk.due(answer), sent)
+            return None, told
+        if answer.reception is Reception.REFUSED and sent:
+            return desk.ledger.refuse(line, None, sent), told
+        return desk.ledger.done(line, until, sent), told
+
+    async def _resend(self, refused: Refused) -> Delivered:
+        """A message that was refused, once more."""
+        line = Line(id=0, channel=refused.channel, told=refused.after, until=refused.until)
+        notice = self._changes(refused.after, refused.until)
+        answer = await self._send(notice)
+        sent = self._desk.sent(line, answer, notice.counts.total)
+        if answer.reception is Reception.ACCEPTED:
+            self._desk.ledger.forgive(refused, sent)
+        else:
+            self._desk.ledger.note(sent)
+        return self._told(line, answer, refused.until, notice.counts.total)
+
+    def _changes(self, after: int, until: int) -> Notice:
+        desk = self._desk
+        few = Few(desk.changes(after, until), desk.plan.config.notify.named)
+        shown = tuple(few)
+        run = desk.record(until)
+        return notice_of(
+            desk,
+            occasion=Occasion.CHANGES,
+            after=after,
+            until=until,
+            at=desk.moment(until),
+            pages=run.listed if run else 0,
+            counts=few.counts,
+            changes=shown,
+        )
+
+    def _told(self, line: Line, answer: Answer, until: int, changes: int) -> Delivered:
+        is_accepted = answer.reception is Reception.ACCEPTED
+        return self._desk.delivered(
+            line,
+            answer.reception,
+            until=until,
+            urls=changes if is_accepted else 0,
+            refused=changes if answer.reception is Reception.REFUSED else 0,
+            batches=int(is_accepted),
+            said=answer.said,
+            due=self._desk.due(answer),
+        )
+
+    # ---------------------------------------------------------------- trouble
+
+    async def _tell_mood(self) -> Delivered | None:
+        desk, ended = self._desk, self._desk.ended
+        before = desk.ledger.mood(self._channel.key)
+        mood = felt(before, ended, desk.clock()) if ended else before
+        if mood.pending is Occasion.RECOVERY and Occasion.RECOVERY not in self._channel.on:
+            mood = replace(mood, knows=False, pending=None)
+        if mood != before:
+            desk.ledger.feel(mood)
+        if mood.pending is None:
+            return None
+        if mood.due > desk.clock():
+            return self._of_mood(mood, Answer(reception=Reception.LATER, said=mood.said))
+        answer = await self._send(self._trouble(mood))
+        sent = self._sent(mood, answer)
+        if answer.reception is Reception.LATER:
+            desk.ledger.feel(replace(mood, said=answer.said, due=desk.due(answer)), sent)
+        else:  # what is refused for good is not sent with every run that fails
+            knows = mood.pending is Occasion.TROUBLE
+            desk.ledger.feel(Mood(channel=mood.channel, knows=knows), sent)
+        return self._of_mood(mood, answer)
+
+    def _trouble(self, mood: Mood) -> Notice:
+        return notice_of(
+            self._desk,
+            occasion=mood.pending or Occasion.TROUBLE,
+            until=mood.run,
+            at=w3c(mood.at),
+            pages=self._listed(),
+            counts=Counts(),
+            exit_code=mood.exit_code,
+            told=mood.told,
+        )
+
+    def _listed(self) -> int:
+        """The pages that are published, whatever the last run came to."""
+        run = self._desk.record(max(self._desk.runs, default=0))
+        return run.listed if run else 0
+
+    def _sent(self, mood: Mood, answer: Answer) -> Sent:
+        return Sent(
+            at=self._desk.clock(),
+            channel=mood.channel,
+            occasion=mood.pending or Occasion.TROUBLE,
+            until=mood.run,
+            reception=answer.reception,
+            said=answer.said,
+        )
+
+    def _of_mood(self, mood: Mood, answer: Answer) -> Delivered:
+        return Delivered(
+            channel=mood.channel,
+            occasion=mood.pending or Occasion.TROUBLE,
+            reception=answer.reception,
+            until=mood.run,
+            batches=int(answer.reception is Reception.ACCEPTED),
+            said=answer.said,
+            due=mood.due or self._desk.due(answer),
+        )
+
+    async def _send(self, notice: Notice) -> Answer:
+        return await persist(partial(self._channel.send, notice), self._desk.plan.config.notify, _always)
+
+
+def felt(mood: Mood, ended: Ended, now: float) -> Mood:
+    """What a channel is to be told when a run has ended at ``now`` (Unix time): nothing more than it does not know."""
+    is_trouble, is_well = ended.exit_code not in _NO_VERDICT, ended.exit_code == 0
+    about = {"run": ended.run or 0, "exit_code": ended.exit_code, "told": ended.told, "at": now}
+    if is_trouble and not mood.knows:
+        if mood.pending is None:
+            return replace(mood, pending=Occasion.TROUBLE, **about)
+    elif is_trouble or (is_well and not mood.knows):
+        return Mood(
+            channel=mood.channel, knows=mood.knows
+        )  # it was never told, or was never told that it is over
+    elif is_well and mood.pending is None:
+        return replace(mood, pending=Occasion.RECOVERY, **about)
+    return mood
+
+
+def notice_of(desk: Desk, **fields: Any) -> Notice:
+    """A notice of a site."""
+    return Notice(
+        site=desk.name,
+        url=desk.plan.seed,
+        sitemap_url=desk.plan.sitemap_url,
+        feed_url=recent_address(desk.plan),
+        **fields,
+    )
+
+
+async def _always() -> bool:
+    return True
