@@ -20,6 +20,8 @@ from crawler.cli.robots import EPILOG as ROBOTS_EPILOG
 from crawler.cli.robots import robots
 from crawler.cli.rollback import rollback
 from crawler.cli.run import run as run_command
+from crawler.cli.schedule import EPILOG as SCHEDULE_EPILOG
+from crawler.cli.schedule import schedule
 from crawler.cli.status import status
 from crawler.cli.told import Told
 from crawler.cli.why import EPILOG as WHY_EPILOG
@@ -100,6 +102,7 @@ def crawl(  # noqa: PLR0913 - the command line is wide
         chosen = settings(config, flags, url)
         from crawler.cli.crawl import crawl_site  # noqa: PLC0415 - the crawler is not needed to show help
         from crawler.plan import plan  # noqa: PLC0415
+        from crawler.url import host  # noqa: PLC0415
 
         wishes = Wishes(
             fresh=fresh,
@@ -110,7 +113,8 @@ def crawl(  # noqa: PLR0913 - the command line is wide
             quiet=quiet,
             verbose=verbose,
         )
-        report = crawl_site(plan(chosen), told.console, wishes)
+        ready = plan(chosen)
+        report = crawl_site(host(ready.seed), ready, told.console, wishes)
         told.exit_code = report.exit_code
         if as_json:
             json.dump(report.as_json(), sys.stdout, indent=2)
@@ -125,6 +129,7 @@ def crawl(  # noqa: PLR0913 - the command line is wide
 
 
 app.command("run", cls=Command, epilog=f"{RAW}{EXIT_CODES}")(run_command)
+app.command(cls=Command, epilog=SCHEDULE_EPILOG)(schedule)
 app.command(cls=Command)(status)
 app.command(cls=Command, epilog=AUDIT_EPILOG)(audit)
 app.command(cls=Command, epilog=LINT_EPILOG)(lint)

@@ -11,7 +11,7 @@ from crawler.cli.options import built, flag_of
 from crawler.config import Config
 from crawler.config_tables import read
 from crawler.errors import UsageError
-from crawler.sites import anchored, choose, split
+from crawler.sites import KEY, anchored, choose, split
 
 _OF_ONE_SITE: Final = ("output.directory", "site.sitemap_url")  # what no two sites can have alike
 
@@ -45,6 +45,17 @@ def configured(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> l
         Configured(name, built(tables, flags if name in chosen else {}, source), name in chosen)
         for name, tables in every.items()
     ]
+
+
+def shared(file: Path, flags: Mapping[str, Any]) -> Config:
+    """What a file says of all its sites: the daemon's settings, and where states are. Raises UsageError."""
+    tables = {name: table for name, table in read(file).items() if name != KEY}
+    return built(anchored(tables, file.parent), flags, str(file))
+
+
+def history_directory(config: Config) -> Path:
+    """Where the history of the schedule is kept, by what a configuration says of all sites."""
+    return Path(config.daemon.directory or config.state.directory)
 
 
 def _check(flags: Mapping[str, Any], chosen: Sequence[str], source: str) -> None:

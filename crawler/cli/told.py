@@ -24,7 +24,7 @@ class Told:
 
     def __enter__(self) -> "Told":
         handler = RichHandler(console=self.console, show_path=False, show_time=False, markup=False)
-        handler.setFormatter(_Harmless("%(message)s"))
+        handler.setFormatter(Harmless("%(message)s"))
         logging.basicConfig(
             level=logging.INFO if self._verbose else logging.WARNING,
             handlers=[handler],
@@ -67,7 +67,7 @@ class Told:
         self.console.print(f"siteatlas: {_lines(text)}", markup=False, soft_wrap=True)
 
 
-class _Harmless(logging.Formatter):
+class Harmless(logging.Formatter):
     """What is logged may hold what came from the web: a terminal shows it and does not obey."""
 
     def format(self, record: logging.LogRecord) -> str:

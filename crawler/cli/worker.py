@@ -17,17 +17,19 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+import anyio
 import msgspec
 from rich.console import Console
 
+from crawler.announcing import Announced, announce
 from crawler.attempt import Ended, Fate
-from crawler.cli.crawl import crawl_site
+from crawler.cli.crawl import crawl_site, loop_options
 from crawler.cli.wishes import Wishes
 from crawler.cli.words import count
 from crawler.config import Config
-from crawler.engine import Ending
-from crawler.errors import Incomplete, PublishRefused, SettingsChanged, SiteatlasError, StateInUse, UsageError
-from crawler.memory.runs import PUBLISHING, Run, Runs
+from crawler.ended import ended, ended_by
+from crawler.errors import Incomplete, SettingsChanged, SiteatlasError
+from crawler.memory.runs import Run, Runs
 from crawler.plan import Plan, plan
 from crawler.report import Report
 from crawler.scheduling.order import Order
@@ -35,8 +37,6 @@ from crawler.state.schema import FILE, look
 
 log = logging.getLogger(__name__)
 
-_FATES: Final = {StateInUse.exit_code: Fate.BUSY, UsageError.exit_code: Fate.BROKEN}
-_LIMITS: Final = (Ending.MAX_PAGES.value, Ending.MAX_TIME.value)
 _INTERRUPTED: Final = "interrupted; what is known is saved, and the next run goes on"
 
 
@@ -71,67 +71,42 @@ def _obey(order: Order) -> Ended:
     try:
         ready = plan(Config.model_validate(order.config))
         if order.task == "tell":
-            return _tell(ready, order.ended)
+            return _tell(ready, order)
         before = _number(_last_over(ready))
-        return _ended(_crawl(ready))
+        return ended(_crawl(order.name, ready))
     except KeyboardInterrupt:
         return _cut_short(ready, before)
     except SiteatlasError as error:
-        code = error.exit_code
-        outcome = "" if code in _FATES else "nothing"
-        return Ended(exit_code=code, fate=_FATES.get(code, Fate.FAILED), outcome=outcome, told=str(error))
+        return ended_by(error)
     except Exception as error:
         log.exception("internal error")
         return Ended(exit_code=1, fate=Fate.FAILED, told=f"internal error: {type(error).__name__}: {error}")
 
 
-def _crawl(ready: Plan) -> Report:
+def _crawl(name: str, ready: Plan) -> Report:
     """One run. An unfinished one that was begun with other settings is dropped: nobody is there to be asked."""
     console = Console(stderr=True)
     try:
-        return crawl_site(ready, console, Wishes(quiet=True))
+        return crawl_site(name, ready, console, Wishes(quiet=True))
     except SettingsChanged as error:
         log.warning("the run that was cut short is dropped, and begun anew: %s", error)
-        return crawl_site(ready, console, Wishes(quiet=True, restart=True))
+        return crawl_site(name, ready, console, Wishes(quiet=True, restart=True))
 
 
-def _tell(ready: Plan, ended: Ended | None) -> Ended:  # noqa: ARG001 - until there is something to tell with
-    """Announce what is outstanding, and ``ended`` if there is one. Raises SiteatlasError."""
-    return Ended(exit_code=0, fate=Fate.DONE, outcome="told", told="nothing is left to be told")
+def _tell(ready: Plan, order: Order) -> Ended:
+    """Tell others what is outstanding, and how the last run ended if it could not. Raises SiteatlasError."""
 
+    async def tell() -> Announced:
+        return await announce(ready, order.name, ended=order.ended)
 
-def _ended(report: Report) -> Ended:
+    announced = anyio.run(tell, backend_options=loop_options())
     return Ended(
-        exit_code=report.exit_code,
-        fate=_fate(report),
-        run=report.run,
-        outcome=report.outcome,
-        told=_sentence(report),
+        exit_code=Incomplete.exit_code if announced.untold else 0,
+        fate=Fate.DONE,
+        outcome="told",
+        told="; ".join(announced.sentences) or "nothing is left to be told",
+        untold=announced.untold,
     )
-
-
-def _fate(report: Report) -> Fate:
-    """What the run means for the schedule. A refusal is worth another try when the site was in trouble."""
-    if report.ending == Ending.INTERRUPTED.value:
-        return Fate.STOPPED
-    if report.exit_code == Incomplete.exit_code:
-        return Fate.DONE if report.ending in _LIMITS else Fate.FAILED
-    if report.exit_code == PublishRefused.exit_code:
-        return Fate.FAILED if report.completeness == "degraded" else Fate.DONE
-    # a page that we could not read does not undo the rest; another place that could not be written is tried again
-    return Fate.DONE if report.exit_code == 0 or _is_odd(report) else Fate.FAILED
-
-
-def _is_odd(report: Report) -> bool:
-    return report.exit_code == 1 and report.outcome in PUBLISHING
-
-
-def _sentence(report: Report) -> str:
-    if report.exit_code and not _is_odd(report):
-        return report.refusal or report.because
-    kinds = ("added", "changed", "removed", "moved", "deindexed")
-    told = [f"{number:,} {kind}" for kind in kinds if (number := getattr(report, kind))]
-    return f"{count(report.listed, 'page')} listed: {', '.join(told) or 'nothing changed'}"
 
 
 def _cut_short(ready: Plan | None, before: int) -> Ended:

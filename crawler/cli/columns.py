@@ -1,0 +1,73 @@
+"""Tables and lines that fit the terminal: columns are left out before one is wider than it."""
+
+import shutil
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+WIDE: Final = 1_000  # what is written to a file or a pipe has no edge
+_GAP: Final = "  "
+_SHORTEST: Final = 8  # characters that a shortened cell keeps at least
+
+
+class Column(Struct, frozen=True):
+    """``weight`` says how much it is missed: those of the least are left out first, 0 never. ``is_text`` stays left.
+
+    A cell of one that ``shrinks`` may be cut, with an ellipsis, once no more columns can be left out.
+    """
+
+    name: str
+    weight: int = 0
+    is_text: bool = False
+    shrinks: bool = False
+
+
+def terminal_width() -> int:
+    """Characters of a line of the terminal that is written to, or as COLUMNS says."""
+    return shutil.get_terminal_size((WIDE, 24)).columns
+
+
+def table(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, indent: str = "  "
+) -> Iterator[str]:
+    """The head and then a line for each row, of the columns that fit."""
+    widths = {
+        column: max(map(len, cells))
+        for column, *cells in zip(columns, [c.name for c in columns], *rows, strict=True)
+    }
+    shown = list(columns)
+
+    def over() -> int:
+        return len(indent) + sum(widths[column] for column in shown) + len(_GAP) * (len(shown) - 1) - width
+
+    while over() > 0 and (rest := [column for column in shown if column.weight]):
+        shown.remove(min(rest, key=lambda column: column.weight))
+    for column in (column for column in shown if column.shrinks and over() > 0):
+        widths[column] = max(_SHORTEST, widths[column] - over())
+    chosen = [columns.index(column) for column in shown]
+    for row in ([column.name for column in columns], *rows):
+        cells = [_cell(row[number], columns[number], widths[columns[number]]) for number in chosen]
+        yield f"{indent}{_GAP.join(cells)}".rstrip()
+
+
+def _cell(text: str, column: Column, width: int) -> str:
+    if len(text) > width:
+        text = f"{text[: width - 1]}…"
+    return text.ljust(width) if column.is_text else text.rjust(width)
+
+
+def wrapped(text: str, width: int, indent: str = "  ", more: str = "") -> Iterator[str]:
+    """A sentence in lines; what cannot be broken, as a URL, stays whole. ``more`` indents the second and all others."""
+    if len(indent) + len(text) <= width:
+        yield indent + text
+        return
+    yield from textwrap.wrap(
+        text,
+        max(width, 40),
+        initial_indent=indent,
+        subsequent_indent=indent + more,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

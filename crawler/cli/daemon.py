@@ -1,0 +1,222 @@
+"""The daemon behind ``siteatlas schedule``: the schedule, its history, what it answers, and who sends it signals."""
+
+import logging
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+from msgspec.structs import replace
+
+from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.board import Board
+from crawler.cli.crawl import loop_options
+from crawler.cli.schedule_sites import Loaded, differences, load
+from crawler.cli.schedule_words import how, moment, why
+from crawler.cli.words import count
+from crawler.errors import SiteatlasError
+from crawler.history import History
+from crawler.scheduling.loop import Scheduler
+from crawler.scheduling.process import ProcessRunner
+from crawler.scheduling.reloading import Watched
+from crawler.scheduling.runner import Runner
+from crawler.scheduling.scheduled import Scheduled
+from crawler.scheduling.service_manager import ServiceManager
+from crawler.version import __version__
+from crawler.visiting import alone
+from crawler.web.serving import bind, serve_on
+
+log = logging.getLogger(__name__)
+
+_LOOK_BACK: Final = 5  # attempts among which the last run is found
+
+
+def keep(file: Path, flags: Mapping[str, Any], wanted: Sequence[str], *, is_verbose: bool) -> None:
+    """Keep the schedule of a configuration until a signal ends it. Raises SiteatlasError."""
+
+    def read() -> Loaded:
+        return load(file, flags, wanted)
+
+    watched = Watched(file)
+    first = read()
+    with (
+        History(first.directory, first.settings.keep_attempts) as history,
+        _listening(first.settings.listen) as listener,
+    ):
+        daemon = _Daemon(file, first, read, watched, history, listener, is_verbose=is_verbose)
+        try:
+            anyio.run(daemon.live, backend_options=loop_options())
+        except BaseExceptionGroup as group:
+            raise alone(group) from None
+
+
+@contextmanager
+def _listening(listen: str) -> Iterator[socket.socket | None]:
+    with bind(listen) if listen else nullcontext() as listener:
+        yield listener
+
+
+class _Daemon:
+    """Its parts, and what it knows of itself."""
+
+    def __init__(  # noqa: PLR0913 - what was opened before the event loop began
+        self,
+        file: Path,
+        loaded: Loaded,
+        read: Callable[[], Loaded],
+        watched: Watched,
+        history: History,
+        listener: socket.socket | None,
+        *,
+        is_verbose: bool,
+    ) -> None:
+        self._file = file
+        self._loaded = loaded
+        self._read = read
+        self._watched = watched
+        self._history = history
+        self._listener = listener
+        runner = _Speaking(ProcessRunner(_say, self._last_end, is_verbose=is_verbose))
+        self._scheduler = Scheduler(loaded.sites, history, runner, loaded.settings)
+        self._manager = ServiceManager()
+        self._read_at = time.time()
+        self._error = ""
+
+    async def live(self) -> None:
+        """From the first look at the schedule to the end of the last run."""
+        self._stop, self._closed, self._reading = anyio.Event(), anyio.Event(), anyio.Lock()
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(self._obey_signals, tasks)
+            tasks.start_soon(self._manager.keep_alive)
+            tasks.start_soon(self._watch)
+            tasks.start_soon(self._serve)
+            self._greet()
+            await self._scheduler.run(self._stop)
+            log.info("stopped")
+            self._closed.set()
+            tasks.cancel_scope.cancel()
+
+    def board(self) -> Board:
+        """How all stands now."""
+        board = self._scheduler.board()
+        return replace(board, config=str(self._file), config_read=self._read_at, config_error=self._error)
+
+    def _greet(self) -> None:
+        where = f"; http://{_address(self._listener)}/" if self._listener else ""
+        log.info("siteatlas %s keeps the schedule of %s%s", __version__, self._sites(), where)
+        self._manager.ready(self._sites())
+
+    def _sites(self) -> str:
+        sites = self._loaded.sites
+        alone_left = sum(site.timetable is None for site in sites)
+        told = count(len(sites) - alone_left, "site")
+        return f"{told} ({alone_left:,} more without one)" if alone_left else told
+
+    async def _obey_signals(self, tasks: TaskGroup, *, task_status: TaskStatus[None]) -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+            task_status.started()
+            async for number in signals:
+                if number == signal.SIGHUP:
+                    tasks.start_soon(self._reload)
+                elif self._stop.is_set():
+                    log.warning("stopped at once; the next start goes on with the runs")
+                    tasks.cancel_scope.cancel()
+                else:
+                    self._end()
+
+    def _end(self) -> None:
+        self._stop.set()
+        self._manager.stopping()
+        running = sum(site.running_since is not None for site in self._scheduler.board().sites)
+        if running:
+            within = self._loaded.settings.stop_within
+            log.info(
+                "stopping: %s may save what it knows for %g s; once more to stop at once",
+                count(running, "run"),
+                within,
+            )
+
+    async def _watch(self) -> None:
+        while True:
+            await anyio.sleep(self._loaded.settings.look_every)
+            if await anyio.to_thread.run_sync(self._watched.has_changed):
+                await self._reload()
+
+    async def _reload(self) -> None:
+        """Take the configuration as it is now, or tell what is wrong with it and go on with the one before."""
+        async with self._reading:
+            self._manager.reloading()
+            try:
+                await anyio.to_thread.run_sync(self._watched.take)
+                loaded = await anyio.to_thread.run_sync(self._read)
+            except SiteatlasError as error:
+                self._error = str(error)
+                since = moment(self._read_at)
+                log.error(  # noqa: TRY400 - the sentence is all there is to tell
+                    "the configuration is not used as it is now, but that of %s: %s", since, error
+                )
+            else:
+                self._take(loaded)
+            self._manager.ready(self._sites())
+
+    def _take(self, loaded: Loaded) -> None:
+        before, self._loaded = self._loaded, loaded
+        self._error, self._read_at = "", time.time()
+        self._scheduler.replace(loaded.sites, loaded.settings)
+        told = "; ".join(differences(before, loaded)) or "nothing changed"
+        log.info("the configuration was read again: %s", told)
+
+    async def _serve(self) -> None:
+        if self._listener is None:
+            return
+        from crawler.web.application import application  # noqa: PLC0415
+
+        settings = self._loaded.settings
+        try:
+            await serve_on(self._listener, application(self.board, settings), settings, self._closed)
+        except Exception:  # what is looked at is not worth the runs
+            log.exception("the web page is gone until the next start")
+
+    def _last_end(self, name: str) -> Ended | None:
+        """How the last run of a site ended."""
+        for attempt in self._history.attempts(name, _LOOK_BACK):
+            if attempt.because is not Because.TELL and attempt.fate and attempt.exit_code is not None:
+                return Ended(
+                    exit_code=attempt.exit_code,
+                    fate=attempt.fate,
+                    run=attempt.run,
+                    outcome=attempt.outcome,
+                    told=attempt.told,
+                )
+        return None
+
+
+class _Speaking:
+    """A runner that says which run begins, why, and how it ended."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    async def run(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
+        """Run it, and say so."""
+        log.info("%s: begins, %s", site.name, why(attempt))
+        began = time.monotonic()
+        ended = await self._runner.run(site, attempt, stop)
+        level = logging.WARNING if ended.fate in (Fate.FAILED, Fate.BROKEN) or ended.untold else logging.INFO
+        log.log(level, "%s: %s", site.name, how(ended, time.monotonic() - began))
+        return ended
+
+
+def _say(name: str, line: str) -> None:
+    """A line of a run's own log: what is worth a warning there is worth one here."""
+    log.warning("%s: %s", name, line)
+
+
+def _address(listener: socket.socket | None) -> str:
+    found = listener.getsockname() if listener else ""
+    return f"{found[0]}:{found[1]}" if isinstance(found, tuple) else str(found)

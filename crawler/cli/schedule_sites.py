@@ -1,0 +1,56 @@
+"""The sites of a schedule, as a configuration names them, and what became another with a new one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from crawler.cli.configured import history_directory, shared
+from crawler.cli.regenerating import planned
+from crawler.cli.schedule_words import few
+from crawler.config_schedule import Daemon
+from crawler.errors import UsageError
+from crawler.scheduling.scheduled import Scheduled, scheduled
+
+
+class Loaded(Struct, frozen=True):
+    """What the daemon reads of a configuration. ``directory`` is where the history of the schedule is kept."""
+
+    sites: tuple[Scheduled, ...]
+    settings: Daemon
+    directory: Path
+
+
+def load(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> Loaded:
+    """The sites that are ``wanted``, all of them when none is named; at least one has a timetable.
+
+    Raises UsageError.
+    """
+    ofall = shared(file, flags)
+    sites = tuple(scheduled(name, ready) for name, ready in planned(file, flags, wanted))
+    if all(site.timetable is None for site in sites):
+        raise UsageError(
+            f'no site in {file} has a schedule: set every = "1d" or cron = "30 3 * * *" in [schedule], or in '
+            f"[sites.NAME.schedule] of one, or give --every"
+        )
+    return Loaded(sites, ofall.daemon, history_directory(ofall))
+
+
+def differences(before: Loaded, now: Loaded) -> Iterator[str]:
+    """What became another, in a few words each."""
+    old, new = ({site.name: site for site in loaded.sites} for loaded in (before, now))
+    added = [name for name in new if name not in old]
+    removed = [name for name in old if name not in new]
+    changed = [name for name, site in new.items() if name in old and _own(old[name]) != _own(site)]
+    for what, names in (("added", added), ("removed", removed), ("changed", changed)):
+        if names:
+            yield f"{what} {few(names)}"
+    if before.settings.listen != now.settings.listen or before.directory != now.directory:
+        yield "daemon.listen and daemon.directory are those of before until the next start"
+
+
+def _own(site: Scheduled) -> Scheduled:
+    """What is the site's own: how the daemon behaves is not."""
+    return replace(site, config=site.config.model_copy(update={"daemon": Daemon()}))

@@ -1,0 +1,170 @@
+"""What there is to know of the sites that a person asks about: their states, their schedule, and who was not told."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from crawler.attempt import Attempt
+from crawler.board import Board, SiteBoard
+from crawler.cli.configured import history_directory, shared
+from crawler.cli.options import settings
+from crawler.cli.which import states
+from crawler.config import Config
+from crawler.errors import SiteatlasError
+from crawler.ledger import Told, told
+from crawler.memory.runs import PUBLISHING, Run
+from crawler.memory.standing import Standing, standing
+from crawler.state.schema import FILE
+
+_COMPARED: Final = 20  # runs that a trend is made of
+_ENOUGH: Final = 3  # runs before the last that make something usual
+
+
+class Trend(Struct, frozen=True, kw_only=True):
+    """The last run that published beside the median of the ``runs`` before it: seconds, requests, and pages listed."""
+
+    seconds: float
+    usual_seconds: float
+    fetched: int
+    usual_fetched: int
+    listed: int
+    usual_listed: int
+    runs: int
+
+
+class Site(Struct, frozen=True, kw_only=True):
+    """A site that is asked about: its name, where its state is, and how it stands or why that cannot be told.
+
+    ``runs`` are the last ones, and ``attempts`` those of the schedule, the newest first; ``schedule`` is how it stands
+    there, None when there is none.
+    """
+
+    name: str
+    directory: Path
+    standing: Standing | None = None
+    runs: tuple[Run, ...] = ()
+    trend: Trend | None = None
+    schedule: SiteBoard | None = None
+    attempts: tuple[Attempt, ...] = ()
+    told: Told = Told()
+    error: str = ""
+    exit_code: int = 0
+
+
+class Schedule(Struct, frozen=True, kw_only=True):
+    """What the history of the schedule tells: ``keeper`` is the process that keeps it, "" when none does.
+
+    ``error`` says why it tells nothing.
+    """
+
+    directory: Path
+    keeper: str = ""
+    board: Board | None = None
+    attempts: dict[str, tuple[Attempt, ...]] = {}
+    error: str = ""
+
+
+class Looked(Struct, frozen=True):
+    """All that is told; without a ``schedule`` if there is none."""
+
+    sites: tuple[Site, ...]
+    schedule: Schedule | None
+
+
+def look_at(file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str], runs: int) -> Looked:
+    """The sites that are meant, with so many of their last runs. Raises UsageError."""
+    named = states(file, flags, wanted)
+    schedule = _schedule(file, flags, named, runs)
+    boards = {each.name: each for each in schedule.board.sites} if schedule and schedule.board else {}
+    attempts = schedule.attempts if schedule else {}
+    return Looked(
+        tuple(
+            _look(
+                Site(
+                    name=name,
+                    directory=directory,
+                    schedule=boards.get(name),
+                    attempts=attempts.get(name, ()),
+                ),
+                runs,
+            )
+            for name, directory, _ in named
+        ),
+        schedule,
+    )
+
+
+def _look(site: Site, runs: int) -> Site:
+    if not (site.directory / FILE).is_file():
+        return site
+    try:
+        found = standing(site.directory, max(runs, _COMPARED))
+        return replace(
+            site,
+            standing=found,
+            runs=tuple(found.runs[:runs]),
+            trend=trend(found.runs),
+            told=told(site.directory),
+        )
+    except SiteatlasError as error:  # the others can be told of all the same
+        return replace(site, error=str(error), exit_code=error.exit_code)
+
+
+def _schedule(
+    file: Path | None, flags: Mapping[str, Any], named: Sequence[tuple[str, Path, Config | None]], runs: int
+) -> Schedule | None:
+    """The schedule of a configuration; without one only who keeps the history that lies with the states, if any."""
+    from crawler.history import Look  # noqa: PLC0415 - most ask without a schedule
+    from crawler.history.schema import FILE as HISTORY  # noqa: PLC0415
+
+    if file is None:
+        directory = Path(settings(None, flags).state.directory)
+        if not (directory / HISTORY).is_file():
+            return None
+        with Look(directory) as look:
+            return Schedule(directory=directory, keeper=look.holder())
+    directory = history_directory(shared(file, flags))
+    configs = [(name, config) for name, _, config in named if config]
+    timed = any(config.schedule.cron or config.schedule.every for _, config in configs)
+    if not timed and not (directory / HISTORY).is_file():
+        return None
+    try:
+        return _remembered(directory, configs, runs)
+    except SiteatlasError as error:  # the runs can be told of all the same
+        return Schedule(directory=directory, error=str(error))
+
+
+def _remembered(directory: Path, configs: Sequence[tuple[str, Config]], runs: int) -> Schedule:
+    from crawler.history import Look  # noqa: PLC0415
+    from crawler.plan import plan  # noqa: PLC0415
+    from crawler.scheduling.board import remembered  # noqa: PLC0415
+    from crawler.scheduling.scheduled import scheduled  # noqa: PLC0415
+
+    sites = [scheduled(name, plan(config)) for name, config in configs]
+    with Look(directory) as look:
+        keeper = look.holder()
+        attempts = {name: tuple(look.attempts(name, runs)) for name, _ in configs}
+    board = remembered(sites, directory, time.time())
+    return Schedule(directory=directory, keeper=keeper, board=board, attempts=attempts)
+
+
+def trend(runs: Sequence[Run]) -> Trend | None:
+    """How the last run that published compares; None when too few did so before it. The newest run is the first."""
+    published = [run for run in runs if run.outcome in PUBLISHING and not run.is_open]
+    if len(published) <= _ENOUGH:
+        return None
+    last, *before = published[: _COMPARED + 1]
+    return Trend(
+        seconds=last.seconds,
+        usual_seconds=median(run.seconds for run in before),
+        fetched=last.fetched,
+        usual_fetched=round(median(run.fetched for run in before)),
+        listed=last.listed,
+        usual_listed=round(median(run.listed for run in before)),
+        runs=len(before),
+    )
