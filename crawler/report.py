@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from crawler.announcing import Announced
 from crawler.change import Change
 from crawler.conclude import Conclusion
 from crawler.engine import Ending
@@ -15,6 +16,7 @@ from crawler.model import State, Url
 from crawler.plan import Plan
 from crawler.publish import idle
 from crawler.store import Store
+from crawler.uploading import Uploaded
 from crawler.visiting import Visited
 
 # In the order a person wants to read them: what may be a mistake first, what is as it should be last.
@@ -67,7 +69,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
     ``completeness`` is "complete", "degraded" or "truncated", and ``because`` says what failed or which limit it was.
     ``added`` to ``deindexed`` count what differs from what was published before; ``kept`` counts the pages that failed
-    and keep their place.
+    and keep their place. What came after the run is in ``uploaded`` and ``announced``.
     """
 
     run: int
@@ -104,6 +106,9 @@ class Report(Struct, frozen=True, kw_only=True):
     notes: list[str]
     state_directory: str
     exit_code: int
+    uploaded: Uploaded | None = None  # None: to nowhere, or it failed
+    upload_error: str = ""
+    announced: Announced | None = None  # None: telling is turned off, or nothing was there to be told
 
     def as_json(self) -> dict[str, Any]:
         """The report in values that JSON knows."""

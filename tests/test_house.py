@@ -17,6 +17,8 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
         "interface": ("crawler.cli", "crawler.__main__", "crawler.reports", "crawler.web", "crawler.kits"),
         "pipeline": (
             "crawler.conclude",
+            "crawler.ended",
+            "crawler.regenerate",
             "crawler.crawl",
             "crawler.engine",
             "crawler.journey",
@@ -88,6 +90,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.indexability",
             "crawler.lastmod",
             "crawler.media_type",
+            "crawler.file_types",
             "crawler.query_encoding",
             "crawler.retry_after",
             "crawler.http_date",

@@ -7,19 +7,20 @@ from rich.console import Console
 
 from crawler.cli.progress import Display
 from crawler.cli.wishes import Wishes
-from crawler.crawl import crawl
 from crawler.plan import Plan
+from crawler.regenerate import regenerate
 from crawler.report import Report
 from crawler.store import Begin
 
 
-def crawl_site(ready: Plan, console: Console, wishes: Wishes) -> Report:
-    """Crawl and report. Raises SiteatlasError."""
+def crawl_site(name: str, ready: Plan, console: Console, wishes: Wishes) -> Report:
+    """Crawl, publish, tell and report; ``name`` is what the site is called. Raises SiteatlasError."""
     display = Display(console, enabled=not wishes.quiet)
 
     async def run() -> Report:
-        return await crawl(
+        return await regenerate(
             ready,
+            name,
             display.watch,
             begin=beginning(wishes),
             dry_run=wishes.dry_run,

@@ -91,7 +91,7 @@ def _outcome(result: Result) -> str:
 
 def _one(name: str, ready: Plan, wishes: Wishes, told: Told) -> Result:
     try:
-        report = crawl_site(ready, told.console, wishes)
+        report = crawl_site(name, ready, told.console, wishes)
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever happens to one site, the others have their turn

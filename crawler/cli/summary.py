@@ -4,6 +4,7 @@ from crawler.change import ChangeKind, Counts, Few
 from crawler.cli.changes_text import lines_of
 from crawler.cli.words import amount, clock, count, safe
 from crawler.model import State
+from crawler.notice import Reception
 from crawler.report import Report
 
 _WIDTH = 22
@@ -17,7 +18,16 @@ _MEANING = {
 
 def lines(report: Report) -> list[str]:
     """The summary, line by line."""
-    return [*_published(report), "", *_crawl(report), *_changed(report), *_left_out(report), *_notes(report)]
+    return [
+        *_published(report),
+        *_uploaded(report),
+        *_told(report),
+        "",
+        *_crawl(report),
+        *_changed(report),
+        *_left_out(report),
+        *_notes(report),
+    ]
 
 
 def _published(report: Report) -> list[str]:
@@ -43,6 +53,25 @@ def _published(report: Report) -> list[str]:
         *_changes(report),
         f"  to be served as {report.sitemap_url}",
     ]
+
+
+def _uploaded(report: Report) -> list[str]:
+    if report.upload_error:
+        return [f"  {safe(report.upload_error)}"]
+    if not (done := report.uploaded):
+        return []
+    sent = f"{count(done.sent, 'file')} sent ({amount(done.bytes)})" if done.sent else "everything is there"
+    removed = f", {done.removed:,} removed" if done.removed else ""
+    return [f"  at {safe(done.destination)}: {sent}{removed}"]
+
+
+def _told(report: Report) -> list[str]:
+    """Who was told of it: how many of the changes, or why not."""
+    if not (announced := report.announced):
+        return []
+    taken = [each for each in announced.deliveries if each.reception is Reception.ACCEPTED]
+    told = [f"  told {each.channel}: {count(each.urls, 'change')}" for each in taken]
+    return [safe(line) for line in (*told, *(f"  {sentence}" for sentence in announced.sentences))]
 
 
 def _changes(report: Report) -> list[str]:

@@ -1,0 +1,89 @@
+"""One regeneration of a site: the crawl, then the files elsewhere, then those who want to know of it.
+
+::
+
+    check | crawl ─files are live─▶ upload ─they are live elsewhere─▶ announce
+
+What comes after the crawl cannot undo it: what could not be uploaded or told is in the report, and the next run goes on
+with it.
+"""
+
+import logging
+from contextlib import closing
+
+from msgspec.structs import replace
+
+from crawler import announcing, uploading
+from crawler.announcing import Announced, announce
+from crawler.attempt import Ended
+from crawler.crawl import crawl
+from crawler.ended import ended, ended_by
+from crawler.engine import Ending, Watch
+from crawler.errors import SiteatlasError
+from crawler.memory.runs import Runs
+from crawler.plan import Plan
+from crawler.report import Report
+from crawler.state.schema import FILE, look
+from crawler.store import Begin
+from crawler.uploading import upload
+
+log = logging.getLogger(__name__)
+
+
+async def regenerate(  # noqa: PLR0913 - the choices of a person, each with a default
+    plan: Plan,
+    name: str,
+    watch: Watch,
+    *,
+    begin: Begin = Begin.GO_ON,
+    dry_run: bool = False,
+    accept_shrink: bool = False,
+    all_left_out: bool = False,
+) -> Report:
+    """Crawl, publish here and elsewhere, and tell. ``name`` is what the site is called in what is told.
+
+    Raises a SiteatlasError when nothing could be done, which was told by then; UsageError before the first request
+    when somebody who is configured could not be told, or a place elsewhere not be reached, as things are.
+    """
+    if not dry_run:
+        uploading.check(plan)
+        announcing.check(plan)
+    try:
+        report = await crawl(
+            plan,
+            watch,
+            begin=begin,
+            dry_run=dry_run,
+            accept_shrink=accept_shrink,
+            all_left_out=all_left_out,
+        )
+    except SiteatlasError as error:
+        if not dry_run:
+            _log(await _announce(plan, name, ended_by(error)))
+        raise
+    if dry_run or report.ending == Ending.INTERRUPTED.value:
+        return report
+    if report.published:
+        report = await _upload(plan, report)
+    return replace(report, announced=await _announce(plan, name, ended(report)))
+
+
+async def _upload(plan: Plan, report: Report) -> Report:
+    if not plan.config.upload.to:
+        return report
+    try:
+        with closing(look(plan.state / FILE)) as db:
+            run = Runs(db).get(report.run)
+        return replace(report, uploaded=await upload(plan, run, log.warning))
+    except SiteatlasError as error:
+        code = report.exit_code or error.exit_code
+        return replace(report, upload_error=str(error), exit_code=code)
+
+
+async def _announce(plan: Plan, name: str, how: Ended) -> Announced | None:
+    return await announce(plan, name, ended=how) if plan.config.notify.enabled else None
+
+
+def _log(announced: Announced | None) -> None:
+    for sentence in announced.sentences if announced else ():
+        log.warning("%s", sentence)
