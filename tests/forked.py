@@ -144,7 +144,7 @@ def obey(order: dict[str, Any], answers: int) -> NoReturn:
     import functools
     import time
 
-    import crawler.cli.crawl
+    import crawler.regenerate
     from crawler.cli import app
     from crawler.conclude import Closing
     from crawler.crawl import crawl
@@ -158,7 +158,7 @@ def obey(order: dict[str, Any], answers: int) -> NoReturn:
     def clock() -> float:
         return DAY_ONE + DAY * order["day"] + (time.monotonic() - began) / 1000
 
-    crawler.cli.crawl.crawl = functools.partial(crawl, clock=clock)  # type: ignore[attr-defined]
+    crawler.regenerate.crawl = functools.partial(crawl, clock=clock)  # type: ignore[attr-defined]
     if order.get("waits"):
         ctypes.CDLL(None).prctl(PR_SET_PTRACER, ctypes.c_ulong(2**64 - 1), 0, 0, 0)
         conclude = Closing.conclude
