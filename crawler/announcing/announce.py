@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -13,14 +14,17 @@ from crawler.announcing.batches import BatchTeller
 from crawler.announcing.channels import Channels, channels, http
 from crawler.announcing.desk import Desk
 from crawler.announcing.messages import MessageTeller
+from crawler.announcing.patience import guarded
 from crawler.announcing.public import PublicSite
 from crawler.announcing.rehearsal import BatchRehearsal, MessageRehearsal
 from crawler.attempt import Ended
+from crawler.change import Counts
 from crawler.errors import StateInUse, StorageError
 from crawler.ledger import Ledger
-from crawler.memory.changes import Changes
-from crawler.notice import Reception
+from crawler.memory.changes import Changes, w3c
+from crawler.notice import Notice, Occasion, Reception
 from crawler.plan import Plan
+from crawler.recent import recent_address
 from crawler.state.schema import FILE, look
 from crawler.store import held
 
@@ -64,6 +68,34 @@ async def announce(
                 return _answer(everyone, desk, told)
         except (StateInUse, StorageError) as error:
             return Announced(channels=everyone.keys, notes=(f"nobody was told: {error}",), untold=True)
+
+
+async def try_out(plan: Plan, name: str, clock: Clock = time.time) -> Announced:
+    """Send a test message to the channels of people and programs of the site's own. Raises UsageError."""
+    async with _everyone(plan) as (everyone, _):
+        told = []
+        for channel in everyone.own:
+            notice = Notice(
+                site=name,
+                url=plan.seed,
+                sitemap_url=plan.sitemap_url,
+                feed_url=recent_address(plan),
+                occasion=Occasion.RECOVERY,
+                at=w3c(clock()),
+                counts=Counts(),
+                told="this is a test: nothing happened",
+            )
+            answer = await guarded(partial(channel.send, notice))
+            told.append(
+                Delivered(
+                    channel=channel.key,
+                    occasion=notice.occasion,
+                    reception=answer.reception,
+                    said=answer.said,
+                )
+            )
+        untold = any(each.reception is Reception.LATER for each in told)
+        return Announced(deliveries=tuple(told), channels=everyone.keys, untold=untold)
 
 
 @asynccontextmanager

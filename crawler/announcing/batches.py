@@ -191,6 +191,9 @@ class BatchTeller:
     def _told(
         self, line: Line, reception: Reception, score: _Score, until: int, host: str = "", due: float = 0.0
     ) -> Delivered:
+        said = score.said
+        if score.batches + bool(score.refused) > 1:
+            said = f"{score.urls:,} URLs were taken in {score.batches:,} batches; the last answer: {said}"
         return self._desk.delivered(
             line,
             reception,
@@ -199,6 +202,6 @@ class BatchTeller:
             urls=score.urls,
             refused=score.refused,
             batches=score.batches,
-            said=score.said,
+            said=said,
             due=due,
         )

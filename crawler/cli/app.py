@@ -15,6 +15,8 @@ from crawler.cli.diff import diff
 from crawler.cli.helping import RAW, Command
 from crawler.cli.lint import EPILOG as LINT_EPILOG
 from crawler.cli.lint import lint
+from crawler.cli.notify import EPILOG as NOTIFY_EPILOG
+from crawler.cli.notify import notify
 from crawler.cli.options import settings, with_flags
 from crawler.cli.robots import EPILOG as ROBOTS_EPILOG
 from crawler.cli.robots import robots
@@ -135,5 +137,6 @@ app.command(cls=Command, epilog=AUDIT_EPILOG)(audit)
 app.command(cls=Command, epilog=LINT_EPILOG)(lint)
 app.command(cls=Command, epilog=WHY_EPILOG)(why)
 app.command(cls=Command, epilog=DIFF_EPILOG)(diff)
+app.command(cls=Command, epilog=NOTIFY_EPILOG)(notify)
 app.command(cls=Command)(rollback)
 app.command(cls=Command, epilog=ROBOTS_EPILOG)(robots)

@@ -1,0 +1,201 @@
+"""``siteatlas notify``: tells others now what they were not told yet, or shows what that would be."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from msgspec import Struct
+
+from crawler.cli.helping import RAW
+from crawler.cli.options import TELLING, settings, with_flags
+from crawler.cli.told import Told
+from crawler.cli.wishes import AsJson, Quiet
+from crawler.cli.words import count, safe
+from crawler.errors import Incomplete, UsageError
+
+if TYPE_CHECKING:  # the crawler is not needed to show help
+    from crawler.announcing import Announced, Delivered
+    from crawler.plan import Plan
+
+EPILOG: Final = f"""{RAW}Examples:
+  siteatlas notify --config sites.toml --dry-run         what would be sent to whom
+  siteatlas notify --config sites.toml --site shop       what is outstanding, now
+  siteatlas notify --config sites.toml --site shop --since 12
+  siteatlas notify --config sites.toml --test            try webhooks, e-mail and hook
+
+Exit codes: 0 everything is told, 2 usage or configuration, 4 something could not be delivered for now."""
+_KEYS: Final = (
+    "output.directory",
+    "output.recent",
+    "output.recent_name",
+    "site.sitemap_url",
+    "state.directory",
+    "fetch.source",
+    "fetch.resolve",
+    "fetch.user_agent",
+    "fetch.headers",
+    "fetch.basic_auth",
+    "fetch.cookies",
+    "fetch.proxy",
+    "fetch.transport",
+    "fetch.ca_file",
+    *TELLING,
+)
+_FEW: Final = 5  # URLs that a person is shown of a dry run
+_NOBODY: Final = (
+    "there is nobody to tell: set key in [indexnow], account in [search_console], hubs in [websub], urls in [webhook], "
+    "to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
+)
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What a person asks for."""
+
+    dry_run: bool = False
+    again: bool = False
+    since: int | None = None
+    test: bool = False
+
+
+@with_flags(*_KEYS)
+def notify(  # noqa: PLR0913 - the command line is wide
+    url: Annotated[
+        str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
+    ] = None,
+    site: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--site", metavar="NAME", help="Only this site of the file; may be given more than once."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be sent to whom, and send nothing.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Send once more what was refused and set aside.")
+    ] = False,
+    since: Annotated[
+        int | None,
+        typer.Option(
+            "--since",
+            metavar="RUN",
+            min=0,
+            help="Tell everyone again what changed since the end of this run; 0: since before the first.",
+        ),
+    ] = None,
+    test: Annotated[
+        bool, typer.Option("--test", help="Send a test message to webhooks, by e-mail and to the hook.")
+    ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show every URL of a dry run; log more.")
+    ] = False,
+    **flags: Any,
+) -> None:
+    """Tell search engines, hubs, programs and people what changed since they were told last.
+
+    Runs do this themselves when they have published; this is for what could not be told then, and for looking first.
+    Whoever is up to date is not told anything, however often this is run.
+    """
+    with Told(verbose, "interrupted; what was sent is known, the same command goes on") as told:
+        asked = Asked(dry_run=dry_run, again=again, since=since, test=test)
+        if test and (dry_run or again or since is not None):
+            raise UsageError("--test sends a test message and nothing else: give it alone")
+        sites = _planned(url, config, site or [], flags)
+        results = [(name, _one(name, ready, asked)) for name, ready in sites]
+        if not any(announced.channels for _, announced in results):
+            raise UsageError(_NOBODY)
+        is_left = any(each.untold or any(map(_is_refused, each.deliveries)) for _, each in results)
+        told.exit_code = Incomplete.exit_code if is_left else 0
+        if as_json:
+            every = [{"name": name, **announced.as_json()} for name, announced in results]
+            json.dump({"exit_code": told.exit_code, "sites": every}, sys.stdout, indent=2)
+            sys.stdout.write("\n")
+        else:
+            _show(results, told.say, verbose=verbose, quiet=quiet)
+        sys.stdout.flush()
+
+
+def _planned(
+    url: str | None, file: Path | None, wanted: list[str], flags: Mapping[str, Any]
+) -> "list[tuple[str, Plan]]":
+    """The sites that are meant; everything that is wrong with telling them is told before anything is sent."""
+    from crawler.announcing import check  # noqa: PLC0415 - the crawler is not needed to show help
+    from crawler.cli.regenerating import planned  # noqa: PLC0415
+    from crawler.plan import plan  # noqa: PLC0415
+    from crawler.url import host  # noqa: PLC0415
+
+    if url is None and file is None:
+        raise UsageError("say which site: siteatlas notify URL -o DIR, or siteatlas notify --config FILE")
+    if url is None and file is not None:
+        sites = planned(file, flags, wanted)
+    else:
+        ready = plan(settings(file, flags, url, wanted[0] if wanted else None))
+        sites = [(wanted[0] if wanted else host(ready.seed), ready)]
+    for name, ready in sites:
+        try:
+            check(ready)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error}") from None
+    return sites
+
+
+def _one(name: str, ready: "Plan", asked: Asked) -> "Announced":
+    import anyio  # noqa: PLC0415 - the crawler is not needed to show help
+
+    from crawler.announcing import Again, announce, try_out  # noqa: PLC0415
+
+    async def tell() -> "Announced":
+        if asked.test:
+            return await try_out(ready, name)
+        again = Again(since=asked.since, refused=asked.again)
+        return await announce(ready, name, dry_run=asked.dry_run, again=again)
+
+    return anyio.run(tell)
+
+
+def _is_refused(delivered: "Delivered") -> bool:
+    return delivered.reception.value == "refused" or delivered.refused > 0
+
+
+def _show(
+    results: "list[tuple[str, Announced]]", say: Callable[[str], None], *, verbose: bool, quiet: bool
+) -> None:
+    for name, announced in results:
+        if quiet:
+            for sentence in announced.sentences:
+                say(f"{name}: {sentence}")
+            continue
+        head = [f"== {name} =="] if len(results) > 1 else []
+        sys.stdout.write("\n".join((*head, *_lines(announced, verbose=verbose), "")))
+
+
+def _lines(announced: "Announced", *, verbose: bool) -> Iterator[str]:
+    for note in announced.notes:
+        yield f"  {safe(note)}"
+    for each in announced.deliveries:
+        yield f"  {_line(each)}"
+        shown = each.shown if verbose else each.shown[:_FEW]
+        yield from (f"    {safe(url)}" for url in shown)
+        if len(shown) < len(each.shown):
+            yield f"    … {len(each.shown) - len(shown):,} more (-v shows all)"
+    if not announced.channels:
+        yield "  there is nobody to tell"
+    elif not announced.deliveries and not announced.notes:
+        yield f"  there is nothing to tell: {', '.join(map(safe, announced.channels))}"
+
+
+def _line(each: "Delivered") -> str:
+    """What became of one delivery."""
+    runs = f"run {each.after} to run {each.until}" if each.after else f"up to run {each.until}"
+    what = f"{count(each.urls, 'URL')}, {runs}" if each.occasion.value == "changes" else each.occasion.value
+    where = f" of {each.host}" if each.host else ""
+    return f"{safe(each.channel)}: {each.reception.value}: {what}{safe(where)}: {safe(each.said)}"

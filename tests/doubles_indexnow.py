@@ -1,0 +1,171 @@
+"""A site and the IndexNow service on the loopback address: real sockets, answers by script, and what was taken."""
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Self
+
+from msgspec.structs import replace
+
+from crawler.config import Config
+from crawler.config_tables import build
+from crawler.memory.runs import PublishedFile, Runs
+from crawler.model import State
+from crawler.plan import Plan, plan
+from crawler.state import schema
+from tests.site_history import History, Seen
+
+KEY = "0123456789abcdef-secret-KEY"
+SITEMAP = b"<urlset/>"
+
+
+@dataclass(frozen=True)
+class Say:
+    """One answer of the service: a status, or ``raw`` bytes in its place, after ``wait`` seconds."""
+
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    raw: bytes | None = None
+    wait: float = 0.0
+    then: Callable[[], None] | None = None  # when the message has been taken, and before it is answered
+
+
+@dataclass
+class Double:
+    """``says`` are the answers of the service, one after the other; when they are used up it takes everything.
+
+    ``files`` are those of the site, by path. ``messages`` is what came, ``taken`` how often each URL was.
+    """
+
+    says: list[Say] = field(default_factory=list)
+    files: dict[str, bytes | int] = field(default_factory=dict)
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    taken: Counter[str] = field(default_factory=Counter)
+    asked: list[str] = field(default_factory=list)
+
+    def take(self, message: dict[str, Any]) -> Say:
+        """Keep a message, and say what it is answered."""
+        self.messages.append(message)
+        say = self.says.pop(0) if self.says else Say()
+        if say.status in (200, 202) and say.raw is None and not say.body.startswith(b"<"):
+            self.taken.update(message["urlList"])
+        if say.then:
+            say.then()
+        return say
+
+    def __enter__(self) -> Self:  # noqa: C901 - a server in a function
+        double = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                super().setup()
+                self.connection.settimeout(5)
+
+            def log_message(self, *args: object) -> None:
+                pass
+
+            def do_GET(self) -> None:
+                double.asked.append(f"{self.headers['Host']}{self.path}")
+                found = double.files.get(
+                    f"{self.headers['Host']}{self.path}", double.files.get(self.path, 404)
+                )
+                self._answer(Say(body=found) if isinstance(found, bytes) else Say(found))
+
+            def do_POST(self) -> None:
+                self._answer(double.take(json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+
+            def _answer(self, say: Say) -> None:
+                time.sleep(say.wait)
+                if say.raw is not None:
+                    self.wfile.write(say.raw)
+                    self.close_connection = True
+                    return
+                self.send_response(say.status)
+                for name, value in say.headers:
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(say.body)))
+                self.end_headers()
+                self.wfile.write(say.body)
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, request: object, client_address: object) -> None:
+                pass
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_port
+        self.home = f"http://127.0.0.1:{self.port}"
+        self.files.setdefault(f"/{KEY}.txt", KEY.encode())
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Site:
+    """A site with a history, on a double. Paths are of its host; ``other`` makes URLs of a second one."""
+
+    def __init__(self, double: Double, folder: Path, **settings: Any) -> None:
+        self.double = double
+        self.folder = folder
+        self.settings = settings
+        self.plan = self.planned(**settings)
+        self.plan.state.mkdir(parents=True, exist_ok=True)
+        self.plan.output.mkdir(exist_ok=True)
+        self.db = schema.connect(self.plan.state / schema.FILE)
+        self.history = History(self.db)
+
+    def tables(self, **settings: Any) -> dict[str, Any]:
+        given: dict[str, Any] = {
+            "site": {"url": f"{self.double.home}/"},
+            "scope": {"hosts": [f"localhost:{self.double.port}"]},
+            "output": {"directory": str(self.folder / "public")},
+            "state": {"directory": str(self.folder / "state")},
+            "notify": {"pause": 0.001, "notify_timeout": 0.3},
+            "indexnow": {"key": KEY, "endpoint": f"{self.double.home}/indexnow"},
+        }
+        for name, value in {**self.settings, **settings}.items():
+            section, _, key = name.partition("__")
+            given.setdefault(section, {})[key] = value
+        return given
+
+    def config(self, **settings: Any) -> Config:
+        return build(self.tables(**settings))
+
+    def planned(self, **settings: Any) -> Plan:
+        return plan(self.config(**settings))
+
+    def other(self, path: str) -> str:
+        return f"http://localhost:{self.double.port}{path}"
+
+    def url(self, path: str) -> str:
+        return path if "://" in path else f"{self.double.home}{path}"
+
+    def run(self, pages: Sequence[str], changed: Sequence[str] = (), outcome: str = "published") -> int:
+        """A run that lists these pages, of which some were changed; the sitemap is live."""
+        seen = {
+            self.url(page): Seen(
+                State.INDEXABLE, changed=int(page in changed), lastmod="2026-01-02" if page in changed else ""
+            )
+            for page in pages
+        }
+        self.history.run(seen, outcome)
+        number = self.history.number
+        records = Runs(self.db)
+        body = b"<urlset>%d</urlset>" % number
+        (self.plan.output / "sitemap.xml").write_bytes(body)
+        self.double.files["/sitemap.xml"] = body
+        file = PublishedFile("sitemap.xml", f"{self.double.home}/sitemap.xml", len(pages), len(body))
+        records.write(replace(records.get(number), files=[file], listed=len(pages)))
+        return number
