@@ -17,6 +17,10 @@ from crawler.errors import UsageError
 
 KEY: Final = "sites"
 _OF_ALL: Final = "daemon"  # the section that no site has of its own
+_EITHER: Final = (
+    "cron",
+    "every",
+)  # of a schedule: a site that says the one does without the other that all share
 _PATHS: Final = {
     "output": ("directory",),
     "state": ("directory",),
@@ -141,4 +145,8 @@ def _merged(
             f"[{KEY}.{name}.{_OF_ALL}] in {source}: there is one daemon for all sites, in [{_OF_ALL}]"
         )
     sections = dict.fromkeys([*shared, *own])
-    return {section: {**shared.get(section, {}), **own.get(section, {})} for section in sections}
+    merged = {section: {**shared.get(section, {}), **own.get(section, {})} for section in sections}
+    for key, other in (_EITHER, _EITHER[::-1]):
+        if key in own.get("schedule", {}) and other not in own["schedule"]:
+            merged["schedule"].pop(other, None)
+    return merged

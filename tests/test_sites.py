@@ -72,6 +72,38 @@ def test_ours_a_flag_wins_over_the_file_for_the_sites_that_are_meant(tmp_path: P
             configured(file, {key: "x"}, [])
 
 
+def test_ours_a_site_that_says_when_it_is_run_does_without_what_all_share(tmp_path: Path) -> None:
+    shared = '[schedule]\ncron = "30 3 * * *"\ntimezone = "Europe/Berlin"\n'
+    file = written(tmp_path, f'{shared}{TWO}[sites.blog.schedule]\nevery = "6h"\n')
+    shop, blog = (each.config.schedule for each in configured(file, {}, []))
+    assert (shop.cron, shop.every, shop.timezone) == ("30 3 * * *", None, "Europe/Berlin")
+    assert (blog.cron, blog.every, blog.timezone) == ("", 21_600, "Europe/Berlin")
+
+
+def test_ours_one_daemon_is_for_all_sites(tmp_path: Path) -> None:
+    file = written(tmp_path, f"{TWO}[sites.blog.daemon]\nsites_at_once = 9\n")
+    with pytest.raises(UsageError, match=r"\[sites\.blog\.daemon\] in .*: there is one daemon for all sites"):
+        configured(file, {}, [])
+
+
+def test_ours_paths_of_a_file_are_taken_from_its_folder_and_secrets_stay_what_they_are(
+    tmp_path: Path,
+) -> None:
+    own = (
+        '[site]\nurl = "https://shop.example/"\n[indexnow]\nkey = "file:secrets/key"\n[email]\nlogin = "me:pass/word"\n'
+        '[webhook]\nurls = ["file:secrets/hook", "https://chat.example/x", "env:HOOK"]\ntemplate = "chat.json"\n'
+        '[search_console]\naccount = "google.json"\n[daemon]\ndirectory = "history"\n'
+    )
+    (site,) = configured(written(tmp_path, own), {}, [])
+    config = site.config
+    assert config.indexnow.key == f"file:{tmp_path}/secrets/key"
+    assert config.email.login == "me:pass/word"
+    assert config.webhook.urls == (f"file:{tmp_path}/secrets/hook", "https://chat.example/x", "env:HOOK")
+    assert config.webhook.template == f"{tmp_path}/chat.json"
+    assert config.search_console.account == f"{tmp_path}/google.json"
+    assert config.daemon.directory == f"{tmp_path}/history"
+
+
 def test_ours_without_sites_there_is_one_that_is_named_after_its_host(tmp_path: Path) -> None:
     file = written(tmp_path, '[site]\nurl = "https://www.Example.org:8443/docs/"\n')
     (only,) = configured(file, flags(), [])
