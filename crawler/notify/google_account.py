@@ -60,11 +60,12 @@ class Tokens:
     def __init__(self, http: Http, account: ServiceAccount) -> None:
         try:
             import jwt  # noqa: PLC0415 - an extra, and slow to load
-            from jwt.algorithms import has_crypto  # noqa: PLC0415
+            from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey  # noqa: PLC0415
+            from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
         except ImportError:
-            has_crypto = False
-        if not has_crypto:
-            raise UsageError("Search Console wants another package: pip install 'siteatlas[google]'")
+            raise UsageError(
+                "Search Console wants another package: pip install 'siteatlas[google]'"
+            ) from None
         try:
             self._origin = origin_of(account.token_uri)
         except ValueError as error:
@@ -74,7 +75,16 @@ class Tokens:
         self._account = account
         self._token = ""
         self._until = 0.0
-        self._assertion(0)
+        try:
+            key = load_pem_private_key(account.private_key.encode(), None)
+        except Exception:  # noqa: BLE001 - OpenSSL has a say in it too, and any of them may quote the key
+            key = None
+        if not isinstance(key, RSAPrivateKey):
+            raise UsageError(
+                "search_console.account: the private_key of the service account is no RSA key in PEM form;"
+                " download the key file again"
+            )
+        self._key = key
 
     async def take(self) -> str | Answer:
         """A token that holds for a minute at least, or why there is none. Never raises for what Google does."""
@@ -97,11 +107,6 @@ class Tokens:
     def drop(self) -> None:
         """Forget the token: it is taken no more."""
         self._until = 0.0
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """What must not be told."""
-        return (self._token,) if self._token else ()
 
     def _kept(self, sent: Sent, now: float) -> str | Answer:
         given = read_object(sent.body)
@@ -139,13 +144,7 @@ class Tokens:
             "exp": now + _HOUR,
         }
         key_id = {"kid": self._account.private_key_id} if self._account.private_key_id else None
-        try:
-            return self._jwt.encode(claims, self._account.private_key, algorithm="RS256", headers=key_id)
-        except Exception:  # noqa: BLE001 - several libraries have a say, and any of them may quote the key
-            raise UsageError(
-                "search_console.account: the private_key of the service account is no RSA key in PEM form;"
-                " download the key file again"
-            ) from None
+        return self._jwt.encode(claims, self._key, algorithm="RS256", headers=key_id)
 
 
 def read_object(body: bytes) -> dict[str, Any]:

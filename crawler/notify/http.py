@@ -63,7 +63,8 @@ class Http:
     """Sends messages while it is entered.
 
     ``timeout`` are the seconds that one message and its answer may take in all. Redirects are not followed, cookies
-    not kept, and the proxies of the environment not used. ``ca_file`` is a PEM bundle that is trusted besides the
+    not kept, and the proxies of the environment not used. Each message has a connection of its own: of one that finds
+    an old connection closed nobody knows whether it arrived. ``ca_file`` is a PEM bundle that is trusted besides the
     system's; ``proxy`` a URL as in :class:`crawler.fetch.TransportOptions`, "" for none.
     """
 
@@ -73,7 +74,7 @@ class Http:
         self._user_agent = user_agent
         self._timeout = timeout
         limits = FetchLimits(connect=timeout, idle=timeout)
-        self._kind = HttpxTransports(TransportOptions(proxy=proxy, ca_file=ca_file, idle=2), limits)
+        self._kind = HttpxTransports(TransportOptions(proxy=proxy, ca_file=ca_file, idle=0), limits)
         self._open: dict[str, httpx.AsyncBaseTransport] = {}
         self._stack = AsyncExitStack()
 
