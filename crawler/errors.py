@@ -4,7 +4,6 @@
 
     SiteatlasError
      ├── UsageError        2   bad option, bad URL, bad configuration
-     │    └── SettingsChanged  an unfinished run was begun with others
      ├── PublishRefused    3   the gate keeps the old sitemap
      ├── Incomplete        4   cut short; state saved, run again to go on
      ├── NothingCrawlable  5   host unknown, refused, robots.txt unreachable, nothing indexable
@@ -27,10 +26,6 @@ class UsageError(SiteatlasError):
     """What was asked cannot be done as asked."""
 
     exit_code = 2
-
-
-class SettingsChanged(UsageError):
-    """An unfinished run was begun with other settings: it can be dropped, and cannot be gone on with."""
 
 
 class PublishRefused(SiteatlasError):

@@ -15,7 +15,7 @@ from typing import Final, Self
 import msgspec
 from msgspec.structs import replace
 
-from crawler.errors import SettingsChanged, SiteatlasError, StorageError
+from crawler.errors import SiteatlasError, StorageError, UsageError
 from crawler.frontier import Admit
 from crawler.frontier.batch import change, storage
 from crawler.frontier.sqlite import SqliteFrontier
@@ -53,6 +53,7 @@ class Begin(Enum):
     """What becomes of what is there when a run begins."""
 
     GO_ON = auto()  # an unfinished run is gone on with
+    GO_ON_IF_ALIKE = auto()  # the same, unless it was begun with other settings: then it is dropped
     RESTART = auto()  # an unfinished run is dropped; what earlier runs learnt is kept
     FRESH = auto()  # what is known of the pages is forgotten; what is published, and the records, stay
 
@@ -147,9 +148,8 @@ class Store:
         runs = Runs(self.db)
         with storage():
             self._is_first = self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None
-        self.resumed = self._is_begun()
+        self.resumed = self._is_begun() and self._is_alike()
         if self.resumed:
-            self._must_match()
             self._run = runs.begin(self._now, __version__)
             return
         before = runs.last(1)
@@ -166,21 +166,23 @@ class Store:
 
     def _is_begun(self) -> bool:
         """Whether there is an unfinished run worth going on with: one that knows at least a URL."""
-        if self._begin is not Begin.GO_ON:
+        if self._begin not in (Begin.GO_ON, Begin.GO_ON_IF_ALIKE):
             return False
         with storage():
             unfinished = "SELECT 1 FROM visit WHERE EXISTS (SELECT 1 FROM run WHERE ended IS NULL) LIMIT 1"
             return self.db.execute(unfinished).fetchone() is not None
 
-    def _must_match(self) -> None:
+    def _is_alike(self) -> bool:
+        """Whether the unfinished run was begun with these settings; UsageError when it was not, and that matters."""
         with storage():
             row = self.db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
         before: dict[str, object] = msgspec.json.decode(row[0]) if row else {}
         now = msgspec.json.decode(msgspec.json.encode(self._settings))
         # what an older version did not know yet, it did as this one does by default
         changed = sorted(key for key, value in before.items() if value != now.get(key))
-        if changed:
-            raise SettingsChanged(
+        if changed and self._begin is Begin.GO_ON:
+            raise UsageError(
                 f"an unfinished crawl of this site was begun with other settings ({', '.join(changed)}); repeat them "
                 f"to go on with it, or drop it and keep what earlier runs learnt with --restart"
             )
+        return not changed

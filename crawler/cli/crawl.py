@@ -35,7 +35,9 @@ def crawl_site(name: str, ready: Plan, console: Console, wishes: Wishes) -> Repo
 
 def beginning(wishes: Wishes) -> Begin:
     """What becomes of an earlier run."""
-    return Begin.FRESH if wishes.fresh else Begin.RESTART if wishes.restart else Begin.GO_ON
+    if wishes.fresh or wishes.restart:
+        return Begin.FRESH if wishes.fresh else Begin.RESTART
+    return Begin.GO_ON_IF_ALIKE if wishes.unattended else Begin.GO_ON
 
 
 def collect_seldom() -> None:

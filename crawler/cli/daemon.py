@@ -29,6 +29,7 @@ from crawler.scheduling.scheduled import Scheduled
 from crawler.scheduling.service_manager import ServiceManager
 from crawler.version import __version__
 from crawler.visiting import alone
+from crawler.web.app import app
 from crawler.web.serving import bind, serve_on
 
 log = logging.getLogger(__name__)
@@ -94,11 +95,12 @@ class _Daemon:
             await tasks.start(self._obey_signals, tasks)
             tasks.start_soon(self._manager.keep_alive)
             tasks.start_soon(self._watch)
-            tasks.start_soon(self._serve)
-            self._greet()
-            await self._scheduler.run(self._stop)
+            async with anyio.create_task_group() as faces:
+                faces.start_soon(self._serve)
+                self._greet()
+                await self._scheduler.run(self._stop)
+                self._closed.set()
             log.info("stopped")
-            self._closed.set()
             tasks.cancel_scope.cancel()
 
     def board(self) -> Board:
@@ -174,11 +176,10 @@ class _Daemon:
     async def _serve(self) -> None:
         if self._listener is None:
             return
-        from crawler.web.application import application  # noqa: PLC0415
-
         settings = self._loaded.settings
+        answers = app(self.board, settings, lambda: self._scheduler.trouble)
         try:
-            await serve_on(self._listener, application(self.board, settings), settings, self._closed)
+            await serve_on(self._listener, answers, settings, self._closed)
         except Exception:  # what is looked at is not worth the runs
             log.exception("the web page is gone until the next start")
 

@@ -1,5 +1,6 @@
 """What is said of a schedule: why a run begins, how it ended, and when, for people."""
 
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -30,6 +31,17 @@ def moment(at: float) -> str:
 def short_moment(at: float) -> str:
     """The same without the year: ``11-21 03:00``."""
     return moment(at)[5:]
+
+
+def ahead(at: float) -> str:
+    """A moment that is to come, and how long that is: ``2026-11-21 03:00 (in 2 h 5 min)``."""
+    minutes, seconds = divmod(max(0, round(at - time.time())), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
+    first = next((place for place, (number, _) in enumerate(parts) if number), 3)
+    left = " ".join(f"{number} {unit}" for number, unit in parts[first : first + 2] if number)
+    return f"{moment(at)} (in {left})" if left else "now"
 
 
 def why(attempt: Attempt) -> str:

@@ -1,12 +1,13 @@
 """How sites stand, in lines for people that fit the terminal: each in full, or many in one line each."""
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from crawler.attempt import Attempt, Fate
 from crawler.board import SiteBoard
 from crawler.cli.columns import Column, table, wrapped
-from crawler.cli.schedule_words import moment, short_moment, verdict
+from crawler.cli.schedule_words import ahead, moment, short_moment, verdict
 from crawler.cli.status_looking import Looked, Schedule, Site, Trend
 from crawler.cli.words import amount, clock, count, safe
 from crawler.ledger import ChannelTold
@@ -15,7 +16,7 @@ from crawler.memory.standing import Standing
 
 _RUNS: Final = (
     Column("run"),
-    Column("started"),
+    Column("started", is_text=True),
     Column("took", 5),
     Column("crawl", 3, is_text=True),
     Column("outcome", is_text=True),
@@ -71,8 +72,14 @@ def _summary(site: Site) -> tuple[str, ...]:
         short_moment(run.started) if run else "-",
         _verdict(site, run),
         clock(run.seconds) if run else "-",
-        short_moment(next_at) if next_at else "-",
+        _next(next_at),
     )
+
+
+def _next(at: float | None) -> str:
+    if at is None:
+        return "-"
+    return short_moment(at) if at > time.time() else "now"
 
 
 def _verdict(site: Site, run: Run | None) -> str:
@@ -151,23 +158,24 @@ def _about(of: Standing) -> Iterator[str]:
 
 def _timed(board: SiteBoard) -> Iterator[str]:
     if board.timetable:
-        ahead = f"; next run {moment(board.next_at)}" if board.next_at else ""
-        yield f"schedule: {board.timetable}{ahead}"
+        then = f"; next run {ahead(board.next_at)}" if board.next_at else ""
+        yield f"schedule: {board.timetable}{then}"
     if board.failures:
         yield from _failing(board)
     elif board.last and board.last.fate not in (Fate.DONE, None):
-        yield f"the last run was {_last(board.last)}"
+        yield f"the last run was {verdict(board.last)}, {_last(board.last)}"
 
 
 def _failing(board: SiteBoard) -> Iterator[str]:
     if board.last:
-        again = f"; next try {moment(board.next_at)}" if board.next_at else ""
-        yield f"{count(board.failures, 'run')} in a row failed, the last {_last(board.last)}{again}"
+        again = f"; next try {ahead(board.next_at)}" if board.next_at else ""
+        what = "the last run" if board.failures == 1 else f"{board.failures:,} runs in a row"
+        yield f"{what} failed, {_last(board.last)}{again}"
 
 
 def _last(attempt: Attempt) -> str:
     told = f": {safe(attempt.told)}" if attempt.told else ""
-    return f"at {moment(attempt.began)}{told}"
+    return f"on {moment(attempt.began)}{told}"
 
 
 def _trend(trend: Trend) -> str:

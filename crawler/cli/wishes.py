@@ -31,7 +31,10 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL l
 
 
 class Wishes(Struct, frozen=True, kw_only=True):
-    """The options of a run, as given. Raises UsageError for two that exclude each other."""
+    """The options of a run, as given. Raises UsageError for two that exclude each other.
+
+    ``unattended``: nobody is there to be asked what becomes of an unfinished run with other settings.
+    """
 
     fresh: bool = False
     restart: bool = False
@@ -40,6 +43,7 @@ class Wishes(Struct, frozen=True, kw_only=True):
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False
+    unattended: bool = False
 
     def __post_init__(self) -> None:
         if self.fresh and self.dry_run:

@@ -13,12 +13,12 @@ import signal
 import sys
 import threading
 from contextlib import closing, suppress
-from pathlib import Path
 from types import FrameType
 from typing import Final
 
 import anyio
 import msgspec
+from msgspec.structs import replace
 from rich.console import Console
 
 from crawler.announcing import Announced, announce
@@ -28,10 +28,10 @@ from crawler.cli.wishes import Wishes
 from crawler.cli.words import count
 from crawler.config import Config
 from crawler.ended import ended, ended_by
-from crawler.errors import Incomplete, SettingsChanged, SiteatlasError
+from crawler.errors import Incomplete, SiteatlasError
+from crawler.ledger import told
 from crawler.memory.runs import Run, Runs
 from crawler.plan import Plan, plan
-from crawler.report import Report
 from crawler.scheduling.order import Order
 from crawler.state.schema import FILE, look
 
@@ -47,12 +47,12 @@ def main() -> None:
     threading.Thread(target=_live_with_parent, daemon=True).start()
     logging.basicConfig(level=logging.INFO if order.is_verbose else logging.WARNING, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    ended = _obey(order)
+    result = _obey(order)
     with suppress(BrokenPipeError):
-        sys.stdout.buffer.write(msgspec.json.encode(ended) + b"\n")
+        sys.stdout.buffer.write(msgspec.json.encode(result) + b"\n")
         sys.stdout.buffer.flush()
     # the threads of the HTTP client may be holding Python when it is taken down, and would abort the process
-    os._exit(ended.exit_code)
+    os._exit(result.exit_code)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -73,24 +73,14 @@ def _obey(order: Order) -> Ended:
         if order.task == "tell":
             return _tell(ready, order)
         before = _number(_last_over(ready))
-        return ended(_crawl(order.name, ready))
+        return ended(crawl_site(order.name, ready, Console(stderr=True), Wishes(quiet=True, unattended=True)))
     except KeyboardInterrupt:
         return _cut_short(ready, before)
     except SiteatlasError as error:
-        return ended_by(error)
+        return replace(ended_by(error), untold=_is_outstanding(ready))
     except Exception as error:
         log.exception("internal error")
         return Ended(exit_code=1, fate=Fate.FAILED, told=f"internal error: {type(error).__name__}: {error}")
-
-
-def _crawl(name: str, ready: Plan) -> Report:
-    """One run. An unfinished one that was begun with other settings is dropped: nobody is there to be asked."""
-    console = Console(stderr=True)
-    try:
-        return crawl_site(name, ready, console, Wishes(quiet=True))
-    except SettingsChanged as error:
-        log.warning("the run that was cut short is dropped, and begun anew: %s", error)
-        return crawl_site(name, ready, console, Wishes(quiet=True, restart=True))
 
 
 def _tell(ready: Plan, order: Order) -> Ended:
@@ -127,14 +117,16 @@ def _cut_short(ready: Plan | None, before: int) -> Ended:
 
 def _last_over(ready: Plan) -> Run | None:
     """The last run that has ended, as the state tells."""
-    path = _state_file(ready)
-    with suppress(SiteatlasError), closing(look(path)) as db:
+    with suppress(SiteatlasError), closing(look(ready.state / FILE)) as db:
         return next((run for run in Runs(db).last(2) if not run.is_open), None)
     return None
 
 
-def _state_file(ready: Plan) -> Path:
-    return ready.state / FILE
+def _is_outstanding(ready: Plan | None) -> bool:
+    """Whether others could not be told of something for now."""
+    with suppress(SiteatlasError):
+        return ready is not None and told(ready.state, 0).is_outstanding
+    return False
 
 
 def _number(run: Run | None) -> int:
