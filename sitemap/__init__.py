@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from sitemap.writing.groups import by_language, by_pattern, by_section, by_type
     from sitemap.writing.options import WriterOptions
     from sitemap.writing.published import Published
-    from sitemap.writing.stylesheet import Stylesheet
+    from sitemap.writing.stylesheet import Stylesheet, stylesheet_names
     from sitemap.writing.target import FileFacts
     from sitemap.writing.writer import SitemapWriter
 
@@ -135,6 +135,7 @@ __all__ = [
     "sarif_log",
     "sarif_uri",
     "sitemaps_in",
+    "stylesheet_names",
     "tree",
     "video_fault",
     "vouches",
@@ -148,7 +149,7 @@ _ROOMS: Final = {
     "writing.assignment": "Assignment",
     "writing.channel": "Channel",
     "writing.encoder": "Encoder encoder",
-    "writing.stylesheet": "Stylesheet",
+    "writing.stylesheet": "Stylesheet stylesheet_names",
     "writing.destination": "Destination Directory Stage",
     "errors": (
         "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap SitemapError"

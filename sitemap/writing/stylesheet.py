@@ -52,6 +52,12 @@ def check(kind: StylesheetKind) -> None:
         raise SitemapError(f"there is no stylesheet {kind!r}: choose css or xsl")
 
 
+def stylesheet_names(kind: StylesheetKind) -> tuple[str, ...]:
+    """The names of the files that go beside a sitemap with this stylesheet. SitemapError as :func:`check`."""
+    check(kind)
+    return _NAMES[kind]
+
+
 def files(kind: StylesheetKind) -> dict[str, bytes]:
     """The stylesheets that this package brings: the names they must have beside the sitemap, and their bytes.
 

@@ -1,0 +1,225 @@
+"""SFTP by asyncssh. A file is written under a hidden name, made durable and renamed, so that readers see it whole.
+
+https://datatracker.ietf.org/doc/html/draft-ietf-secsh-filexfer-02, and of OpenSSH's PROTOCOL posix-rename and fsync:
+https://github.com/openssh/openssh-portable/blob/master/PROTOCOL
+"""
+
+import contextlib
+import posixpath
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+import anyio
+import asyncssh
+from asyncssh import SFTPAttrs, SFTPClient, SSHClientConnection
+
+from crawler.config_notify import Upload
+from crawler.elsewhere.addresses import SftpAddress
+from crawler.elsewhere.place import NotTaken, Piece, There
+from crawler.elsewhere.sftp_login import KNOWN_HOSTS, known_hosts, login
+from crawler.elsewhere.sftp_refusals import explained, unknown_host
+
+T = TypeVar("T")
+_PART: Final = 256 * 1024  # bytes that are written at once, and must be taken in time
+_AT_ONCE: Final = 32  # files that are looked at
+_FOLDERS: Final = SFTPAttrs(permissions=0o755)
+_NOTHING: Final = (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath, asyncssh.SFTPNotADirectory)
+_SECOND: Final = 1_000_000_000  # nanoseconds
+
+
+class Sftp:
+    """A directory of a server. Its host key must be known. Raises UsageError for settings that cannot be used.
+
+    ``mode`` are the permissions of files. ``say`` is told once when the server cannot replace files at once.
+    The configuration files of OpenSSH are not read: what is configured here is all there is.
+    """
+
+    def __init__(self, section: Upload, address: SftpAddress, mode: int, say: Callable[[str], None]) -> None:
+        self.shown = address.shown
+        self._address, self._mode, self._say = address, mode, say
+        self._timeout = section.upload_timeout
+        self._hosts_file = section.sftp_known_hosts or KNOWN_HOSTS
+        self._known = known_hosts(self._hosts_file, address)
+        self._login = login(section, address)
+        self._connecting = anyio.Lock()
+        self._connection: SSHClientConnection | None = None
+        self._client: SFTPClient | None = None
+        self._is_made = self._has_told = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            with anyio.move_on_after(self._timeout, shield=True):
+                await self._connection.wait_closed()
+
+    def mark(self, piece: Piece) -> str:
+        """The time of its last change, which is set to that of the local file."""
+        return str(piece.mtime // _SECOND)
+
+    def manner(self, piece: Piece) -> str:  # noqa: ARG002 - the same for all
+        """Its permissions."""
+        return f"{self._mode:04o}"
+
+    async def look(self, names: Collection[str]) -> dict[str, There]:
+        """One small request for each name, many of them under way at once."""
+        found: dict[str, There] = {}
+        limit = anyio.CapacityLimiter(_AT_ONCE)
+
+        async def one(link: _Link, name: str) -> None:
+            async with limit:
+                with contextlib.suppress(*_NOTHING):
+                    found[name] = _there(await link.client.lstat(self._path(name)))
+                link.moved()
+
+        async def every(link: _Link) -> None:
+            async with anyio.create_task_group() as group:
+                for name in names:
+                    group.start_soon(one, link, name)
+
+        await self._do("looking at its files", every)
+        return found
+
+    async def holds(self, piece: Piece) -> There | None:
+        """By size and time, as nothing else can be asked."""
+        there = (await self.look([piece.name])).get(piece.name)
+        return there if there == There(piece.size, self.mark(piece)) else None
+
+    async def put(self, piece: Piece) -> There:
+        """Write, set mode and time, make durable, rename. Missing directories are made."""
+        return await self._do(f"putting {piece.name} there", lambda link: self._put(link, piece))
+
+    async def remove(self, name: str) -> None:
+        """Remove one file, and what a killed process may have left of it."""
+        await self._do(f"removing {name}", lambda link: _remove(link.client, self._path(name)))
+        await self.tidy([name])
+
+    async def tidy(self, names: Sequence[str]) -> None:
+        """Remove files under hidden names."""
+
+        async def every(link: _Link) -> None:
+            for name in names:
+                await _remove(link.client, self._draft(name))
+                link.moved()
+
+        await self._do("removing drafts", every)
+
+    async def _put(self, link: "_Link", piece: Piece) -> There:
+        client, draft = link.client, self._draft(piece.name)
+        if not self._is_made:
+            await client.makedirs(self._address.directory, _FOLDERS, exist_ok=True)
+            self._is_made = True
+        await _remove(client, draft)
+        with piece.open() as local:
+            async with await client.open(draft, "xb", SFTPAttrs(permissions=0o600), encoding=None) as file:
+                while part := local.read(_PART):
+                    await file.write(part)
+                    link.moved()
+                second = piece.mtime // _SECOND
+                with contextlib.suppress(asyncssh.SFTPOpUnsupported):
+                    await file.setstat(SFTPAttrs(permissions=self._mode, atime=second, mtime=second))
+                with contextlib.suppress(asyncssh.SFTPOpUnsupported):
+                    await file.fsync()
+        there = _there(await client.lstat(draft))
+        if there.size != piece.size:
+            raise NotTaken(f"of {piece.name} {there.size:,} bytes arrived, not {piece.size:,}", again=True)
+        await self._rename(client, draft, self._path(piece.name))
+        return there
+
+    async def _rename(self, client: SFTPClient, draft: str, target: str) -> None:
+        with contextlib.suppress(asyncssh.SFTPOpUnsupported):
+            await client.posix_rename(draft, target)
+            return
+        with contextlib.suppress(asyncssh.SFTPFailure, asyncssh.SFTPFileAlreadyExists):
+            await client.rename(draft, target)  # enough where nothing is in its place
+            return
+        if not self._has_told:
+            self._has_told = True
+            self._say(
+                f"{self.shown} cannot replace a file at once (posix-rename@openssh.com): each that changes is missing "
+                "there for a moment"
+            )
+        await _remove(client, target)
+        await client.rename(draft, target)
+
+    def _path(self, name: str) -> str:
+        return posixpath.join(self._address.directory, name)
+
+    def _draft(self, name: str) -> str:
+        return self._path(f".{name}.siteatlas")
+
+    async def _do(self, act: str, what: "Callable[[_Link], Awaitable[T]]") -> T:
+        """Ask for something, over a new connection when there is none, or the one there was is of no use any more."""
+        link = None
+        try:
+            with anyio.fail_after(self._timeout) as scope:
+                link = _Link(await self._connected(), scope, self._timeout)
+                link.moved()
+                return await what(link)
+        except asyncssh.HostKeyNotVerifiable:
+            raise unknown_host(self._address, self._hosts_file, known=self._knows()) from None
+        except Exception as error:  # noqa: BLE001 - what garbage makes of the library; none of it may show its secrets
+            told = explained(_alone(error), act, self._address)
+            if told.again and link is not None and self._client is link.client:
+                self._drop()
+            raise told from None
+
+    async def _connected(self) -> SFTPClient:
+        async with self._connecting:
+            if self._client is None:
+                self._connection = await asyncssh.connect(
+                    self._address.host,
+                    self._address.port,
+                    config=None,
+                    known_hosts=self._known,
+                    keepalive_interval=self._timeout,
+                    **self._login,
+                )
+                self._client = await self._connection.start_sftp_client()
+            return self._client
+
+    def _drop(self) -> None:
+        connection, self._connection, self._client = self._connection, None, None
+        if connection is not None:
+            connection.abort()
+
+    def _knows(self) -> bool:
+        keys, authorities, *_ = self._known.match(self._address.host, "", self._address.port)
+        return bool(keys or authorities)
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A connection in use, and until when something has to move on it."""
+
+    client: SFTPClient
+    scope: anyio.CancelScope
+    timeout: float
+
+    def moved(self) -> None:
+        self.scope.deadline = anyio.current_time() + self.timeout
+
+
+async def _remove(client: SFTPClient, path: str) -> None:
+    with contextlib.suppress(*_NOTHING):
+        await client.remove(path)
+
+
+def _there(found: SFTPAttrs) -> There:
+    """Of what is no plain file nothing is known, so that it is not taken for one of ours."""
+    if found.type != asyncssh.FILEXFER_TYPE_REGULAR:
+        return There(-1, "")
+    return There(-1 if found.size is None else found.size, str(found.mtime))
+
+
+def _alone(error: Exception) -> Exception:
+    """The first exception, when a task group has wrapped it."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
