@@ -46,6 +46,7 @@ class Double:
     says: list[Say] = field(default_factory=list)
     files: dict[str, bytes | int] = field(default_factory=dict)
     messages: list[dict[str, Any]] = field(default_factory=list)
+    heads: list[Any] = field(default_factory=list)
     taken: Counter[str] = field(default_factory=Counter)
     asked: list[str] = field(default_factory=list)
 
@@ -59,7 +60,7 @@ class Double:
             say.then()
         return say
 
-    def __enter__(self) -> Self:  # noqa: C901 - a server in a function
+    def __enter__(self) -> Self:
         double = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -80,6 +81,7 @@ class Double:
                 self._answer(Say(body=found) if isinstance(found, bytes) else Say(found))
 
             def do_POST(self) -> None:
+                double.heads.append(self.headers)
                 self._answer(double.take(json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
 
             def _answer(self, say: Say) -> None:
