@@ -35,11 +35,12 @@ class _Score:
 
     def count(self, answer: Answer, urls: int) -> None:
         """Count a batch that was taken or refused."""
-        self.said = answer.said
         if answer.reception is Reception.ACCEPTED:
             self.urls, self.batches = self.urls + urls, self.batches + 1
         else:
             self.refused += urls
+        if answer.reception is not Reception.ACCEPTED or not self.refused:
+            self.said = answer.said
 
 
 class BatchTeller:
@@ -50,6 +51,7 @@ class BatchTeller:
         self._channel = channel
         self._is_first_told = is_first_told
         self._aside: set[str] = set()  # hosts that are put off; "": those without a line of their own
+        self._offered: set[str] = set()
         self._is_over = False
         self._left_out = 0
 
@@ -78,7 +80,7 @@ class BatchTeller:
     async def _deliver(self, line: Line, last: int) -> list[Delivered]:
         """One delivery, of all hosts that have no line of their own, or of the one that has this."""
         desk, score, others = self._desk, _Score(), list[Delivered]()
-        until = line.until or last
+        until, was_begun = line.until or last, line.until is not None
         own = {each.host for each in desk.ledger.lines(line.channel)} - {line.host}
         for host, urls in self._batches(desk.changes(line.told, until), line, own):
             line, answer = await self._offer(line, until, host, urls)
@@ -92,7 +94,7 @@ class BatchTeller:
             else:
                 self._aside.add(host)
                 own.add(host)
-                desk.ledger.split(line, host, answer.said, desk.due(answer))
+                desk.ledger.split(line, host, answer.said, begun=was_begun or host in self._offered)
                 others.append(self._told(line, Reception.LATER, _Score(said=answer.said), until, host))
         desk.ledger.done(line, until)
         if not (score.batches or score.refused):
@@ -114,6 +116,7 @@ class BatchTeller:
         if answer.reception is not Reception.ACCEPTED:
             return line, answer
         line = line if line.until else desk.ledger.freeze(line, until)
+        self._offered.add(host)
         answer = await self._send(host, urls)
         if answer.reception is Reception.LATER:
             self._is_over = await self._is_ready(host)
@@ -192,8 +195,10 @@ class BatchTeller:
         self, line: Line, reception: Reception, score: _Score, until: int, host: str = "", due: float = 0.0
     ) -> Delivered:
         said = score.said
-        if score.batches + bool(score.refused) > 1:
-            said = f"{score.urls:,} URLs were taken in {score.batches:,} batches; the last answer: {said}"
+        if reception is not Reception.ACCEPTED and score.urls + score.refused:
+            said = f"{score.urls:,} URLs were taken, {score.refused:,} refused: {said}"
+        elif score.batches > 1:
+            said = f"{score.urls:,} URLs were taken in {score.batches:,} batches; of the last: {said}"
         return self._desk.delivered(
             line,
             reception,

@@ -107,15 +107,24 @@ class Ledger:
         """Go on another time, and not before ``due`` (Unix time)."""
         return self._update(line, sent, tries=line.tries + 1, due=due, said=said)
 
-    def split(self, line: Line, host: str, said: str, due: float = 0.0, sent: Sent | None = None) -> None:
-        """One host of a delivery is put off, and the others go on without it. Its line stands where theirs does."""
+    def split(self, line: Line, host: str, said: str, *, begun: bool) -> None:
+        """One host is put off, and the others go on without it. Its line stands where theirs does.
+
+        ``begun`` says that something of the delivery may have been sent to it, so that it has to be ended as it is.
+        """
         with change(self._db):
             self._db.execute(
-                "INSERT OR REPLACE INTO line (channel, host, told, until, position, tries, due, said)"
-                " SELECT channel, ?, told, until, position, 1, ?, ? FROM line WHERE id = ?",
-                (host, due, said, line.id),
+                "INSERT OR REPLACE INTO line (channel, host, told, until, position, tries, said)"
+                " VALUES (?, ?, ?, ?, ?, 1, ?)",
+                (
+                    line.channel,
+                    host,
+                    line.told,
+                    line.until if begun else None,
+                    line.position if begun else "",
+                    said,
+                ),
             )
-            self._note(sent)
 
     def refuse(self, line: Line, upto: str | None, sent: Sent) -> Line:
         """Set aside what was refused: the batch up to ``upto``, or the message (None), which ends its delivery."""
