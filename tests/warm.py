@@ -31,6 +31,7 @@ IMPORTED = (
     "crawler.cli.app",
     "crawler.cli.checking",
     "crawler.cli.crawl",
+    "crawler.cli.daemon",
     "crawler.cli.regenerating",
     "crawler.cli.stories",
     "crawler.cli.summary",

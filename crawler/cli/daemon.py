@@ -17,7 +17,7 @@ from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.board import Board
 from crawler.cli.crawl import loop_options
 from crawler.cli.schedule_sites import Loaded, differences, load
-from crawler.cli.schedule_words import how, moment, why
+from crawler.cli.schedule_words import few, how, moment, why
 from crawler.cli.words import count
 from crawler.errors import SiteatlasError
 from crawler.history import History
@@ -113,11 +113,21 @@ class _Daemon:
         log.info("siteatlas %s keeps the schedule of %s%s", __version__, self._sites(), where)
         self._manager.ready(self._sites())
 
+    def _summary(self) -> str:
+        """How all stands, in a line for the service manager."""
+        sites = self._scheduler.board().sites
+        running = [site.name for site in sites if site.running_since is not None]
+        failing = [site.name for site in sites if site.failures]
+        told = [
+            f"{what} {few(names)}" for what, names in (("running", running), ("failing", failing)) if names
+        ]
+        return "; ".join([self._sites(), *told])
+
     def _sites(self) -> str:
         sites = self._loaded.sites
-        alone_left = sum(site.timetable is None for site in sites)
-        told = count(len(sites) - alone_left, "site")
-        return f"{told} ({alone_left:,} more without one)" if alone_left else told
+        without = sum(site.timetable is None for site in sites)
+        told = count(len(sites) - without, "site")
+        return f"{told} ({without:,} more without one)" if without else told
 
     async def _obey_signals(self, tasks: TaskGroup, *, task_status: TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
@@ -148,6 +158,7 @@ class _Daemon:
             await anyio.sleep(self._loaded.settings.look_every)
             if await anyio.to_thread.run_sync(self._watched.has_changed):
                 await self._reload()
+            self._manager.status(self._summary())
 
     async def _reload(self) -> None:
         """Take the configuration as it is now, or tell what is wrong with it and go on with the one before."""

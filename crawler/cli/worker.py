@@ -43,7 +43,10 @@ _INTERRUPTED: Final = "interrupted; what is known is saved, and the next run goe
 def main() -> None:
     """Do what is ordered, tell how it ended, and leave with its exit code."""
     signal.signal(signal.SIGTERM, _interrupt)
-    order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
+    try:
+        order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
+    except msgspec.DecodeError as error:
+        sys.exit(f"siteatlas schedule starts this, with an order on its standard input: {error}")
     threading.Thread(target=_live_with_parent, daemon=True).start()
     logging.basicConfig(level=logging.INFO if order.is_verbose else logging.WARNING, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -87,7 +90,8 @@ def _tell(ready: Plan, order: Order) -> Ended:
     """Tell others what is outstanding, and how the last run ended if it could not. Raises SiteatlasError."""
 
     async def tell() -> Announced:
-        return await announce(ready, order.name, ended=order.ended)
+        is_wanted = ready.config.notify.enabled
+        return await announce(ready, order.name, ended=order.ended) if is_wanted else Announced()
 
     announced = anyio.run(tell, backend_options=loop_options())
     return Ended(
@@ -125,7 +129,7 @@ def _last_over(ready: Plan) -> Run | None:
 def _is_outstanding(ready: Plan | None) -> bool:
     """Whether others could not be told of something for now."""
     with suppress(SiteatlasError):
-        return ready is not None and told(ready.state, 0).is_outstanding
+        return ready is not None and ready.config.notify.enabled and told(ready.state, 0).is_outstanding
     return False
 
 

@@ -1,0 +1,223 @@
+"""``siteatlas schedule``: a daemon in a process of its own, real signals, real sites, configurations that change."""
+
+import os
+import signal
+import socket
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+from kept import Kept, kept, status, wait_for, write
+from run import siteatlas
+from scripted import Answer, Route, Site, links, scripted
+
+
+def pages(count: int) -> dict[str, Route]:
+    """A start page that leads to so many others."""
+    return {"/": links(*(f"/p{n}" for n in range(1, count)))} | {f"/p{n}": f"<p>{n}" for n in range(1, count)}
+
+
+def listed(folder: Path, name: str) -> int:
+    return (folder / "out" / name / "sitemap.xml").read_bytes().count(b"<loc>")
+
+
+def test_ours_sites_are_run_a_changed_file_is_read_again_and_a_signal_ends_it(tmp_path: Path) -> None:
+    with scripted(pages(3)) as shop, scripted(pages(4)) as blog:
+        write(tmp_path, shop=shop.url)
+        with kept(tmp_path) as daemon:
+            daemon.said("keeps the schedule of 1 site")
+            daemon.said("shop: begins, for the first time")
+            write(tmp_path, shop=shop.url, blog=blog.url)
+            daemon.said("the configuration was read again: added blog")
+            daemon.said("shop: published")
+            daemon.said("blog: published")
+            (tmp_path / "sites.toml").write_text("[sites.", encoding="utf-8")
+            daemon.said("the configuration is not used as it is now")
+            write(tmp_path, blog=blog.url)
+            daemon.said("the configuration was read again: removed shop")
+            assert daemon.end() == 0
+            assert daemon.text.count("not used as it is now") == 1
+            assert daemon.text.endswith("stopped\n")
+    assert (listed(tmp_path, "shop"), listed(tmp_path, "blog")) == (3, 4)
+    (blog_now,) = status(tmp_path)["sites"]
+    assert [each["because"] for each in blog_now["schedule"]["attempts"]] == ["first"]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "words", "code", "said"),
+    [
+        ("", (), 2, 'no site in sites.toml has a schedule: set every = "1d"'),
+        ('cron = "61 * * * *"', (), 2, 'schedule.cron "61 * * * *" of the site "a"'),
+        ('every = "1h"\ntimezone = "Mars"\ncron = ""', ("--every", "1h", "--site", "nobody"), 2, 'no site "nobody"'),
+        ('every = "1h"', ("--listen", "nowhere"), 2, "is no address to listen at"),
+    ],
+)  # fmt: skip
+def test_ours_what_cannot_be_kept_is_told_in_one_line(
+    tmp_path: Path, schedule: str, words: tuple[str, ...], code: int, said: str
+) -> None:
+    write(tmp_path, schedule, a="http://127.0.0.1:9/")
+    ran = siteatlas(tmp_path, "schedule", "--config", "sites.toml", *words)
+    assert (ran.code, said in ran.err, ran.err.count("\n")) == (code, True, 1), ran.err
+
+
+def test_ours_a_second_daemon_and_a_taken_port_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, "every = '1h'\nfirst_now = false", a="http://127.0.0.1:9/")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        ran = siteatlas(tmp_path, "schedule", "--config", "sites.toml", "--listen", listen)
+        assert (ran.code, f"cannot listen at {listen}" in ran.err) == (2, True), ran.err
+    with kept(tmp_path) as daemon:
+        daemon.said("keeps the schedule")
+        ran = siteatlas(tmp_path, "schedule", "--config", "sites.toml")
+        assert (ran.code, f"process {daemon.process.pid}" in ran.err) == (6, True), ran.err
+        assert status(tmp_path)["schedule"]["running"] == str(daemon.process.pid)
+        assert daemon.end(signal.SIGINT) == 0
+    assert status(tmp_path)["schedule"]["running"] is None
+
+
+class Held:
+    """A site of sixty pages, of which the last forty are not answered until they are let go."""
+
+    def __init__(self) -> None:
+        self.released = threading.Event()
+        self.routes = pages(60) | {f"/p{n}": self._answer for n in range(20, 60)}
+
+    def _answer(self, _: int) -> Answer:
+        self.released.wait(60)
+        return Answer("<p>at last")
+
+
+def under_way(daemon: Kept, site: Site) -> int:
+    """Wait until a run has asked for pages that are held; answers the number of its process."""
+    wait_for(lambda: len(site.log) >= 22)
+    (child,) = psutil.Process(daemon.process.pid).children()
+    return int(child.pid)
+
+
+def attempts(folder: Path) -> list[tuple[str, str | None, int | None]]:
+    """Why the runs of the one site were begun, how they ended and what run it was, the first at the left."""
+    (site,) = status(folder)["sites"]
+    told = [(each["because"], each["fate"], each["run"]) for each in site["schedule"]["attempts"]]
+    return told[::-1]
+
+
+@pytest.mark.slow
+def test_ours_a_stop_saves_the_run_and_the_next_daemon_goes_on_with_it(tmp_path: Path) -> None:
+    held = Held()
+    with scripted(held.routes) as shop:
+        write(tmp_path, shop=shop.url)
+        with kept(tmp_path) as daemon:
+            under_way(daemon, shop)
+            daemon.send(signal.SIGTERM)
+            daemon.said("stopping: 1 run may save what it knows")
+            assert daemon.process.wait(60) == 0
+        asked = len(shop.log)
+        held.released.set()
+        with kept(tmp_path) as daemon:
+            daemon.said("shop: begins, to go on with what was cut short")
+            daemon.said("shop: published")
+            assert daemon.end() == 0
+        assert attempts(tmp_path) == [("first", "stopped", 1), ("resumed", "done", 1)]
+        assert len(shop.log) - asked < 60
+    assert listed(tmp_path, "shop") == 60
+
+
+@pytest.mark.slow
+def test_ours_a_killed_daemon_leaves_nobody_behind_and_its_slot_is_done_once(tmp_path: Path) -> None:
+    held = Held()
+    with scripted(held.routes) as shop:
+        write(tmp_path, shop=shop.url)
+        with kept(tmp_path) as daemon:
+            child = psutil.Process(under_way(daemon, shop))
+            family = [child, *child.children()]
+            daemon.send(signal.SIGKILL)
+            daemon.process.wait(60)
+            wait_for(lambda: not any(each.is_running() for each in family))
+        held.released.set()
+        with kept(tmp_path) as daemon:
+            daemon.said("shop: published")
+            assert daemon.end() == 0
+        told = attempts(tmp_path)
+        assert [each for each in told if each[1] == "done"] == [("resumed", "done", 1)]
+        assert told[0] == ("first", None, None)
+        (site,) = status(tmp_path)["sites"]
+        assert len({each["slot"] for each in site["schedule"]["attempts"]}) == 1
+        assert [run["number"] for run in site["runs"]] == [1]
+    assert listed(tmp_path, "shop") == 60
+
+
+@pytest.mark.slow
+def test_ours_the_next_daemon_waits_for_a_run_that_outlived_the_last(tmp_path: Path) -> None:
+    held = Held()
+    with scripted(held.routes) as shop:
+        write(tmp_path, 'every = "1h"\nretry_after = 0.2', shop=shop.url)
+        with kept(tmp_path) as daemon:
+            child = psutil.Process(under_way(daemon, shop))
+            child.suspend()  # it cannot hear that the daemon is gone
+            daemon.send(signal.SIGKILL)
+            daemon.process.wait(60)
+        with kept(tmp_path) as daemon:
+            daemon.said("shop: busy")
+            child.resume()
+            held.released.set()
+            daemon.said("shop: published")
+            assert daemon.end() == 0
+        fates = [fate for _, fate, _ in attempts(tmp_path)]
+        assert (fates[0], fates[1], fates[-1], fates.count("done")) == (None, "busy", "done", 1)
+
+
+@pytest.mark.slow
+def test_ours_a_killed_run_is_tried_again(tmp_path: Path) -> None:
+    held = Held()
+    with scripted(held.routes) as shop:
+        write(tmp_path, 'every = "1h"\nretry_after = 0.2', shop=shop.url)
+        with kept(tmp_path) as daemon:
+            os.kill(under_way(daemon, shop), signal.SIGKILL)
+            daemon.said("shop: failed")
+            held.released.set()
+            daemon.said("shop: begins, again, as the last run failed (try 2)")
+            daemon.said("shop: published")
+            assert "its process was ended by SIGKILL" in daemon.text
+            assert daemon.end() == 0
+        told = [each for each in attempts(tmp_path) if each[0] != "tell"]
+        assert told == [("first", "failed", None), ("retry", "done", 1)]
+
+
+@pytest.mark.slow
+def test_ours_a_second_signal_stops_at_once(tmp_path: Path) -> None:
+    with scripted({"/robots.txt": Answer("", delay=30)}) as shop:
+        write(tmp_path, shop=shop.url)
+        with kept(tmp_path) as daemon:
+            wait_for(lambda: shop.log)
+            (child,) = psutil.Process(daemon.process.pid).children()
+            child.suspend()  # so that it does not stop when it is asked to
+            daemon.send(signal.SIGTERM)
+            daemon.said("stopping: 1 run")
+            assert daemon.end(signal.SIGINT) == 0
+            wait_for(lambda: not child.is_running())
+
+
+@pytest.mark.slow
+def test_ours_sighup_reads_again_at_once_and_other_settings_do_not_hold_up_a_run(tmp_path: Path) -> None:
+    held = Held()
+    daemon_section = "[daemon]\nlisten = ''\nlook_every = 3600"
+    with scripted(held.routes) as shop:
+        write(tmp_path, more=daemon_section, shop=shop.url)
+        with kept(tmp_path) as daemon:
+            under_way(daemon, shop)
+            assert daemon.end() == 0
+        held.released.set()
+        write(tmp_path, more=f"{daemon_section}\n[scope]\nexclude = ['/p1']", shop=shop.url)
+        with kept(tmp_path) as daemon:  # the run that was cut short was begun with other settings
+            daemon.said("shop: published")
+            write(tmp_path, 'every = "2h"', more=daemon_section, shop=shop.url)
+            daemon.send(signal.SIGHUP)
+            daemon.said("the configuration was read again: changed shop")
+            daemon.send(signal.SIGHUP)
+            daemon.said("the configuration was read again: nothing changed")
+            (tmp_path / "sites.toml").unlink()
+            daemon.send(signal.SIGHUP)
+            daemon.said("cannot read the configuration sites.toml")
+            assert daemon.end() == 0
+    assert listed(tmp_path, "shop") == 59

@@ -1,0 +1,226 @@
+"""The process of a run and who watches it; what the daemon tells its service manager; when a file has changed."""
+
+import os
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import psutil
+import pytest
+from kept import wait_for
+from scripted import scripted
+
+from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.config_tables import build
+from crawler.plan import plan
+from crawler.scheduling import process as processes
+from crawler.scheduling.process import ProcessRunner
+from crawler.scheduling.reloading import Watched
+from crawler.scheduling.scheduled import Scheduled, scheduled
+from crawler.scheduling.service_manager import ServiceManager
+
+pytestmark = pytest.mark.anyio
+DUE = Attempt(number=1, site="shop", slot=0.0, because=Because.DUE, turn=1, began=0.0)
+
+
+def site(folder: Path, url: str = "http://127.0.0.1:9/", **daemon: object) -> Scheduled:
+    tables = {
+        "site": {"url": url},
+        "output": {"directory": str(folder / "out"), "settle": 0},
+        "state": {"directory": str(folder / "state")},
+        "pace": {"rate": 0},
+        "parse": {"processes": 1},
+        "daemon": daemon,
+    }
+    return scheduled("shop", plan(build(tables)))
+
+
+class Said:
+    """Who is told the lines of a run's log."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def __call__(self, name: str, line: str) -> None:
+        assert name == "shop"
+        self.lines.append(line)
+
+
+async def test_ours_a_site_is_run_in_a_process_of_its_own(tmp_path: Path) -> None:
+    said = Said()
+    with scripted({"/": '<a href="/a">', "/a": "<p>a"}) as shop:
+        ended = await ProcessRunner(said).run(site(tmp_path, shop.url), DUE, anyio.Event())
+    assert ended == Ended(
+        exit_code=0, fate=Fate.DONE, run=1, outcome="published", told="2 pages listed: 2 added"
+    )
+    assert said.lines == []
+    assert (tmp_path / "out" / "sitemap.xml").read_bytes().count(b"<loc>") == 2
+
+
+@pytest.fixture
+def instead(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Have another program run in place of ours."""
+
+    def put(program: str) -> None:
+        monkeypatch.setattr(processes, "_COMMAND", (sys.executable, "-S", "-E", "-c", program))
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "told"),
+    [
+        ("import os; os.kill(os.getpid(), 9)", -9, "its process was ended by SIGKILL (is there too little memory?)"),
+        ("import os; os.abort()", -6, "its process was ended by SIGABRT"),
+        ("raise SystemExit('out of luck')", 1, "its process ended with exit code 1 and without a report: out of luck"),
+        ("print('no report')", 0, "its process ended with exit code 0 and without a report"),
+        ("print('x' * 10**6)", 0, "its process ended with exit code 0 and without a report"),
+    ],
+)  # fmt: skip
+async def test_ours_a_run_without_a_report_has_failed_and_others_are_to_be_told(
+    tmp_path: Path, instead: Callable[[str], None], program: str, code: int, told: str
+) -> None:
+    instead(program)
+    ended = await ProcessRunner(Said()).run(site(tmp_path), DUE, anyio.Event())
+    assert ended == Ended(exit_code=code, fate=Fate.FAILED, told=told, untold=True)
+
+
+async def test_ours_a_log_is_passed_on_line_by_line_and_a_line_without_end_is_cut(
+    tmp_path: Path, instead: Callable[[str], None]
+) -> None:
+    instead("import sys; sys.stderr.buffer.write(b'one\\n\\n\\xff two\\n' + b'x' * 10**6 + b'\\nlast')")
+    said = Said()
+    await ProcessRunner(said).run(site(tmp_path), DUE, anyio.Event())
+    assert said.lines == ["one", "\ufffd two", "x" * 4_000, "last"]
+
+
+_STUBBORN = """
+import signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, "-S", "-E", "-c", "import time; time.sleep(99)"])
+print(child.pid, file=sys.stderr, flush=True)
+time.sleep(99)
+"""
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_ours_who_does_not_stop_is_killed_with_all_it_has_started(
+    tmp_path: Path, instead: Callable[[str], None], is_cancelled: bool
+) -> None:
+    instead(_STUBBORN)
+    said, stop, ends = Said(), anyio.Event(), []
+
+    async def run() -> None:
+        ends.append(await ProcessRunner(said).run(site(tmp_path, stop_within=0.05), DUE, stop))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+        while not said.lines:  # noqa: ASYNC110 - it is told by a process
+            await anyio.sleep(0.01)
+        grandchild = int(said.lines[0])
+        if is_cancelled:
+            tasks.cancel_scope.cancel()
+        stop.set()
+    wait_for(lambda: not psutil.pid_exists(grandchild) or psutil.Process(grandchild).status() == "zombie")
+    if not is_cancelled:
+        told = "it did not stop within 0.05 s and was killed; the next run goes on"
+        assert ends == [Ended(exit_code=-9, fate=Fate.STOPPED, told=told)]
+
+
+async def test_ours_a_pipe_that_somebody_else_holds_does_not_hold_up_the_daemon(
+    tmp_path: Path, instead: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "_DRAIN", 0.05)
+    instead("import subprocess, sys; subprocess.Popen(['sleep', '30']); sys.exit('gone')")
+    ended = await ProcessRunner(Said()).run(site(tmp_path), DUE, anyio.Event())
+    assert (ended.exit_code, ended.told.endswith("gone")) == (1, True)
+
+
+async def test_ours_the_service_manager_is_not_that_of_a_run(
+    tmp_path: Path, instead: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", "/run/somewhere")
+    instead("import os, sys; sys.exit(os.environ.get('NOTIFY_SOCKET', 'none'))")
+    ended = await ProcessRunner(Said()).run(site(tmp_path), DUE, anyio.Event())
+    assert ended.told.endswith(": none")
+
+
+async def test_systemd_a_service_manager_is_told_in_its_own_words(tmp_path: Path) -> None:
+    path = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(path))
+        daemon = ServiceManager({"NOTIFY_SOCKET": str(path), "WATCHDOG_USEC": "20000"})
+        daemon.ready("2 sites")
+        assert manager.recv(1000) == b"READY=1\nSTATUS=2 sites"
+        daemon.reloading()
+        first, second = manager.recv(1000).split(b"\n")
+        assert first == b"RELOADING=1"
+        assert second.removeprefix(b"MONOTONIC_USEC=").isdigit()
+        daemon.stopping()
+        assert manager.recv(1000) == b"STOPPING=1"
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(daemon.keep_alive)
+            await anyio.sleep(0.05)
+            tasks.cancel_scope.cancel()
+        assert [manager.recv(1000) for _ in range(2)] == [b"WATCHDOG=1"] * 2
+    daemon.stopping()  # nobody is there any more
+
+
+async def test_systemd_a_name_that_is_in_no_file_system_and_a_watchdog_of_somebody_else() -> None:
+    name = f"siteatlas-test-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(f"\0{name}")
+        daemon = ServiceManager({"NOTIFY_SOCKET": f"@{name}", "WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"})
+        await daemon.keep_alive()  # ends at once: nobody watches this process
+        daemon.stopping()
+        assert manager.recv(1000) == b"STOPPING=1"
+    for nothing in ({}, {"NOTIFY_SOCKET": ""}, {"NOTIFY_SOCKET": "/nowhere/at/all", "WATCHDOG_USEC": "many"}):
+        ServiceManager(nothing).ready("")
+
+
+def changes(watched: Watched, looks: int = 3) -> list[bool]:
+    return [watched.has_changed() for _ in range(looks)]
+
+
+def test_ours_a_file_that_was_written_in_place_has_changed_once_it_stays_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "sites.toml"
+    path.write_text("one", encoding="utf-8")
+    watched = Watched(path)
+    assert changes(watched) == [False, False, False]
+    path.write_text("tw", encoding="utf-8")  # half of it
+    assert watched.has_changed() is False
+    path.write_text("two", encoding="utf-8")
+    assert changes(watched) == [False, True, True]
+    watched.take()
+    assert changes(watched) == [False, False, False]
+    os.utime(path, (1, 1))
+    assert changes(watched) == [False, False, False]
+
+
+def test_ours_a_file_that_is_replaced_has_changed_when_it_is_there_again(tmp_path: Path) -> None:
+    path, new = tmp_path / "sites.toml", tmp_path / "new"
+    path.write_text("one", encoding="utf-8")
+    watched = Watched(path)
+    path.unlink()
+    assert changes(watched) == [False, False, False]
+    new.write_text("one", encoding="utf-8")
+    new.rename(path)
+    assert changes(watched) == [False, False, False]
+    new.write_text("two", encoding="utf-8")
+    new.rename(path)
+    assert changes(watched, 2) == [False, True]
+
+
+def test_kubernetes_a_link_that_comes_to_mean_another_directory_is_a_change(tmp_path: Path) -> None:
+    for name, text in (("first", "one"), ("second", "two")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "sites.toml").write_text(text, encoding="utf-8")
+    data, path = tmp_path / "..data", tmp_path / "sites.toml"
+    data.symlink_to("first")
+    path.symlink_to("..data/sites.toml")
+    watched = Watched(path)
+    (tmp_path / "..new").symlink_to("second")
+    (tmp_path / "..new").rename(data)
+    assert changes(watched, 2) == [False, True]
