@@ -1,10 +1,11 @@
 """E-mail: a message in plain text to people, which nothing that a website says can turn into another."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
-from email.utils import formatdate
+from email.utils import format_datetime
 from typing import Final
 
 import anyio
@@ -69,7 +70,7 @@ class Email:
             message = self.message(notice)
         except TemplateFault as fault:
             return Answer(reception=Reception.REFUSED, said=str(fault))
-        message["Date"] = formatdate()
+        message["Date"] = format_datetime(datetime.now(UTC))
         handover = Handover(self._server, self._timeout)
         recipients = [each.addr_spec for each in self._to]
         answer = None
@@ -88,12 +89,12 @@ class Email:
 
 def _address(text: str, setting: str) -> Address:
     """One address, with or without a name. Raises UsageError. The domain is put into ASCII."""
-    header = SMTP.header_factory("To", text if text.isprintable() else "")
-    found = header.addresses
-    if len(found) != 1 or header.defects or not found[0].username or not found[0].domain:
-        raise UsageError(f"{setting} {text!r} is no address like name@example.com")
     try:
-        domain = found[0].domain.encode("idna").decode("ascii")
-        return Address(found[0].display_name, found[0].username, domain)
-    except (ValueError, UnicodeError):
-        raise UsageError(f"{setting} {text!r} is no address like name@example.com") from None
+        (found,) = SMTP.header_factory("To", text if text.isprintable() else "").addresses
+        domain = found.domain.encode("idna").decode("ascii")
+        address = Address(found.display_name, found.username, domain)
+    except Exception:  # noqa: BLE001 - the parser of the standard library fails in many ways
+        address = Address()
+    if not address.username or not address.domain or address.addr_spec.rpartition("@")[0] not in text:
+        raise UsageError(f"{setting} {text!r} is no address like name@example.com")
+    return address

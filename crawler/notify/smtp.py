@@ -11,6 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from email.message import EmailMessage
+from functools import lru_cache
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -46,12 +47,14 @@ class Server(Struct, frozen=True, kw_only=True):
         """Host and port."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
-    def context(self) -> ssl.SSLContext:
-        """Raises OSError for a CA file that cannot be read."""
-        context = ssl.create_default_context()
-        if self.ca_file:
-            context.load_verify_locations(cafile=self.ca_file)
-        return context
+
+@lru_cache(maxsize=4)
+def _context(ca_file: Path | None) -> ssl.SSLContext:
+    """What the system trusts, and a PEM bundle besides; loading it takes a while. Raises OSError."""
+    context = ssl.create_default_context()
+    if ca_file:
+        context.load_verify_locations(cafile=ca_file)
+    return context
 
 
 def server(address: str, security: Security, login: str = "", ca_file: Path | None = None) -> Server:
@@ -66,7 +69,8 @@ def server(address: str, security: Security, login: str = "", ca_file: Path | No
     except ValueError:
         host, port = None, 0
     if not host or parts.netloc != address or "@" in address:
-        raise UsageError(f"email.server {address!r} is not like mail.example.com:25")
+        shown = "it" if "@" in address else repr(address)
+        raise UsageError(f"email.server: {shown} is not like mail.example.com:25")
     user, colon, password = login.partition(":")
     if login and not (user and colon and password):
         raise UsageError("email.login is not like user:password (it is not shown)")
@@ -80,7 +84,7 @@ def server(address: str, security: Security, login: str = "", ca_file: Path | No
         host=host, port=port, security=security, login=(user, password) if login else None, ca_file=ca_file
     )
     try:
-        made.context()
+        _context(ca_file)
     except OSError as error:
         raise UsageError(f"cannot read the CA file {ca_file}: {error.strerror or error}") from None
     return made
@@ -106,9 +110,11 @@ class Handover:
             is_later = any(400 <= code < 500 for code, _ in error.recipients.values())
             return self._answer(f"takes none of the recipients: {self._refusals(error.recipients)}", is_later)
         except smtplib.SMTPResponseException as error:
+            if error.smtp_code < 200:
+                return self._answer("does not speak SMTP", is_later=True)
             reply = self._reply(error.smtp_code, error.smtp_error)
             return self._answer(f"answered {reply}", is_later=not 500 <= error.smtp_code < 600)
-        except smtplib.SMTPServerDisconnected:
+        except (smtplib.SMTPServerDisconnected, ConnectionResetError, BrokenPipeError):
             return self._answer("hung up", is_later=True)
         except smtplib.SMTPException as error:
             return self._answer(f"cannot do that: {quoted(str(error), self._secrets)}", is_later=False)
@@ -141,7 +147,7 @@ class Handover:
         client = kind(self, where)
         try:
             if where.security == "starttls":
-                client.starttls(context=where.context())
+                client.starttls(context=_context(where.ca_file))
             if where.login:
                 client.login(*where.login)
             refused = client.send_message(message, sender, to)
@@ -186,7 +192,7 @@ class _SecureClient(_Client, smtplib.SMTP_SSL):
     """The same over TLS from the start."""
 
     def __init__(self, handover: Handover, where: Server) -> None:
-        super().__init__(handover, where, context=where.context())
+        super().__init__(handover, where, context=_context(where.ca_file))
 
 
 class _Bounded:

@@ -1,0 +1,322 @@
+"""E-mail through a real SMTP server: TLS and logins, refusals, servers that misbehave, and texts that try to."""
+
+import socket
+import sys
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Literal
+
+import anyio
+import pytest
+from anyio import to_thread
+from msgspec.structs import replace
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # the doubles are shared with other folders
+
+from doubles_mail import mailbox
+from hostile import Certificates, HostileServer, Step, drip, fin, repeat, rst, send, sleep
+
+from crawler.errors import UsageError
+from crawler.model import Url
+from crawler.notice import Answer, Notice, Occasion, Reception
+from crawler.notify.email import Email
+from crawler.notify.messages import SAMPLES, delivery
+from crawler.notify.smtp import Server, server
+from crawler.notify.template import Template
+
+CHANGED, TROUBLE, RECOVERY = SAMPLES
+ANN, BOB = "ann@example.com", "bob@example.com"
+TO = (f"Ann Other <{ANN}>", BOB)
+ALL = tuple(Occasion)
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Certificates.make(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(autouse=True)
+def names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of this machine may take seconds to be looked up."""
+    monkeypatch.setattr(socket, "getfqdn", lambda name="": "atlas.example")
+
+
+def plain(address: str) -> Server:
+    return server(address, "none")
+
+
+async def sent(
+    to: Server, notice: Notice = CHANGED, recipients: tuple[str, ...] = TO, timeout: float = 10.0
+) -> Answer:
+    with anyio.fail_after(15):
+        return await Email(to, recipients, ALL, "Atlas <atlas@example.com>", timeout=timeout).send(notice)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_rfc5322_a_message_arrives_with_all_that_it_needs() -> None:
+    with mailbox() as box:
+        channel = Email(plain(box.address), TO, ALL)
+        answers = [await channel.send(CHANGED), await channel.send(CHANGED)]
+    assert [answer.reception for answer in answers] == [Reception.ACCEPTED] * 2
+    assert answers[0].said == f"the mail server {box.address} took the message"
+    first, second = box.messages
+    assert box.envelopes[0].mail_from == "ann@example.com"
+    assert box.envelopes[0].rcpt_tos == ["ann@example.com", "bob@example.com"]
+    assert first["From"] == "Ann Other <ann@example.com>"
+    assert first["To"] == "Ann Other <ann@example.com>, bob@example.com"
+    assert first["Auto-Submitted"] == "auto-generated"
+    assert first["Message-ID"] == second["Message-ID"] == f"<{delivery(CHANGED, 'email')}@example.com>"
+    assert parsedate_to_datetime(first["Date"]).tzinfo is not None
+    assert first["Subject"] == (
+        "example: 1 added, 1 changed, 1 removed, 1 moved, 1 deindexed; 120 pages are listed now"
+    )
+    assert first.get_content_type() == "text/plain"
+    assert "\nadded (1)\n  https://www.example.com/added\n    a sample\n" in first.get_content()
+
+
+@pytest.mark.anyio
+async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
+    with mailbox() as box:
+        await sent(plain(box.address), TROUBLE)
+        await sent(plain(box.address), RECOVERY)
+        await sent(plain(box.address), replace(CHANGED, counts=replace(CHANGED.counts, added=99)))
+    trouble, recovery, more = box.messages
+    assert trouble["Subject"] == "example: trouble: publish refused: a sample"
+    assert "with exit code 3:\n\n  publish refused: a sample\n" in trouble.get_content()
+    assert recovery["Subject"] == "example: well again: published: a sample"
+    assert "succeeded again" in recovery.get_content()
+    assert "added (99)\n" in more.get_content()
+    assert "98 more of these are not named here" in more.get_content()
+
+
+@pytest.mark.anyio
+async def test_ours_no_text_becomes_a_header_a_recipient_or_another_message() -> None:
+    evil = "x\r\nBcc: eve@example.com\r\n\r\n.\r\nQUIT\r\n\x1b[2J\u202e\u2028Bcc: eve@example.com"
+    long = "é" * 5_000
+    change = replace(
+        CHANGED.changes[0], url=Url(f"https://e.example/{evil}"), target=evil, reason=f".\n.{evil}{long}"
+    )
+    notice = replace(CHANGED, site=evil, url=Url(evil), changes=(change,), told=evil, at=evil)
+    with mailbox() as box:
+        for occasion in Occasion:
+            await sent(plain(box.address), replace(notice, occasion=occasion))
+    assert len(box.messages) == 3
+    for envelope, message in zip(box.envelopes, box.messages, strict=True):
+        assert envelope.rcpt_tos == ["ann@example.com", "bob@example.com"]
+        assert message["Bcc"] is None
+        assert not message.defects
+        assert len(message["Subject"]) <= 200
+        assert message["Subject"].isprintable()
+        assert max(map(len, envelope.content.splitlines())) < 998
+        assert "\x1b" not in message.get_content()
+        assert "\u202e" not in message.get_content()
+        assert not [
+            line for line in message.get_content().splitlines() if line.startswith((".", "Bcc", "QUIT"))
+        ]
+    assert long in box.messages[0].get_content().replace("\n", "")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+async def test_rfc3207_a_login_is_sent_over_tls(certificates: Certificates, security: str) -> None:
+    login = (b"ann", b"p:w-secret")
+    with mailbox(**{security: certificates.good}, login=login) as box:
+        secured: Literal["starttls", "tls"] = "tls" if security == "tls" else "starttls"
+        good = server(box.address, secured, "ann:p:w-secret", certificates.ca_file)
+        assert (await sent(good)).reception is Reception.ACCEPTED
+        wrong = await sent(server(box.address, secured, "ann:not-secret", certificates.ca_file))
+        assert wrong.reception is Reception.REFUSED
+        assert "535" in wrong.said
+        without = await sent(server(box.address, secured, "", certificates.ca_file))
+        assert without.reception is Reception.REFUSED
+        assert "530" in without.said
+        stranger = await sent(server(box.address, secured, "ann:p:w-secret"))
+        assert stranger.reception is Reception.LATER
+        assert "has a bad certificate" in stranger.said
+    assert len(box.envelopes) == 1
+    assert box.secured == [security == "starttls"]  # of TLS from the start it does not know
+    assert set(box.logins) == {login, (b"ann", b"not-secret")}
+    for text in (wrong.said, without.said, stranger.said, repr(good), str(good)):
+        assert "secret" not in text
+
+
+@pytest.mark.anyio
+async def test_rfc3207_nothing_is_sent_in_the_clear_when_starttls_was_asked_for(
+    certificates: Certificates,
+) -> None:
+    with mailbox() as box:
+        answer = await sent(server(box.address, "starttls", "", certificates.ca_file))
+    assert answer.reception is Reception.REFUSED
+    assert "STARTTLS" in answer.said
+    assert box.envelopes == []
+    with pytest.raises(UsageError, match="everybody can read"):
+        server("localhost", "none", "ann:s3cret-thing")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("refusals", "sender", "data", "reception", "words"),
+    [
+        (
+            {"bob@example.com": "550 no\x1b such"},
+            "",
+            "",
+            Reception.ACCEPTED,
+            "but not for all: bob@example.com: 550 no",
+        ),
+        (
+            {"bob@example.com": "451 wait", "ann@example.com": "550 no"},
+            "",
+            "",
+            Reception.LATER,
+            "none of the recipients",
+        ),
+        (
+            {"bob@example.com": "550 x", "ann@example.com": "553 no"},
+            "",
+            "",
+            Reception.REFUSED,
+            "ann@example.com: 553 no",
+        ),
+        ({}, "451 busy", "", Reception.LATER, "451 busy"),
+        ({}, "553 who?", "", Reception.REFUSED, "553 who?"),
+        ({}, "", "452 full", Reception.LATER, "452 full"),
+        ({}, "", "554 spam", Reception.REFUSED, "554 spam"),
+        ({}, "", "421 going down", Reception.LATER, "421 going down"),
+    ],
+)
+async def test_rfc5321_four_is_later_and_five_is_never(
+    refusals: dict[str, str], sender: str, data: str, reception: Reception, words: str
+) -> None:
+    with mailbox() as box:
+        box.refusals, box.sender, box.data = refusals, sender, data
+        answer = await sent(plain(box.address))
+    assert answer.reception is reception
+    assert words in answer.said
+    assert answer.said.isprintable()
+    assert len(box.envelopes) == (reception is Reception.ACCEPTED)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ((rst(),), "hung up"),
+        ((fin(),), "hung up"),
+        ((send(b"HTTP/1.1 400 Bad Request\r\n\r\n"), fin()), "does not speak SMTP"),
+        ((send(b"421 not now\r\n"), fin()), "421 not now"),
+        ((repeat(b"220-" + b"x" * 900 + b"\r\n", 9_999),), "hung up"),
+        ((send(b"220 " + b"x" * 20_000), sleep(9)), "500 Line too long"),
+        ((send(b"\xff\xfe\x00\r\n"), sleep(9)), "does not speak SMTP"),
+        ((sleep(9),), "within 0.4 seconds"),
+        ((drip(b"220-hello there\r\n" * 99, 0.05),), "within 0.4 seconds"),
+        ((send(b"220 hello\r\n250-ok\r\n"), sleep(9)), "within 0.4 seconds"),
+    ],
+)
+async def test_ours_a_mail_server_that_misbehaves_holds_nobody_up(
+    steps: tuple[Step, ...], words: str
+) -> None:
+    with HostileServer() as hostile:
+        hostile.greet(*steps)
+        answer = await sent(plain(f"127.0.0.1:{hostile.port}"), timeout=0.4)
+        assert words in answer.said
+        assert answer.reception is (Reception.REFUSED if "500" in words else Reception.LATER)
+        assert answer.said.isprintable()
+        limiter = to_thread.current_default_thread_limiter()
+        with anyio.fail_after(5):  # the thread that waited for it has ended
+            while limiter.borrowed_tokens:
+                await anyio.sleep(0.02)
+
+
+@pytest.mark.anyio
+async def test_ours_a_server_that_is_not_there_is_tried_again() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        answer = await sent(plain(f"127.0.0.1:{closed.getsockname()[1]}"))
+    assert answer.reception is Reception.LATER
+    assert "was not reached: Connection refused" in answer.said
+
+
+@pytest.mark.anyio
+async def test_ours_a_template_makes_the_subject_and_the_text() -> None:
+    source = "\n{{ site }} \N{SNOWMAN} {{ occasion }}\n\nHello,\n{{ counts.total }} changes.\n\n"
+    with mailbox() as box:
+        await Email(plain(box.address), TO, ALL, template=Template(source, "mine")).send(
+            replace(CHANGED, site="é")
+        )
+    (message,) = box.messages
+    assert message["Subject"] == "é \N{SNOWMAN} changes"
+    assert message.get_content() == "Hello,\n5 changes.\n"
+    box.envelopes[0].content.decode("ascii")  # not every server takes more than that
+
+
+@pytest.mark.parametrize(
+    "source", ["", "  \n ", "{{ nothing }}", "{% if occasion == 'trouble' %}x{% endif %}"]
+)
+def test_ours_a_template_without_a_subject_is_refused(source: str) -> None:
+    with pytest.raises(UsageError, match="mine"):
+        Email(plain("localhost"), TO, ALL, template=Template(source, "mine"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "ann",
+        "ann@",
+        "@example.com",
+        "a@b@c",
+        f"{ANN}, {BOB}",
+        "a@b\r\nBcc: c@d",
+        "a b@c",
+        "a@" + "x" * 99,
+    ],
+)
+def test_ours_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(UsageError, match=r"email\.to"):
+        Email(plain("localhost"), [address], ALL)
+    if address:
+        with pytest.raises(UsageError, match=r"email\.sender"):
+            Email(plain("localhost"), TO, ALL, address)
+
+
+def test_ours_a_domain_that_is_not_ascii_is_put_into_it() -> None:
+    message = Email(plain("localhost"), ["Änn <ann@bücher.example>"], ALL).message(CHANGED)
+    assert message["To"].addresses[0].addr_spec == "ann@xn--bcher-kva.example"
+    assert message["To"].addresses[0].display_name == "Änn"
+
+
+@pytest.mark.parametrize(
+    ("address", "security", "name"),
+    [
+        ("localhost:25", "none", "localhost:25"),
+        ("mail.example.com", "none", "mail.example.com:25"),
+        ("mail.example.com", "starttls", "mail.example.com:587"),
+        ("mail.example.com", "tls", "mail.example.com:465"),
+        ("[::1]:2525", "none", "[::1]:2525"),
+    ],
+)
+def test_ours_a_server_has_the_usual_port(address: str, security: str, name: str) -> None:
+    assert server(address, security).name == name  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("address", "login", "words"),
+    [
+        ("", "", "email.server"),
+        ("smtp://mail.example.com", "", "email.server"),
+        ("mail.example.com:many", "", "email.server"),
+        ("ann:s3cret@mail.example.com", "", "email.server"),
+        ("localhost", "s3cret", "email.login"),
+        ("localhost", "ann:", "email.login"),
+        ("localhost", "ann:s3crét", "email.login"),
+    ],
+)
+def test_ours_a_server_that_cannot_be_is_told(address: str, login: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        server(address, "tls", login)
+    assert words in str(caught.value)
+    assert "s3cr" not in str(caught.value)
+    with pytest.raises(UsageError, match="CA file"):
+        server("localhost", "tls", "", tmp_path / "none.pem")
