@@ -49,6 +49,8 @@ class Daemon(Section):
     """How many runs of each site the history keeps."""
     listen: str = "127.0.0.1:9188"
     """Where /healthz, /metrics and the web page answer; "" for nowhere. There is no login: keep it on the loopback."""
+    names: tuple[str, ...] = ()
+    """Host names that are answered besides localhost, addresses and this machine's own; "*" for all."""
     serve_sitemaps: bool = False
     """Serve the published files there too, below /published/NAME/, for a proxy to point at."""
     max_clients: Count = 64

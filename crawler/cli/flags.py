@@ -151,6 +151,7 @@ FLAGS: Final = (
     Flag("--stop-within", "daemon.stop_within", "SECONDS"),
     Flag("--keep-attempts", "daemon.keep_attempts", "N"),
     Flag("--listen", "daemon.listen", "HOST:PORT"),
+    Flag("--answer-to", "daemon.names", "HOST", many=True),
     Flag("--serve-sitemaps/--no-serve-sitemaps", "daemon.serve_sitemaps"),
     Flag("--max-clients", "daemon.max_clients", "N"),
     Flag("--client-timeout", "daemon.client_timeout", "SECONDS"),

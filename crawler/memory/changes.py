@@ -43,6 +43,8 @@ _HOP: Final = """SELECT l.id IS NOT NULL, v.reason, v.target
 _FEED: Final = """SELECT c.url, c.kind, c.target, c.lastmod, c.before, c.reason, c.run, r.started
   FROM change c JOIN run r ON r.number = c.run WHERE c.run > ?1 AND c.run <= ?2"""
 
+_FIRST: Final = f"{_FEED} AND c.kind = ?3 ORDER BY c.url LIMIT ?4"
+
 _MOVED: Final = "SELECT url FROM change WHERE kind = 'moved' AND run > ?1 AND run <= ?2"
 
 
@@ -137,6 +139,12 @@ class Changes:
         """The feed of one run, sorted by URL."""
         return self.between(run - 1, run)
 
+    def first(self, run: int, limit: int) -> Iterator[Change]:
+        """The first ``limit`` changes of each kind that are in the feed of one run, without reading the others."""
+        with storage():
+            for kind in ChangeKind:
+                yield from self._feeds(_FIRST, run - 1, run, kind, limit)
+
     def publishing(self) -> list[int]:
         """The runs that have a feed and are not forgotten, the first one first."""
         with storage():
@@ -158,10 +166,8 @@ class Changes:
             for statement in _FORGET:
                 self._db.execute(statement, {"old": run - keep, "last": last})
 
-    def _feeds(self, query: str, after: int, until: int) -> Iterator[Change]:
-        for url, kind, target, lastmod, before, reason, run, started in self._db.execute(
-            query, (after, until)
-        ):
+    def _feeds(self, query: str, *values: object) -> Iterator[Change]:
+        for url, kind, target, lastmod, before, reason, run, started in self._db.execute(query, values):
             yield Change(
                 url=url,
                 kind=ChangeKind(kind),

@@ -1,0 +1,135 @@
+"""What the states of all sites tell, kept while it is true: many who look at a page do not read the disk each."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Final, TypeVar
+
+import anyio
+import anyio.to_thread
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from crawler.board import SiteBoard
+from crawler.change import Change
+from crawler.errors import SiteatlasError
+from crawler.frontier.batch import storage
+from crawler.memory.changes import Changes
+from crawler.memory.runs import PUBLISHING, PublishedFile, Run
+from crawler.memory.standing import Standing, standing
+from crawler.state.schema import FILE, look
+
+RUNS: Final = 30  # that are told of each site
+FRESH: Final = 2.0  # seconds for which a look is good even while a run writes
+_THREADS: Final = 4  # that read at the same time
+_Signature = tuple[tuple[int, int], ...]
+T = TypeVar("T")
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """How a site stood when it was looked at; neither: it was never run. ``error`` says why it cannot be told.
+
+    With an error ``standing`` is the last that could be read.
+    """
+
+    standing: Standing | None = None
+    error: str = ""
+
+    @property
+    def runs(self) -> list[Run]:
+        """The last runs, the newest first."""
+        return self.standing.runs if self.standing else []
+
+    @property
+    def ended(self) -> Run | None:
+        """The last run that came to an end."""
+        return next((run for run in self.runs if run.ended is not None), None)
+
+    @property
+    def good(self) -> Run | None:
+        """The last run after which what it found was out there."""
+        published = self.standing.published if self.standing else None
+        return next((run for run in self.runs if run.outcome in PUBLISHING), published)
+
+    @property
+    def files(self) -> list[PublishedFile]:
+        """The files that are published."""
+        published = self.standing.published if self.standing else None
+        return published.files if published else []
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of these, and of those before them that readers of an old index may ask for."""
+        return frozenset(file.name for run in self.runs for file in run.files) | {
+            file.name for file in self.files
+        }
+
+
+class _Kept(Struct, frozen=True):
+    look: Look
+    signature: _Signature
+    at: float
+
+
+class Looks:
+    """Looks at states, in threads. Never raises for what a state is like."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Path, _Kept] = {}
+        self._lock = anyio.Lock()
+        self._threads = anyio.CapacityLimiter(_THREADS)
+
+    async def of(self, sites: Iterable[SiteBoard]) -> Mapping[str, Look]:
+        """How these sites stand, by their names."""
+        states = {site.name: site.state for site in sites}
+        async with self._lock:  # who comes meanwhile has what this one reads
+            await self.run(self._look, frozenset(states.values()), anyio.current_time())
+            return {name: self._kept[state].look for name, state in states.items()}
+
+    async def run(self, work: "Callable[..., T]", *values: object) -> T:
+        """The answer of something that blocks."""
+        return await anyio.to_thread.run_sync(work, *values, limiter=self._threads)
+
+    def _look(self, states: frozenset[Path], now: float) -> None:
+        for state in states:
+            kept, signature = self._kept.get(state), _signature(state)
+            if kept and (kept.signature == signature or now - kept.at < FRESH):
+                continue
+            self._kept[state] = _Kept(_look(state, kept.look if kept else Look()), signature, now)
+
+
+def feed(state: Path, run: int, limit: int) -> list[Change]:
+    """What a run changed: the first ``limit`` of each kind. Raises what :func:`failed` takes."""
+    with closing(look(state / FILE)) as db, storage():
+        return list(Changes(db).first(run, limit))
+
+
+FAULTS: Final = (SiteatlasError, sqlite3.Error, OSError, ValueError, LookupError, msgspec.MsgspecError)
+"""What is raised by a state that is no longer, not yet or never was one of ours."""
+
+
+def told(error: BaseException) -> str:
+    """Why a state cannot be read, in one sentence."""
+    return str(error) if isinstance(error, SiteatlasError) else f"its state is damaged: {error}"
+
+
+def _look(state: Path, before: Look) -> Look:
+    try:
+        return Look(standing=standing(state, RUNS)) if (state / FILE).is_file() else Look()
+    except FAULTS as error:
+        return replace(before, error=told(error))
+
+
+def _signature(state: Path) -> _Signature:
+    """What changes when the state does."""
+    return tuple(_stamp(state / f"{FILE}{end}") for end in ("", "-wal"))
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size

@@ -1,0 +1,135 @@
+"""``/metrics``: the daemon and its sites as Prometheus measures them.
+
+https://prometheus.io/docs/practices/naming/: base units in the name, one label ``site``, and ``kind`` for changes, so
+that there are as many series as there are sites, whatever their pages do. What is not known has no sample.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from crawler.board import Board, SiteBoard
+from crawler.change import ChangeKind
+from crawler.memory.runs import Run
+from crawler.web.looks import Look
+
+Reading = Callable[[SiteBoard, Look], float | None]
+
+
+def exposed(board: Board, looks: Mapping[str, Look], accept: str) -> tuple[bytes, str]:
+    """The text, and its media type, which ``accept`` chooses."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Sites(board, looks))
+    encode, media_type = choose_encoder(accept)
+    return encode(registry), media_type
+
+
+class Sites(Collector):
+    """The metrics of one moment."""
+
+    def __init__(self, board: Board, looks: Mapping[str, Look]) -> None:
+        self._board = board
+        self._looks = looks
+
+    def collect(self) -> Iterator[Metric]:
+        """All families, also those without a sample."""
+        yield from self._daemon()
+        for name, help_, read in _OF_SITES:
+            family = GaugeMetricFamily(f"siteatlas_site_{name}", help_, labels=["site"])
+            for site in self._board.sites:
+                value = read(site, self._looks.get(site.name, Look()))
+                if value is not None:
+                    family.add_metric([site.name], value)
+            yield family
+        yield self._changes()
+
+    def _daemon(self) -> Iterator[Metric]:
+        board = self._board
+        yield InfoMetricFamily("siteatlas_build", "The version of siteatlas", {"version": board.version})
+        gauges: tuple[tuple[str, str, float | None], ...] = (
+            ("sites", "Sites of the configuration", len(board.sites)),
+            ("stopping", "Whether the daemon is stopping", board.is_stopping),
+            ("start_time_seconds", "When the daemon started, Unix time", board.started),
+            (
+                "config_last_reload_successful",
+                "Whether the configuration as it is now is used",
+                not board.config_error,
+            ),
+            (
+                "config_last_reload_success_timestamp_seconds",
+                "When it was read, Unix time",
+                board.config_read,
+            ),
+        )
+        for name, help_, value in gauges:
+            family = GaugeMetricFamily(f"siteatlas_{name}", help_)
+            if value is not None:
+                family.add_metric([], float(value))
+            yield family
+
+    def _changes(self) -> Metric:
+        family = GaugeMetricFamily(
+            "siteatlas_site_last_run_changes",
+            "URLs that the last run changed, by kind",
+            labels=["site", "kind"],
+        )
+        for site in self._board.sites:
+            run = self._looks.get(site.name, Look()).ended
+            for kind in ChangeKind if run else ():
+                family.add_metric([site.name, kind.value], getattr(run, kind))
+        return family
+
+
+def _of_last(read: Callable[[Run], float | None]) -> Reading:
+    """Something of the last run that ended."""
+
+    def reading(_: SiteBoard, look: Look) -> float | None:
+        return read(look.ended) if look.ended else None
+
+    return reading
+
+
+def _ended(site: SiteBoard, look: Look) -> float | None:
+    """When the last run ended, as its state says, or an attempt that came to no run."""
+    run, attempt = look.ended, site.last
+    moments = [moment for moment in (run and run.ended, attempt and attempt.ended) if moment]
+    return max(moments, default=None)
+
+
+def _exit_code(site: SiteBoard, look: Look) -> float | None:
+    if site.last is not None and site.last.exit_code is not None:
+        return site.last.exit_code
+    return look.ended.exit_code if look.ended else None
+
+
+def _pages(_: SiteBoard, look: Look) -> float | None:
+    return look.standing.pages if look.standing and look.standing.published else None
+
+
+def _untold(site: SiteBoard, _: Look) -> float | None:
+    return bool(site.last and site.last.untold)
+
+
+def _success(_: SiteBoard, look: Look) -> float | None:
+    return look.good.ended if look.good else None
+
+
+_OF_SITES: Final[tuple[tuple[str, str, Reading], ...]] = (
+    ("running", "Whether a run is going on", lambda site, _: site.running_since is not None),
+    ("scheduled", "Whether the schedule runs it", lambda site, _: bool(site.timetable)),
+    ("next_run_timestamp_seconds", "When the next run begins at the soonest, Unix time", lambda site, _: site.next_at),
+    ("consecutive_failures", "Attempts in a row that failed", lambda site, _: site.failures),
+    ("untold", "Whether others could not be told of the last changes", _untold),
+    ("state_readable", "Whether its state can be read", lambda _, look: not look.error),
+    ("last_run_timestamp_seconds", "When the last run ended, Unix time", _ended),
+    ("last_success_timestamp_seconds", "When the last run ended that is published, Unix time", _success),
+    ("last_run_exit_code", "The exit code of the last run; negative: the signal that killed it", _exit_code),
+    ("last_run_duration_seconds", "How long the last run took", _of_last(lambda run: run.seconds)),
+    ("last_run_requests", "Requests of the last run", _of_last(lambda run: run.fetched)),
+    ("last_run_received_bytes", "Bytes that the last run received", _of_last(lambda run: run.bytes)),
+    ("listed_pages", "Pages in the published sitemap", _pages),
+)  # fmt: skip

@@ -1,0 +1,195 @@
+"""The server: where it listens, how it begins and how it ends. It runs inside the daemon's event loop."""
+
+import contextlib
+import os
+import socket
+import stat
+from collections.abc import Callable, Iterator
+from math import ceil
+from pathlib import Path
+from typing import Any, Final, cast
+
+import anyio
+import uvicorn
+from starlette.types import ASGIApp
+
+from crawler.config_schedule import Daemon
+from crawler.errors import UsageError
+from crawler.web.connection import MAX_HEAD, Clients
+
+UNIX: Final = "unix:"
+_TICKS: Final = 10  # looks at the clients in the time that one of them has
+
+
+async def serve(
+    application: ASGIApp,
+    settings: Daemon,
+    stop: anyio.Event,
+    ready: Callable[[], None] | None = None,
+) -> None:
+    """Answer at ``settings.listen`` until ``stop`` is set; ``ready`` is called when requests are answered.
+
+    Who is being answered then has ``settings.client_timeout`` seconds to take the rest. Catches no signals. Runs on
+    asyncio. Raises UsageError when it cannot listen there; :func:`bind` finds that out before anything is begun.
+    """
+    with bind(settings.listen) as listener:
+        await serve_on(listener, application, settings, stop, ready)
+
+
+async def serve_on(
+    listener: socket.socket,
+    application: ASGIApp,
+    settings: Daemon,
+    stop: anyio.Event,
+    ready: Callable[[], None] | None = None,
+) -> None:
+    """The same on a socket of :func:`bind`, which stays the caller's to close."""
+    clients = Clients(settings.max_clients, settings.client_timeout)
+    server = _Server(_config(application, clients), ready or (lambda: None))
+
+    async def end() -> None:
+        await stop.wait()
+        server.should_exit = True
+
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(end)
+            tasks.start_soon(_watch, clients, stop)
+            await server.serve([listener])
+            tasks.cancel_scope.cancel()
+    finally:
+        for each in getattr(server, "servers", ()):
+            each.close()
+        clients.drop()
+
+
+async def _watch(clients: Clients, stop: anyio.Event) -> None:
+    """Look at the clients again and again; when the end was asked for, let go who is still there after a while."""
+    deadline = float("inf")
+    while True:
+        now = anyio.current_time()
+        deadline = min(deadline, now + clients.patience) if stop.is_set() else deadline
+        if now >= deadline:
+            clients.drop()
+        clients.look(now)
+        await anyio.sleep(min(clients.patience / _TICKS, 1.0))
+
+
+def _config(application: ASGIApp, clients: Clients) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        http=cast("Any", clients.connect),  # what makes a protocol does as well as its class
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        log_level="error",  # what clients do wrong is no news
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        h11_max_incomplete_event_size=MAX_HEAD,
+        timeout_keep_alive=ceil(clients.patience),
+        timeout_graceful_shutdown=ceil(clients.patience) + 1,
+    )
+
+
+class _Server(uvicorn.Server):
+    """Tells when it answers, and leaves signals to the daemon."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        self._ready()
+
+
+@contextlib.contextmanager
+def bind(listen: str) -> Iterator[socket.socket]:
+    """A socket that listens at ``HOST:PORT``, ``[::1]:PORT`` or ``unix:PATH``; closed, and removed, in the end.
+
+    Port 0 is any that is free. Raises UsageError that names the text, and what is wrong with it.
+    """
+    if listen.startswith(UNIX):
+        path = Path(listen.removeprefix(UNIX))
+        listener = _at_path(path, listen)
+        try:
+            with listener:
+                yield listener
+        finally:
+            path.unlink(missing_ok=True)
+    else:
+        with _at_address(listen) as listener:
+            yield listener
+
+
+def _at_address(listen: str) -> socket.socket:
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise UsageError(
+            f"daemon.listen {listen!r} is no address to listen at: HOST:PORT, such as 127.0.0.1:9188 or [::1]:9188, "
+            f"or {UNIX}PATH"
+        )
+    if ":" in host and not (host.startswith("[") and host.endswith("]")):
+        raise UsageError(f"daemon.listen {listen!r}: an IPv6 address stands in brackets, as in [::1]:{port}")
+    try:
+        found = socket.getaddrinfo(
+            host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        family, kind, proto, _, address = found[0]
+        listener = socket.socket(family, kind, proto)
+    except (OSError, UnicodeError) as error:
+        raise _refused(listen, error) from None
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise _refused(listen, error) from None
+    listener.setblocking(False)
+    return listener
+
+
+def _at_path(path: Path, listen: str) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _clear(path)
+        listener.bind(str(path))
+        path.chmod(0o660)
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise _refused(listen, error) from None
+    listener.setblocking(False)
+    return listener
+
+
+def _clear(path: Path) -> None:
+    """Remove the socket that a killed process left there. OSError when one answers at it, or it is another file."""
+    try:
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise FileExistsError(0, "there is another file")
+    except FileNotFoundError:
+        return
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe,
+        contextlib.suppress(ConnectionRefusedError),
+    ):
+        probe.connect(str(path))
+        raise FileExistsError(0, os.strerror(98))
+    path.unlink()
+
+
+def _refused(listen: str, error: Exception) -> UsageError:
+    why = getattr(error, "strerror", "") or error
+    return UsageError(f'cannot listen at {listen}: {why}; choose another daemon.listen, or "" for none')
