@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from msgspec.structs import replace
+from site_history import History, Seen
 
 from crawler.config import Config
 from crawler.config_tables import build
@@ -18,7 +19,6 @@ from crawler.memory.runs import PublishedFile, Runs
 from crawler.model import State
 from crawler.plan import Plan, plan
 from crawler.state import schema
-from tests.site_history import History, Seen
 
 KEY = "0123456789abcdef-secret-KEY"
 SITEMAP = b"<urlset/>"

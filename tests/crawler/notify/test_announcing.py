@@ -8,7 +8,9 @@ from typing import Any
 
 import anyio
 import pytest
+from doubles_indexnow import KEY, Double, Say, Site
 from msgspec.structs import replace
+from site_history import Seen
 
 from crawler.announcing import Again, Announced, announce
 from crawler.attempt import Ended, Fate
@@ -18,8 +20,6 @@ from crawler.memory.runs import Runs
 from crawler.model import State
 from crawler.notice import Occasion, Reception
 from crawler.store import held
-from tests.doubles_indexnow import KEY, Double, Say, Site
-from tests.site_history import Seen
 
 NOW = 1_800_000_000.0
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from doubles_indexnow import KEY, Double, Say
 
 from crawler.config_notify import IndexNow as Section
 from crawler.errors import UsageError
@@ -15,7 +16,6 @@ from crawler.model import Failure, Reply, Url
 from crawler.notice import Answer, Reception
 from crawler.notify.http import Http
 from crawler.notify.indexnow import IndexNow
-from tests.doubles_indexnow import KEY, Double, Say
 
 pytestmark = pytest.mark.anyio
 HOST = "www.example.com"
