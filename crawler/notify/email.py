@@ -71,7 +71,7 @@ class Email:
         except TemplateFault as fault:
             return Answer(reception=Reception.REFUSED, said=str(fault))
         message["Date"] = format_datetime(datetime.now(UTC))
-        handover = Handover(self._server, self._timeout)
+        handover = Handover(self._server, self._timeout + 1)  # it is we who say when the time is up
         recipients = [each.addr_spec for each in self._to]
         answer = None
         with anyio.move_on_after(self._timeout):
