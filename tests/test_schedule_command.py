@@ -1,9 +1,12 @@
 """``siteatlas schedule``: a daemon in a process of its own, real signals, real sites, configurations that change."""
 
+import contextlib
+import http.server
 import os
 import signal
 import socket
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -18,14 +21,36 @@ def pages(count: int) -> dict[str, Route]:
     return {"/": links(*(f"/p{n}" for n in range(1, count)))} | {f"/p{n}": f"<p>{n}" for n in range(1, count)}
 
 
+@contextlib.contextmanager
+def service_manager(path: Path) -> Iterator[list[str]]:
+    """What a service manager hears at a socket."""
+    heard: list[str] = []
+
+    def listen() -> None:
+        while told := manager.recv(4096):
+            heard.extend(told.decode().split("\n"))
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(path))
+        listening = threading.Thread(target=listen)
+        listening.start()
+        try:
+            yield heard
+        finally:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+                end.sendto(b"", str(path))
+            listening.join()
+
+
 def listed(folder: Path, name: str) -> int:
     return (folder / "out" / name / "sitemap.xml").read_bytes().count(b"<loc>")
 
 
 def test_ours_sites_are_run_a_changed_file_is_read_again_and_a_signal_ends_it(tmp_path: Path) -> None:
-    with scripted(pages(3)) as shop, scripted(pages(4)) as blog:
+    notify = tmp_path / "notify"
+    with scripted(pages(3)) as shop, scripted(pages(4)) as blog, service_manager(notify) as heard:
         write(tmp_path, shop=shop.url)
-        with kept(tmp_path) as daemon:
+        with kept(tmp_path, NOTIFY_SOCKET=str(notify)) as daemon:
             daemon.said("keeps the schedule of 1 site")
             daemon.said("shop: begins, for the first time")
             write(tmp_path, shop=shop.url, blog=blog.url)
@@ -39,6 +64,8 @@ def test_ours_sites_are_run_a_changed_file_is_read_again_and_a_signal_ends_it(tm
             assert daemon.end() == 0
             assert daemon.text.count("not used as it is now") == 1
             assert daemon.text.endswith("stopped\n")
+    told = [line for line in heard if not line.startswith(("STATUS=", "MONOTONIC_USEC="))]
+    assert told == ["READY=1", *["RELOADING=1", "READY=1"] * 3, "STOPPING=1"]
     assert (listed(tmp_path, "shop"), listed(tmp_path, "blog")) == (3, 4)
     (blog_now,) = status(tmp_path)["sites"]
     assert [each["because"] for each in blog_now["schedule"]["attempts"]] == ["first"]
@@ -221,3 +248,79 @@ def test_ours_sighup_reads_again_at_once_and_other_settings_do_not_hold_up_a_run
             daemon.said("cannot read the configuration sites.toml")
             assert daemon.end() == 0
     assert listed(tmp_path, "shop") == 59
+
+
+class Listener(http.server.ThreadingHTTPServer):
+    """Stands for a webhook that takes its time: ``messages`` are those that it was sent."""
+
+    daemon_threads = True
+
+    def __init__(self, patient: threading.Event) -> None:
+        self.messages: list[bytes] = []
+        listener = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                listener.messages.append(self.rfile.read(int(self.headers["Content-Length"])))
+                patient.wait(60)
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.section = f'[webhook]\nurls = ["http://127.0.0.1:{self.server_port}/"]'
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+
+    def handle_error(self, *_: object) -> None:
+        """Those who hang up are what a test is about."""
+
+    def close(self) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+_QUICK = '[daemon]\nlisten = ""\nlook_every = 0.05\n[notify]\ncheck_live = false\n'
+
+
+@pytest.mark.slow
+def test_ours_others_are_told_of_a_run_that_could_not_tell_it_itself(tmp_path: Path) -> None:
+    held, patient = Held(), threading.Event()
+    patient.set()
+    with scripted(held.routes) as shop, contextlib.closing(Listener(patient)) as webhook:
+        schedule = 'every = "1h"\nretry_after = 0.2\nrun_retries = 0'
+        write(tmp_path, schedule, _QUICK + webhook.section, shop=shop.url)
+        with kept(tmp_path) as daemon:
+            os.kill(under_way(daemon, shop), signal.SIGKILL)
+            daemon.said("shop: begins, to tell what could not be told")
+            daemon.said("shop: told")
+            assert daemon.end() == 0
+    (message,) = webhook.messages
+    assert b'"trouble"' in message
+    assert b"its process was ended by SIGKILL" in message
+    assert attempts(tmp_path) == [("first", "failed", None), ("tell", "done", None)]
+
+
+@pytest.mark.slow
+def test_ours_a_stop_while_others_are_told_is_no_end_of_the_run_and_the_next_daemon_tells_them(
+    tmp_path: Path,
+) -> None:
+    patient = threading.Event()
+    with scripted(pages(3)) as shop, contextlib.closing(Listener(patient)) as webhook:
+        write(tmp_path, 'every = "1h"\nretry_after = 0.2', _QUICK + webhook.section, shop=shop.url)
+        with kept(tmp_path) as daemon:
+            wait_for(lambda: webhook.messages)
+            assert daemon.end() == 0
+            assert "shop: published" in daemon.text
+        assert listed(tmp_path, "shop") == 3
+        patient.set()
+        asked = len(shop.log)
+        with kept(tmp_path) as daemon:
+            daemon.said("shop: told")
+            assert daemon.end() == 0
+        assert len(shop.log) == asked
+    assert attempts(tmp_path) == [("first", "done", 1), ("tell", "done", None)]
+    assert len(webhook.messages) == 2
+    assert webhook.messages[0] == webhook.messages[1]

@@ -8,8 +8,11 @@ import os
 import socket
 import time
 from collections.abc import Mapping
+from typing import Final
 
 import anyio
+
+_PATIENCE: Final = 1.0  # seconds
 
 
 class ServiceManager:
@@ -20,9 +23,11 @@ class ServiceManager:
         # an @ stands for the zero byte of a name that is in no file system
         self._address = f"\0{name[1:]}" if name.startswith("@") else name
         self._watched = _watched(environment)
+        self._status = ""
 
     def ready(self, status: str) -> None:
         """All is set up, or is again what the configuration says."""
+        self._status = status
         self._tell("READY=1", f"STATUS={status}")
 
     def reloading(self) -> None:
@@ -30,8 +35,10 @@ class ServiceManager:
         self._tell("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
 
     def status(self, text: str) -> None:
-        """What is going on, in one line."""
-        self._tell(f"STATUS={text}")
+        """What is going on, in one line; told when it is news."""
+        if text != self._status:
+            self._status = text
+            self._tell(f"STATUS={text}")
 
     def stopping(self) -> None:
         """It ends, after the runs have saved what they know."""
@@ -48,7 +55,7 @@ class ServiceManager:
             return
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
-                out.setblocking(False)
+                out.settimeout(_PATIENCE)  # its queue is short, and what is not heard now is never heard
                 out.sendto("\n".join(lines).encode(), self._address)
         except OSError:
             return
