@@ -7,7 +7,10 @@ from crawler.errors import UsageError
 
 
 def reveal(text: str) -> str:
-    """The secret that a setting names, or the setting itself. Raises UsageError when there is none."""
+    """The secret that a setting names, or the setting itself. Raises UsageError when there is none.
+
+    A service of systemd that was given a file as a credential reads that instead: the file itself may be for root only.
+    """
     kind, _, name = text.partition(":")
     if kind == "env" and name:
         value = os.environ.get(name)
@@ -18,7 +21,18 @@ def reveal(text: str) -> str:
         return value
     if kind == "file" and name:
         try:
-            return Path(name).read_text(encoding="utf-8").strip()
+            return _given(name).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"cannot read the secret file:{name}: {error}") from None
     return text
+
+
+def credential(path: str) -> str:
+    """The name of the credential that stands for a file: https://systemd.io/CREDENTIALS/"""
+    return path.strip("/").replace("/", "-")
+
+
+def _given(path: str) -> Path:
+    folder = os.environ.get("CREDENTIALS_DIRECTORY")
+    given = Path(folder, credential(path)) if folder else None
+    return given if given and given.is_file() else Path(path)

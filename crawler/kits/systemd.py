@@ -1,0 +1,198 @@
+"""Units for systemd: one run by a timer, or the daemon; each sees no more of the machine than it needs.
+
+https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html
+"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from crawler.kits.kit import Kit
+from crawler.kits.moment import calendar
+from crawler.secret import credential
+
+_UNITS: Final = "/etc/systemd/system"
+_STATES: Final = Path("/var/lib")
+_HOMES: Final = (Path("/home"), Path("/root"), Path("/run/user"))
+_TMP: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - nothing is written there
+_AFTER_STOP: Final = 30  # seconds that the daemon has beyond those of its runs
+_WATCHDOG: Final = 120  # seconds
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_@+=:,./-]+").fullmatch
+
+_UNIT: Final = """\
+# {path}, {made}
+[Unit]
+Description={what}
+Wants=network-online.target
+After=network-online.target
+"""
+_ONESHOT: Final = """
+[Service]
+Type=oneshot
+ExecStart={command} run --config {config} --quiet
+# 4 is a run that was cut short; the next one goes on with it.
+SuccessExitStatus=4
+# Long enough to save what is known when it is stopped.
+TimeoutStopSec=60
+"""
+_DAEMON: Final = """\
+StartLimitIntervalSec=600
+StartLimitBurst=5
+
+[Service]
+Type=notify
+ExecStart={command} schedule --config {config}
+ExecReload=/bin/kill -HUP $MAINPID
+WatchdogSec={watchdog}
+# The daemon is asked to stop, and lets its runs save what they know; only what is left after that is killed.
+KillMode=mixed
+TimeoutStopSec={stop}
+Restart=on-failure
+RestartSec=10
+# 2 is a configuration that is wrong: only a person can help.
+RestartPreventExitStatus=2
+"""
+_HARDENED: Final = """
+# It may write here, and sees the rest of the machine as far as the account {user} may, to read.
+{writes}
+User={user}
+UMask=0022
+ProtectSystem=strict
+ProtectHome={home}
+PrivateTmp={tmp}
+PrivateDevices=yes
+PrivateIPC=yes
+ProtectProc=invisible
+ProtectClock=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+AmbientCapabilities=
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+RemoveIPC=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged
+SystemCallFilter=@chown
+SystemCallErrorNumber=EPERM
+"""
+_TIMER: Final = """\
+# {path}, {made}
+[Unit]
+Description={what}: when
+
+[Timer]
+{calendar}
+# Somewhat later each time, so that not all machines are busy at the same second.
+RandomizedDelaySec={delay:g}
+# A run that was missed while the machine was off is made up for.
+Persistent=yes
+
+[Install]
+WantedBy=timers.target
+"""
+MADE: Final = 'written by "siteatlas init"'
+
+
+def service(kit: Kit) -> str:
+    """The service of one run of all sites, for a timer."""
+    head = _UNIT.format(path=f"{_UNITS}/{kit.name}.service", what=_escaped(kit.what), made=MADE)
+    run = _ONESHOT.format(command=_command(kit.program), config=_argument(str(kit.config)))
+    return "".join((head, run, _secrets(kit), _hardened(kit)))
+
+
+def timer(kit: Kit) -> str:
+    """The timer of that service. Raises UsageError for a schedule that systemd has no words for."""
+    note = f"# {kit.moment.note}\n" if kit.moment.note else ""
+    return _TIMER.format(
+        path=f"{_UNITS}/{kit.name}.timer",
+        what=_escaped(kit.what),
+        made=MADE,
+        calendar=note + "\n".join(f"OnCalendar={each}" for each in calendar(kit.moment)),
+        delay=kit.first.schedule.jitter or 600,
+    )
+
+
+def daemon(kit: Kit) -> str:
+    """The service of ``siteatlas schedule``."""
+    head = _UNIT.format(
+        path=f"{_UNITS}/{kit.name}-schedule.service", what=f"{_escaped(kit.what)}, by a schedule", made=MADE
+    )
+    keep = _DAEMON.format(
+        command=_command(kit.program),
+        config=_argument(str(kit.config)),
+        watchdog=_WATCHDOG,
+        stop=round(kit.first.daemon.stop_within) + _AFTER_STOP,
+    )
+    install = "\n[Install]\nWantedBy=multi-user.target\n"
+    return "".join((head, keep, _secrets(kit), _hardened(kit), install))
+
+
+def is_made(path: Path) -> bool:
+    """Whether systemd makes a directory itself, for the account, when the service is started."""
+    return path.parent == _STATES
+
+
+def _hardened(kit: Kit) -> str:
+    states = [path for path in kit.writes if is_made(path)]
+    others = [path for path in kit.writes if not is_made(path)]
+    lines = [f"StateDirectory={_quoted(path.name)}" for path in states]
+    lines += [f"ReadWritePaths={_quoted(str(path))}" for path in others]
+    is_at_home = _is_below(kit, _HOMES)
+    if any(config.upload.to.startswith("sftp://") for config in kit.sites.values()):
+        is_at_home = True  # the keys and the known hosts of the account
+    return _HARDENED.format(
+        writes="\n".join(lines),
+        user=kit.user,
+        home="read-only" if is_at_home else "yes",
+        tmp="no" if _is_below(kit, _TMP) else "yes",
+    )
+
+
+def _is_below(kit: Kit, places: tuple[Path, ...]) -> bool:
+    return any(path.is_relative_to(place) for path in kit.paths() for place in places)
+
+
+def _secrets(kit: Kit) -> str:
+    """How the secrets that the configuration names come to the service. systemd takes no quotes in these lines."""
+    lines = []
+    if kit.secret_names():
+        told = ", ".join(kit.secret_names())
+        lines.append(f"# Lines such as NAME=value, for {told}; for root to read only.")
+        lines.append(f"EnvironmentFile={_escaped(str(kit.config.with_suffix('.env')))}")
+    if files := kit.secret_files():
+        lines.append(
+            "# Secrets that root reads, and nobody but root and this service; siteatlas looks for them there first."
+        )
+        lines += [f"LoadCredential={_escaped(f'{credential(file)}:{file}')}" for file in files]
+    return "".join(f"{line}\n" for line in ("", *lines)) if lines else ""
+
+
+def _command(program: tuple[str, ...]) -> str:
+    return " ".join(map(_argument, program))
+
+
+def _argument(text: str) -> str:
+    """A word of a command line, in which $ begins the name of a variable."""
+    return _quoted(text).replace("$", "$$")
+
+
+def _quoted(text: str) -> str:
+    """A word of a unit: https://www.freedesktop.org/software/systemd/man/latest/systemd.syntax.html#Quoting"""
+    if _PLAIN(text):
+        return _escaped(text)
+    inner = _escaped(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{inner}"'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%%")

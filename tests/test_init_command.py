@@ -1,0 +1,132 @@
+"""`siteatlas init` as a person runs it: what it writes, what it refuses, and that a crawl takes what it wrote."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from run import Ran, siteatlas
+from scripted import Answer, links, scripted
+
+from crawler.cli.example import example
+
+URL = "https://www.example.com/"
+
+
+def init(folder: Path, *words: str) -> Ran:
+    return siteatlas(folder, "init", *words)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_ours_what_is_written_can_be_run_at_once(tmp_path: Path) -> None:
+    with scripted({"/": Answer(links("/a")), "/a": Answer("<p>a")}) as site:
+        made = init(tmp_path, site.url, "-o", "public")
+        assert (made.code, made.err) == (0, "")
+        assert made.out.startswith("wrote siteatlas.toml\n\nnext:\n")
+        assert "  siteatlas run --config siteatlas.toml --dry-run  # " in made.out
+        assert len(site.log) == 0  # it asks nobody
+        assert list(files(tmp_path)) == ["siteatlas.toml"]
+        ran = siteatlas(tmp_path, "run", "--config", "siteatlas.toml", "--rate", "0", "--json")
+    assert ran.code == 0
+    assert json.loads(ran.out)["sites"][0]["published"]
+    assert (tmp_path / "public" / "sitemap.xml").exists()
+    assert (tmp_path / ".siteatlas").is_dir()
+
+
+def test_ours_several_sites_get_names_and_directories_of_their_own(tmp_path: Path) -> None:
+    words = (
+        "https://shop.example.com/",
+        "https://blog.example.com/",
+        "-o",
+        "www",
+        "--config",
+        "conf/sites.toml",
+    )
+    assert init(tmp_path, *words).code == 0
+    sites = tomllib.loads((tmp_path / "conf" / "sites.toml").read_text())["sites"]
+    assert {name: each["site"]["url"] for name, each in sites.items()} == {
+        "shop": "https://shop.example.com/",
+        "blog": "https://blog.example.com/",
+    }
+    # relative paths are those of the file, and it is elsewhere
+    assert sites["shop"]["output"]["directory"] == str(tmp_path / "www" / "shop")
+
+
+def test_ours_nothing_that_is_there_is_replaced_unless_it_is_forced(tmp_path: Path) -> None:
+    (tmp_path / "siteatlas.crontab").write_text("mine")
+    refused = init(tmp_path, URL, "--cron", "--systemd")
+    assert refused.code == 2
+    assert "siteatlas.crontab is there already, and nothing was written: --force" in refused.err
+    assert files(tmp_path) == {"siteatlas.crontab": b"mine"}
+    assert init(tmp_path, URL, "--cron", "--systemd", "--force").code == 0
+    assert sorted(files(tmp_path)) == [
+        *("siteatlas.crontab", "siteatlas.service", "siteatlas.timer", "siteatlas.toml"),
+    ]
+    assert b"mine" not in files(tmp_path)["siteatlas.crontab"]
+
+
+def test_ours_kits_are_made_for_a_configuration_that_is_there(tmp_path: Path) -> None:
+    config = tmp_path / "my sites.toml"
+    config.write_text(f'[site]\nurl = "{URL}"\n[output]\ndirectory = "out"\n[schedule]\nevery = "6h"\n')
+    before = config.read_bytes()
+    made = init(tmp_path, "--config", "my sites.toml", "--cron", "--systemd-daemon")
+    assert (made.code, made.err) == (0, "")
+    assert config.read_bytes() == before
+    assert " */6 * * *  " in (tmp_path / "siteatlas-my-sites.crontab").read_text()
+    assert "systemctl enable --now siteatlas-my-sites-schedule.service" in made.out
+    bare = init(tmp_path, "--config", "my sites.toml")
+    assert bare.code == 2
+    assert "--systemd, --systemd-daemon, --cron, --github, --kubernetes" in bare.err
+
+
+def test_ours_print_writes_nothing(tmp_path: Path) -> None:
+    printed = init(tmp_path, URL, "--print")
+    assert printed.code == 0
+    assert tomllib.loads(printed.out)["site"]["url"] == URL
+    both = init(tmp_path, URL, "--print", "--kubernetes")
+    assert both.out.index("# ==> siteatlas.toml <==") < both.out.index("# ==> siteatlas.yaml <==")
+    assert files(tmp_path) == {}
+    assert init(tmp_path, "--example").out == example()
+
+
+def test_ours_a_workflow_lies_at_the_top_of_the_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "site"
+    folder.mkdir()
+    made = init(folder, URL, "-o", "../public", "--github")
+    assert made.code == 0, made.err
+    workflow = (tmp_path / ".github" / "workflows" / "sitemap.yml").read_text()
+    assert "siteatlas run --config site/siteatlas.toml ||" in workflow
+    assert "git add -- public " in workflow
+    outside = init(folder, URL, "-o", "/srv/www", "--github", "--force")
+    assert outside.code == 2
+    assert "outside of the repository" in outside.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "say which site: siteatlas init https://www.example.com/ -o public"),
+        (("www.example.com",), "did you mean https://www.example.com?"),
+        ((URL, "-o", "."), "the configuration (siteatlas.toml) would lie in the published directory"),
+        ((URL, "-o", ".siteatlas"), "the state (.siteatlas) must not lie in the published directory"),
+        (("https://user:secret@example.com/",), "carries a user name or password"),
+    ],
+)
+def test_ours_what_cannot_be_is_told_in_one_line(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    ran = init(tmp_path, *words)
+    assert ran.code == 2
+    assert said in ran.err.replace(f"{tmp_path}/", "")
+    assert "secret" not in ran.err
+    assert ran.err.count("\n") == 1
+    assert files(tmp_path) == {}
+
+
+def test_ours_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ran = init(tmp_path, URL, "--config", "file/siteatlas.toml")
+    assert ran.code == 7
+    assert "cannot be written" in ran.err
