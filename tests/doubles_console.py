@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from urllib.parse import parse_qs, unquote
@@ -38,7 +38,8 @@ class Console:
     a token. Tokens hold ``holds`` seconds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, url: str) -> None:
+        self.url = url
         self.owners = {("https://www.example.com/", EMAIL), ("sc-domain:example.com", EMAIL)}
         self.sitemaps: dict[tuple[str, str], dict[str, object]] = {}
         self.submitted: list[tuple[str, str]] = []
@@ -48,7 +49,6 @@ class Console:
         self.next: list[Reply] = []
         self.token_reply: Reply | None = None
         self.heard: list[Heard] = []
-        self.url = ""
 
     @property
     def endpoint(self) -> str:
@@ -123,9 +123,13 @@ def failure(status: int, message: str, reason: str, headers: Mapping[str, str] |
 
 
 @contextmanager
-def console() -> Iterator[Console]:
-    """A Google while it is entered."""
-    double = Console()
-    with listening(double.answer) as listener:
-        double.url = listener.url
-        yield double
+def console() -> Iterator[Callable[[], Console]]:
+    """A Google while it is entered: each call gives it a new memory."""
+
+    def fresh() -> Console:
+        double = Console(listener.url)
+        listener.answer = double.answer
+        return double
+
+    with listening() as listener:
+        yield fresh

@@ -95,6 +95,7 @@ def _address(text: str, setting: str) -> Address:
         address = Address(found.display_name, found.username, domain)
     except Exception:  # noqa: BLE001 - the parser of the standard library fails in many ways
         address = Address()
-    if not address.username or not address.domain or address.addr_spec.rpartition("@")[0] not in text:
+    is_mended = address.addr_spec.rpartition("@")[0] not in text  # it makes an address of almost anything
+    if not address.username or not address.domain or is_mended:
         raise UsageError(f"{setting} {text!r} is no address like name@example.com")
     return address

@@ -20,7 +20,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def sh(script: str, timeout: float = 10.0, grace: float = 0.2) -> Hook:
+def sh(script: str, timeout: float = 10.0, grace: float = 0.1) -> Hook:
     return Hook(["/bin/sh", "-c", script, "hook"], [Occasion.CHANGES], timeout, grace)
 
 
@@ -102,9 +102,9 @@ async def gone(pid: int) -> bool:
 async def test_ours_a_hook_that_hangs_is_ended_with_all_that_it_began(tmp_path: Path, stubborn: str) -> None:
     pids = tmp_path / "pids"
     script = f'{stubborn} sh -c "{stubborn} sleep 60; true" & echo $$ $! > {pids}; echo waiting; sleep 60; sleep 60'
-    answer = await ran(script, 0.5)
+    answer = await ran(script, 0.3)
     assert answer.reception is Reception.LATER
-    assert answer.said == "the hook sh took more than 0.5 seconds and was ended: waiting"
+    assert answer.said == "the hook sh took more than 0.3 seconds and was ended: waiting"
     for pid in map(int, pids.read_text().split()):
         assert await gone(pid)
 
@@ -120,7 +120,7 @@ async def test_ours_a_hook_may_leave_something_behind_that_holds_its_output() ->
 @pytest.mark.anyio
 async def test_ours_a_hook_ends_when_we_are_asked_to_stop(tmp_path: Path) -> None:
     file = tmp_path / "pid"
-    with anyio.move_on_after(0.4):
+    with anyio.move_on_after(0.25):
         await sh(f"echo $$ > {file}; sleep 60; true").send(SAMPLES[0])
     assert await gone(int(file.read_text()))
 

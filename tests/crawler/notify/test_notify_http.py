@@ -103,14 +103,14 @@ async def test_rfc9110_the_status_says_what_became_of_it(
         ((rst(),), "closed the connection without an answer"),
         ((fin(),), "closed the connection without an answer"),
         ((send(b"SSH-2.0-OpenSSH\r\n\r\n"), fin()), "not valid HTTP"),
-        ((send(b"HTTP/1.1 200 OK\r\n"), sleep(9)), "did not answer within 0.3 seconds"),
-        ((drip(b"HTTP/1.1 200 OK\r\n" * 99, 0.02),), "did not answer within 0.3 seconds"),
+        ((send(b"HTTP/1.1 200 OK\r\n"), sleep(9)), "did not answer within 0.15 seconds"),
+        ((drip(b"HTTP/1.1 200 OK\r\n" * 99, 0.02),), "did not answer within 0.15 seconds"),
     ],
 )
 async def test_ours_without_an_answer_there_is_a_sentence(
     server: HostileServer, steps: tuple[Step, ...], words: str
 ) -> None:
-    got = await sent(server, *steps, timeout=0.3)
+    got = await sent(server, *steps, timeout=0.15)
     assert isinstance(got, Unsent)
     assert words in got.said
     assert server.origin() in got.said
@@ -132,7 +132,7 @@ async def test_ours_without_an_answer_there_is_a_sentence(
 async def test_ours_an_answer_whose_body_does_not_end_counts(
     server: HostileServer, steps: tuple[Step, ...], size: int | None
 ) -> None:
-    got = await sent(server, *steps, timeout=0.5)
+    got = await sent(server, *steps, timeout=0.25)
     assert isinstance(got, Sent)
     assert got.status == 200
     assert size is None or len(got.body) == size
@@ -175,7 +175,7 @@ async def test_ours_the_way_there_may_fail_too(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_ours_a_caller_that_gives_up_is_let_go(server: HostileServer) -> None:
     server.route(PATH, send(b"HTTP/1.1 200 OK\r\n\r\n"), sleep(9))
-    with anyio.move_on_after(0.2) as scope:
+    with anyio.move_on_after(0.1) as scope:
         async with Http("x", timeout=9) as http:
             await http.send("GET", server.url(PATH))
     assert scope.cancelled_caught

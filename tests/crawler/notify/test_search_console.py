@@ -3,7 +3,7 @@
 import datetime as dt
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from email.utils import format_datetime
 from pathlib import Path
 
@@ -36,10 +36,15 @@ READ = {
 }
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[Callable[[], Console]]:
+    with console() as fresh:
+        yield fresh
+
+
 @pytest.fixture
-def google() -> Iterator[Console]:
-    with console() as double:
-        yield double
+def google(server: Callable[[], Console]) -> Console:
+    return server()
 
 
 def channel(google: Console, http: Http, site: str = "") -> SearchConsole:
