@@ -109,7 +109,10 @@ def test_ours_a_workflow_lies_at_the_top_of_the_repository(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "say which site: siteatlas init https://www.example.com/ -o public"),
+        (
+            (),
+            "there is no siteatlas.toml yet: say which site it is for, as in siteatlas init https://www.example.com/",
+        ),
         (("www.example.com",), "did you mean https://www.example.com?"),
         ((URL, "-o", "."), "the configuration (siteatlas.toml) would lie in the published directory"),
         ((URL, "-o", ".siteatlas"), "the state (.siteatlas) must not lie in the published directory"),

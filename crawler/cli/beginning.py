@@ -6,7 +6,7 @@ import shlex
 import shutil
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -63,7 +63,10 @@ def begin(wanted: Wanted) -> Beginning:
     if is_new:
         text = _configuration(wanted)
     elif not wanted.config.exists():
-        raise UsageError("say which site: siteatlas init https://www.example.com/ -o public")
+        raise UsageError(
+            f"there is no {wanted.config} yet: say which site it is for, as in siteatlas init https://www.example.com/ "
+            f"-o public"
+        )
     elif wanted.output is not None:
         raise UsageError("-o goes with the URL of a new configuration; one that is there says it itself")
     elif not wanted.is_kit:
@@ -76,13 +79,19 @@ def begin(wanted: Wanted) -> Beginning:
         text = wanted.config.read_text(encoding="utf-8")
     kit = _kit(wanted, text)
     files = {wanted.config: text} if is_new else {}
-    notes = [kit.moment.note] if kit.moment.note and wanted.is_kit else []
-    steps: list[tuple[str, str]] = []
-    if wanted.systemd and wanted.daemon:
-        notes.append("the timer and the daemon do the same work: start one of them")
+    notes, steps = list(_notes(wanted, kit)), list[tuple[str, str]]()
     for make in (_systemd, _daemon, _cron, _github, _kubernetes):
         make(wanted, kit, Beginning(files, notes, steps))
     return Beginning(files, notes, [*_first_steps(wanted, kit), *steps] if is_new else steps)
+
+
+def _notes(wanted: Wanted, kit: Kit) -> Iterator[str]:
+    if kit.moment.note and wanted.is_kit:
+        yield kit.moment.note
+    if wanted.systemd and wanted.daemon:
+        yield "the timer and the daemon do the same work: start one of them"
+    if (wanted.github or wanted.kubernetes) and (files := kit.secret_files()):
+        yield f"only this machine has {', '.join(files)}: name these secrets env:NAME for GitHub and Kubernetes"
 
 
 def write(files: dict[Path, str], *, replaces: bool) -> None:

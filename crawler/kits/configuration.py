@@ -50,6 +50,7 @@ _MORE: Final = """
 [schedule]
 # When "siteatlas schedule" runs {whom}; cron, timers and the like say it themselves.
 {off}cron = "{cron}"
+# That is UTC, unless:
 # timezone = "Europe/Berlin"
 
 # Tell search engines, and people, what changed. Secrets are named, not written: env:NAME or file:PATH.

@@ -104,6 +104,8 @@ spec:
               command: [/opt/siteatlas/bin/siteatlas]
               args: [run, --config, {home}/siteatlas.toml]
               workingDir: {home}
+              env:
+                - {{name: HOME, value: /tmp}}
               envFrom:
                 - secretRef: {{name: {name}, optional: true}}
               securityContext: *confined
@@ -131,7 +133,7 @@ spec:
 def cronjob(kit: Kit) -> str:
     """The claim, the configuration and the CronJob, in one file."""
     moment = kit.moment
-    pip = "/opt/siteatlas/bin/pip install --no-cache-dir --no-compile"
+    pip = "/opt/siteatlas/bin/pip install --no-cache-dir"
     literals = "".join(f" --from-literal={name}=…" for name in kit.secret_names()) or " --from-literal=NAME=…"
     return _TEXT.format(
         what=kit.what,

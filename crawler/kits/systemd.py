@@ -53,7 +53,7 @@ RestartSec=10
 RestartPreventExitStatus=2
 """
 _HARDENED: Final = """
-# It may write here, and sees the rest of the machine as far as the account {user} may, to read.
+# It may write here, and sees the rest of the machine as far as the account {user} may, to read.{hook}
 {writes}
 User={user}
 UMask=0022
@@ -100,6 +100,9 @@ Persistent=yes
 [Install]
 WantedBy=timers.target
 """
+_HOOK: Final = (
+    "\n# That holds for the command of [hook] too: give it ReadWritePaths of its own if it needs them."
+)
 MADE: Final = 'written by "siteatlas init"'
 
 
@@ -153,6 +156,7 @@ def _hardened(kit: Kit) -> str:
     return _HARDENED.format(
         writes="\n".join(lines),
         user=kit.user,
+        hook=_HOOK if any(config.hook.command for config in kit.sites.values()) else "",
         home="read-only" if is_at_home else "yes",
         tmp="no" if _is_below(kit, _TMP) else "yes",
     )

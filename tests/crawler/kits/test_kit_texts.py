@@ -215,7 +215,7 @@ def test_kubectl_knows_every_field_of_the_cronjob(made: dict[str, str], tmp_path
         "json",
         "-c",
         "siteatlas",
-        "A=b",
+        "HOME=/tmp",
     ]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     # it reads into its own types, so a field that it does not know would be gone
