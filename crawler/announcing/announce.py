@@ -20,6 +20,7 @@ from crawler.announcing.rehearsal import BatchRehearsal, MessageRehearsal
 from crawler.attempt import Ended
 from crawler.change import Counts
 from crawler.errors import StateInUse, StorageError
+from crawler.ledger import FILE as LEDGER
 from crawler.ledger import Ledger
 from crawler.memory.changes import Changes, w3c
 from crawler.notice import Notice, Occasion, Reception
@@ -52,7 +53,7 @@ async def announce(
     a state or a ledger of another version.
     """
     async with _everyone(plan) as (everyone, site):
-        if not everyone.keys:
+        if not everyone.keys and not (plan.state / LEDGER).is_file():
             return Announced()
         if not (plan.state / FILE).is_file():
             return Announced(
@@ -62,6 +63,7 @@ async def announce(
             with _desk(plan, name, clock, dry_run=dry_run) as desk:
                 desk.ended, desk.again = ended, again
                 desk.ask_live = None if dry_run else site.live
+                desk.ledger.meet(everyone.keys)
                 told = await _tell(desk, _rehearsed(everyone) if dry_run else everyone)
                 if not dry_run:
                     desk.ledger.forget(Changes(desk.db).known()[0])
@@ -123,11 +125,12 @@ def _desk(plan: Plan, name: str, clock: Clock, *, dry_run: bool) -> Iterator[Des
 
 async def _tell(desk: Desk, everyone: Channels) -> list[Delivered]:
     told: list[Delivered] = []
-    for engine in everyone.batches:
+    only = desk.again.only
+    for engine in (each for each in everyone.batches if each.key.startswith(only)):
         is_first_told = desk.plan.config.indexnow.first
         delivered = await BatchTeller(desk, engine, is_first_told=is_first_told).tell()
         told += _shown(delivered, engine)
-    for channel in everyone.messages:
+    for channel in (each for each in everyone.messages if each.key.startswith(only)):
         told += _shown(await MessageTeller(desk, channel).tell(), channel)
     return told
 

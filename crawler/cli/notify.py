@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # the crawler is not needed to show help
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas notify --config sites.toml --dry-run         what would be sent to whom
   siteatlas notify --config sites.toml --site shop       what is outstanding, now
-  siteatlas notify --config sites.toml --site shop --since 12
+  siteatlas notify --config sites.toml --site shop --since 12 --only "search console"
   siteatlas notify --config sites.toml --test            try webhooks, e-mail and hook
 
 Exit codes: 0 everything is told, 2 usage or configuration, 4 something could not be delivered for now."""
@@ -57,6 +57,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     dry_run: bool = False
     again: bool = False
     since: int | None = None
+    only: str = ""
     test: bool = False
 
 
@@ -90,6 +91,14 @@ def notify(  # noqa: PLR0913 - the command line is wide
             help="Tell everyone again what changed since the end of this run; 0: since before the first.",
         ),
     ] = None,
+    only: Annotated[
+        str,
+        typer.Option(
+            "--only",
+            metavar="NAME",
+            help="Tell only those whose name begins so: indexnow, search console, webhook …",
+        ),
+    ] = "",
     test: Annotated[
         bool, typer.Option("--test", help="Send a test message to webhooks, by e-mail and to the hook.")
     ] = False,
@@ -106,13 +115,18 @@ def notify(  # noqa: PLR0913 - the command line is wide
     Whoever is up to date is not told anything, however often this is run.
     """
     with Told(verbose, "interrupted; what was sent is known, the same command goes on") as told:
-        asked = Asked(dry_run=dry_run, again=again, since=since, test=test)
+        asked = Asked(dry_run=dry_run, again=again, since=since, only=only, test=test)
         if test and (dry_run or again or since is not None):
             raise UsageError("--test sends a test message and nothing else: give it alone")
         sites = _planned(url, config, site or [], flags)
         results = [(name, _one(name, ready, asked)) for name, ready in sites]
-        if not any(announced.channels for _, announced in results):
+        everyone = {key for _, announced in results for key in announced.channels}
+        if not everyone:
             raise UsageError(_NOBODY)
+        if not any(key.startswith(only) for key in everyone):
+            raise UsageError(
+                f"--only {only}: there is nobody of that name among {', '.join(sorted(everyone))}"
+            )
         is_left = any(each.untold or any(map(_is_refused, each.deliveries)) for _, each in results)
         told.exit_code = Incomplete.exit_code if is_left else 0
         if as_json:
@@ -156,7 +170,7 @@ def _one(name: str, ready: "Plan", asked: Asked) -> "Announced":
     async def tell() -> "Announced":
         if asked.test:
             return await try_out(ready, name)
-        again = Again(since=asked.since, refused=asked.again)
+        again = Again(since=asked.since, refused=asked.again, only=asked.only)
         return await announce(ready, name, dry_run=asked.dry_run, again=again)
 
     return anyio.run(tell)

@@ -1,7 +1,7 @@
 """The ledger itself: each step of telling is one durable commit, so that a crash repeats one message at most."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self, TypeVar
@@ -49,12 +49,9 @@ class Ledger:
     # ---------------------------------------------------------------- looking
 
     def channels(self) -> list[str]:
-        """The keys of all that were ever told or are to be, sorted."""
+        """The keys of those that were configured last, sorted."""
         with storage():
-            rows = self._db.execute(
-                "SELECT channel FROM line UNION SELECT channel FROM mood UNION SELECT channel FROM refused ORDER BY 1"
-            )
-            return [key for (key,) in rows]
+            return [key for (key,) in self._db.execute("SELECT channel FROM present ORDER BY 1")]
 
     def lines(self, channel: str) -> list[Line]:
         """The lines of a channel, that of all hosts first; none of one that is new."""
@@ -77,6 +74,14 @@ class Ledger:
         return self._read(query, Sent, channel, limit)
 
     # ---------------------------------------------------------------- telling
+
+    def meet(self, channels: Collection[str]) -> None:
+        """Keep who is configured now. What others were told stays known, should they come back."""
+        if sorted(channels) == self.channels():
+            return
+        with change(self._db):
+            self._db.execute("DELETE FROM present")
+            self._db.executemany("INSERT OR IGNORE INTO present VALUES (?)", ((key,) for key in channels))
 
     def start(self, channel: str, told: int) -> Line:
         """Begin a channel, or begin it anew: nothing up to the end of run ``told`` is told, everything after it is."""

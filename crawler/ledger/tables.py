@@ -60,6 +60,7 @@ CREATE TABLE sent (                           -- the log: one row for each messa
   reception TEXT NOT NULL,                    -- notice.Reception
   said TEXT NOT NULL
 );
+CREATE TABLE present (channel TEXT PRIMARY KEY) WITHOUT ROWID;  -- those that were configured last
 CREATE INDEX sent_by_channel ON sent (channel, id);
 """
 

@@ -29,7 +29,7 @@ class ChannelTold(Struct, frozen=True, kw_only=True):
 
 
 class Told(Struct, frozen=True, kw_only=True):
-    """What others were told of a site: channel by channel, and the last messages, the newest first."""
+    """What others were told of a site: each channel that was configured last, and the messages, the newest first."""
 
     channels: tuple[ChannelTold, ...] = ()
     log: tuple[Sent, ...] = ()

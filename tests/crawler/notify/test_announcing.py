@@ -336,7 +336,9 @@ def test_ours_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(site: Site) -
 def test_ours_what_changed_since_a_run_can_be_told_again(site: Site) -> None:
     begun(site, "/a")
     tell(site, site.run(["/a", "/b"]))
-    tell(site, again=Again(since=0))
+    tell(site, again=Again(since=0, only="search"))
+    assert len(site.double.messages) == 1
+    tell(site, again=Again(since=0, only="index"))
     assert site.double.taken == {site.url("/a"): 1, site.url("/b"): 2}
     tell(site)
     assert site.double.taken == {site.url("/a"): 1, site.url("/b"): 2}

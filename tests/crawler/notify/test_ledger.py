@@ -1,0 +1,147 @@
+"""The ledger: what it keeps, how it is looked at, and which files it refuses."""
+
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from crawler.errors import StorageError, UsageError
+from crawler.ledger import FILE, Ledger, Line, Mood, Sent, Told, told
+from crawler.ledger.tables import connect
+from crawler.notice import Occasion, Reception
+
+SENT = Sent(
+    at=1.0,
+    channel="x",
+    occasion=Occasion.CHANGES,
+    host="h",
+    urls=2,
+    reception=Reception.ACCEPTED,
+    said="took",
+)
+
+
+def test_ours_the_file_is_for_its_owner_and_every_commit_durable(tmp_path: Path) -> None:
+    with closing(connect(tmp_path / FILE)) as db:
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+    assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
+
+
+def test_ours_without_a_ledger_nothing_was_told_and_none_is_made(tmp_path: Path) -> None:
+    assert told(tmp_path) == Told()
+    with Ledger.opened(tmp_path, 10, dry=True) as ledger:
+        ledger.start("x", 1)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("open_", ["connect", "look", "dry"])
+def test_ours_the_files_of_others_are_refused_in_one_line(tmp_path: Path, open_: str) -> None:
+    def opened() -> None:
+        if open_ == "look":
+            told(tmp_path)
+            return
+        with Ledger.opened(tmp_path, 10, dry=open_ == "dry"):
+            pass
+
+    def refused() -> str:
+        with pytest.raises((StorageError, UsageError)) as error:
+            opened()
+        return str(error.value)
+
+    (tmp_path / FILE).write_bytes(b"no database" * 100)
+    assert "cannot be used" in refused()
+    (tmp_path / FILE).unlink()
+    with closing(sqlite3.connect(tmp_path / FILE)) as db:
+        db.execute("CREATE TABLE t (x)")
+    assert "of another program" in refused()
+    (tmp_path / FILE).unlink()
+    with closing(connect(tmp_path / FILE)) as db:
+        db.execute("PRAGMA user_version = 99")
+    assert "newer version" in refused()
+
+
+def test_ours_a_ledger_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / FILE).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StorageError), Ledger.opened(tmp_path, 10):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_ours_who_looks_sees_it_while_it_is_written(tmp_path: Path) -> None:
+    with Ledger.opened(tmp_path, 10) as ledger:
+        ledger.meet(["x"])
+        line = ledger.freeze(ledger.start("x", 3), 5)
+        line = ledger.taken(line, "https://h/b", SENT)
+        looked = told(tmp_path)
+        assert looked.channels[0].until == 3
+        assert looked.log == (SENT,)
+        assert looked.is_outstanding
+        ledger.done(line, 5)
+        looked = told(tmp_path)
+        assert (looked.channels[0].until, looked.is_outstanding) == (5, False)
+
+
+def test_ours_a_line_is_as_it_was_kept(tmp_path: Path) -> None:
+    with Ledger.opened(tmp_path, 10) as ledger:
+        line = ledger.put_off(ledger.freeze(ledger.start("x", 3), 5), "busy", 9.0, SENT)
+    with Ledger.opened(tmp_path, 10) as ledger:
+        assert ledger.lines("x") == [line]
+        assert line == Line(id=line.id, channel="x", told=3, until=5, tries=1, due=9.0, said="busy")
+        mood = Mood(channel="x", knows=True, pending=Occasion.RECOVERY, run=4, told="well", at=2.0)
+        ledger.feel(mood)
+        assert ledger.mood("x") == mood
+        ledger.feel(replace(mood, pending=None))
+        assert ledger.mood("x").pending is None
+
+
+def test_ours_what_is_refused_next_to_each_other_is_one_range(tmp_path: Path) -> None:
+    with Ledger.opened(tmp_path, 10) as ledger:
+        line = ledger.freeze(ledger.start("x", 3), 5)
+        for upto in ("https://h/b", "https://h/d"):
+            line = ledger.refuse(line, upto, SENT)
+        line = ledger.taken(line, "https://h/f", SENT)
+        ledger.refuse(line, "https://h/h", SENT)
+        first, second = ledger.refused("x")
+        assert (first.position, first.upto, first.urls) == ("", "https://h/d", 4)
+        assert (second.position, second.upto, second.urls) == ("https://h/f", "https://h/h", 2)
+        ledger.resent(first, "https://h/b", SENT)
+        assert ledger.refused("x")[0].urls == 2
+        ledger.forgive(first)
+        assert ledger.refused("x") == [second]
+        ledger.forget(6)
+        assert not ledger.refused("x")
+
+
+def test_ours_a_host_that_has_caught_up_goes_on_with_the_others(tmp_path: Path) -> None:
+    with Ledger.opened(tmp_path, 10) as ledger:
+        line = ledger.start("x", 1)
+        ledger.split(line, "h", "no key", begun=False)
+        ledger.done(line, 2)
+        behind = ledger.lines("x")[1]
+        assert (behind.host, behind.told, behind.until) == ("h", 1, None)
+        ledger.done(behind, 2)
+        assert [each.host for each in ledger.lines("x")] == [""]
+
+
+def test_ours_who_is_not_configured_any_more_is_not_shown_and_not_forgotten(tmp_path: Path) -> None:
+    with Ledger.opened(tmp_path, 10) as ledger:
+        ledger.meet(["x", "y"])
+        ledger.put_off(ledger.start("x", 1), "busy")
+        ledger.meet(["y"])
+        assert not told(tmp_path).is_outstanding
+        ledger.meet(["y", "x"])
+        assert told(tmp_path).is_outstanding
+
+
+def test_ours_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    with closing(connect(tmp_path / FILE)) as db:
+        ledger = Ledger(db)
+        ledger.start("x", 1)
+        db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
+        with pytest.raises(StorageError, match="full"):
+            ledger.note(replace(SENT, said="x" * 1_000_000))
+        assert ledger.lines("x")[0].told == 1

@@ -1,0 +1,206 @@
+"""``siteatlas notify`` as a person runs it: the real command, a site and a service on the loopback address."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doubles_indexnow import KEY, Double, Say, Site
+
+from crawler.cli import app
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with Double() as double:
+        yield Site(double, tmp_path)
+
+
+class Command:
+    """Runs the command in this process, as ``siteatlas`` does."""
+
+    def __init__(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, file: Path
+    ) -> None:
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+        self.file = file
+
+    def write(self, *sites: Site, **settings: Any) -> None:
+        """The configuration file of one site, or of several, which are called a, b …"""
+        told = [each.tables(**settings) for each in sites]
+        named = {"sites": dict(zip("ab", told, strict=False))} if len(told) > 1 else told[0]
+        self.file.write_text("".join(_toml(named)))
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        self._monkeypatch.setattr(sys, "argv", ["siteatlas", "notify", *words])
+        code = app.run()
+        said = self._capsys.readouterr()
+        assert "Traceback" not in said.err
+        assert KEY not in said.out + said.err
+        return code, said.out, said.err
+
+
+def _toml(tables: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[str]:
+    plain = {name: value for name, value in tables.items() if not isinstance(value, dict)}
+    if plain:
+        yield f"[{'.'.join(path)}]\n"
+        yield from (f"{name} = {json.dumps(value)}\n" for name, value in plain.items())
+    for name, value in tables.items():
+        if isinstance(value, dict):
+            yield from _toml(value, (*path, name))
+
+
+@pytest.fixture
+def notify(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Site
+) -> Command:
+    monkeypatch.setenv("INDEXNOW", KEY)
+    command = Command(capsys, monkeypatch, tmp_path / "sites.toml")
+    command.write(site, indexnow__key="env:INDEXNOW")
+    return command
+
+
+def test_ours_what_is_outstanding_is_shown_then_told_and_then_there_is_none(
+    site: Site, notify: Command
+) -> None:
+    site.run(["/"])
+    assert notify("--config", str(notify.file))[:2] == (0, "  there is nothing to tell: indexnow\n")
+    site.run(["/", *(f"/{n}" for n in range(7))])
+    code, out, _ = notify("--config", str(notify.file), "--dry-run")
+    assert code == 0
+    assert "indexnow: accepted: 7 URLs, run 1 to run 2: not sent: this was a dry run" in out
+    assert f"    {site.url('/4')}\n    … 2 more (-v shows all)" in out
+    assert not site.double.messages
+    assert site.url("/6") in notify("--config", str(notify.file), "--dry-run", "-v")[1]
+    assert notify("--config", str(notify.file))[0] == 0
+    assert site.double.taken == {site.url(f"/{n}"): 1 for n in range(7)}
+    assert notify("--config", str(notify.file))[:2] == (0, "  there is nothing to tell: indexnow\n")
+
+
+def test_ours_the_same_as_json(site: Site, notify: Command) -> None:
+    site.run(["/"])
+    notify("--config", str(notify.file))
+    site.run(["/", "/a"])
+    code, out, _ = notify("--config", str(notify.file), "--dry-run", "--json")
+    (told,) = json.loads(out)["sites"]
+    assert code == json.loads(out)["exit_code"] == 0
+    assert (told["name"], told["untold"], told["channels"]) == ("127.0.0.1", False, ["indexnow"])
+    assert told["deliveries"][0]["shown"] == [site.url("/a")]
+
+
+def test_ours_what_could_not_be_delivered_is_exit_code_4(site: Site, notify: Command) -> None:
+    site.run(["/"])
+    notify("--config", str(notify.file))
+    site.run(["/", "/a"])
+    site.double.files[f"/{KEY}.txt"] = 404
+    code, out, err = notify("--config", str(notify.file), "-q")
+    assert (code, out) == (4, "")
+    assert "put a text file there that holds the key" in err
+    site.double.files[f"/{KEY}.txt"] = KEY.encode()
+    site.double.says.append(Say(422))
+    assert notify("--config", str(notify.file))[0] == 4  # refused: a person must look
+    assert notify("--config", str(notify.file))[0] == 0
+    assert notify("--config", str(notify.file), "--again")[0] == 0
+    assert site.double.taken == {site.url("/a"): 1}
+    assert notify("--config", str(notify.file), "--since", "0")[0] == 0
+    assert site.double.taken == {site.url("/a"): 2, site.url("/"): 1}
+
+
+def test_ours_one_site_by_its_url(site: Site, notify: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.run(["/"])
+    words = [f"{site.double.home}/", "-o", str(site.plan.output), "--state", str(site.folder / "state")]
+    words += ["--indexnow-key", "env:INDEXNOW", "--indexnow-endpoint", f"{site.double.home}/indexnow"]
+    assert notify(*words)[0] == 0
+    site.run(["/", "/a"])
+    assert notify(*words)[0] == 0
+    assert site.double.taken == {site.url("/a"): 1}
+
+
+def test_ours_all_sites_of_a_configuration(site: Site, notify: Command, tmp_path: Path) -> None:
+    with Double() as double:
+        folder = tmp_path / "other"
+        folder.mkdir()
+        other = Site(double, folder)
+        notify.write(site, other, indexnow__key="env:INDEXNOW")
+        for each in (site, other):
+            each.run(["/"])
+        notify("--config", str(notify.file))
+        for each in (site, other):
+            each.run(["/", "/a"])
+        code, out, _ = notify("--config", str(notify.file), "--site", "b")
+        assert (code, out.count("accepted")) == (0, 1)
+        assert not site.double.messages
+        code, out, _ = notify("--config", str(notify.file))
+        assert "== a ==" in out
+        assert "== b ==" in out
+        assert [len(each.double.messages) for each in (site, other)] == [1, 1]
+
+
+def test_ours_a_test_message_is_for_those_who_are_the_sites_own(site: Site, notify: Command) -> None:
+    notify.write(site, indexnow__key="env:INDEXNOW", webhook__urls=[f"{site.double.home}/hook"])
+    code, out, _ = notify("--config", str(notify.file), "--test")
+    assert code == 0
+    assert "webhook" in out
+    (message,) = site.double.messages
+    assert message["sentence"] == "this is a test: nothing happened"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words", "said"),
+    [
+        ({}, [], "say which site: siteatlas notify URL -o DIR, or siteatlas notify --config FILE"),
+        ({"indexnow__key": ""}, ["--config"], "there is nobody to tell: set key in [indexnow]"),
+        ({"indexnow__key": "env:NOT_SET"}, ["--config"], "the environment variable NOT_SET is not set"),
+        ({"indexnow__key": "short"}, ["--config"], "8 to 128 letters, digits and dashes"),
+        (
+            {"webhook__urls": ["env:EMPTY"]},
+            ["--config"],
+            "webhook.urls names a secret that is empty: env:EMPTY",
+        ),
+        ({"webhook__urls": ["nonsense"]}, ["--config"], "an entry of webhook.urls is not an http(s) URL"),
+        ({"websub__hubs": ["https://hub.example/"]}, ["--config"], "set output.recent"),
+        (
+            {"indexnow__key": "", "indexnow__key_url": "https://a.example/k.txt"},
+            ["--config"],
+            "indexnow.key is",
+        ),
+        ({}, ["--test", "--again", "--config"], "give it alone"),
+        ({}, ["--only", "email", "--config"], "--only email: there is nobody of that name among indexnow"),
+    ],
+)
+def test_ours_what_is_wrong_is_told_in_one_line(
+    site: Site,
+    notify: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, Any],
+    words: list[str],
+    said: str,
+) -> None:
+    monkeypatch.setenv("EMPTY", "")
+    notify.write(site, **{"indexnow__key": "env:INDEXNOW", **settings})
+    code, out, err = notify(*words, *([str(notify.file)] if words else []))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+def test_ours_a_secret_is_not_on_the_command_line_of_a_process_nor_in_what_it_says(
+    site: Site, notify: Command
+) -> None:
+    site.run(["/"])
+    notify("--config", str(notify.file))
+    site.run(["/", "/a"])
+    run = subprocess.run(
+        [sys.executable, "-m", "crawler", "notify", "--config", str(notify.file), "-v"],
+        env={**os.environ, "INDEXNOW": KEY},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert site.double.taken == {site.url("/a"): 1}
+    assert KEY not in run.stdout + run.stderr + notify.file.read_text()
