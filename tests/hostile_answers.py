@@ -132,7 +132,12 @@ REDIRECTS = [
 _zeros = b"\0" * (32 << 20)
 _plain = html('<a href="/found">f</a>' + "padding " * 2000)
 
-BODIES = [
+BODIES = [  # the slow ones first: the others are asked for while they are waited for
+    trap("/stall", send(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), sleep(2), fin(),
+         ends="unreachable|bad answer"),
+    trap("/silent", sleep(2), fin(), ends="unreachable"),
+    trap("/drip", send(b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n"), drip(b"x" * 900, 0.1),
+         ends="unreachable|bad answer"),
     trap("/gzip-cut", coded(gzip.compress(_plain)[:-30], "gzip"), ends="bad answer", said="body.decode_truncated"),
     trap("/gzip-flip", coded(gzip.compress(_plain)[:-8] + b"\0" * 8, "gzip"), ends="bad answer"),
     trap("/gzip-bomb", coded(gzip.compress(_zeros), "gzip"), ends="bad answer|indexable"),
@@ -164,11 +169,6 @@ BODIES = [
          ends="bad answer|indexable|wrong type"),
     trap("/charset-junk", answer(_plain, "Content-Type: text/html; charset=" + "x" * 5000), ends="indexable"),
     trap("/reset", rst(), ends="unreachable|bad answer"),
-    trap("/stall", send(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), sleep(2), fin(),
-         ends="unreachable|bad answer"),
-    trap("/silent", sleep(2), fin(), ends="unreachable"),
-    trap("/drip", send(b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n"), drip(b"x" * 900, 0.1),
-         ends="unreachable|bad answer"),
 ]  # fmt: skip
 
 

@@ -37,8 +37,11 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 def siteatlas(folder: Path, *words: str, timeout: float = 60, anew: bool = False, **extra: str) -> Ran:
-    """Run siteatlas in a folder to its end: ``anew`` in an interpreter of its own, else in one that is warm."""
-    begin = _anew if anew else warm.begin
+    """Run siteatlas in a folder to its end: ``anew`` in an interpreter of its own, else in one that is warm.
+
+    What only a new interpreter looks at in its environment makes one.
+    """
+    begin = _anew if anew or any(name.startswith(("LC_", "PYTHON")) for name in extra) else warm.begin
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = begin(folder, words, environment(**extra), out.fileno(), err.fileno())
         try:
