@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import threading
 import warnings
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -61,10 +62,12 @@ class Mailbox:
     def authenticate(
         self, server: SMTP, session: Session, envelope: Envelope, mechanism: str, data: Any
     ) -> AuthResult:
-        """Whether a login is that which is wanted."""
+        """Whether a login is that which is wanted. The refusal repeats it, as no server should."""
         assert isinstance(data, LoginPassword)
         self.logins.append((data.login, data.password))
-        return AuthResult(success=self.logins[-1] == self.login, handled=False)
+        echo = f"535 {mechanism} {data.password.decode()} {b64encode(data.password).decode()} is wrong"
+        is_right = self.logins[-1] == self.login
+        return AuthResult(success=is_right, handled=False, message=None if is_right else echo)
 
 
 def _unix(content: bytes | str | None) -> bytes:

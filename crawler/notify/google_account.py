@@ -38,18 +38,22 @@ class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, setting: str) -> Self:
-        """The account that search_console.account names: a path, ``file:PATH`` or ``env:NAME``, or the JSON itself.
+        """The account that search_console.account names: a path, ``file:PATH``, or ``env:NAME`` for the JSON or its path.
 
-        Raises UsageError, which tells nothing of what is in the file.
+        Raises UsageError, which tells nothing of what is in them.
         """
-        name = setting if not setting.lstrip().startswith("{") else "the JSON given"
-        is_named = setting.startswith(("env:", "file:", "{"))
-        text = reveal(setting if is_named else f"file:{setting}")
+        is_env = setting.startswith("env:")
+        text = reveal(setting if is_env or setting.startswith("file:") else f"file:{setting}")
+        if is_env and not text.lstrip().startswith("{"):  # as GOOGLE_APPLICATION_CREDENTIALS has it
+            try:
+                text = Path(text).read_text(encoding="utf-8")
+            except (OSError, ValueError):
+                text = ""  # what the variable holds may be a secret, so it is not shown
         try:
             return msgspec.json.decode(text, type=cls)
         except (msgspec.DecodeError, UnicodeError):
             raise UsageError(
-                f"search_console.account: {name} is not the JSON key file of a service account"
+                f"search_console.account: {setting} is not the JSON key file of a service account"
                 " (with client_email and private_key); create one in the Google Cloud console"
             ) from None
 

@@ -59,7 +59,11 @@ def document(notice: Notice, key: str) -> dict[str, Any]:
 
 def as_json(notice: Notice, key: str) -> bytes:
     """The document as it is sent: the same notice gives the same bytes."""
-    return msgspec.json.encode(document(notice, key)) + b"\n"
+    told = document(notice, key)
+    try:
+        return msgspec.json.encode(told) + b"\n"
+    except UnicodeEncodeError:  # half a character, as the name of a file may have
+        return msgspec.json.encode(_tamed(told)) + b"\n"
 
 
 def filled(template: Template, notice: Notice, key: str) -> str:

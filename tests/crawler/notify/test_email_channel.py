@@ -1,7 +1,11 @@
 """E-mail through a real SMTP server: TLS and logins, refusals, servers that misbehave, and texts that try to."""
 
+import json
 import socket
 import sys
+from base64 import b64encode
+from email import message_from_bytes
+from email.policy import default
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Literal
@@ -9,6 +13,8 @@ from typing import Literal
 import anyio
 import pytest
 from anyio import to_thread
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the doubles are shared with other folders
@@ -20,7 +26,7 @@ from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.notify.email import Email
-from crawler.notify.messages import SAMPLES, delivery
+from crawler.notify.messages import SAMPLES, as_json, delivery
 from crawler.notify.smtp import Server, server
 from crawler.notify.template import Template
 
@@ -28,6 +34,7 @@ CHANGED, TROUBLE, RECOVERY = SAMPLES
 ANN, BOB = "ann@example.com", "bob@example.com"
 TO = (f"Ann Other <{ANN}>", BOB)
 ALL = tuple(Occasion)
+ANY = Email(server("localhost", "none"), TO, ALL)
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +124,20 @@ async def test_ours_no_text_becomes_a_header_a_recipient_or_another_message() ->
     assert long in box.messages[0].get_content().replace("\n", "")
 
 
+@given(*[st.text(st.characters())] * 3)  # also halves of characters
+@settings(max_examples=25, deadline=None)
+def test_rfc5322_any_text_makes_a_message_of_the_same_form(site: str, told: str, reason: str) -> None:
+    change = replace(CHANGED.changes[0], reason=reason)
+    for notice in (replace(CHANGED, site=site, changes=(change,)), replace(TROUBLE, site=site, told=told)):
+        read = message_from_bytes(ANY.message(notice).as_bytes(), policy=default)
+        assert read.keys() == [
+            *("From", "To", "Subject", "Message-ID", "Auto-Submitted"),
+            *("Content-Type", "Content-Transfer-Encoding", "MIME-Version"),
+        ]
+        assert not read.defects
+        assert json.loads(as_json(notice, "k"))["pages"] == 120
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("security", ["starttls", "tls"])
 async def test_rfc3207_a_login_is_sent_over_tls(certificates: Certificates, security: str) -> None:
@@ -139,6 +160,8 @@ async def test_rfc3207_a_login_is_sent_over_tls(certificates: Certificates, secu
     assert set(box.logins) == {login, (b"ann", b"not-secret")}
     for text in (wrong.said, without.said, stranger.said, repr(good), str(good)):
         assert "secret" not in text
+        assert b64encode(b"not-secret").decode() not in text
+    assert "*** *** is wrong" in wrong.said
 
 
 @pytest.mark.anyio

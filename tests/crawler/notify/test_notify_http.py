@@ -157,6 +157,9 @@ async def test_ours_the_way_there_may_fail_too(tmp_path: Path) -> None:
                 split = await http.send("GET", good.url(), headers={"X": f"{SECRET}\r\nX-More: 1"})
             async with Http("x", ca_file=tmp_path / "none.pem") as http:
                 blind = await http.send("GET", good.url())
+            for proxy in (f"{dead.replace('://', f'://u:{SECRET}@')}", f"gopher://u:{SECRET}@a/", SECRET):
+                async with Http("x", ca_file=certificates.ca_file, proxy=proxy) as http:
+                    wrong.append(await http.send("GET", good.url()))
             async with Http(f"x\n{SECRET}") as http:
                 wrong.append(await http.send("GET", dead))
     assert isinstance(fine, Sent)

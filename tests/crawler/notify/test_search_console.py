@@ -271,9 +271,14 @@ def test_ours_the_account_is_read_from_where_it_is_named(
     file = tmp_path / "key.json"
     file.write_text(google.account())
     monkeypatch.setenv("ATLAS_KEY", google.account())
-    accounts = [ServiceAccount.read(setting) for setting in (str(file), f"file:{file}", "env:ATLAS_KEY")]
+    monkeypatch.setenv("ATLAS_FILE", str(file))
+    settings = (str(file), f"file:{file}", "env:ATLAS_KEY", "env:ATLAS_FILE")
+    accounts = [ServiceAccount.read(setting) for setting in settings]
     assert all(account.client_email == EMAIL for account in accounts)
     assert "PRIVATE" not in f"{accounts[0]!r} {accounts[0]} {accounts}"
+    monkeypatch.setenv("ATLAS_FILE", "s3cret-thing")
+    with pytest.raises(UsageError, match="env:ATLAS_FILE is not the JSON key file"):
+        ServiceAccount.read("env:ATLAS_FILE")
 
 
 @pytest.mark.anyio
