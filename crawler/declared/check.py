@@ -73,7 +73,7 @@ class _Looker:
             return
         except SourceError as error:
             remedy = "crawlers that get no robots.txt stay away, or look for no sitemap: let it answer 200"
-            yield problem("robots.answers", str(error), remedy)
+            yield problem("robots.answers", _why(self._robots_url, error), remedy)
             yield unknown("sitemap.declared", "whether robots.txt names the sitemap")
             return
         yield from robots_txt.served(reply, self._robots_url)
@@ -88,7 +88,7 @@ class _Looker:
             reply = self._remote.reply(self._sitemap_url)
         except SourceError as error:
             remedy = "let the web server serve it there, or say where it is with --sitemap-url"
-            yield problem("sitemap.answers", str(error), remedy)
+            yield problem("sitemap.answers", _why(self._sitemap_url, error), remedy)
             return
         yield from sitemap_file.served(reply, self._sitemap_url)
         if self._file:
@@ -101,6 +101,11 @@ class _Looker:
 
     def _lacks(self, robots_url: str) -> None:
         self.missing[robots_url] = missing_lines(b"", [self._sitemap_url])
+
+
+def _why(url: str, error: SourceError) -> str:
+    """Why there is no answer, with the address that was asked for."""
+    return str(error) if url in str(error) else f"{url}: {error}"
 
 
 def of_one_robots_txt(sitemap_urls: list[Url]) -> list[Url]:
