@@ -78,13 +78,16 @@ class Entry(Struct):
     telling: Again | None = None
     slot: float = math.inf  # the first that is not handled
     slot_at: float = math.inf  # when its run begins
+    sought: tuple[Timetable | None, float] | None = None  # what that slot was looked for with
     version: int = 0  # of what the queue knows
 
     def plan(self, now: float) -> None:
         """Look for the first slot that is not handled."""
         timetable = self.asked.timetable
-        self.slot = timetable.following(self.handled) if timetable and self.is_here else math.inf
-        self.slot_at = timetable.begins(self.slot) if timetable else math.inf
+        if self.sought != (timetable, self.handled):
+            self.sought = timetable, self.handled
+            self.slot = timetable.following(self.handled) if timetable else math.inf
+            self.slot_at = timetable.begins(self.slot) if timetable else math.inf
         for again in (self.again, self.telling):
             if again:
                 again.since = min(again.since, now)  # the clock was set back: nobody waits longer for that
@@ -144,7 +147,7 @@ class Entry(Struct):
             self.telling = Again(Because.TELL, when, self.asked.schedule.retry_after)
         match attempt.fate:
             case Fate.DONE:
-                self.failures = 0
+                self.failures = self.spent = 0
             case Fate.BUSY:
                 self.again = Again(attempt.because, when, self.asked.schedule.retry_after)
             case Fate.STOPPED:

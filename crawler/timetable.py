@@ -115,6 +115,9 @@ class Cron:
     runs once that day: right after the change when its time was left out, and the first time when its time comes twice.
     What has a star in its minutes or hours goes by the clock: it does not run at times that do not come, and twice at
     those that come twice.
+
+    cronsim is asked for times on a wall without a time zone, and the zone is looked at here: with a zone it loses a slot
+    after a change of half an hour.
     """
 
     expression: str

@@ -57,7 +57,8 @@ def connect(path: Path, *, is_durable: bool) -> sqlite3.Connection:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         # check_same_thread: the one connection is used by one thread at a time, whichever runs the event loop
-        db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        # timeout: there is no other writer to wait for, and the event loop waits too
+        db = sqlite3.connect(path, timeout=1.0, isolation_level=None, check_same_thread=False)
         is_empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
         if not is_empty:
             _recognise(db, path)

@@ -172,13 +172,13 @@ class Scheduler:
             except Exception as error:  # of one run; the others and the daemon go on
                 log.exception('the run of "%s" could not be made', site.name)
                 ended = Ended(exit_code=1, fate=Fate.FAILED, told=f"internal error: {error!r}")
+            if ended.fate is Fate.STOPPED and is_overlong:
+                told = f"it took longer than schedule.longest_run, {longest:,g} s, and was ended; the next run goes on"
+                ended = replace(ended, fate=Fate.FAILED, outcome="overlong", told=told)
+            elif ended.fate is Fate.STOPPED and not stop.is_set():  # somebody else has ended it
+                ended = replace(ended, fate=Fate.FAILED)
             tasks.cancel_scope.cancel()
-        if ended.fate is not Fate.STOPPED or (stop.is_set() and not is_overlong):
-            return ended
-        if is_overlong:
-            told = f"it took longer than schedule.longest_run, {longest:,g} s, and was ended; the next run goes on"
-            return replace(ended, fate=Fate.FAILED, outcome="overlong", told=told)
-        return replace(ended, fate=Fate.FAILED)  # somebody else has ended it
+        return ended
 
     def _save(self) -> bool:
         """Write down what is not yet: what has ended, and up to when sites are handled. Whether that could be done."""

@@ -1,0 +1,199 @@
+"""Who checks a simulated month: every due run once, in time, with a reason, and never without room for it."""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from itertools import pairwise
+
+from simulated_month import Lived, World
+
+from crawler.attempt import Attempt, Because, Fate
+from crawler.config_schedule import Schedule
+from crawler.scheduling.scheduled import Scheduled
+
+LATE = 60.0  # seconds after which a run was missed
+CUT_SHORT = 3  # deaths of the daemon in a row that are not taken for the site's fault
+Span = tuple[float, float]
+
+
+class Judge:
+    """Holds what the world saw against what was due: ``due`` are the slots of each site, as another found them,
+    and infinity."""
+
+    def __init__(self, world: World, due: dict[str, list[float]]) -> None:
+        self.world = world
+        self.due = due
+        self.counts: Counter[str] = Counter()
+        self.of_site: dict[str, list[Lived]] = defaultdict(list)
+        for lived in world.lived:
+            self.of_site[lived.attempt.site].append(lived)
+        self.open = self._open()  # when there was a daemon, and room
+
+    def judge(self) -> None:
+        for site in self.world.sites:
+            attempts = self.of_site[site.name]
+            runs = [each for each in attempts if each.attempt.because is not Because.TELL]
+            self._slots(site, runs)
+            self._in_time(site, attempts)
+            self._with_reason(site, attempts)
+
+    def _slots(self, site: Scheduled, runs: list[Lived]) -> None:
+        """Each slot was due, is begun once and done once, and is the last that was due; the others came to it."""
+        due, jitter, handled = self.due[site.name], site.config.schedule.jitter, self.world.base
+        done: set[float] = set()
+        for attempt in (lived.attempt for lived in runs):
+            self.counts[attempt.because] += 1
+            assert attempt.slot not in done, f"done again: {attempt}"
+            if attempt.fate is Fate.DONE:
+                done.add(attempt.slot)
+            if attempt.slot == handled:
+                continue
+            late = attempt.began - attempt.slot
+            assert late >= 0, f"before its time: {attempt}"
+            assert attempt.turn == 1, f"again, and never before: {attempt}"
+            assert attempt.slot > handled, f"handled again: {attempt}"
+            number = bisect_left(due, attempt.slot)
+            assert due[number] == attempt.slot, f"was not due: {attempt}"
+            left_out = number - bisect_right(due, handled)
+            self.counts["left out"] += left_out
+            assert due[number + 1] + jitter > attempt.began, f"not the last that was due: {attempt}"
+            if attempt.because is Because.DUE:
+                assert not left_out, f"says nothing of those left out: {attempt}"
+                assert late <= jitter + LATE, f"late without a word: {attempt}"
+            elif attempt.because is Because.MISSED:
+                assert left_out or late > LATE, f"in time, and says it was missed: {attempt}"
+            handled = attempt.slot
+        self.counts["slots"] += bisect_right(due, handled) - bisect_right(due, self.world.base)
+
+    def _in_time(self, site: Scheduled, attempts: list[Lived]) -> None:
+        """Whenever a slot is due, there is a daemon, the site does not run and there is room, it is soon begun."""
+        due, handled, moment = self.due[site.name], self.world.base, 0.0
+        for lived in [*attempts, None]:
+            end = lived.began if lived else self.world.end
+            slot = due[bisect_right(due, handled)]
+            for low, high in self._steady(moment, end):
+                shown = self.world.wall_at(low) - low
+                self._soon(max(low, slot + site.config.schedule.jitter - shown), high, f"{site.name}: {slot}")
+            if lived:
+                handled = max(handled, lived.attempt.slot)
+                moment = lived.ended
+
+    def _with_reason(self, site: Scheduled, attempts: list[Lived]) -> None:
+        """What is tried again has a reason in what was before, has waited for it, and does not wait for longer."""
+        reasons = Reasons(site.config.schedule)
+        moment = 0.0
+        for lived in attempts:
+            attempt, name = lived.attempt, f"{site.name}: {lived.attempt}"
+            self._again_soon(reasons, moment, lived.began, name)
+            if attempt.because is Because.TELL:
+                assert reasons.tell is not None, f"nothing to tell: {name}"
+                assert not self._is_steady(moment, lived.began) or attempt.began >= reasons.tell - 1e-3, name
+            elif attempt.turn > 1 or (attempt.because is Because.FIRST and attempt.slot == self.world.base):
+                assert reasons.again is not None, f"again without a reason: {name}"
+                because, when = reasons.again
+                if because is Because.RETRY and reasons.is_broken:
+                    assert any(moment <= life.began <= lived.began for life in self.world.lives), name
+                assert because is attempt.because, f"{because}: {name}"
+                assert not self._is_steady(moment, lived.began) or attempt.began >= when - 1e-3, (
+                    f"too soon: {name}"
+                )
+            reasons.take(attempt, lived.ended == lived.began)
+            moment = lived.ended
+        self._again_soon(reasons, moment, self.world.end, site.name)
+
+    def _again_soon(self, reasons: "Reasons", begin: float, end: float, name: str) -> None:
+        """Between the end of one attempt and the begin of the next nothing is put off that has waited enough."""
+        if reasons.is_broken:
+            begin = next((life.began for life in self.world.lives if life.began >= begin), end)
+        waits = [when for when in (reasons.again and reasons.again[1], reasons.tell) if when is not None]
+        for wait in waits:
+            since = begin
+            left = wait - self.world.wall_at(begin) if wait > self.world.wall_at(begin) else 0.0
+            for low, _ in self._steady(begin, end):
+                if self.world.wall_at(low) < self.world.wall_at(max(low - 1e-6, begin)):
+                    since, left = low, reasons.longest
+            self._soon(since + left, end, name)
+
+    def _soon(self, begin: float, end: float, name: str) -> None:
+        """There is no time in between in which it could have been begun and was not."""
+        first = max(0, bisect_left(self.open, (begin, 0.0)) - 1)
+        for low, high in self.open[first:]:
+            if low >= end:
+                break
+            free = min(high, end) - max(low, begin)
+            assert free <= self.world.look + 15, f"waits {free} s from {begin} to {end}: {name}"
+
+    def _steady(self, begin: float, end: float) -> list[Span]:
+        """The spans of a time in which nobody set the clock."""
+        changes = [time for time in self.world.times if begin < time < end]
+        return list(pairwise([begin, *changes, end])) if end > begin else []
+
+    def _is_steady(self, begin: float, end: float) -> bool:
+        return not any(begin < time <= end for time in self.world.times)
+
+    def _open(self) -> list[Span]:
+        events = [(each.began, 1) for each in self.world.lived] + [
+            (each.ended, -1) for each in self.world.lived
+        ]
+        for life in self.world.lives:
+            events += [(life.began, -self.world.at_once), (life.ended, self.world.at_once)]
+        number, since, found = self.world.at_once, math.inf, []
+        for moment, change in sorted(events):
+            if number < self.world.at_once and moment > since:
+                found.append((since, moment))
+            number, since = number + change, moment
+        return _joined(found)
+
+
+class Reasons:
+    """Why a site may be begun again without another slot, and when (wall)."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.again: tuple[Because, float] | None = (Because.FIRST, 0.0) if schedule.first_now else None
+        self.tell: float | None = None
+        self.is_broken = False
+        self.spent = self.cut = self.tells = 0
+        self.slot = 0.0
+
+    @property
+    def longest(self) -> float:
+        """How long it may take from now on, when the clock was set back."""
+        return self.later(max(self.spent, self.tells + 1, 1))
+
+    def later(self, number: int) -> float:
+        return float(min(self.schedule.retry_after * 2 ** (number - 1), self.schedule.retry_longest))
+
+    def take(self, attempt: Attempt, was_never_begun: bool) -> None:
+        """What follows from an attempt."""
+        ended = attempt.began if attempt.ended is None else attempt.ended
+        if attempt.because is Because.TELL:
+            is_told = attempt.fate is Fate.DONE and not attempt.untold
+            self.tells = 0 if is_told else self.tells + 1
+            self.tell = None if is_told else ended + self.later(self.tells + 1)
+            return
+        if attempt.slot != self.slot:
+            self.slot, self.spent = attempt.slot, 0
+        self.again, self.tells, self.is_broken = None, 0, attempt.fate is Fate.BROKEN
+        self.tell = ended + self.later(1) if attempt.untold else None
+        self.cut = self.cut + 1 if attempt.fate is None else 0
+        if attempt.fate is Fate.FAILED or self.cut > CUT_SHORT:
+            self.spent += 1
+            if self.spent <= self.schedule.run_retries:
+                self.again = Because.RETRY, ended + self.later(self.spent)
+        elif attempt.fate in {None, Fate.STOPPED}:
+            self.again = Because.RESUMED, ended
+        elif attempt.fate is Fate.BUSY:
+            self.again = attempt.because, ended + self.later(1)
+        elif attempt.fate is Fate.BROKEN:
+            self.again = Because.RETRY, ended  # by the next daemon
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    found: list[Span] = []
+    for low, high in spans:
+        if found and found[-1][1] == low:
+            found[-1] = found[-1][0], high
+        else:
+            found.append((low, high))
+    return found
