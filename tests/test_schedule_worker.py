@@ -10,7 +10,7 @@ import anyio
 import psutil
 import pytest
 from kept import wait_for
-from scripted import scripted
+from scripted import Answer, scripted
 
 from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.config_tables import build
@@ -57,6 +57,23 @@ async def test_ours_a_site_is_run_in_a_process_of_its_own(tmp_path: Path) -> Non
     )
     assert said.lines == []
     assert (tmp_path / "out" / "sitemap.xml").read_bytes().count(b"<loc>") == 2
+
+
+@pytest.mark.slow
+async def test_ours_a_stop_before_the_first_page_ends_a_run_at_once(tmp_path: Path) -> None:
+    stop, ends = anyio.Event(), []
+    with scripted({"/robots.txt": Answer("", delay=30), "/": "<p>home"}) as shop:
+
+        async def run() -> None:
+            ends.append(await ProcessRunner(Said()).run(site(tmp_path, shop.url), DUE, stop))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            while not shop.log:  # noqa: ASYNC110 - it is asked by a process
+                await anyio.sleep(0.01)
+            stop.set()
+        told = "interrupted; what is known is saved, and the next run goes on"
+        assert ends == [Ended(exit_code=4, fate=Fate.STOPPED, told=told)]
 
 
 @pytest.fixture

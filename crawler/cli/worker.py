@@ -42,7 +42,6 @@ _INTERRUPTED: Final = "interrupted; what is known is saved, and the next run goe
 
 def main() -> None:
     """Do what is ordered, tell how it ended, and leave with its exit code."""
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
         order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
     except msgspec.DecodeError as error:
@@ -50,6 +49,7 @@ def main() -> None:
     threading.Thread(target=_live_with_parent, daemon=True).start()
     logging.basicConfig(level=logging.INFO if order.is_verbose else logging.WARNING, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
+    logging.getLogger("crawler.visiting").setLevel(logging.ERROR)  # who stops it here is not at a keyboard
     result = _obey(order)
     with suppress(BrokenPipeError):
         sys.stdout.buffer.write(msgspec.json.encode(result) + b"\n")
@@ -72,6 +72,7 @@ def _obey(order: Order) -> Ended:
     """Whatever happens becomes how it ended."""
     ready, before = None, 0
     try:
+        signal.signal(signal.SIGTERM, _interrupt)
         ready = plan(Config.model_validate(order.config))
         if order.task == "tell":
             return _tell(ready, order)
@@ -84,6 +85,9 @@ def _obey(order: Order) -> Ended:
     except Exception as error:
         log.exception("internal error")
         return Ended(exit_code=1, fate=Fate.FAILED, told=f"internal error: {type(error).__name__}: {error}")
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):  # it has ended, and is about to tell how
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _tell(ready: Plan, order: Order) -> Ended:

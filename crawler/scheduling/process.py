@@ -10,7 +10,7 @@ from typing import Final
 
 import anyio
 import msgspec
-from anyio.abc import ByteReceiveStream, Process
+from anyio.abc import Process
 from msgspec.structs import replace
 
 from crawler.attempt import Attempt, Because, Ended, Fate
@@ -21,16 +21,13 @@ log = logging.getLogger(__name__)
 
 # -P: a folder named crawler in the working directory must not be taken for ours
 _COMMAND: Final = (sys.executable, "-P", "-m", "crawler.cli.worker")
-_OURS: Final = (
-    "NOTIFY_SOCKET",
-    "WATCHDOG_USEC",
-    "WATCHDOG_PID",
-)  # the service manager talks with the daemon only
+# the service manager talks with the daemon only
+_OURS: Final = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 _KEPT: Final = 1 << 16  # bytes of what a process says on its standard output
 _LONGEST_LINE: Final = 4_000  # bytes of a line of its log
-_DRAIN: Final = (
-    2.0  # seconds that the pipes of a process which has ended are read on: a hook may hold them for ever
-)
+_PIECE: Final = 1 << 16  # bytes that are read at once
+# seconds that the pipes of a process which has ended are read on: what a hook has left running may hold them for ever
+_DRAIN: Final = 2.0
 
 
 class ProcessRunner:
@@ -61,21 +58,52 @@ class ProcessRunner:
             ended=self._last_end(site.name) if is_telling else None,
             is_verbose=self._is_verbose,
         )
-        environment = {name: value for name, value in os.environ.items() if name not in _OURS}
-        try:
-            process = await anyio.open_process(
-                [*_COMMAND, site.name], env=environment, start_new_session=True
-            )
-        except OSError as error:
-            told = f"no process could be started: {error.strerror or error}"
-            return Ended(exit_code=1, fate=Fate.FAILED, told=told)
-        try:
-            return await _Watched(process, site.name, self._say).end(order, stop, config.daemon.stop_within)
-        finally:
-            _kill(process)
-            with anyio.CancelScope(shield=True):
-                await process.wait()
-                await _close(process)
+        with _Pipe() as out, _Pipe() as err:
+            try:
+                process = await anyio.open_process(
+                    [*_COMMAND, site.name],
+                    stdout=out.writing,
+                    stderr=err.writing,
+                    env={name: value for name, value in os.environ.items() if name not in _OURS},
+                    start_new_session=True,
+                )
+            except OSError as error:
+                told = f"no process could be started: {error.strerror or error}"
+                return Ended(exit_code=1, fate=Fate.FAILED, told=told, untold=True)
+            watched = _Watched(process, site.name, self._say)
+            try:
+                return await watched.end(order, out, err, stop, config.daemon.stop_within)
+            finally:
+                _kill(process)
+                with anyio.CancelScope(shield=True):
+                    await process.aclose()
+
+
+class _Pipe:
+    """A pipe from a process to us while entered. Nothing waits for its end, for another process may have it too."""
+
+    def __enter__(self) -> "_Pipe":
+        self._reading, self.writing = os.pipe()
+        os.set_blocking(self._reading, False)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._reading)
+        self.begun()
+
+    def begun(self) -> None:
+        """Who writes to it has been started."""
+        if self.writing >= 0:
+            os.close(self.writing)
+            self.writing = -1
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """What is said, until nobody is there any more who could."""
+        while True:
+            await anyio.wait_readable(self._reading)
+            if not (piece := os.read(self._reading, _PIECE)):
+                return
+            yield piece
 
 
 class _Watched:
@@ -90,14 +118,16 @@ class _Watched:
         self._is_stopped = False
         self._is_killed = False
 
-    async def end(self, order: Order, stop: anyio.Event, stop_within: float) -> Ended:
+    async def end(self, order: Order, out: _Pipe, err: _Pipe, stop: anyio.Event, stop_within: float) -> Ended:
         process = self._process
-        assert process.stdin is not None  # noqa: S101 - started with pipes
+        assert process.stdin is not None  # noqa: S101 - started with a pipe
+        out.begun()
+        err.begun()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._stop, stop, stop_within)
             async with anyio.create_task_group() as pipes:
-                pipes.start_soon(self._hear)
-                pipes.start_soon(self._log)
+                pipes.start_soon(self._hear, out)
+                pipes.start_soon(self._log, err)
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await process.stdin.send(msgspec.json.encode(order) + b"\n")
                 code = await process.wait()
@@ -116,13 +146,13 @@ class _Watched:
         self._is_killed = True
         _kill(self._process)
 
-    async def _hear(self) -> None:
-        async for piece in _pieces(self._process.stdout):
+    async def _hear(self, out: _Pipe) -> None:
+        async for piece in out.pieces():
             self._said = (self._said + piece)[-_KEPT:]
 
-    async def _log(self) -> None:
+    async def _log(self, err: _Pipe) -> None:
         rest = b""
-        async for piece in _pieces(self._process.stderr):
+        async for piece in err.pieces():
             *lines, rest = (rest + piece).split(b"\n")
             rest = rest[:_LONGEST_LINE]
             for line in lines:
@@ -161,13 +191,6 @@ class _Watched:
         return Ended(exit_code=code, fate=Fate.FAILED, told=told, untold=True)
 
 
-async def _pieces(stream: ByteReceiveStream | None) -> AsyncIterator[bytes]:
-    assert stream is not None  # noqa: S101 - started with pipes
-    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-        async for piece in stream:
-            yield piece
-
-
 def _signal(code: int) -> str:
     try:
         name = signal.Signals(-code).name
@@ -185,10 +208,3 @@ def _sweep(process: Process) -> None:
     """End the process and those that it has started: they are a group, which bears its number."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-
-
-async def _close(process: Process) -> None:
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            with suppress(OSError, anyio.BrokenResourceError):
-                await stream.aclose()
