@@ -116,8 +116,8 @@ class Cron:
     What has a star in its minutes or hours goes by the clock: it does not run at times that do not come, and twice at
     those that come twice.
 
-    cronsim is asked for times on a wall without a time zone, and the zone is looked at here: with a zone it loses a slot
-    after a change of half an hour.
+    cronsim is asked for times on a wall without a time zone, and the zone is looked at here: with a zone it loses a
+    slot after a change of half an hour.
     """
 
     expression: str
