@@ -4,6 +4,7 @@ https://developers.google.com/identity/protocols/oauth2/service-account#httprest
 """
 
 import time
+from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import urlencode
 
@@ -38,12 +39,12 @@ class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, setting: str) -> Self:
-        """The account that search_console.account names: a path, ``file:PATH``, or ``env:NAME`` for the JSON or its path.
+        """The account that search_console.account names: a path, ``file:PATH``, ``env:NAME``, or the JSON itself.
 
         Raises UsageError, which tells nothing of what is in them.
         """
-        is_env = setting.startswith("env:")
-        text = reveal(setting if is_env or setting.startswith("file:") else f"file:{setting}")
+        is_env, is_it = setting.startswith("env:"), setting.lstrip().startswith("{")
+        text = reveal(setting if is_env or is_it or setting.startswith("file:") else f"file:{setting}")
         if is_env and not text.lstrip().startswith("{"):  # as GOOGLE_APPLICATION_CREDENTIALS has it
             try:
                 text = Path(text).read_text(encoding="utf-8")
@@ -53,7 +54,7 @@ class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
             return msgspec.json.decode(text, type=cls)
         except (msgspec.DecodeError, UnicodeError):
             raise UsageError(
-                f"search_console.account: {setting} is not the JSON key file of a service account"
+                f"search_console.account: {'it' if is_it else setting} is not the JSON key file of a service account"
                 " (with client_email and private_key); create one in the Google Cloud console"
             ) from None
 

@@ -306,6 +306,9 @@ async def test_ours_a_bad_key_file_is_told_in_one_sentence_and_never_shown(
     assert "s3cret-thing" not in str(caught.value)
     assert "PRIVATE KEY" not in str(caught.value)
     assert caught.value.__suppress_context__ or not caught.value.__context__
+    with pytest.raises(UsageError) as given:
+        ServiceAccount.read('{"private_key": "s3cret-thing"}')
+    assert "s3cret-thing" not in str(given.value)
     with pytest.raises(UsageError, match="cannot read"):
         ServiceAccount.read(str(tmp_path / "none.json"))
 
