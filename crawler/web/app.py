@@ -45,6 +45,7 @@ def app(board: Callable[[], Board], settings: Daemon, trouble: Callable[[], str]
         Route("/sites/{name}/audit/{file:path}", faces.audit),
         Route("/healthz", faces.healthz),
         Route("/metrics", faces.metrics),
+        Route("/favicon.ico", _nothing),  # of files without an icon of their own
     ]
     ours, theirs = _routed([*own, *public]), _routed(public)
 
@@ -156,6 +157,10 @@ class _Faces:
 
     def _by_address(self, host: str, path: str) -> tuple[SiteBoard, str] | None:
         return by_address({site.name: site for site in self._board().sites}, host, path)
+
+
+async def _nothing(_: Request) -> Response:
+    return Response(status_code=204)
 
 
 async def _refused(_: Request, error: Exception) -> Response:

@@ -1,6 +1,7 @@
 """What the states of all sites tell, kept while it is true: many who look at a page do not read the disk each."""
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -22,7 +23,7 @@ from crawler.memory.standing import Standing, standing
 from crawler.state.schema import FILE, look
 
 RUNS: Final = 30  # that are told of each site
-FRESH: Final = 2.0  # seconds for which a look is good even while a run writes
+REST: Final = 10  # times as long as a look takes, none is taken: a run writes all the time
 _THREADS: Final = 4  # that read at the same time
 _Signature = tuple[tuple[int, int], ...]
 T = TypeVar("T")
@@ -70,7 +71,7 @@ class Look(Struct, frozen=True, kw_only=True):
 class _Kept(Struct, frozen=True):
     look: Look
     signature: _Signature
-    at: float
+    until: float
 
 
 class Looks:
@@ -85,19 +86,21 @@ class Looks:
         """How these sites stand, by their names."""
         states = {site.name: site.state for site in sites}
         async with self._lock:  # who comes meanwhile has what this one reads
-            await self.run(self._look, frozenset(states.values()), anyio.current_time())
+            await self.run(self._look, frozenset(states.values()))
             return {name: self._kept[state].look for name, state in states.items()}
 
     async def run(self, work: "Callable[..., T]", *values: object) -> T:
         """The answer of something that blocks."""
         return await anyio.to_thread.run_sync(work, *values, limiter=self._threads)
 
-    def _look(self, states: frozenset[Path], now: float) -> None:
+    def _look(self, states: frozenset[Path]) -> None:
         for state in states:
-            kept, signature = self._kept.get(state), _signature(state)
-            if kept and (kept.signature == signature or now - kept.at < FRESH):
+            kept, signature, begun = self._kept.get(state), _signature(state), time.monotonic()
+            if kept and (kept.signature == signature or begun < kept.until):
                 continue
-            self._kept[state] = _Kept(_look(state, kept.look if kept else Look()), signature, now)
+            found = _look(state, kept.look if kept else Look())
+            ended = time.monotonic()
+            self._kept[state] = _Kept(found, signature, ended + REST * (ended - begun))
 
 
 def feed(state: Path, run: int, limit: int) -> list[Change]:
@@ -106,7 +109,9 @@ def feed(state: Path, run: int, limit: int) -> list[Change]:
         return list(Changes(db).first(run, limit))
 
 
-FAULTS: Final = (SiteatlasError, sqlite3.Error, OSError, ValueError, LookupError, msgspec.MsgspecError)
+FAULTS: Final = (
+    SiteatlasError, sqlite3.Error, OSError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError,
+)  # fmt: skip
 """What is raised by a state that is no longer, not yet or never was one of ours."""
 
 

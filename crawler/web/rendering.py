@@ -20,6 +20,7 @@ from crawler.reports.html import is_web
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_EVER: Final = 1e10  # seconds: what is longer comes of a damaged state
 _STEPS: Final = ((60.0, "s"), (60.0, "min"), (24.0, "h"), (7.0, "day"), (4.35, "week"), (12.0, "month"))
 
 
@@ -42,7 +43,7 @@ def _rooms() -> "tuple[Environment, str]":
         loader=PackageLoader("crawler.web"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    rooms.filters.update(shown=safe, amount=amount, clock=clock, moment=moment, w3c=w3c, number=number)
+    rooms.filters.update(shown=safe, amount=amount, took=took, moment=moment, w3c=w3c, number=number)
     rooms.globals.update(
         style=Markup(style),  # noqa: S704 - our own
         count=count, relative=relative, is_web=is_web, told_counts=told_counts,
@@ -66,6 +67,11 @@ def moment(when: float) -> str:
     return f"{found.day} {found:%b %Y, %H:%M} UTC" if found else f"{when:g}"
 
 
+def took(seconds: float) -> str:
+    """How long something took, for people; what nothing takes is told as it is."""
+    return clock(seconds) if 0 <= seconds < _EVER else f"{seconds:g} s"
+
+
 def w3c(when: float) -> str:
     """A Unix time as a W3C datetime."""
     found = _datetime(when)
@@ -75,6 +81,8 @@ def w3c(when: float) -> str:
 def relative(when: float, now: float) -> str:
     """How long ago a moment is, or how soon: ``just now``, ``12 min ago``, ``in 3 h``, ``5 days ago``."""
     distance = abs(when - now)
+    if distance > _EVER:
+        return moment(when)
     if distance < 5:
         return "just now" if when <= now else "now"
     unit = "year"

@@ -84,7 +84,7 @@ LATER = {
 
 def usual(folder: Path, name: str = "shop", **values: Any) -> SiteBoard:
     """A site with two runs, its sitemap published and its audit written."""
-    made = site(folder, name, last=attempt(name), **{"report": folder / "audit" / name, **values})
+    made = site(folder, name, **{"last": attempt(name), "report": folder / "audit" / name, **values})
     state(made.state, [PAGES, LATER], ["sitemap-1.xml", "sitemap.xml"])
     made.output.mkdir(parents=True)
     (made.output / "sitemap.xml").write_text(index("sitemap-1.xml"))

@@ -1,0 +1,130 @@
+"""``/metrics`` and ``/healthz``: what machines are told of the daemon and its sites."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
+from prometheus_client.parser import text_string_to_metric_families as prometheus
+from web_made import DAY, NOW, PAGES, attempt, board, replace, site, state, usual
+from web_served import Served, serving
+
+from crawler.attempt import Fate
+
+Samples = dict[str, dict[str, float]]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("metrics")
+    failed = attempt("blog", fate=Fate.FAILED, exit_code=-9, ended=NOW - 60, run=None, untold=True)
+    blog = site(folder, "blog", last=failed, failures=3, running_since=NOW - 5)
+    state(blog.state, [PAGES], ["sitemap.xml"], outcome="refused", exit_code=3, kept=2)
+    damaged = site(folder, "damaged", timetable="", next_at=None)
+    damaged.state.mkdir(parents=True)
+    (damaged.state / "state.db").write_bytes(b"no database" * 1_000)
+    odd = site(folder, 'odd "na\\me\n', next_at=None)
+    with serving(board(usual(folder), blog, damaged, odd, config_error="line 3 is wrong")) as server:
+        yield server
+
+
+def samples(text: str) -> Samples:
+    """The values by metric and site; by kind where there is one."""
+    found: Samples = {}
+    for family in prometheus(text):
+        assert family.documentation
+        for each in family.samples:
+            assert set(each.labels) <= {"site", "kind", "version"}
+            name = each.labels.get("site", "")
+            key = f"{name}/{each.labels['kind']}" if "kind" in each.labels else name
+            assert key not in found.setdefault(each.name, {}), "no sample is told twice"
+            found[each.name][key] = each.value
+    return found
+
+
+def test_ours_metrics_tell_how_each_site_stands(served: Served) -> None:
+    status, headers, body = served.ask("/metrics")
+    assert (status, headers["content-type"].split(";")[0]) == (200, "text/plain")
+    told = samples(body.decode())
+
+    def of(name: str) -> dict[str, float]:
+        return told[f"siteatlas_site_{name}"]
+
+    every = ["shop", "blog", "damaged", 'odd "na\\me\n']
+    assert told["siteatlas_sites"] == {"": 4}
+    assert told["siteatlas_build_info"] == {"": 1}
+    assert told["siteatlas_config_last_reload_successful"] == {"": 0}
+    assert told["siteatlas_config_last_reload_success_timestamp_seconds"] == {"": NOW - 3600}
+    assert told["siteatlas_start_time_seconds"] == {"": NOW - 2 * DAY}
+    assert of("running") == {name: name == "blog" for name in every}
+    assert of("scheduled") == {name: name != "damaged" for name in every}
+    assert of("consecutive_failures") == {name: 3 * (name == "blog") for name in every}
+    assert of("untold") == {name: name == "blog" for name in every}
+    assert of("state_readable") == {name: name != "damaged" for name in every}
+    assert set(of("next_run_timestamp_seconds")) == {"shop", "blog"}
+    assert of("last_run_exit_code") == {"shop": 0, "blog": -9}
+    assert of("last_run_timestamp_seconds")["blog"] == NOW - 60
+    assert of("last_success_timestamp_seconds")["shop"] < NOW
+    assert of("last_run_duration_seconds") == {"shop": 83, "blog": 83}
+    assert of("last_run_requests") == {"shop": 3, "blog": 3}
+    assert of("last_run_received_bytes") == {"shop": 54_321, "blog": 54_321}
+    assert of("listed_pages") == {"shop": 3, "blog": 3}
+    assert of("last_run_changes")["shop/added"] == 1
+    assert of("last_run_changes")["shop/deindexed"] == 0
+
+
+def test_ours_what_a_name_does_not_say_is_not_a_metric(served: Served) -> None:
+    text = served.text("/metrics")
+    names = {family.name for family in prometheus(text)}
+    assert all(name.startswith("siteatlas_") for name in names)
+    assert not any(name.endswith(("_total", "_count", "_sum", "_bucket")) for name in names)
+    assert "www.example.com" not in text, "labels have no URLs"
+
+
+def test_ours_openmetrics_is_told_to_who_asks_for_it(served: Served) -> None:
+    _, headers, body = served.ask("/metrics", Accept="application/openmetrics-text; version=1.0.0")
+    assert headers["content-type"].startswith("application/openmetrics-text")
+    assert len(list(openmetrics(body.decode()))) == len(list(prometheus(served.text("/metrics"))))
+
+
+def test_ours_a_failing_site_does_not_make_the_daemon_unhealthy(served: Served) -> None:
+    status, headers, body = served.ask("/healthz")
+    assert (status, headers["content-type"]) == (200, "application/json")
+    told = json.loads(body)
+    assert told["status"] == "ok"
+    assert told["sites"] == 4
+    assert told["running"] == ["blog"]
+    assert told["failing"] == {"blog": 3}
+    assert told["config_error"] == "line 3 is wrong"
+    assert told["uptime_seconds"] == 2 * DAY
+
+
+@pytest.mark.parametrize("why", ["stopping", "history", "loop"])
+def test_ours_a_daemon_that_does_not_do_its_work_is_unhealthy(served: Served, why: str) -> None:
+    before = served.board
+    try:
+        if why == "loop":
+            served.trouble = "the loop has not looked for 90 s"
+        elif why == "history":
+            served.board = replace(before, trouble="the disk is full")
+        else:
+            served.board = replace(before, is_stopping=True)
+        status, _, body = served.ask("/healthz")
+        assert (status, json.loads(body)["status"]) == (503, "unhealthy")
+        assert {"loop": "90 s", "history": "full", "stopping": "stopping"}[why] in json.loads(body)["why"]
+        assert served.ask("/")[0] == 200
+    finally:
+        served.board, served.trouble = before, ""
+
+
+def test_ours_a_state_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
+    shop = site(tmp_path, "shop")
+    with serving(board(shop)) as served:
+        assert "siteatlas_site_listed_pages" not in samples(served.text("/metrics"))
+        state(shop.state, [PAGES], ["sitemap.xml"])
+        for _ in range(1_000):
+            found = samples(served.text("/metrics")).get("siteatlas_site_listed_pages")
+            if found:
+                break
+        assert found == {"shop": 3}

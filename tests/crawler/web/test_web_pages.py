@@ -1,0 +1,251 @@
+"""The pages as text: what they tell of sites that are well, in trouble, new or damaged, and in which order."""
+
+import re
+from contextlib import closing
+from html import unescape
+from pathlib import Path
+
+import pytest
+from web_made import DAY, LATER, NOW, PAGES, Seen, attempt, board, replace, site, state, usual
+from web_served import serving
+
+from crawler.attempt import Fate
+from crawler.board import Board, SiteBoard
+from crawler.ledger.ledger import Ledger
+from crawler.ledger.lines import Sent
+from crawler.notice import Occasion, Reception
+from crawler.state.schema import connect
+from crawler.web.looks import Look
+from crawler.web.rendering import moment, relative
+from crawler.web.verdict import trend, verdict
+
+
+def words(html: str) -> str:
+    """What a person reads, on one line."""
+    body = re.sub("(?s)<(style|svg).*?</\\1>", " ", html)
+    text = " ".join(unescape(re.sub("<[^>]*>", " ", body)).split())
+    return re.sub(" ([,:])", r"\1", text)
+
+
+def shown(made: Board, path: str = "/") -> str:
+    with serving(made, serve_sitemaps=True) as served:
+        return words(served.text(path))
+
+
+def rows(html: str) -> list[str]:
+    """The sites of the table, in its order."""
+    return re.findall(r'<th scope="row"><a href="/sites/([^"]*)"', html)
+
+
+def many(folder: Path) -> list[SiteBoard]:
+    """Sites in every state."""
+    failed = attempt(
+        "blog", fate=Fate.FAILED, exit_code=5, outcome="", run=None, told="robots.txt cannot be had"
+    )
+    broken = attempt(
+        "Intranet", fate=Fate.BROKEN, exit_code=2, run=None, told="output.directory is not writable"
+    )
+    untold = attempt("untold", untold=True)
+    news, by_hand = site(folder, "news"), site(folder, "by-hand", timetable="", next_at=None)
+    refusal = "42 of 60 pages would leave without a good reason"
+    state(news.state, [PAGES], ["sitemap.xml"], outcome="refused", refusal=refusal, exit_code=3)
+    state(by_hand.state, [PAGES], ["sitemap.xml"])
+    damaged = site(folder, "damaged")
+    damaged.state.mkdir(parents=True)
+    (damaged.state / "state.db").write_bytes(b"no database" * 1_000)
+    return [
+        usual(folder), by_hand, news, damaged,
+        site(folder, "zebra"), site(folder, "Apple", running_since=NOW - 75),
+        site(folder, "blog", last=failed, failures=3), site(folder, "Intranet", last=broken, next_at=None),
+        usual(folder, "untold", last=untold, report=None),
+    ]  # fmt: skip
+
+
+def test_ours_trouble_comes_first_and_then_the_names(tmp_path: Path) -> None:
+    with serving(board(*many(tmp_path))) as served:
+        html = served.text("/")
+        assert rows(html) == [
+            "blog", "damaged", "Intranet", "news", "untold", "Apple", "by-hand", "shop", "zebra",
+        ]  # fmt: skip
+        told = words(html)
+        for said in (
+            "3 in trouble", "2 to look at", "1 running now", "12 pages listed",
+            "failing 3 runs in a row failed: robots.txt cannot be had", "failed, exit code 5, took 1:30",
+            "needs you output.directory is not writable", "refused 42 of 60 pages would leave", "not scheduled",
+            "cannot be used as state", "running since 1 min ago", "not run yet", "in 3 h", "others could not be told",
+            "1 added, 1 changed, 1 removed",
+        ):  # fmt: skip
+            assert said in told, said
+        assert rows(served.text("/?q=Z")) == ["zebra"]
+        assert rows(served.text("/?q=FAILING%20bl")) == ["blog"]
+        assert "1 of 9 sites" in words(served.text("/?q=zebra"))
+        assert "No site is like this" in words(served.text("/?q=%3Cnone%3E"))
+        assert len(rows(served.text("/?q="))) == 9
+
+
+def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
+    shop = usual(tmp_path)
+    with Ledger.opened(shop.state, 100) as ledger:
+        sent = Sent(
+            at=NOW - 60, channel="webhook", occasion=Occasion.CHANGES, host="www.example.com", urls=3,
+            reception=Reception.LATER, said="answered 503",
+        )  # fmt: skip
+        ledger.meet(["webhook"])
+        line = ledger.freeze(ledger.start("webhook", 1), 2)
+        ledger.put_off(line, "answered 503", NOW + 500, sent)
+    with serving(board(shop), serve_sitemaps=True) as served:
+        html = served.text("/sites/shop")
+        told = words(html)
+        for said in (
+            "Well", "3 pages listed", "every day at 03:30, Europe/Berlin", "1 added, 1 changed, 1 removed",
+            "https://example.com/new found by a link, first on https://example.com/",
+            "https://example.com/a its content changed · lastmod 2026-01-01, now 2026-01-02",
+            "https://example.com/b nothing leads there any longer", "2 Jan 2026, 00:00 UTC", "54.3 kB",
+            "webhook was told everything up to run 1", "not told yet: what changed since run 1: answered 503",
+            "changes, 3 URLs of www.example.com: later", "audit.html", "sitemap-1.xml",
+        ):  # fmt: skip
+            assert said in told, said
+        assert told.index("removed 1") < told.index("changed 1") < told.index("added 1"), (
+            "what left comes first"
+        )
+        for link in re.findall(r'href="(/[^"]*)"', html):
+            assert served.ask(unescape(link).partition("#")[0])[0] == 200, link
+        assert "Run 1" in words(served.text("/sites/shop?run=1"))
+        assert "There is no run 77" in words(served.text("/sites/shop?run=77"))
+        for odd in ("x", "", "-1", "%F0%9F%92%A9", "%D9%A1"):
+            assert served.ask(f"/sites/shop?run={odd}")[0] == 200
+
+
+def test_ours_of_many_changes_the_first_of_each_kind_are_told_and_all_counted(tmp_path: Path) -> None:
+    big = site(tmp_path, "big")
+    state(big.state, [{f"/{number:04}": Seen() for number in range(300)}], ["sitemap.xml"])
+    told = shown(board(big), "/sites/big")
+    assert told.count("found by a link") == 200
+    assert "added 300" in told
+    assert "and 100 more" in told
+
+
+_STATEMENTS = {
+    "foreign": "PRAGMA application_id = 1",
+    "newer": "PRAGMA user_version = 9999",
+    "norun": "DROP TABLE run",
+    "nochange": "DROP TABLE change",
+    "nopublished": "DROP TABLE published",
+    "number": "UPDATE run SET listed = 'many', started = 1e300",
+    "moments": "UPDATE run SET started = -9e999, ended = 9e999, seconds = 9e999",
+    "json": "UPDATE run SET notes = '{', files = '[1]'",
+}
+
+
+def damaged(folder: Path, name: str) -> SiteBoard:
+    """A site whose state is not as it should be."""
+    made = usual(folder, name, report=None)
+    path = made.state / "state.db"
+    with closing(connect(path)) as db:
+        db.execute("PRAGMA journal_mode = DELETE")
+        db.execute(_STATEMENTS.get(name, "PRAGMA user_version"))
+    if name == "garbage":
+        path.write_bytes(b"garbage" * 1_000)
+    elif name == "directory":
+        path.unlink()
+        path.mkdir()
+    elif name == "circle":
+        path.unlink()
+        path.symlink_to(path)
+    elif name == "notify":
+        (made.state / "notify.db").write_bytes(b"garbage" * 1_000)
+    return made
+
+
+def test_ours_a_state_that_cannot_be_read_is_told_and_never_an_error(tmp_path: Path) -> None:
+    told = [*_STATEMENTS, "garbage", "notify"]
+    sites = [damaged(tmp_path, name) for name in (*told, "directory", "circle")]
+    with serving(board(*sites), serve_sitemaps=True) as served:
+        assert served.ask("/")[0] == 200
+        assert served.ask("/metrics")[0] == 200
+        for made in sites:
+            page = served.text(f"/sites/{made.name}")
+            is_told = "notice error" in page or "Unreadable" in page
+            assert is_told == (made.name in told), made.name
+            assert served.ask(f"/published/{made.name}/sitemap.xml")[0] in (200, 404, 503), made.name
+
+
+def test_ours_the_daemon_tells_what_is_wrong_with_itself(tmp_path: Path) -> None:
+    told = shown(
+        board(
+            usual(tmp_path),
+            is_stopping=True,
+            is_alive=False,
+            config_error="line 3: <no key>",
+            trouble="disk full",
+        )
+    )
+    for said in (
+        "The daemon is stopping",
+        "No daemon is running",
+        "line 3: <no key>",
+        "No run is begun. disk full",
+    ):
+        assert said in told
+    assert "names no site" in shown(board())
+
+
+@pytest.mark.parametrize(
+    ("values", "tone", "word"),
+    [
+        ({}, "quiet", "not run yet"),
+        ({"failures": 1, "last": attempt("x", fate=Fate.FAILED, told="why")}, "error", "failing"),
+        ({"last": attempt("x", fate=Fate.BROKEN, told="why"), "failures": 2}, "error", "needs you"),
+        ({"running_since": NOW}, "running", "running"),
+        ({"last": attempt("x", untold=True)}, "warning", "untold"),
+        ({"last": attempt("x", fate=Fate.BUSY)}, "quiet", "not run yet"),
+    ],
+)
+def test_ours_a_site_is_told_in_a_word(
+    tmp_path: Path, values: dict[str, object], tone: str, word: str
+) -> None:
+    found = verdict(site(tmp_path, "x", **values), Look())
+    assert (found.tone, found.word) == (tone, word)
+
+
+def test_ours_an_error_of_a_moment_keeps_what_was_known(tmp_path: Path) -> None:
+    shop = usual(tmp_path)
+    with serving(board(shop)) as served:
+        assert "Well" in words(served.text("/sites/shop"))
+        for path in shop.state.glob("state.db*"):
+            path.unlink()
+        (shop.state / "state.db").write_bytes(b"garbage" * 10_000)
+        told = ""
+        for _ in range(2_000):
+            told = words(served.text("/sites/shop"))
+            if "Unreadable" in told:
+                break
+        assert "What follows is the last that could be read." in told
+        assert "3 pages listed" in told
+
+
+def test_ours_distances_in_time_are_told_in_words() -> None:
+    for seconds, told in {
+        -2: "just now", -30: "30 s ago", -90: "1 min ago", -3_600: "1 h ago", -2 * DAY: "2 days ago", 90: "in 1 min",
+        -8 * DAY: "1 week ago", -40 * DAY: "1 month ago", -800 * DAY: "2 years ago", 3 * 3_600 + 1: "in 3 h", 1: "now",
+    }.items():  # fmt: skip
+        assert relative(NOW + seconds, NOW) == told
+    assert moment(NOW) == "11 Jan 2026, 00:00 UTC"
+    assert moment(1e300) == "1e+300"
+
+
+def test_ours_a_trend_is_a_line_through_what_was_listed(tmp_path: Path) -> None:
+    grown = site(tmp_path, "grown")
+    state(grown.state, [PAGES, {**PAGES, **LATER}], ["sitemap.xml"])
+    with serving(board(grown)) as served:
+        assert re.findall(r'polyline points="([^"]*)"', served.text("/")) == ["0.0,22.0 100.0,2.0"]
+    assert trend([]) == ""
+
+
+def test_ours_the_page_of_hundreds_of_sites_is_small_and_asks_the_disk_once(tmp_path: Path) -> None:
+    shop = usual(tmp_path)
+    sites = [replace(shop, name=f"site-{number:03}") for number in range(400)]
+    with serving(board(*sites)) as served:
+        html = served.text("/")
+        assert len(rows(html)) == 400
+        assert len(html) < 1_500_000
