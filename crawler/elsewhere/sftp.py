@@ -25,7 +25,6 @@ T = TypeVar("T")
 _PART: Final = 256 * 1024  # bytes that are written at once, and must be taken in time
 _AT_ONCE: Final = 32  # files that are looked at
 _FOLDERS: Final = SFTPAttrs(permissions=0o755)
-_NOTHING: Final = (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath, asyncssh.SFTPNotADirectory)
 _SECOND: Final = 1_000_000_000  # nanoseconds
 
 
@@ -74,7 +73,7 @@ class Sftp:
 
         async def one(link: _Link, name: str) -> None:
             async with limit:
-                with contextlib.suppress(*_NOTHING):
+                with contextlib.suppress(asyncssh.SFTPNoSuchFile):
                     found[name] = _there(await link.client.lstat(self._path(name)))
                 link.moved()
 
@@ -136,7 +135,7 @@ class Sftp:
         with contextlib.suppress(asyncssh.SFTPOpUnsupported):
             await client.posix_rename(draft, target)
             return
-        with contextlib.suppress(asyncssh.SFTPFailure, asyncssh.SFTPFileAlreadyExists):
+        with contextlib.suppress(asyncssh.SFTPFailure):
             await client.rename(draft, target)  # enough where nothing is in its place
             return
         if not self._has_told:
@@ -207,7 +206,7 @@ class _Link:
 
 
 async def _remove(client: SFTPClient, path: str) -> None:
-    with contextlib.suppress(*_NOTHING):
+    with contextlib.suppress(asyncssh.SFTPNoSuchFile):
         await client.remove(path)
 
 

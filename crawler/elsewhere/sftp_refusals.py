@@ -10,7 +10,8 @@ from crawler.elsewhere.place import NotTaken
 
 _Kinds = type[Exception] | tuple[type[Exception], ...]
 
-# The first that fits says what it means, and whether another try may help. OpenSSH says "failure" of a full disk too.
+# The first that fits says what it means, and whether another try may help. The library speaks version 3 of the
+# protocol, which says "failure" of a full disk, of a quota, and of a directory in the way.
 _MEANINGS: Final[tuple[tuple[_Kinds, str, bool], ...]] = (
     (TimeoutError, "it did not answer in time when asked for {act} (upload.upload_timeout)", True),
     (
@@ -36,14 +37,8 @@ _MEANINGS: Final[tuple[tuple[_Kinds, str, bool], ...]] = (
         False,
     ),
     (
-        (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath, asyncssh.SFTPNotADirectory),
+        asyncssh.SFTPNoSuchFile,
         "{directory} is no directory there, which {act} needs: correct upload.to",
-        False,
-    ),
-    (asyncssh.SFTPFileIsADirectory, "a directory is in the way of {act}: remove it there", False),
-    (
-        (asyncssh.SFTPNoSpaceOnFilesystem, asyncssh.SFTPQuotaExceeded),
-        "the disk there is full or a quota used up: make room",
         False,
     ),
     (

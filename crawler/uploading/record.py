@@ -18,13 +18,14 @@ from crawler.errors import StorageError
 from crawler.uploading.files import Digests
 
 _FILE: Final = "record.json"
+_FORMER: Final = 8  # uploads in a row that were killed while a file was replaced, and are all remembered
 
 
 class Sent(Struct, frozen=True):
     """A file that we put there, or were about to: then it is not ``sure``, and ``mark`` the one it would have got.
 
-    ``manner`` is how it is kept besides its bytes. ``left`` is when the set there had no need of it any more, Unix
-    time, or None.
+    ``former`` is then what may still be there instead, of ours: what was to be replaced. ``manner`` is how it is kept
+    besides its bytes. ``left`` is when the set there had no need of it any more, Unix time, or None.
     """
 
     sha256: str
@@ -32,7 +33,16 @@ class Sent(Struct, frozen=True):
     manner: str
     mark: str
     sure: bool = False
+    former: tuple[There, ...] = ()
     left: float | None = None
+
+    def is_it(self, there: There | None) -> bool:
+        """Whether it is what is there. What looks just like what was to be replaced may be that."""
+        return there == There(self.size, self.mark) and there not in self.former
+
+    def is_ours(self, there: There | None) -> bool:
+        """Whether what is there was put there by us, and nobody else has touched it."""
+        return there in (There(self.size, self.mark), *self.former)
 
 
 class _Book(Struct):
@@ -78,7 +88,9 @@ class Record:
     def intend(self, pieces: Iterable[tuple[Piece, str, str]]) -> None:
         """Remember, durably, that these are going to be put there: each with its manner and the mark it will get."""
         for piece, manner, mark in pieces:
-            self._sent[piece.name] = Sent(piece.sha256, piece.size, manner, mark)
+            sent = self.get(piece.name)
+            former = (*sent.former, There(sent.size, sent.mark))[-_FORMER:] if sent else ()
+            self._sent[piece.name] = Sent(piece.sha256, piece.size, manner, mark, former=former)
         self.save()
 
     def sure(self, piece: Piece, manner: str, there: There) -> None:

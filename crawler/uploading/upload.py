@@ -136,9 +136,11 @@ class _Transfer:
         sent, manner = self._record.get(piece.name), self._place.manner(piece)
         if there is None:
             return False
-        if sent is not None and (there.size, there.mark) == (sent.size, sent.mark):
+        if sent is not None and sent.is_it(there):
             same = (sent.sha256, sent.manner) == (piece.sha256, manner)
-        elif sent is not None and sent.sure:  # somebody else has been there
+        elif sent is not None and (
+            sent.sure or there in sent.former
+        ):  # others were there, or we were not yet
             same = False
         else:
             held = await self._place.holds(piece)
@@ -163,9 +165,8 @@ class _Transfer:
         """Remove what left the set long enough ago. What cannot be removed is said, and tried by the next run."""
         removed = 0
         for name, sent in self._record.leavers(before):
-            found = there.get(name)
             try:
-                if found is not None and (found.size, found.mark) == (sent.size, sent.mark):
+                if sent.is_ours(there.get(name)):
                     await self._tries.once(partial(self._place.remove, name))
                     removed += 1
             except NotTaken as error:
