@@ -132,6 +132,7 @@ def crawl(  # noqa: PLR0913 - the command line is wide
         sys.stdout.flush()
 
 
+app.command(cls=Command, epilog=INIT_EPILOG)(init)
 app.command("run", cls=Command, epilog=f"{RAW}{EXIT_CODES}")(run_command)
 app.command(cls=Command, epilog=SCHEDULE_EPILOG)(schedule)
 app.command(cls=Command)(status)
@@ -140,6 +141,5 @@ app.command(cls=Command, epilog=LINT_EPILOG)(lint)
 app.command(cls=Command, epilog=WHY_EPILOG)(why)
 app.command(cls=Command, epilog=DIFF_EPILOG)(diff)
 app.command(cls=Command, epilog=NOTIFY_EPILOG)(notify)
-app.command(cls=Command)(rollback)
 app.command(cls=Command, epilog=ROBOTS_EPILOG)(robots)
-app.command(cls=Command, epilog=INIT_EPILOG)(init)
+app.command(cls=Command)(rollback)

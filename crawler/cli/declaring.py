@@ -81,7 +81,7 @@ def lines(declared: Declaration) -> Iterator[str]:
         if look.remedy:
             yield f"           {safe(look.remedy)}"
     for where, missing in declared.missing.items():
-        yield from ("", f"add to {where}:", "", *missing)
+        yield from ("", f"add to {where} (--patch FILE does it to a local one):", "", *missing)
     faults = sum(look.outcome is Outcome.PROBLEM for look in declared.looks)
     yield from ("", count(faults, "problem") if faults else "all is well")
 

@@ -76,7 +76,7 @@ def init(  # noqa: PLR0913 - the command line is wide
         bool, typer.Option("--verbose", "-v", help="Show where an internal error is.")
     ] = False,
 ) -> None:
-    """Write a configuration to begin with, and on request what other schedulers run it by.
+    """Write a configuration, and units for other schedulers.
 
     Nothing is crawled and nobody is asked. The files lie beside the configuration, for you to read and to install;
     nothing that is there is replaced without --force.

@@ -62,7 +62,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
         typer.Option(
             "--patch",
             metavar="FILE",
-            help="Add what is missing to this local robots.txt, and ask nobody; what is there stays.",
+            help="Add what is missing to this local robots.txt; what is there stays, and twice is once.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -74,11 +74,11 @@ def robots(  # noqa: PLR0913 - the command line is wide
     ] = False,
     **flags: Any,
 ) -> None:
-    """Check that crawlers find the published sitemap: named by robots.txt, reachable, of the right type, not blocked.
+    """Check that search engines find the published sitemap.
 
-    The site is asked for its robots.txt and its sitemap. What is wrong is told with its remedy, and the lines that are
-    missing are printed, ready to paste. With --patch they are added to a local file instead, which may be done again
-    and again.
+    The site is asked for its robots.txt and its sitemap: whether the one names the other, both can be had, are of the
+    right type, and are not blocked or redirected. What is wrong is told with its remedy, and the lines that are missing
+    are printed, ready to paste. With --patch they are added to a local file instead, and nobody is asked.
     """
     with Told(verbose) as told:
         if dry_run and patch is None:

@@ -93,11 +93,13 @@ class _Looker:
         yield from sitemap_file.served(reply, self._sitemap_url)
         if self._file:
             yield sitemap_file.same(reply.body, self._file)
-        source, opener = (self._file, None) if self._file else (reply.body, self._remote.open)
-        for where, look in sitemap_file.hosts(source, self._sitemap_url, opener, self._remote.robots):
-            if look.outcome is Outcome.PROBLEM:
-                self._lacks(f"{where}/robots.txt")
-            yield look
+        listed = sitemap_file.Listed(self._sitemap_url, self._remote.robots)
+        listed.published(reply.body, self._remote.open)
+        if self._file:
+            listed.local(self._file)
+        yield from listed.looks()
+        for where in listed.missing:
+            self._lacks(f"{where}/robots.txt")
 
     def _lacks(self, robots_url: str) -> None:
         self.missing[robots_url] = missing_lines(b"", [self._sitemap_url])

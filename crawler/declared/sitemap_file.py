@@ -1,6 +1,7 @@
 """Whether what is served at the address of a sitemap is the sitemap that was published there. Judges an answer."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +10,7 @@ from crawler.media_type import media_type
 from crawler.model import Reply, Url
 from sitemap import (
     CrossSubmits,
+    Finding,
     Format,
     ReadLimits,
     SitemapError,
@@ -18,7 +20,8 @@ from sitemap import (
 )
 
 MAX_HOSTS: Final = 20  # whose robots.txt is asked
-MAX_FILES: Final = 50  # of a set that are read for the hosts in them
+MAX_FILES: Final = 6  # of a set that are asked for
+MAX_TOLD: Final = 5  # of these, that do not answer
 _FEEDS: Final = {"application/rss+xml", "application/atom+xml", "application/rdf+xml"}
 _XML: Final = {"application/xml", "text/xml", *_FEEDS}
 _PACKED: Final = {"application/gzip", "application/x-gzip", "application/octet-stream"}
@@ -89,31 +92,56 @@ def same(body: bytes, file: Path) -> Look:
     )
 
 
-def hosts(
-    source: bytes | Path,
-    sitemap_url: Url,
-    opener: Callable[[str], bytes] | None,
-    robots: Callable[[str], bytes | None],
-) -> Iterator[tuple[str, Look]]:
-    """For each other origin whose URLs the set lists: whether its robots.txt names the sitemap, which must be so.
+class Listed:
+    """What the set lists, as far as that says whether crawlers can use it: its files, and the hosts of its URLs.
 
-    https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
+    ``robots`` answers the robots.txt of another host, None when there is none. Each host in ``missing`` must name the
+    sitemap: https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
     """
-    submits = CrossSubmits(sitemap_url, robots, max_origins=MAX_HOSTS)
-    limits = TreeLimits(max_files=MAX_FILES)
-    try:
-        for entry in iter_entries(source, opener, sitemap_url, limits, unread=lambda _: None):
-            submits.vouched(entry.loc)
-    except SitemapError:
-        return  # told already
-    for where, is_named in submits.origins.items():
-        told = f"the sitemap lists URLs of {where}, whose robots.txt"
-        if is_named:
-            yield where, ok("hosts.declared", f"{told} names it")
-        else:
-            yield where, problem("hosts.declared", f"{told} does not name it", "add the line below there")
-    if submits.full:
-        yield (
-            "",
-            unknown("hosts.declared", f"the sitemap lists URLs of more than {MAX_HOSTS} hosts; the others"),
-        )
+
+    def __init__(self, sitemap_url: Url, robots: Callable[[str], bytes | None]) -> None:
+        self.missing: list[str] = []
+        self._url = sitemap_url
+        self._submits = CrossSubmits(sitemap_url, robots, max_origins=MAX_HOSTS)
+        self._unread: list[Finding] = []
+        self._is_whole = False
+
+    def published(self, body: bytes, opener: Callable[[str], bytes]) -> None:
+        """Take the files that are served, the first of them: of a large set they are all alike."""
+        self._take(body, opener, TreeLimits(max_files=MAX_FILES))
+
+    def local(self, file: Path) -> None:
+        """Take the files on disk, all of them."""
+        self._take(file, None, TreeLimits())
+        self._is_whole = True
+
+    def _take(self, source: bytes | Path, opener: Callable[[str], bytes] | None, limits: TreeLimits) -> None:
+        lost = self._unread.append if opener else _forget
+        with suppress(SitemapError):  # told already
+            for entry in iter_entries(source, opener, self._url, limits, unread=lost):
+                self._submits.vouched(entry.loc)
+
+    def looks(self) -> Iterator[Look]:
+        """What there is to tell; nothing of a set of one file, all of whose URLs are of its own host."""
+        unread = [each for each in self._unread if each.rule == "index.child_unreadable"]
+        for each in unread[:MAX_TOLD]:
+            yield problem(
+                "files.answer", each.sentence, "have the web server serve every file that the index lists"
+            )
+        if len(self._unread) > len(unread) and not self._is_whole:
+            yield unknown(
+                "hosts.declared", f"whether files beyond the first {MAX_FILES} list URLs of other hosts"
+            )
+        for where, is_named in self._submits.origins.items():
+            told = f"the sitemap lists URLs of {where}, whose robots.txt"
+            if is_named:
+                yield ok("hosts.declared", f"{told} names it")
+            else:
+                self.missing.append(where)
+                yield problem("hosts.declared", f"{told} does not name it", "add the line below there")
+        if self._submits.full:
+            yield unknown("hosts.declared", f"the hosts beyond the first {MAX_HOSTS} whose URLs it lists")
+
+
+def _forget(_: Finding) -> None:
+    """The files on disk are lint's to judge."""

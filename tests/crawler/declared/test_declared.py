@@ -226,3 +226,19 @@ def test_sitemaps_org_other_hosts_must_name_a_sitemap_that_lists_their_urls(
         assert [each.about for each in found.looks if each.outcome is Outcome.PROBLEM] == ["hosts.declared"]
         (tmp_path / "robots.txt").write_text(f"Sitemap: {site.url}sitemap.xml\n")
         assert check("", site_with_shop).is_well
+
+
+def test_ours_the_files_of_an_index_are_asked_for_too(site: Www, tmp_path: Path) -> None:
+    files = [f"{site.url}part-{n}.xml" for n in range(8)]
+    index = "".join(f"<sitemap><loc>{file}</loc></sitemap>" for file in files)
+    site.put("sitemap.xml", f'<sitemapindex xmlns="{NS}">{index}</sitemapindex>')
+    for number in (0, 1, 3, 4, 5, 6, 7):
+        site.put(f"part-{number}.xml", urlset(f"{site.url}{number}"))
+    found = site.check()
+    told = {each.about: each for each in found.looks if each.outcome is not Outcome.OK}
+    assert set(told) == {"files.answer", "hosts.declared"}
+    assert "part-2.xml" in told["files.answer"].told
+    assert told["hosts.declared"].outcome is Outcome.UNKNOWN
+    for path in site.root.glob("*.xml"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    assert set(site.faults(output=str(tmp_path))) == {"files.answer"}
