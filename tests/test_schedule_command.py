@@ -2,10 +2,13 @@
 
 import contextlib
 import http.server
+import itertools
 import os
+import random
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -172,6 +175,37 @@ def test_ours_a_killed_daemon_leaves_nobody_behind_and_its_slot_is_done_once(tmp
         assert len({each["slot"] for each in site["schedule"]["attempts"]}) == 1
         assert [run["number"] for run in site["runs"]] == [1]
     assert listed(tmp_path, "shop") == 60
+
+
+@pytest.mark.slow
+def test_ours_a_daemon_that_is_killed_again_and_again_does_each_slot_once_and_never_two_at_a_time(
+    tmp_path: Path,
+) -> None:
+    moments = random.Random(7)
+    delayed = {path: Answer(str(body), delay=0.1) for path, body in pages(8).items()}
+    with scripted(delayed) as shop, scripted(delayed) as blog:
+        write(tmp_path, 'every = "3s"\nretry_after = 0.3', shop=shop.url, blog=blog.url)
+        for _ in range(8):
+            with kept(tmp_path) as daemon:
+                daemon.said("begins, ")
+                time.sleep(moments.uniform(0, 3))
+                daemon.send(signal.SIGKILL)
+                daemon.process.wait(60)
+        with kept(tmp_path) as daemon:
+            for name in ("shop", "blog"):
+                daemon.said(f"{name}: unchanged after", 2)
+            assert daemon.end() == 0
+        told = status(tmp_path, "--runs", "1000")
+    for site in told["sites"]:
+        tried = site["schedule"]["attempts"][::-1]
+        done = [each["slot"] for each in tried if each["fate"] == "done"]
+        assert done == sorted(set(done))
+        slots = [each["slot"] for each in tried]
+        assert slots == sorted(slots)
+        for before, after in itertools.pairwise(tried):
+            assert before["ended"] is None or before["ended"] <= after["began"]
+        assert [run["completeness"] for run in site["runs"]] == ["complete"] * len(site["runs"])
+        assert listed(tmp_path, site["name"]) == 8
 
 
 @pytest.mark.slow

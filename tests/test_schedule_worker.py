@@ -72,7 +72,7 @@ async def test_ours_a_stop_before_the_first_page_ends_a_run_at_once(tmp_path: Pa
             while not shop.log:  # noqa: ASYNC110 - it is asked by a process
                 await anyio.sleep(0.01)
             stop.set()
-        told = "interrupted; what is known is saved, and the next run goes on"
+        told = "what is known is saved, and the next run goes on"
         assert ends == [Ended(exit_code=4, fate=Fate.STOPPED, told=told)]
 
 

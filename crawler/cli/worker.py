@@ -37,7 +37,7 @@ from crawler.state.schema import FILE, look
 
 log = logging.getLogger(__name__)
 
-_INTERRUPTED: Final = "interrupted; what is known is saved, and the next run goes on"
+_INTERRUPTED: Final = "what is known is saved, and the next run goes on"
 
 
 def main() -> None:
