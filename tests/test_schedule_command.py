@@ -51,27 +51,27 @@ def listed(folder: Path, name: str) -> int:
 
 def test_ours_sites_are_run_a_changed_file_is_read_again_and_a_signal_ends_it(tmp_path: Path) -> None:
     notify = tmp_path / "notify"
-    with scripted(pages(3)) as shop, scripted(pages(4)) as blog, service_manager(notify) as heard:
+    with scripted(pages(3)) as shop, service_manager(notify) as heard:
         write(tmp_path, shop=shop.url)
         with kept(tmp_path, NOTIFY_SOCKET=str(notify)) as daemon:
             daemon.said("keeps the schedule of 1 site")
             daemon.said("shop: begins, for the first time")
-            write(tmp_path, shop=shop.url, blog=blog.url)
-            daemon.said("the configuration was read again: added blog")
-            daemon.said("shop: published")
-            daemon.said("blog: published")
+            write(tmp_path, 'every = "1h"\nfirst_now = false', shop=shop.url, blog="http://127.0.0.1:9/")
+            daemon.said("the configuration was read again: added blog; changed shop")
             (tmp_path / "sites.toml").write_text("[sites.", encoding="utf-8")
             daemon.said("the configuration is not used as it is now")
-            write(tmp_path, blog=blog.url)
-            daemon.said("the configuration was read again: removed shop")
+            write(tmp_path, 'every = "1h"\nfirst_now = false', shop=shop.url)
+            daemon.said("the configuration was read again: removed blog")
+            daemon.said("shop: published after")
+            daemon.said("3 pages listed: 3 added")
             assert daemon.end() == 0
             assert daemon.text.count("not used as it is now") == 1
             assert daemon.text.endswith("stopped\n")
     told = [line for line in heard if not line.startswith(("STATUS=", "MONOTONIC_USEC="))]
     assert told == ["READY=1", *["RELOADING=1", "READY=1"] * 3, "STOPPING=1"]
-    assert (listed(tmp_path, "shop"), listed(tmp_path, "blog")) == (3, 4)
-    (blog_now,) = status(tmp_path)["sites"]
-    assert [each["because"] for each in blog_now["schedule"]["attempts"]] == ["first"]
+    assert listed(tmp_path, "shop") == 3
+    (site,) = status(tmp_path)["sites"]
+    assert [(each["because"], each["fate"]) for each in site["schedule"]["attempts"]] == [("first", "done")]
 
 
 @pytest.mark.parametrize(

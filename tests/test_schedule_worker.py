@@ -48,6 +48,7 @@ class Said:
         self.lines.append(line)
 
 
+@pytest.mark.slow
 async def test_ours_a_site_is_run_in_a_process_of_its_own(tmp_path: Path) -> None:
     said = Said()
     with scripted({"/": '<a href="/a">', "/a": "<p>a"}) as shop:
