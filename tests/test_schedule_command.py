@@ -80,6 +80,7 @@ def test_ours_sites_are_run_a_changed_file_is_read_again_and_a_signal_ends_it(tm
         ("", (), 2, 'no site in sites.toml has a schedule: set every = "1d"'),
         ('cron = "61 * * * *"', (), 2, 'schedule.cron "61 * * * *" of the site "a"'),
         ('every = "1h"\ntimezone = "Mars"\ncron = ""', ("--every", "1h", "--site", "nobody"), 2, 'no site "nobody"'),
+        ('every = "1h"\n[webhook]\nurls = ["env:NOBODY"]', (), 2, 'site "a" in sites.toml: the environment variable'),
         ('every = "1h"', ("--listen", "nowhere"), 2, "is no address to listen at"),
     ],
 )  # fmt: skip
