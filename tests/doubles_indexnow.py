@@ -44,11 +44,12 @@ class Double:
     """
 
     says: list[Say] = field(default_factory=list)
-    files: dict[str, bytes | int] = field(default_factory=dict)
+    files: dict[str, bytes | int | Say] = field(default_factory=dict)
     messages: list[dict[str, Any]] = field(default_factory=list)
     heads: list[Any] = field(default_factory=list)
     taken: Counter[str] = field(default_factory=Counter)
     asked: list[str] = field(default_factory=list)
+    headers: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
     def take(self, message: dict[str, Any]) -> Say:
         """Keep a message, and say what it is answered."""
@@ -78,7 +79,14 @@ class Double:
                 found = double.files.get(
                     f"{self.headers['Host']}{self.path}", double.files.get(self.path, 404)
                 )
-                self._answer(Say(body=found) if isinstance(found, bytes) else Say(found))
+                double.headers.append((self.path, dict(self.headers)))
+                self._answer(
+                    Say(body=found)
+                    if isinstance(found, bytes)
+                    else Say(found)
+                    if isinstance(found, int)
+                    else found
+                )
 
             def do_POST(self) -> None:
                 double.heads.append(self.headers)
@@ -135,7 +143,7 @@ class Site:
             "scope": {"hosts": [f"localhost:{self.double.port}"]},
             "output": {"directory": str(self.folder / "public")},
             "state": {"directory": str(self.folder / "state")},
-            "notify": {"pause": 0.001, "notify_timeout": 0.3},
+            "notify": {"pause": 0.001, "notify_timeout": 20.0},
             "indexnow": {"key": KEY, "endpoint": f"{self.double.home}/indexnow"},
         }
         for name, value in {**self.settings, **settings}.items():

@@ -19,7 +19,7 @@ from crawler.announcing.public import PublicSite
 from crawler.announcing.rehearsal import BatchRehearsal, MessageRehearsal
 from crawler.attempt import Ended
 from crawler.change import Counts
-from crawler.errors import StateInUse, StorageError
+from crawler.errors import SiteatlasError
 from crawler.ledger import FILE as LEDGER
 from crawler.ledger import Ledger
 from crawler.memory.changes import Changes, w3c
@@ -48,28 +48,32 @@ async def announce(
     then only what is outstanding is told. A ``dry_run`` sends nothing and keeps nothing; what would be sent is in
     ``shown``. ``again`` is what a person asks to be told again.
 
-    Never raises for what others do, for a state that is in use or a ledger that cannot be written: what could not be
-    told is in the answer. Raises UsageError for a configuration that :func:`crawler.announcing.check` refuses, and for
-    a state or a ledger of another version.
+    Never raises: what was published is out there whatever becomes of this. What could not be told is in the answer, be
+    it for what others do, a state that is in use, a ledger that cannot be written, or a configuration that
+    :func:`crawler.announcing.check` refuses.
     """
+    try:
+        return await _announce(plan, name, ended, dry_run, again, clock)
+    except SiteatlasError as error:
+        return Announced(notes=(f"nobody was told: {error}",), untold=True)
+
+
+async def _announce(
+    plan: Plan, name: str, ended: Ended | None, dry_run: bool, again: Again, clock: Clock
+) -> Announced:
     async with _everyone(plan) as (everyone, site):
         if not everyone.keys and not (plan.state / LEDGER).is_file():
             return Announced()
         if not (plan.state / FILE).is_file():
-            return Announced(
-                channels=everyone.keys, notes=("nothing is known of this site yet, and nobody is told",)
-            )
-        try:
-            with _desk(plan, name, clock, dry_run=dry_run) as desk:
-                desk.ended, desk.again = ended, again
-                desk.ask_live = None if dry_run else site.live
-                desk.ledger.meet(everyone.keys)
-                told = await _tell(desk, _rehearsed(everyone) if dry_run else everyone)
-                if not dry_run:
-                    desk.ledger.forget(Changes(desk.db).known()[0])
-                return _answer(everyone, desk, told)
-        except (StateInUse, StorageError) as error:
-            return Announced(channels=everyone.keys, notes=(f"nobody was told: {error}",), untold=True)
+            note = "nothing is known of this site yet, and nobody is told"
+            return Announced(channels=everyone.keys, notes=(note,))
+        with _desk(plan, name, clock, dry_run=dry_run) as desk:
+            desk.ended, desk.again = ended, again
+            desk.ask_live = None if dry_run else site.live
+            desk.ledger.meet(everyone.keys)
+            told = await _tell(desk, _rehearsed(everyone) if dry_run else everyone)
+            desk.ledger.forget(Changes(desk.db).known()[0])
+            return _answer(everyone, desk, told)
 
 
 async def try_out(plan: Plan, name: str, clock: Clock = time.time) -> Announced:

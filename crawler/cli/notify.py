@@ -121,9 +121,10 @@ def notify(  # noqa: PLR0913 - the command line is wide
         sites = _planned(url, config, site or [], flags)
         results = [(name, _one(name, ready, asked)) for name, ready in sites]
         everyone = {key for _, announced in results for key in announced.channels}
-        if not everyone:
+        failed = any(announced.untold for _, announced in results)
+        if not everyone and not failed:
             raise UsageError(_NOBODY)
-        if not any(key.startswith(only) for key in everyone):
+        if everyone and not any(key.startswith(only) for key in everyone):
             raise UsageError(
                 f"--only {only}: there is nobody of that name among {', '.join(sorted(everyone))}"
             )
@@ -201,7 +202,7 @@ def _lines(announced: "Announced", *, verbose: bool) -> Iterator[str]:
         yield from (f"    {safe(url)}" for url in shown)
         if len(shown) < len(each.shown):
             yield f"    … {len(each.shown) - len(shown):,} more (-v shows all)"
-    if not announced.channels:
+    if not announced.channels and not announced.notes:
         yield "  there is nobody to tell"
     elif not announced.deliveries and not announced.notes:
         yield f"  there is nothing to tell: {', '.join(map(safe, announced.channels))}"

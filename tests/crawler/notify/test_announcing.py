@@ -212,18 +212,27 @@ def test_rfc9110_a_short_retry_after_is_waited_for_and_a_long_one_kept(site: Sit
 
 @pytest.mark.parametrize(
     "say",
-    [Say(500), Say(raw=b""), Say(wait=0.1), Say(200, body=b"<html>"), Say(302, (("Location", "/x"),))],
-    ids=["500", "cut", "slow", "a page", "redirect"],
+    [Say(500), Say(raw=b""), Say(200, body=b"<html>"), Say(302, (("Location", "/x"),))],
+    ids=["500", "cut", "a page", "redirect"],
 )
 def test_ours_a_service_in_trouble_is_tried_again_and_then_another_time(site: Site, say: Say) -> None:
     begun(site, "/")
     site.double.says += [say] * 3
-    assert tell(site, site.run(["/", "/a"]), notify__notify_timeout=0.05).untold
+    assert tell(site, site.run(["/", "/a"])).untold
     assert len(site.double.messages) == 3
     assert outstanding(site)
     assert not tell(site).untold
     assert site.double.messages[-1]["urlList"] == [site.url("/a")]
     assert len(site.double.messages) == 4
+
+
+def test_ours_a_service_that_takes_too_long_is_left_for_another_time(site: Site) -> None:
+    begun(site, "/")
+    site.double.says += [Say(500, wait=0.6)]
+    assert tell(site, site.run(["/", "/a"]), notify__notify_timeout=0.3, notify__attempts=1).untold
+    assert "did not answer within 0.3 seconds" in outstanding(site)[0]
+    site.double.says.clear()
+    assert not tell(site).untold
 
 
 def test_ours_nothing_is_told_before_it_is_live(site: Site) -> None:
@@ -302,6 +311,20 @@ def test_ours_a_ledger_that_cannot_be_used_ends_nothing(site: Site) -> None:
     answer = tell(site, site.run(["/a", "/b"]))
     assert answer.untold
     assert FILE in answer.notes[0]
+
+
+@pytest.mark.parametrize(
+    "setting", [{"indexnow__key": "env:NOT_SET"}, {"hook__command": ["/no/such/program"]}]
+)
+def test_ours_a_configuration_that_broke_during_the_run_ends_nothing(
+    site: Site, setting: dict[str, Any]
+) -> None:
+    begun(site, "/a")
+    answer = tell(site, site.run(["/a", "/b"]), **setting)
+    assert answer.untold
+    assert "nobody was told" in answer.notes[0]
+    assert not tell(site).untold
+    assert site.double.taken == {site.url("/b"): 1}
 
 
 def test_ours_a_site_without_a_state_is_told_to_nobody(double: Double, tmp_path: Path) -> None:
