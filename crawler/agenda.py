@@ -327,6 +327,6 @@ class Agenda:
         while self._queue:
             _, version, name = self._queue[0]
             entry = self._entries.get(name)
-            if entry and entry.version == version and not entry.running:
+            if entry and entry.version == version:
                 return
             heapq.heappop(self._queue)

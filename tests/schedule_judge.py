@@ -34,6 +34,7 @@ class Judge:
             attempts = self.of_site[site.name]
             runs = [each for each in attempts if each.attempt.because is not Because.TELL]
             self._slots(site, runs)
+            self._ended_in_time(site, attempts)
             self._in_time(site, attempts)
             self._with_reason(site, attempts)
 
@@ -65,6 +66,19 @@ class Judge:
             handled = attempt.slot
         self.counts["slots"] += bisect_right(due, handled) - bisect_right(due, self.world.base)
 
+    def _ended_in_time(self, site: Scheduled, attempts: list[Lived]) -> None:
+        """What takes too long is ended and has failed; what was stopped was stopped by a daemon that stopped."""
+        longest = site.config.schedule.longest_run
+        for lived in attempts:
+            assert lived.ended - lived.began <= longest + World.SAVING, f"took too long: {lived}"
+            is_overlong = lived.attempt.outcome == "overlong"
+            self.counts["overlong"] += is_overlong
+            assert is_overlong <= (lived.ended - lived.began >= longest), f"did not take long: {lived}"
+            if lived.attempt.fate is Fate.STOPPED:
+                stopped = [life.ended for life in self.world.lives if life.ended <= lived.ended]
+                assert stopped, f"stopped by nobody: {lived}"
+                assert lived.ended - stopped[-1] <= World.SAVING, f"stopped by nobody: {lived}"
+
     def _in_time(self, site: Scheduled, attempts: list[Lived]) -> None:
         """Whenever a slot is due, there is a daemon, the site does not run and there is room, it is soon begun."""
         due, handled, moment = self.due[site.name], self.world.base, 0.0
@@ -86,6 +100,7 @@ class Judge:
             attempt, name = lived.attempt, f"{site.name}: {lived.attempt}"
             self._again_soon(reasons, moment, lived.began, name)
             if attempt.because is Because.TELL:
+                self.counts[attempt.because] += 1
                 assert reasons.tell is not None, f"nothing to tell: {name}"
                 assert not self._is_steady(moment, lived.began) or attempt.began >= reasons.tell - 1e-3, name
             elif attempt.turn > 1 or (attempt.because is Because.FIRST and attempt.slot == self.world.base):

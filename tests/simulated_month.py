@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import anyio
 import trio
@@ -65,6 +66,8 @@ class Dying(History):
 class World:
     """Everything but the schedule. ``changes`` of the clock are (mono, seconds it is set forward or back)."""
 
+    SAVING: ClassVar = 20.0  # seconds that a run takes at most to end when it is asked to
+
     sites: Sequence[Scheduled]
     base: float  # what the clock shows when the month begins
     days: float
@@ -118,16 +121,16 @@ class World:
 
     async def _ended(self, site: Scheduled, stop: anyio.Event) -> Ended:
         chance = self.random.random()
-        long = math.inf if chance < 0.004 else self.random.lognormvariate(6.2, 1.0)
+        long = math.inf if chance < 0.006 else self.random.lognormvariate(6.2, 1.0)
         with anyio.move_on_after(long):
             await stop.wait()
-            await anyio.sleep(self.random.uniform(0.1, 20))
+            await anyio.sleep(self.random.uniform(0.1, self.SAVING))
             return Ended(exit_code=4, fate=Fate.STOPPED)
-        if chance < 0.06:
-            return Ended(exit_code=5, fate=Fate.FAILED, untold=chance < 0.01)
         if chance < 0.07:
+            return Ended(exit_code=5, fate=Fate.FAILED, untold=chance < 0.01)
+        if chance < 0.08:
             return Ended(exit_code=6, fate=Fate.BUSY)
-        if chance < 0.075:
+        if chance < 0.085:
             return Ended(exit_code=2, fate=Fate.BROKEN)
         return Ended(exit_code=0, fate=Fate.DONE, outcome="published", untold=chance < 0.1)
 

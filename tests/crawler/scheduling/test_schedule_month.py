@@ -11,6 +11,7 @@ import pytest
 from schedule_judge import Judge
 from simulated_month import DAY, HOUR, World
 
+from crawler.attempt import Because
 from crawler.config import Config
 from crawler.plan import plan
 from crawler.scheduling.scheduled import Scheduled, scheduled
@@ -80,7 +81,13 @@ def world(begin: datetime, days: float, look: float, folder: Path, seed: int) ->
     chance = random.Random(seed)
     sleeps = [(chance.uniform(0, days * DAY), chance.uniform(600, 9 * HOUR)) for _ in range(4)]
     steps = []
-    for size in (40.0, 20 * 60.0, 3 * HOUR):  # forward, and back again; and the other way round
+    for size in (
+        40.0,
+        20 * 60.0,
+        HOUR,
+        3 * HOUR,
+        7 * HOUR,
+    ):  # forward, and back again; and the other way round
         for sign in (1, -1):
             when = chance.uniform(0, days * DAY - 12 * HOUR)
             steps += [(when, sign * size), (when + chance.uniform(60, 12 * HOUR), -sign * size)]
@@ -101,8 +108,12 @@ def live(begin: datetime, days: float, look: float, folder: Path, seed: int, *, 
 
 
 def test_ours_a_month_in_which_clocks_go_forward(tmp_path: Path) -> None:
+    """200 sites from the change of America to that of Lord Howe, with that of Europe in between."""
     judge = live(SPRING, 31, 600.0, tmp_path, 1, is_durable=False)
-    print(dict(judge.counts))
+    assert judge.counts["slots"] > 4_000
+    assert judge.counts["left out"] > 20
+    assert all(judge.counts[because] > 50 for because in Because)
+    assert judge.counts["overlong"] > 5
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 
 from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.config import Config
+from crawler.config_schedule import Daemon
 from crawler.history import History
 from crawler.plan import plan
 from crawler.scheduling.board import remembered
@@ -87,6 +88,19 @@ async def test_ours_a_stop_stops_the_runs_and_the_next_daemon_goes_on(
         assert [attempt.because for attempt in hand.begun] == [because, because]
         hand.begun.clear()
     assert [each.fate for each in history.attempts("a", 9)] == [Fate.STOPPED, Fate.STOPPED]
+
+
+async def test_ours_the_end_of_a_run_makes_room_at_once(history: History, tmp_path: Path) -> None:
+    hand, stop, sites = Hand(), anyio.Event(), [made(tmp_path), made(tmp_path, "b")]
+    hand.ends = {"a": DONE, "b": DONE}
+    settings = Daemon(sites_at_once=1)
+    daemon = Scheduler(sites, history, hand, settings, hand.clock, look=1_000_000)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(daemon.run, stop)
+        await until(lambda: len(hand.begun) == 2)
+        daemon.replace([*sites, made(tmp_path, "c")], settings)  # wakes it too, and so does what is due
+        await until(lambda: len(hand.begun) == 3)
+        stop.set()
 
 
 async def test_ours_a_run_that_takes_too_long_is_ended_and_has_failed(
