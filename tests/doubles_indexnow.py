@@ -1,10 +1,13 @@
 """A site and the IndexNow service on the loopback address: real sockets, answers by script, and what was taken."""
 
 import json
+import sqlite3
+import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -49,6 +52,7 @@ class Double:
     heads: list[Any] = field(default_factory=list)
     taken: Counter[str] = field(default_factory=Counter)
     asked: list[str] = field(default_factory=list)
+    opened: list[sqlite3.Connection] = field(default_factory=list)  # by sites on it
     headers: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
     def take(self, message: dict[str, Any]) -> Say:
@@ -121,6 +125,15 @@ class Double:
     def __exit__(self, *_: object) -> None:
         self.server.shutdown()
         self.server.server_close()
+        for db in self.opened:
+            db.close()
+
+
+@contextmanager
+def memory() -> Iterator[Path]:
+    """A folder in which a commit takes no time: what these tests end are processes, and not machines."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        yield Path(folder)
 
 
 class Site:
@@ -134,6 +147,7 @@ class Site:
         self.plan.state.mkdir(parents=True, exist_ok=True)
         self.plan.output.mkdir(exist_ok=True)
         self.db = schema.connect(self.plan.state / schema.FILE)
+        double.opened.append(self.db)
         self.db.execute("PRAGMA synchronous = OFF")  # what is made for a test need not survive it
         self.history = History(self.db)
 

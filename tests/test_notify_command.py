@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles_indexnow import KEY, Double, Say, Site
+from doubles_indexnow import KEY, Double, Say, Site, memory
+from typer.main import get_command
 
 from crawler.cli import app
 
+BUILT = get_command(app.app)  # once: the command line is wide
+
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    with Double() as double:
-        yield Site(double, tmp_path)
+def site() -> Iterator[Site]:
+    with memory() as folder, Double() as double:
+        yield Site(double, folder)
 
 
 class Command:
@@ -38,6 +41,7 @@ class Command:
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
         self._monkeypatch.setattr(sys, "argv", ["siteatlas", "notify", *words])
+        self._monkeypatch.setattr(app, "app", BUILT)
         code = app.run()
         said = self._capsys.readouterr()
         assert "Traceback" not in said.err

@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
-from doubles_indexnow import KEY, Double, Say, Site
+from doubles_indexnow import KEY, Double, Say, Site, memory
 from msgspec.structs import replace
 from site_history import Seen
 
@@ -31,8 +31,9 @@ def double() -> Iterator[Double]:
 
 
 @pytest.fixture
-def site(double: Double, tmp_path: Path) -> Site:
-    return Site(double, tmp_path)
+def site(double: Double) -> Iterator[Site]:
+    with memory() as folder:
+        yield Site(double, folder)
 
 
 def tell(site: Site, run: int | None = None, *, exit_code: int = 0, now: float = NOW, **kw: Any) -> Announced:

@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-from doubles_indexnow import KEY, Double, Say, Site
+from doubles_indexnow import KEY, Double, Say, Site, memory
 from msgspec.structs import replace
 
 from crawler.announcing import announce, check
@@ -19,9 +19,9 @@ from crawler.notice import Answer, Reception
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    with Double() as double:
-        yield Site(double, tmp_path)
+def site() -> Iterator[Site]:
+    with memory() as folder, Double() as double:
+        yield Site(double, folder)
 
 
 def live(site: Site, **settings: Any) -> Answer:

@@ -1,14 +1,12 @@
 """Any history of runs and answers: at the end everybody knows everything that changed, each thing once."""
 
-import tempfile
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from doubles_indexnow import KEY, Double, Say, Site
+from doubles_indexnow import KEY, Double, Say, Site, memory
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +15,6 @@ from crawler.attempt import Ended, Fate
 from crawler.ledger import told
 from crawler.memory.changes import Changes
 
-MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a commit there takes no time
 NAMES = ["/a", "/b", "/c", "/d", "other:/a", "other:/b"]
 ANSWERS = st.sampled_from([200, 200, 200, 202, 400, 403, 422, 429, 500])
 STEP = st.fixed_dictionaries(
@@ -54,7 +51,7 @@ def tell(site: Site, run: int | None, **more: Any) -> bool:
     return anyio.run(lambda: announce(plan, "shop", ended=ended, again=again)).untold
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(st.lists(STEP, min_size=1, max_size=5))
 def test_ours_whatever_happens_everything_that_changed_is_taken_once(steps: list[dict[str, Any]]) -> None:
     play(steps)
@@ -70,8 +67,8 @@ def test_ours_whatever_happens_everything_that_changed_is_taken_once_at_length(
 
 
 def play(steps: list[dict[str, Any]]) -> None:
-    with tempfile.TemporaryDirectory(dir=MEMORY) as folder, Double() as double:
-        site = Site(double, Path(folder))
+    with memory() as folder, Double() as double:
+        site = Site(double, folder)
         tell(site, site.run(["/"]))
         for step in steps:
             set_out(site, step)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles_indexnow import Double, Say, Site
+from doubles_indexnow import Double, Say, Site, memory
 
 TESTS = Path(__file__).parents[2]
 PAGES = [f"/{n}" for n in range(7)]
@@ -44,7 +44,7 @@ class Children:
 
 
 @pytest.fixture(scope="module")
-def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
+def children() -> Iterator[Children]:
     paths = os.pathsep.join((str(TESTS), str(TESTS.parent)))
     with subprocess.Popen(
         [sys.executable, __file__],
@@ -53,8 +53,8 @@ def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
         env={**os.environ, "PYTHONPATH": paths},
     ) as server:
         children = Children(server)
-        with Double() as double:
-            site = Site(double, tmp_path_factory.mktemp("warm"))
+        with memory() as folder, Double() as double:
+            site = Site(double, folder)
             for pages in (["/"], ["/", "/a"]):
                 children.tell(site, site.run(pages), warms=True)
         yield children
@@ -62,9 +62,9 @@ def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    with Double() as double:
-        yield Site(double, tmp_path, indexnow__batch=3)
+def site() -> Iterator[Site]:
+    with memory() as folder, Double() as double:
+        yield Site(double, folder, indexnow__batch=3)
 
 
 def is_told_but_for_one_batch(site: Site, pages: list[str], batch: int) -> None:
