@@ -101,6 +101,12 @@ class Client(H11Protocol):
         except h11.LocalProtocolError:  # it broke the rules while it was being answered
             self.drop()
 
+    def send_400_response(self, msg: str) -> None:
+        """Tell it that it sends no HTTP. What it asked before, and has no answer to yet, is not answered any more."""
+        if not self._is_asking:
+            self.cycle.disconnected = True
+        super().send_400_response(msg)
+
     def on_response_complete(self) -> None:
         """From now on its next request is waited for."""
         self.since = self.loop.time()

@@ -21,21 +21,6 @@ UNIX: Final = "unix:"
 _TICKS: Final = 10  # looks at the clients in the time that one of them has
 
 
-async def serve(
-    application: ASGIApp,
-    settings: Daemon,
-    stop: anyio.Event,
-    ready: Callable[[], None] | None = None,
-) -> None:
-    """Answer at ``settings.listen`` until ``stop`` is set; ``ready`` is called when requests are answered.
-
-    Who is being answered then has ``settings.client_timeout`` seconds to take the rest. Catches no signals. Runs on
-    asyncio. Raises UsageError when it cannot listen there; :func:`bind` finds that out before anything is begun.
-    """
-    with bind(settings.listen) as listener:
-        await serve_on(listener, application, settings, stop, ready)
-
-
 async def serve_on(
     listener: socket.socket,
     application: ASGIApp,
@@ -43,7 +28,11 @@ async def serve_on(
     stop: anyio.Event,
     ready: Callable[[], None] | None = None,
 ) -> None:
-    """The same on a socket of :func:`bind`, which stays the caller's to close."""
+    """Answer on a socket of :func:`bind` until ``stop`` is set; ``ready`` is called when requests are answered.
+
+    Who is being answered then has ``settings.client_timeout`` seconds to take the rest. Catches no signals, and needs
+    asyncio, with either loop. The socket stays the caller's to close.
+    """
     clients = Clients(settings.max_clients, settings.client_timeout)
     server = _Server(_config(application, clients), ready or (lambda: None))
 

@@ -147,10 +147,8 @@ def look(page: Page) -> None:
         "[...new Set([...document.querySelectorAll('*')].flatMap((each) => each.getAttributeNames()))]"
     )
     assert not [name for name in names if name.startswith("on") or name in ("style", "src", "srcdoc")]
-    links = page.evaluate("[...document.querySelectorAll('a')].map((each) => [each.protocol, each.host])")
-    for protocol, host in links:
-        assert protocol in ("http:", "https:", ":"), protocol
-        assert protocol == "https:" or host.startswith("127.0.0.1:") or host != ""
+    links = page.evaluate("[...document.querySelectorAll('a')].map((each) => each.protocol)")
+    assert set(links) <= {"http:", "https:", ":"}  # ":" is a URL that leads nowhere
 
 
 @pytest.mark.parametrize(

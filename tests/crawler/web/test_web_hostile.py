@@ -1,6 +1,7 @@
 """The server under clients that do not behave: what they send, how slowly, how much of it, and under which name."""
 
 import contextlib
+import random
 import socket
 import time
 from collections.abc import Iterator
@@ -275,3 +276,55 @@ def test_ours_it_listens_at_a_path_which_is_there_as_long_as_it_does(tmp_path: P
 
 def test_ours_the_usual_address_is_the_loopback() -> None:
     assert Daemon().listen.startswith("127.0.0.1:")
+
+
+# -------------------------------------------------------------------- many of all this
+
+_PIECES = (
+    b"GET ", b"HEAD ", b"POST ", b"/", b"/sites/shop", b"/published/shop/sitemap-1.xml", b"/metrics", b"%2e", b"..",
+    b"\\", b"?run=1", b"?q=", b" HTTP/1.1", b" HTTP/1.0", b"\r\n", b"\n", b"\r", b"\0", b" ", b":",
+    b"Host: localhost\r\n",
+    b"Range: bytes=0-,0-\r\n", b"Range: bytes=-1\r\n", b"Accept-Encoding: gzip\r\n", b"If-None-Match: *\r\n",
+    b"Content-Length: 3\r\n", b"Transfer-Encoding: chunked\r\n", b"Connection: keep-alive\r\n", b"\r\n\r\n",
+    b"Expect: 100-continue\r\n", b"Connection: close\r\n", b"http://", b"localhost", b"*", b"\xff\xfe", b"\x80",
+    b"a" * 900,
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_ours_no_heap_of_pieces_is_too_much(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    shop = usual(tmp_path)
+    (shop.output / "sitemap-1.xml").write_text(urlset(3_000))
+    chance = random.Random(6)  # always the same heaps
+    process = psutil.Process()
+    with serving(board(shop), patience=0.3, serve_sitemaps=True) as served:
+        assert status(served.send(OK)) == 200
+        before = process.num_fds(), process.memory_info().rss
+        for _ in range(1_500):
+            heap = b"".join(chance.choices(_PIECES, k=chance.randint(1, 14)))
+            with served.wire() as wire:
+                with contextlib.suppress(ConnectionError):
+                    wire.sendall(
+                        heap if chance.random() < 0.5 else b"GET / HTTP/1.1\r\n" + heap + b"\r\n\r\n"
+                    )
+                    wire.shutdown(socket.SHUT_WR)
+                answer = drained(wire, 5)
+                assert answer == b"" or status(answer), answer[:200]
+                assert b"HTTP/1.1 500" not in answer, heap
+        assert status(served.send(OK)) == 200
+        assert process.num_fds() <= before[0] + 4
+        assert process.memory_info().rss < before[1] + 60_000_000
+    assert [record for record in caplog.records if record.levelname in ("ERROR", "CRITICAL")] == []
+
+
+@pytest.mark.slow
+def test_ours_a_thousand_connections_keep_nobody_out_for_long(tmp_path: Path) -> None:
+    with serving(board(usual(tmp_path)), patience=1.0) as served, contextlib.ExitStack() as stack:
+        for number in range(1_000):
+            with contextlib.suppress(OSError):
+                wire = stack.enter_context(served.wire())
+                wire.sendall(b"GET / HT" if number % 2 else b"")
+        deadline = time.monotonic() + 30
+        while status(served.send(OK)) != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)

@@ -72,7 +72,7 @@ def test_ours_trouble_comes_first_and_then_the_names(tmp_path: Path) -> None:
             "3 in trouble", "2 to look at", "1 running now", "12 pages listed",
             "failing 3 runs in a row failed: robots.txt cannot be had", "failed, exit code 5, took 1:30",
             "needs you output.directory is not writable", "refused 42 of 60 pages would leave", "not scheduled",
-            "cannot be used as state", "running since 1 min ago", "not run yet", "in 3 h", "others could not be told",
+            "cannot be used as state", "running began 1 min ago", "not run yet", "in 3 h", "others could not be told",
             "1 added, 1 changed, 1 removed",
         ):  # fmt: skip
             assert said in told, said
