@@ -107,20 +107,23 @@ class BatchTeller:
 
         What is put off for another reason than its host is put off for all hosts.
         """
-        desk = self._desk
-        answer = await desk.live()
-        if answer.reception is not Reception.ACCEPTED:
-            self._is_over = True
-            return line, answer
-        answer = await guarded(partial(self._channel.ready, host))
+        answer = await self._may_tell(host)
         if answer.reception is not Reception.ACCEPTED:
             return line, answer
-        line = line if line.until else desk.ledger.freeze(line, until)
+        line = line if line.until else self._desk.ledger.freeze(line, until)
         self._offered.add(host)
         answer = await self._send(host, urls)
         if answer.reception is Reception.LATER:
             self._is_over = await self._is_ready(host)
         return self._keep(line, host, urls, answer), answer
+
+    async def _may_tell(self, host: str) -> Answer:
+        """Whether there is anything live to tell of, and the host is ready."""
+        answer = await self._desk.live()
+        if answer.reception is not Reception.ACCEPTED:
+            self._is_over = True
+            return answer
+        return await guarded(partial(self._channel.ready, host))
 
     async def _send(self, host: str, urls: Sequence[str]) -> Answer:
         return await persist(
@@ -179,12 +182,16 @@ class BatchTeller:
         upto = refused.upto or ""
         changes = takewhile(lambda change: change.url <= upto, desk.changes(refused.after, refused.until))
         for host, urls in self._batches(changes, line, set()):
-            answer = await self._send(host, urls)
+            answer = await self._may_tell(host)
             if answer.reception is not Reception.ACCEPTED:
-                self._is_over = answer.reception is Reception.LATER
+                break
+            answer = await self._send(host, urls)
+            sent = desk.sent(line, answer, len(urls), host)
+            if answer.reception is not Reception.ACCEPTED:
+                desk.ledger.note(sent)
                 break
             score.count(answer, len(urls))
-            desk.ledger.resent(refused, urls[-1], desk.sent(line, answer, len(urls), host))
+            desk.ledger.resent(refused, urls[-1], sent)
         else:
             desk.ledger.forgive(refused)
         if answer is None:

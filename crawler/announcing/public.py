@@ -17,6 +17,7 @@ from crawler.url import InvalidUrl, normalise, origin
 _MAX_REDIRECTS: Final = 5
 _SMALL: Final = BodyLimits(wire=65_536, decoded=65_536)
 _AS_IT_IS: Final = Params((), ())
+_REMEDY: Final = "; others are told when it is (--no-check-live does not wait for it)"
 _GZIP: Final = b"\x1f\x8b"
 
 
@@ -60,9 +61,9 @@ class PublicSite:
         limit = max(len(ours), self._plan.config.fetch.max_sitemap) + 1
         reply = await self._followed(Url(file.url), BodyLimits(wire=limit, decoded=limit, refuse=2 * limit))
         if isinstance(reply, str):
-            return _later(f"the sitemap at {file.url} cannot be had: {reply}")
+            return _later(f"the sitemap at {file.url} cannot be had: {reply}{_REMEDY}")
         if reply.body not in _forms(ours):
-            return _later(f"the sitemap at {file.url} is not yet the one that was published")
+            return _later(f"the sitemap at {file.url} is not yet the one that was published{_REMEDY}")
         return Answer(reception=Reception.ACCEPTED, said=f"{file.url} is live")
 
     async def _followed(self, url: Url, body: BodyLimits) -> Reply | str:

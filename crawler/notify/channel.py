@@ -33,7 +33,10 @@ class BatchChannel(Protocol):
         """URLs in one batch at most."""
 
     async def ready(self, host: str) -> Answer:
-        """Whether it can be told anything of a host (IndexNow: the key file is there). Asked once for each delivery."""
+        """Whether it can be told anything of a host (IndexNow: the key file is there).
+
+        Asked before each batch, and again when one was put off: what is not ready then is put off for its host alone.
+        """
 
     def takes(self, url: str) -> bool:
         """Whether a URL may be sent at all, decided without asking."""

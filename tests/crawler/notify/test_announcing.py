@@ -192,6 +192,10 @@ def test_indexnow_org_a_batch_that_is_refused_is_set_aside_and_the_others_are_se
     assert len(site.double.messages) == 4  # not again by itself
     site.double.says += [Say(status)]
     assert tell(site, again=Again(refused=True)).deliveries[0].reception is Reception.REFUSED
+    site.double.files[f"/{KEY}.txt"] = 404
+    assert tell(site, again=Again(refused=True)).untold
+    site.double.files[f"/{KEY}.txt"] = KEY.encode()
+    assert len(site.double.messages) == 5
     assert told(site.plan.state).channels[0].refused
     tell(site, again=Again(refused=True), indexnow__batch=3)
     assert site.double.taken == dict.fromkeys((site.url(f"/{n}") for n in range(8)), 1)
