@@ -101,9 +101,11 @@ def _ended(site: SiteBoard, look: Look) -> float | None:
 
 
 def _exit_code(site: SiteBoard, look: Look) -> float | None:
-    if site.last is not None and site.last.exit_code is not None:
-        return site.last.exit_code
-    return look.ended.exit_code if look.ended else None
+    run, attempt = look.ended, site.last
+    if attempt is None or attempt.exit_code is None:
+        return run.exit_code if run else None
+    is_older = run is not None and run.number != attempt.run and (run.ended or 0.0) > (attempt.ended or 0.0)
+    return run.exit_code if run and is_older else attempt.exit_code  # a run by hand is one too
 
 
 def _pages(_: SiteBoard, look: Look) -> float | None:

@@ -13,7 +13,7 @@ from crawler.ledger.told import Told, told
 from crawler.memory.runs import Run
 from crawler.web.looks import FAULTS, Look, feed
 from crawler.web.looks import told as why
-from crawler.web.overview import counts, row
+from crawler.web.overview import counts, outcome, row
 from crawler.web.shelves import reports
 
 CHANGES: Final = 200  # of each kind that are told
@@ -57,6 +57,7 @@ def one_site(board: Board, site: SiteBoard, look: Look, number: int | None, serv
         "reports": reports(site.report) if site.report else [],
         "serves": serves,
         "counts_of": counts,
+        "outcome_of": outcome,
     }
 
 

@@ -84,7 +84,12 @@ def _ended(site: SiteBoard, run: Run | None) -> Ending | None:
         return Ending(at=last.ended, how=how, seconds=last.ended - last.began)
     if run is None or run.ended is None:
         return None
-    return Ending(at=run.ended, how=run.outcome or "came to nothing", seconds=run.seconds)
+    return Ending(at=run.ended, how=outcome(run), seconds=run.seconds)
+
+
+def outcome(run: Run) -> str:
+    """What came of a run that ended."""
+    return "came to nothing" if run.outcome in ("", "nothing") else run.outcome
 
 
 def counts(run: Run) -> Counts:
