@@ -1,5 +1,5 @@
 """Publishing elsewhere, on S3 or by SFTP, what was published in the directory."""
 
-from crawler.uploading.upload import FOLDER, Uploaded, check, upload
+from crawler.uploading.upload import FOLDER, Uploaded, check, missing, upload
 
-__all__ = ["FOLDER", "Uploaded", "check", "upload"]
+__all__ = ["FOLDER", "Uploaded", "check", "missing", "upload"]

@@ -17,7 +17,7 @@ from typing import Final
 import anyio
 from msgspec import Struct
 
-from crawler.elsewhere import Elsewhere, NotTaken, Piece, There, elsewhere
+from crawler.elsewhere import Elsewhere, NotTaken, Piece, There, elsewhere, shown
 from crawler.errors import StorageError
 from crawler.memory.runs import Run
 from crawler.plan import Plan
@@ -54,6 +54,24 @@ def check(plan: Plan) -> None:
     if plan.config.upload.to:
         recent_address(plan)
         elsewhere(plan.config.upload, int(plan.config.output.mode, 8), _quiet)
+
+
+def missing(plan: Plan, run: Run) -> str:
+    """Why what ``run`` published is not, as far as is known here, where ``upload.to`` names; "" when it is.
+
+    Asks nobody. Raises UsageError.
+    """
+    if not plan.config.upload.to:
+        return ""
+    place = shown(plan.config.upload)
+    try:
+        record = Record(plan.state / FOLDER, place)
+        sent = {piece.name: (piece, record.get(piece.name)) for piece in pieces(plan, run, record.here)}
+    except StorageError as error:
+        return str(error)
+    if all(known and known.sure and known.sha256 == piece.sha256 for piece, known in sent.values()):
+        return ""
+    return f"the files are not yet at {place}"
 
 
 async def upload(
