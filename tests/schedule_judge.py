@@ -69,15 +69,15 @@ class Judge:
     def _ended_in_time(self, site: Scheduled, attempts: list[Lived]) -> None:
         """What takes too long is ended and has failed; what was stopped was stopped by a daemon that stopped."""
         longest = site.config.schedule.longest_run
+        begun = [life.began for life in self.world.lives]
         for lived in attempts:
+            life = self.world.lives[bisect_right(begun, lived.began) - 1]
+            assert lived.ended <= life.ended + World.SAVING, f"goes on without a daemon: {lived}"
             assert lived.ended - lived.began <= longest + World.SAVING, f"took too long: {lived}"
             is_overlong = lived.attempt.outcome == "overlong"
             self.counts["overlong"] += is_overlong
             assert is_overlong <= (lived.ended - lived.began >= longest), f"did not take long: {lived}"
-            if lived.attempt.fate is Fate.STOPPED:
-                stopped = [life.ended for life in self.world.lives if life.ended <= lived.ended]
-                assert stopped, f"stopped by nobody: {lived}"
-                assert lived.ended - stopped[-1] <= World.SAVING, f"stopped by nobody: {lived}"
+            assert lived.attempt.fate is not Fate.STOPPED or lived.ended >= life.ended, f"by nobody: {lived}"
 
     def _in_time(self, site: Scheduled, attempts: list[Lived]) -> None:
         """Whenever a slot is due, there is a daemon, the site does not run and there is room, it is soon begun."""
@@ -95,25 +95,28 @@ class Judge:
     def _with_reason(self, site: Scheduled, attempts: list[Lived]) -> None:
         """What is tried again has a reason in what was before, has waited for it, and does not wait for longer."""
         reasons = Reasons(site.config.schedule)
-        moment = 0.0
+        moment = known = (
+            0.0  # since when nothing happened to the site, and which time waits are reckoned from
+        )
         for lived in attempts:
             attempt, name = lived.attempt, f"{site.name}: {lived.attempt}"
             self._again_soon(reasons, moment, lived.began, name)
             if attempt.because is Because.TELL:
                 self.counts[attempt.because] += 1
                 assert reasons.tell is not None, f"nothing to tell: {name}"
-                assert not self._is_steady(moment, lived.began) or attempt.began >= reasons.tell - 1e-3, name
+                assert not self._is_steady(known, lived.began) or attempt.began >= reasons.tell - 1e-3, name
             elif attempt.turn > 1 or (attempt.because is Because.FIRST and attempt.slot == self.world.base):
                 assert reasons.again is not None, f"again without a reason: {name}"
                 because, when = reasons.again
                 if because is Because.RETRY and reasons.is_broken:
                     assert any(moment <= life.began <= lived.began for life in self.world.lives), name
                 assert because is attempt.because, f"{because}: {name}"
-                assert not self._is_steady(moment, lived.began) or attempt.began >= when - 1e-3, (
+                assert not self._is_steady(known, lived.began) or attempt.began >= when - 1e-3, (
                     f"too soon: {name}"
                 )
-            reasons.take(attempt, lived.ended == lived.began)
+            reasons.take(attempt)
             moment = lived.ended
+            known = lived.began if attempt.fate is None else lived.ended
         self._again_soon(reasons, moment, self.world.end, site.name)
 
     def _again_soon(self, reasons: "Reasons", begin: float, end: float, name: str) -> None:
@@ -179,7 +182,7 @@ class Reasons:
     def later(self, number: int) -> float:
         return float(min(self.schedule.retry_after * 2 ** (number - 1), self.schedule.retry_longest))
 
-    def take(self, attempt: Attempt, was_never_begun: bool) -> None:
+    def take(self, attempt: Attempt) -> None:
         """What follows from an attempt."""
         ended = attempt.began if attempt.ended is None else attempt.ended
         if attempt.because is Because.TELL:

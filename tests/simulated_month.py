@@ -75,6 +75,7 @@ class World:
     look: float
     changes: Sequence[tuple[float, float]]
     crashes: Sequence[tuple[float, float]]  # when (mono), and for how long there is no daemon then
+    deadly: str = ""  # the site whose runs kill the daemon
     seed: int = 0
     lived: list[Lived] = field(default_factory=list)
     lives: list[Life] = field(default_factory=list)
@@ -112,7 +113,7 @@ class World:
                 lived.said = Ended(exit_code=0, fate=Fate.DONE, untold=self.random.random() < 0.3)
             else:
                 lived.said = await self._ended(site, stop)
-            if self.random.random() < 0.001:
+            if self.random.random() < 0.001 or site.name == self.deadly:
                 raise Killed  # it was done, and nobody could write that down
             return lived.said
         finally:

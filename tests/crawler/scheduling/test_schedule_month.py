@@ -94,7 +94,9 @@ def world(begin: datetime, days: float, look: float, folder: Path, seed: int) ->
     crashes = sorted(
         (chance.uniform(0, days * DAY), chance.expovariate(1 / HOUR)) for _ in range(int(days * 2 / 3))
     )
-    return World(sites(200, folder), begin.timestamp(), days, 6, look, [*sleeps, *steps], crashes, seed)
+    return World(
+        sites(200, folder), begin.timestamp(), days, 6, look, [*sleeps, *steps], crashes, "site-5", seed
+    )
 
 
 def live(begin: datetime, days: float, look: float, folder: Path, seed: int, *, is_durable: bool) -> Judge:

@@ -103,6 +103,22 @@ async def test_ours_the_end_of_a_run_makes_room_at_once(history: History, tmp_pa
         stop.set()
 
 
+async def test_ours_nobody_waits_longer_because_the_clock_was_set_back(
+    history: History, tmp_path: Path
+) -> None:
+    hand, stop = Hand(), anyio.Event()
+    hand.ends["a"] = Ended(exit_code=5, fate=Fate.FAILED)
+    daemon = scheduler(history, hand, made(tmp_path, retry_after=60))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(daemon.run, stop)
+        await until(lambda: daemon.board().sites[0].failures)
+        hand.now -= 7_200
+        await until(lambda: daemon.board().sites[0].next_at == hand.now + 60)
+        hand.now += 60
+        await until(lambda: len(hand.begun) == 2)
+        stop.set()
+
+
 async def test_ours_a_run_that_takes_too_long_is_ended_and_has_failed(
     history: History, tmp_path: Path
 ) -> None:
