@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ README = ROOT / "README.md"
 
 
 @pytest.mark.parametrize("page", [README, ROOT / "sitemap" / "README.md"], ids=["README", "sitemap"])
-def test_ours_the_examples_of_a_page_run(page: Path) -> None:
+def test_ours_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # examples leave what they made
     parser = doctest.DocTestParser()
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     blocks = re.findall(r"```pycon\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
