@@ -212,7 +212,7 @@ def test_ours_a_site_that_cannot_be_had_is_told_before_its_log_is_read(audit: Co
 # ---------------------------------------------------------------- limits, locks, disks
 
 
-@pytest.mark.parametrize("limit", [("--max-pages", "3"), ("--max-time", "0.15")])
+@pytest.mark.parametrize("limit", [("--max-pages", "3"), ("--max-time", "0.3")])
 def test_ours_a_limit_ends_an_audit_and_the_same_command_goes_on_to_the_same_findings(
     audit: Command, limit: tuple[str, str]
 ) -> None:

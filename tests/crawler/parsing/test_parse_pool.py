@@ -69,7 +69,7 @@ async def test_ours_a_document_that_hangs_is_read_by_the_scanner_and_costs_no_ot
     async def read(number: int) -> None:
         others.extend(targets(await pool.read(document(f"/{number}", b'<a href="/%d">x</a>' % number))))
 
-    async with ParsePool(1, hello(1.5)) as pool, anyio.create_task_group() as tasks:
+    async with ParsePool(1, hello(2.5)) as pool, anyio.create_task_group() as tasks:
         for number in range(3):
             tasks.start_soon(read, number)
         hung = await pool.read(document("/hang", HANG))
@@ -85,7 +85,7 @@ async def test_ours_a_document_that_kills_its_process_twice_is_read_by_the_scann
 
     async def kill() -> None:
         for _ in range(2):
-            await anyio.sleep(1.0)  # by now it is deep in the parser
+            await anyio.sleep(0.5)  # by now it is deep in the parser, which takes much longer
             for child in set(psutil.Process().children()) - before:
                 os.kill(child.pid, signal.SIGSEGV)
 
