@@ -60,30 +60,40 @@ def nginx(root: Path, extra: str = "") -> Iterator[Server]:
         if os.environ.get("SITEATLAS_REQUIRE_ALL"):
             pytest.fail("nginx is not installed, and SITEATLAS_REQUIRE_ALL demands it")
         pytest.skip("nginx is not installed")
-    with tempfile.TemporaryDirectory(prefix="siteatlas-nginx-") as folder, socket.socket() as probe:
+    with tempfile.TemporaryDirectory(prefix="siteatlas-nginx-") as folder:
         run = Path(folder)
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-        probe.close()
-        user = "user root;" if os.geteuid() == 0 else ""
-        types = "/etc/nginx/mime.types"
-        conf = _CONF.format(run=run, user=user, types=types, port=port, root=root, extra=extra)
-        (run / "nginx.conf").write_text(conf)
-        process = subprocess.Popen([binary, "-c", str(run / "nginx.conf"), "-e", str(run / "error.log")])
+        process, port = _started(binary, run, root, extra)
         try:
-            _wait_for(port, process)
             yield Server(f"http://127.0.0.1:{port}/", run)
         finally:
             process.terminate()
             process.wait(10)
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(200):
-        if process.poll() is not None:
-            raise RuntimeError("nginx ended at once")
+def _started(binary: str, run: Path, root: Path, extra: str) -> tuple["subprocess.Popen[bytes]", int]:
+    """A process that answers, and its port: another one when somebody took the first before nginx could."""
+    user = "user root;" if os.geteuid() == 0 else ""
+    types = "/etc/nginx/mime.types"
+    for _ in range(3):
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.02)
-    raise RuntimeError("nginx does not answer")
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        conf = _CONF.format(run=run, user=user, types=types, port=port, root=root, extra=extra)
+        (run / "nginx.conf").write_text(conf)
+        process = subprocess.Popen([binary, "-c", str(run / "nginx.conf"), "-e", str(run / "error.log")])
+        if _answers(process, run):
+            return process, port
+        process.kill()
+        process.wait(10)
+    raise RuntimeError(f"nginx does not answer: {(run / 'error.log').read_text()}")
+
+
+def _answers(process: "subprocess.Popen[bytes]", run: Path) -> bool:
+    """Whether it listens, which it does when it has written its number: on the port itself another may answer."""
+    for _ in range(500):
+        if (run / "nginx.pid").exists():
+            return True
+        if process.poll() is not None:
+            return False
+        time.sleep(0.01)
+    return False
