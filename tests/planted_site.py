@@ -401,6 +401,11 @@ def serving(pages: int = PAGES) -> Iterator[Planted]:
         loops.append(loop)
         ready.set()
         await over.wait()
+        # who is accepted while a server is closed is lost with it, still open
+        for listening in server.sockets:
+            loop.remove_reader(listening.fileno())
+        await asyncio.sleep(0)  # who was accepted begins, and can be ended
+        await asyncio.sleep(0)
         server.close()
         for transport in list(open_):
             transport.abort()
