@@ -118,7 +118,7 @@ class IndexNow:
             return self._unready(f"the key file of {host} cannot be had: {reply.message}", host)
         if reply.status != 200:
             return self._unready(f"the key file of {host} is not there: it answered {reply.status}", host)
-        if reply.body.decode("utf-8-sig", "replace").strip() != self._secret:
+        if reply.cut or reply.body.decode("utf-8-sig", "replace").strip() != self._secret:
             return self._unready(f"the key file of {host} does not hold the key and nothing else", host)
         return Answer(reception=Reception.ACCEPTED, said=f"the key file of {host} is there")
 

@@ -175,3 +175,15 @@ def test_ours_everybody_at_once_can_be_told(site: Site) -> None:
     kinds = [key.partition(" ")[0] for key in answer.channels]
     assert kinds == ["indexnow", "websub", "webhook", "webhook", "email", "hook"]
     assert len(set(answer.channels)) == 6
+
+
+def test_ours_a_key_file_without_an_end_is_none(site: Site) -> None:
+    site.run(["/"])
+    anyio.run(lambda: announce(site.plan, "shop"))
+    site.run(["/", "/a"])
+    chunk = b"10000\r\n" + KEY.encode().ljust(65_536) + b"\r\n"
+    endless = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk * 300
+    site.double.files[f"/{KEY}.txt"] = Say(raw=endless)
+    answer = anyio.run(lambda: announce(site.plan, "shop"))
+    assert answer.untold
+    assert not site.double.messages
