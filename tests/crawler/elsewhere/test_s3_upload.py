@@ -237,6 +237,36 @@ def test_ours_an_upload_that_failed_leaves_the_old_index_and_is_made_good_by_the
     assert there(bucket) == site.local()
 
 
+def test_ours_what_could_not_be_replaced_is_still_ours_and_goes_when_it_left(
+    site: Site, bucket: Bucket
+) -> None:
+    site.publish(*SECOND, lastmod="2026-01-01")
+    site.send()
+    site.publish(*SECOND, lastmod="2026-01-02")
+    denied = Fault("error", 403, "AccessDenied")
+    bucket.fault = lambda method, key, number: (
+        denied if (method, key) == ("PUT", "maps/sitemap-4.xml") else None
+    )
+    for _ in range(2):
+        with pytest.raises(StorageError, match=r"does not allow putting sitemap-4\.xml there"):
+            site.send()
+    bucket.fails("PUT")
+    site.publish(*FIRST, lastmod="2026-01-03")
+    assert site.send(remove_after=0.0).removed == 1
+    assert there(bucket) == site.local()
+
+
+def test_ours_our_metadata_on_bytes_that_are_not_ours_is_not_believed(site: Site, bucket: Bucket) -> None:
+    site.publish(*FIRST)
+    site.send()
+    stored = bucket.objects["maps/sitemap-1.xml"]
+    bucket.put("maps/sitemap-1.xml", b"x" * len(stored.body), **stored.headers)
+    (record,) = site.folder.glob("state/*/upload/record.json")
+    record.unlink()
+    assert site.send().sent == 1
+    assert there(bucket) == site.local()
+
+
 def test_ours_what_cannot_be_removed_is_said_and_fails_nothing(site: Site, bucket: Bucket) -> None:
     site.publish(*SECOND)
     site.send()

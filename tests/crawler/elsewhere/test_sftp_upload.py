@@ -161,6 +161,20 @@ def test_ours_a_server_that_cannot_replace_files_is_told_of_once(guest: Site, ho
     assert "cannot replace a file at once" in guest.said[0]
 
 
+def test_ours_a_draft_of_what_is_not_wanted_any_more_is_removed(guest: Site, host: Host) -> None:
+    guest.publish(*FIRST)
+    guest.send()
+    guest.publish(*SECOND)
+    host.fails("posix_rename", *[asyncssh.SFTPPermissionDenied("no")] * 9)
+    with pytest.raises(StorageError):
+        guest.send()
+    assert any(name.endswith(".siteatlas") for name in served(host))
+    host.fails("posix_rename")
+    guest.publish(*FIRST)
+    guest.send(remove_after=0.0)
+    assert served(host) == guest.local()
+
+
 def test_ours_a_connection_that_is_cut_is_made_anew(guest: Site, host: Host) -> None:
     cuts = iter([True, False, True])
 
