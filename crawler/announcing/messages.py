@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from crawler.announcing.announced import Delivered
 from crawler.announcing.desk import Desk
 from crawler.announcing.patience import persist
-from crawler.attempt import Ended
+from crawler.attempt import Ended, Fate
 from crawler.change import Counts, Few
 from crawler.ledger import Line, Mood, Refused, Sent
 from crawler.memory.changes import w3c
@@ -17,7 +17,8 @@ from crawler.notify.channel import Channel
 from crawler.recent import recent_address
 
 _NO_VERDICT: Final = frozenset({0, 4, 6})
-"""The exit codes that are no trouble: done, cut short by a limit of its own or by a person, another at work."""
+"""The exit codes that are no trouble by themselves: done, cut short, another at work."""
+_FAILURES: Final = frozenset({Fate.FAILED, Fate.BROKEN})
 
 
 class MessageTeller:
@@ -180,7 +181,8 @@ class MessageTeller:
 
 def felt(mood: Mood, ended: Ended, now: float) -> Mood:
     """What a channel is to be told when a run has ended at ``now`` (Unix time): nothing more than it does not know."""
-    is_trouble, is_well = ended.exit_code not in _NO_VERDICT, ended.exit_code == 0
+    is_trouble = ended.exit_code not in _NO_VERDICT or ended.fate in _FAILURES
+    is_well = ended.exit_code == 0 and not is_trouble
     about = {"run": ended.run or 0, "exit_code": ended.exit_code, "told": ended.told, "at": now}
     if is_trouble and not mood.knows:
         if mood.pending is None:

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from msgspec.structs import replace
 
-from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.attempt import Attempt, Ended, Fate
 from crawler.board import Board
 from crawler.cli.crawl import loop_options
 from crawler.cli.schedule_sites import Loaded, differences, load
@@ -33,8 +33,6 @@ from crawler.web.app import app
 from crawler.web.serving import bind, serve_on
 
 log = logging.getLogger(__name__)
-
-_LOOK_BACK: Final = 5  # attempts among which the last run is found
 
 
 def keep(file: Path, flags: Mapping[str, Any], wanted: Sequence[str], *, is_verbose: bool) -> None:
@@ -82,7 +80,7 @@ class _Daemon:
         self._watched = watched
         self._history = history
         self._listener = listener
-        runner = _Speaking(ProcessRunner(_say, self._last_end, is_verbose=is_verbose))
+        runner = _Speaking(ProcessRunner(_say, self._last, is_verbose=is_verbose))
         self._scheduler = Scheduler(loaded.sites, history, runner, loaded.settings)
         self._manager = ServiceManager()
         self._read_at = time.time()
@@ -194,18 +192,8 @@ class _Daemon:
         except Exception:  # what is looked at is not worth the runs
             log.exception("the web page is gone until the next start")
 
-    def _last_end(self, name: str) -> Ended | None:
-        """How the last run of a site ended."""
-        for attempt in self._history.attempts(name, _LOOK_BACK):
-            if attempt.because is not Because.TELL and attempt.fate and attempt.exit_code is not None:
-                return Ended(
-                    exit_code=attempt.exit_code,
-                    fate=attempt.fate,
-                    run=attempt.run,
-                    outcome=attempt.outcome,
-                    told=attempt.told,
-                )
-        return None
+    def _last(self, name: str) -> Attempt | None:
+        return self._scheduler.last(name)
 
 
 class _Speaking:

@@ -21,8 +21,9 @@ import msgspec
 from msgspec.structs import replace
 from rich.console import Console
 
+from crawler import uploading
 from crawler.announcing import Announced, announce
-from crawler.attempt import Ended, Fate
+from crawler.attempt import Attempt, Ended, Fate
 from crawler.cli.crawl import crawl_site, loop_options
 from crawler.cli.wishes import Wishes
 from crawler.cli.words import count
@@ -95,7 +96,7 @@ def _tell(ready: Plan, order: Order) -> Ended:
 
     async def tell() -> Announced:
         is_wanted = ready.config.notify.enabled
-        return await announce(ready, order.name, ended=order.ended) if is_wanted else Announced()
+        return await announce(ready, order.name, ended=_end(ready, order.last)) if is_wanted else Announced()
 
     announced = anyio.run(tell, backend_options=loop_options())
     return Ended(
@@ -107,12 +108,25 @@ def _tell(ready: Plan, order: Order) -> Ended:
     )
 
 
+def _end(ready: Plan, last: Attempt | None) -> Ended | None:
+    """How the last run of the schedule ended; None when somebody has run the site since, and all was well."""
+    if last is None or last.fate is None or last.exit_code is None:
+        return None
+    run = _last_over(ready)
+    if run and run.exit_code == 0 and run.number != last.run and run.started >= last.began:
+        return None
+    return Ended(exit_code=last.exit_code, fate=last.fate, run=last.run, outcome=last.outcome, told=last.told)
+
+
 def _cut_short(ready: Plan | None, before: int) -> Ended:
     """An interrupt that was too late for the run itself has cut short what comes after it only."""
     run = _last_over(ready) if ready else None
     if run is None or run.number <= before or run.exit_code is None:
         return Ended(exit_code=Incomplete.exit_code, fate=Fate.STOPPED, told=_INTERRUPTED)
     is_done = run.exit_code == 0
+    if is_done and ready and uploading.missing(ready, run):
+        told = "published here; interrupted before it was elsewhere too, and the next run goes on"
+        return Ended(exit_code=Incomplete.exit_code, fate=Fate.STOPPED, run=run.number, told=told)
     return Ended(
         exit_code=run.exit_code,
         fate=Fate.DONE if is_done else Fate.FAILED,

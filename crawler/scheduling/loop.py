@@ -103,6 +103,10 @@ class Scheduler:
             is_stopping=self._is_stopping,
         )
 
+    def last(self, name: str) -> Attempt | None:
+        """The last run of a site that has ended."""
+        return self._agenda[name].last
+
     def _now(self) -> float:
         """The time; all that depends on it is put right first when the clock was set back."""
         before, self._seen = self._seen, self._clock()
@@ -174,9 +178,9 @@ class Scheduler:
                 ended = Ended(exit_code=1, fate=Fate.FAILED, told=f"internal error: {error!r}")
             if ended.fate is Fate.STOPPED and is_overlong:
                 told = f"it took longer than schedule.longest_run, {longest:,g} s, and was ended; the next run goes on"
-                ended = replace(ended, fate=Fate.FAILED, outcome="overlong", told=told)
+                ended = replace(ended, fate=Fate.FAILED, outcome="overlong", told=told, untold=True)
             elif ended.fate is Fate.STOPPED and not stop.is_set():  # somebody else has ended it
-                ended = replace(ended, fate=Fate.FAILED)
+                ended = replace(ended, fate=Fate.FAILED, untold=True)
             tasks.cancel_scope.cancel()
         return ended
 

@@ -4,18 +4,18 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from crawler.attempt import Ended
+from crawler.attempt import Attempt
 
 
 class Order(Struct, frozen=True, kw_only=True):
     """One errand for one site, as one line of JSON. The pipe stays open: when it ends, so does whoever reads it.
 
     ``config`` is the configuration of the site in values that JSON knows, with secrets by their names. To "tell" is
-    only to announce what is outstanding; ``ended`` is then what became of a run that could not tell of it itself.
+    only to announce what is outstanding; ``last`` is then the last run, which may not have been able to tell itself.
     """
 
     name: str
     task: Literal["run", "tell"]
     config: dict[str, Any]
-    ended: Ended | None = None
+    last: Attempt | None = None
     is_verbose: bool = False

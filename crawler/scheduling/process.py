@@ -33,18 +33,18 @@ _DRAIN: Final = 2.0
 class ProcessRunner:
     """Runs each site in a process that no other depends on. ``say`` is told each line of a run's log, and whose it is.
 
-    ``last_end`` answers how the run before ended, for a run that could not tell others of it itself.
+    ``last`` answers the last run of a site, which may not have been able to tell others of itself.
     """
 
     def __init__(
         self,
         say: Callable[[str, str], None],
-        last_end: Callable[[str], Ended | None] = lambda _: None,
+        last: Callable[[str], Attempt | None] = lambda _: None,
         *,
         is_verbose: bool = False,
     ) -> None:
         self._say = say
-        self._last_end = last_end
+        self._last = last
         self._is_verbose = is_verbose
 
     async def run(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
@@ -55,7 +55,7 @@ class ProcessRunner:
             name=site.name,
             task="tell" if is_telling else "run",
             config=config.model_dump(mode="json"),
-            ended=self._last_end(site.name) if is_telling else None,
+            last=self._last(site.name) if is_telling else None,
             is_verbose=self._is_verbose,
         )
         with _Pipe() as out, _Pipe() as err:
@@ -170,10 +170,8 @@ class _Watched:
         except (msgspec.DecodeError, UnicodeDecodeError):
             return self._without_report(code, stop_within)
         ended = replace(ended, exit_code=code)
-        if (
-            ended.fate is Fate.STOPPED and not self._is_stopped
-        ):  # somebody else did it: it is to be gone on with
-            return replace(ended, fate=Fate.FAILED)
+        if ended.fate is Fate.STOPPED and not self._is_stopped:  # it is to be gone on with
+            return replace(ended, fate=Fate.FAILED, told=f"somebody else ended it; {ended.told}", untold=True)
         return ended
 
     def _without_report(self, code: int, stop_within: float) -> Ended:

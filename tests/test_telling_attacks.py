@@ -1,0 +1,104 @@
+"""Attacks on telling: what failed oddly is trouble, what somebody has mended since is not, and nothing is lost."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import pytest
+from doubles_indexnow import Double, Site, memory
+from msgspec.structs import replace
+
+from crawler.announcing import Announced, announce
+from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.cli import worker
+from crawler.memory.runs import Runs
+from crawler.scheduling.order import Order
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Double() as double, memory() as folder:
+        hook = {"indexnow__key": "", "webhook__urls": [f"{double.home}/hook"], "webhook__on": ["trouble"]}
+        yield Site(double, folder, **hook)
+
+
+def occasions(site: Site) -> list[str]:
+    return [message["occasion"] for message in site.double.messages]
+
+
+def tell(site: Site, code: int, fate: Fate, run: int | None = None) -> Announced:
+    ended = Ended(exit_code=code, fate=fate, run=run, told="what happened")
+    return anyio.run(lambda: announce(site.plan, "shop", ended=ended))
+
+
+@pytest.mark.parametrize("code", [4, 0, -9])
+def test_ours_a_run_that_has_failed_is_trouble_whatever_its_exit_code(site: Site, code: int) -> None:
+    site.run(["/"])
+    tell(site, code, Fate.FAILED)
+    assert occasions(site) == ["trouble"]
+    tell(site, code, Fate.FAILED)
+    tell(site, 0, Fate.DONE, site.run(["/"]))
+    assert occasions(site) == ["trouble", "recovery"]
+
+
+@pytest.mark.parametrize(
+    ("code", "fate"), [(4, Fate.DONE), (4, Fate.STOPPED), (6, Fate.BUSY), (0, Fate.DONE)]
+)
+def test_ours_who_was_cut_short_or_came_to_a_busy_site_is_no_trouble(
+    site: Site, code: int, fate: Fate
+) -> None:
+    site.run(["/"])
+    tell(site, code, fate)
+    assert not site.double.messages
+
+
+def failed(site: Site, run: int | None = None) -> Order:
+    """The errand to tell of a run that was killed now, and could not tell itself."""
+    now = time.time()
+    last = Attempt(
+        number=1, site="shop", slot=now, because=Because.DUE, turn=1, began=now, ended=now + 1,
+        fate=Fate.FAILED, exit_code=-9, run=run, told="killed",
+    )  # fmt: skip
+    return Order(name="shop", task="tell", config=site.plan.config.model_dump(mode="json"), last=last)
+
+
+def dated(site: Site, run: int, started: float, exit_code: int = 0) -> None:
+    records = Runs(site.db)
+    records.write(replace(records.get(run), started=started, ended=started + 1, exit_code=exit_code))
+
+
+def test_ours_who_was_killed_is_told_of_unless_somebody_has_run_the_site_well_since(site: Site) -> None:
+    dated(site, site.run(["/"]), time.time() - 60)
+    dated(site, site.run(["/"]), time.time() + 60, exit_code=5)
+    worker._tell(site.plan, failed(site))
+    assert occasions(site) == ["trouble"]
+    dated(site, site.run(["/"]), time.time() + 60)
+    tell(site, 0, Fate.DONE, 3)
+    worker._tell(site.plan, failed(site))
+    assert occasions(site) == ["trouble", "recovery"]
+    dated(site, 3, time.time() - 60)
+    worker._tell(site.plan, failed(site))
+    assert occasions(site)[2:] == ["trouble"]
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, site: Site, **settings: Any) -> Ended:
+    """A run that is interrupted when it has published."""
+
+    def crawl_site(*_: object) -> None:
+        dated(site, site.run(["/"]), time.time())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(worker, "crawl_site", crawl_site)
+    monkeypatch.setattr(worker.signal, "signal", lambda *_: None)
+    config = site.planned(**settings).config.model_dump(mode="json")
+    return worker._obey(Order(name="shop", task="run", config=config))
+
+
+def test_ours_an_interrupt_before_the_files_are_elsewhere_is_gone_on_with_at_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = {"upload__to": "s3://bucket/", "upload__s3_endpoint": site.double.home}
+    assert interrupted(monkeypatch, site, **there).fate is Fate.STOPPED
+    ended = interrupted(monkeypatch, site)
+    assert (ended.fate, ended.untold, ended.exit_code) == (Fate.DONE, True, 0)
