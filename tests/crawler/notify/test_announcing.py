@@ -41,7 +41,7 @@ def tell(site: Site, run: int | None = None, *, exit_code: int = 0, now: float =
     settings = {name: kw.pop(name) for name in list(kw) if "__" in name}
     ended = None
     if run is not None:
-        fate = Fate.FAILED if exit_code else Fate.DONE
+        fate = {0: Fate.DONE, 4: Fate.DONE, 6: Fate.BUSY}.get(exit_code, Fate.FAILED)
         ended = Ended(
             exit_code=exit_code, fate=fate, run=run, told="the site is down" if exit_code else "published"
         )
@@ -426,6 +426,9 @@ def test_ours_a_message_that_is_refused_is_set_aside(site: Site) -> None:
 
 def test_ours_trouble_is_told_once_and_once_more_when_it_is_over(site: Site) -> None:
     tell(site, site.run(["/a"]), **hooked(site))
+    for exit_code in (4, 6):
+        tell(site, 2, exit_code=exit_code, **hooked(site))
+    assert occasions(site) == ["changes"]
     for exit_code in (5, 5, 4, 3, 6, 1):
         tell(site, 2, exit_code=exit_code, **hooked(site))
     assert occasions(site) == ["changes", "trouble"]
