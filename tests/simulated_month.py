@@ -17,12 +17,12 @@ import anyio
 import trio
 from trio.testing import MockClock
 
-from crawler.agenda import Start
 from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.config_schedule import Daemon
 from crawler.history import History, Look
 from crawler.scheduling.loop import Scheduler
 from crawler.scheduling.scheduled import Scheduled
+from crawler.standing import Start
 
 HOUR, DAY = 3_600.0, 86_400.0
 

@@ -58,6 +58,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
         "policy": (
             "crawler.config",
             "crawler.agenda",
+            "crawler.standing",
             "crawler.timetable",
             "crawler.notice",
             "crawler.entries",

@@ -9,12 +9,12 @@ import pytest
 from kept import status, write
 from run import siteatlas
 
-from crawler.agenda import Start
 from crawler.attempt import Attempt, Because, Fate
 from crawler.cli.columns import Column, table, wrapped
 from crawler.cli.status_looking import trend
 from crawler.history import History
 from crawler.memory.runs import PublishedFile, Run, Runs
+from crawler.standing import Start
 from crawler.state import schema
 from crawler.store import directory_for
 

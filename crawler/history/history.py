@@ -7,12 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from crawler.agenda import Start
 from crawler.attempt import Attempt, Because
 from crawler.errors import StateInUse, StorageError
 from crawler.history import schema
 from crawler.history.look import COLUMNS, Look
 from crawler.history.schema import FILE, LOCK, storage
+from crawler.standing import Start
 from crawler.state.schema import lock
 
 _HANDLE: Final = "INSERT INTO site VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET handled = excluded.handled"

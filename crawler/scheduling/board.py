@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from crawler.agenda import Agenda, Asked, Entry
+from crawler.agenda import Agenda
 from crawler.attempt import Because
 from crawler.board import Board, SiteBoard
 from crawler.history import Look
 from crawler.scheduling.scheduled import Scheduled
+from crawler.standing import Asked, Entry
 from crawler.version import __version__
 
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from msgspec.structs import replace
 
-from crawler.agenda import AHEAD, Agenda, Asked, Start
+from crawler.agenda import AHEAD, Agenda
 from crawler.attempt import Attempt, Because, Fate
 from crawler.config_schedule import Schedule
+from crawler.standing import Asked, Start
 from crawler.timetable import Interval, Timetable
 
 HOUR, DAY = 3_600.0, 86_400.0

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from crawler.agenda import Start
 from crawler.attempt import Attempt, Because, Fate
 from crawler.errors import StateInUse, StorageError, UsageError
 from crawler.history import History, Look
 from crawler.history.schema import FILE
+from crawler.standing import Start
 
 
 def begun(
@@ -123,7 +123,7 @@ def test_ours_nobody_else_can_read_it(tmp_path: Path) -> None:
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from crawler.agenda import Start
+from crawler.standing import Start
 from crawler.attempt import Because
 from crawler.history import History
 with History(Path(sys.argv[1])) as history:
