@@ -19,7 +19,7 @@ from crawler.attempt import Ended
 from crawler.crawl import crawl
 from crawler.ended import ended, ended_by
 from crawler.engine import Ending, Watch
-from crawler.errors import SiteatlasError
+from crawler.errors import SiteatlasError, StateInUse
 from crawler.memory.runs import Runs
 from crawler.plan import Plan
 from crawler.report import Report
@@ -58,7 +58,7 @@ async def regenerate(  # noqa: PLR0913 - the choices of a person, each with a de
             all_left_out=all_left_out,
         )
     except SiteatlasError as error:
-        if not dry_run:
+        if not dry_run and not isinstance(error, StateInUse):  # who uses it tells what becomes of it
             _log(await _announce(plan, name, ended_by(error)))
         raise
     if dry_run or report.ending == Ending.INTERRUPTED.value:

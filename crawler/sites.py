@@ -30,8 +30,8 @@ _PATHS: Final = {
     "search_console": ("account",),
     "webhook": ("template",),
     "email": ("template",),
-    "upload": ("sftp_key", "sftp_known_hosts"),
 }
+_AT_HOME: Final = {"upload": ("sftp_key", "sftp_known_hosts")}  # where ~ is the home, as for ssh
 _SECRETS: Final = {  # that may name a file
     "fetch": ("basic_auth", "proxy"),
     "indexnow": ("key",),
@@ -43,11 +43,15 @@ _name = re.compile(r"[A-Za-z0-9._-]+")
 
 
 class Place(Struct, frozen=True):
-    """Where a site writes: ``sitemap`` is the file that is announced, ``state`` the directory of its state."""
+    """Where a site writes: ``sitemap`` is the file that is announced, ``state`` the directory of its state.
+
+    ``elsewhere`` is the place that the sitemap is uploaded to, "" for none.
+    """
 
     name: str
     sitemap: Path
     state: Path
+    elsewhere: str = ""
 
 
 def split(
@@ -79,7 +83,7 @@ def anchored(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
     state = anchored.setdefault("state", {})
     if isinstance(state, dict):
         state.setdefault("directory", Config().state.directory)
-    for keys, from_folder in ((_PATHS, _path_from), (_SECRETS, _secret_from)):
+    for keys, from_folder in ((_PATHS, _path_from), (_AT_HOME, _home_from), (_SECRETS, _secret_from)):
         for section, names in keys.items():
             table = anchored.get(section)
             if isinstance(table, dict):
@@ -97,7 +101,12 @@ def _each(value: Any, folder: Path, change: Callable[[Path, str], str]) -> Any:
 def _path_from(folder: Path, path: str) -> str:
     if path.startswith(("env:", "file:")):
         return _secret_from(folder, path)
-    return path if "://" in path or path == "-" else str(folder / path)
+    is_none = "://" in path or path == "-" or path.lstrip().startswith("{")  # the JSON of an account itself
+    return path if is_none else str(folder / path)
+
+
+def _home_from(folder: Path, path: str) -> str:
+    return path if path.startswith("~") else _path_from(folder, path)
 
 
 def _secret_from(folder: Path, text: str) -> str:
@@ -122,6 +131,10 @@ def keep_apart(places: Sequence[Place], source: str) -> None:
             if place.sitemap == other.sitemap:
                 raise UsageError(
                     f"{both} would both write {place.sitemap}: give each an output.directory of its own"
+                )
+            if place.elsewhere and place.elsewhere == other.elsewhere:
+                raise UsageError(
+                    f"{both} would both upload {place.elsewhere}: give each an upload.to of its own"
                 )
             if place.state == other.state:
                 raise UsageError(

@@ -9,7 +9,7 @@ import pytest
 from crawler.cli.configured import configured
 from crawler.cli.options import flag_of, settings
 from crawler.errors import SEVERITY, UsageError, worst
-from crawler.sites import Place, choose, keep_apart, split
+from crawler.sites import Place, anchored, choose, keep_apart, split
 
 TWO = """
 [fetch]
@@ -179,3 +179,25 @@ def test_ours_the_worst_exit_code_is_that_of_the_ending_that_needs_a_person_most
     assert worst([3, 5, 4]) == 5
     assert worst([1, 7, 2]) == 1
     assert sorted(SEVERITY) == [0, 1, 2, 3, 4, 5, 6, 7, 10]
+
+
+def test_ours_sites_upload_to_places_of_their_own() -> None:
+    a = Place("a", Path("/x/sitemap.xml"), Path("/s/a"), "s3://shop/sitemap.xml")
+    keep_apart([a, Place("b", Path("/y"), Path("/s/b")), Place("c", Path("/z"), Path("/s/c"))], "f")
+    with pytest.raises(UsageError, match=r'"a" and "b" in f would both upload s3://shop/sitemap.xml'):
+        keep_apart([a, Place("b", Path("/y"), Path("/s/b"), a.elsewhere)], "f")
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "written", "meant"),
+    [
+        ("upload", "sftp_key", "~/.ssh/id_ed25519", "~/.ssh/id_ed25519"),
+        ("upload", "sftp_known_hosts", "hosts", "etc/hosts"),
+        ("search_console", "account", "account.json", "etc/account.json"),
+        ("search_console", "account", ' {"type": "service_account"}', ' {"type": "service_account"}'),
+    ],
+)
+def test_ours_a_home_and_an_account_itself_are_no_paths_from_the_file(
+    section: str, key: str, written: str, meant: str
+) -> None:
+    assert anchored({section: {key: written}}, Path("etc"))[section][key] == meant

@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from crawler import uploading
 from crawler.announcing.again import Again
 from crawler.announcing.announced import Announced, Delivered
 from crawler.announcing.batches import BatchTeller
@@ -23,7 +24,8 @@ from crawler.errors import SiteatlasError
 from crawler.ledger import FILE as LEDGER
 from crawler.ledger import Ledger
 from crawler.memory.changes import Changes, w3c
-from crawler.notice import Notice, Occasion, Reception
+from crawler.memory.runs import Run
+from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.plan import Plan
 from crawler.recent import recent_address
 from crawler.state.schema import FILE, look
@@ -69,7 +71,7 @@ async def _announce(
             return Announced(channels=everyone.keys, notes=(note,))
         with _desk(plan, name, clock, dry_run=dry_run) as desk:
             desk.ended, desk.again = ended, again
-            desk.ask_live = None if dry_run else site.live
+            desk.ask_live = None if dry_run else partial(_live, plan, site)
             desk.ledger.meet(everyone.keys)
             told = await _tell(desk, _rehearsed(everyone) if dry_run else everyone)
             desk.ledger.forget(Changes(desk.db).known()[0])
@@ -102,6 +104,15 @@ async def try_out(plan: Plan, name: str, clock: Clock = time.time) -> Announced:
             )
         untold = any(each.reception is Reception.LATER for each in told)
         return Announced(deliveries=tuple(told), channels=everyone.keys, untold=untold)
+
+
+async def _live(plan: Plan, site: PublicSite, run: Run) -> Answer:
+    """Whether what a run published is where everybody sees it. Raises UsageError."""
+    if missing := uploading.missing(plan, run):
+        return Answer(reception=Reception.LATER, said=f"{missing}: a run puts them there, and tells then")
+    if not plan.config.notify.check_live:
+        return Answer(reception=Reception.ACCEPTED, said="taken for live (notify.check_live)")
+    return await site.live(run)
 
 
 @asynccontextmanager

@@ -44,14 +44,14 @@ class Announced(Struct, frozen=True, kw_only=True):
     @property
     def sentences(self) -> tuple[str, ...]:
         """What a person should know: everything that was not simply taken."""
-        return (
-            *self.notes,
-            *(
-                f"{each.channel}: {each.said}"
-                for each in self.deliveries
-                if each.reception is not Reception.ACCEPTED or each.refused
-            ),
-        )
+        untaken = [
+            each for each in self.deliveries if each.reception is not Reception.ACCEPTED or each.refused
+        ]
+        reasons: dict[str, list[str]] = {}
+        for each in untaken:
+            reasons.setdefault(each.said, []).append(each.channel)
+        told = (f"{', '.join(dict.fromkeys(channels))}: {said}" for said, channels in reasons.items())
+        return (*self.notes, *told)
 
     def as_json(self) -> dict[str, Any]:
         """The same in values that JSON knows."""

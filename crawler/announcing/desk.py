@@ -77,8 +77,7 @@ class Desk:
         """Whether what was published last is live; asked once."""
         if self._live is None:
             published = Runs(self.db).published()
-            wanted = self.plan.config.notify.check_live and self.ask_live and published
-            self._live = await self.ask_live(published) if wanted and self.ask_live and published else _LIVE
+            self._live = await self.ask_live(published) if self.ask_live and published else _LIVE
         return self._live
 
     def lines(self, channel: str, *, all_of_first: bool, all_there_is: bool = False) -> list[Line]:

@@ -123,12 +123,10 @@ def crawl(  # noqa: PLR0913 - the command line is wide
         if as_json:
             json.dump(report.as_json(), sys.stdout, indent=2)
             sys.stdout.write("\n")
-        elif not quiet:
-            from crawler.cli.summary import lines  # noqa: PLC0415
+        else:
+            from crawler.cli.summary import show  # noqa: PLC0415
 
-            sys.stdout.write("\n".join(lines(report)) + "\n")
-        elif report.refusal and report.exit_code:
-            told.say(report.refusal)
+            show(report, told.say, quiet=quiet)
         sys.stdout.flush()
 
 

@@ -8,12 +8,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from crawler import announcing, uploading
 from crawler.cli.configured import Configured, configured
 from crawler.cli.crawl import crawl_site
-from crawler.cli.summary import lines
+from crawler.cli.summary import show
 from crawler.cli.told import Told
 from crawler.cli.wishes import Wishes
 from crawler.cli.words import count
+from crawler.elsewhere import shown
 from crawler.engine import Ending
 from crawler.errors import Incomplete, UsageError
 from crawler.plan import Plan, plan
@@ -40,24 +42,36 @@ def planned(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> list
 
     Raises UsageError.
     """
-    every = [(each, _plan(each, file)) for each in configured(file, flags, wanted)]
-    places = [
-        Place(each.name, (ready.output / _file_name(ready)).resolve(), ready.state.resolve())
-        for each, ready in every
-    ]
-    keep_apart(places, str(file))
-    return [(each.name, ready) for each, ready in every if each.is_wanted]
+    every = [(each, *_ready(each, file)) for each in configured(file, flags, wanted)]
+    keep_apart([place for _, _, place in every], str(file))
+    return [(each.name, ready) for each, ready, _ in every if each.is_wanted]
 
 
-def _plan(site: Configured, file: Path) -> Plan:
+def check(name: str, ready: Plan, file: Path) -> None:
+    """Make sure, before the first request, that a site can be uploaded and others told of it. Raises UsageError."""
     try:
-        return plan(site.config)
+        uploading.check(ready)
+        announcing.check(ready)
     except UsageError as error:
-        raise UsageError(f'the site "{site.name}" in {file}: {error}') from None
+        raise _of(name, file, error) from None
 
 
-def _file_name(ready: Plan) -> str:
-    return ready.sitemap_url.partition("?")[0].rpartition("/")[2]
+def _ready(site: Configured, file: Path) -> tuple[Plan, Place]:
+    try:
+        ready = plan(site.config)
+        return ready, _place(site.name, ready)
+    except UsageError as error:
+        raise _of(site.name, file, error) from None
+
+
+def _of(name: str, file: Path, error: UsageError) -> UsageError:
+    return UsageError(f'the site "{name}" in {file}: {error}')
+
+
+def _place(name: str, ready: Plan) -> Place:
+    file, to = ready.sitemap_url.partition("?")[0].rpartition("/")[2], ready.config.upload
+    there = f"{shown(to).rstrip('/')}/{file}" if to.to else ""
+    return Place(name, (ready.output / file).resolve(), ready.state.resolve(), there)
 
 
 def regenerate(sites: Sequence[tuple[str, Plan]], wishes: Wishes, told: Told) -> Iterator[Result]:
@@ -101,7 +115,7 @@ def _one(name: str, ready: Plan, wishes: Wishes, told: Told) -> Result:
 
 def _show(report: Report, name: str, wishes: Wishes, told: Told) -> None:
     if not wishes.quiet:
-        sys.stdout.write("\n".join((f"== {name} ==", *lines(report), "", "")))
-        sys.stdout.flush()
-    elif report.refusal and report.exit_code:
-        told.say(f"{name}: {report.refusal}")
+        sys.stdout.write(f"== {name} ==\n")
+    show(report, lambda sentence: told.say(f"{name}: {sentence}"), quiet=wishes.quiet)
+    if not wishes.quiet:
+        sys.stdout.write("\n")

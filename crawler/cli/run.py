@@ -56,11 +56,13 @@ def run(  # noqa: PLR0913 - the command line is wide
             verbose=verbose,
         )
         # the crawler is not needed to show help
-        from crawler.cli.regenerating import closing_line, planned, regenerate  # noqa: PLC0415
+        from crawler.cli.regenerating import check, closing_line, planned, regenerate  # noqa: PLC0415
 
         ready = planned(config, flags, site or [])
         if accept_shrink and len(ready) > 1:
             raise UsageError("--accept-shrink is for one site: name it with --site")
+        for name, plan in () if dry_run else ready:
+            check(name, plan, config)
         results = list(regenerate(ready, wishes, told))
         told.exit_code = worst(result.exit_code for result in results)
         if as_json:

@@ -7,13 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from crawler import announcing
 from crawler.cli.configured import history_directory, shared
-from crawler.cli.regenerating import planned
+from crawler.cli.regenerating import check, planned
 from crawler.cli.schedule_words import few
 from crawler.config_schedule import Daemon
 from crawler.errors import UsageError
-from crawler.plan import Plan
 from crawler.scheduling.scheduled import Scheduled, scheduled
 
 
@@ -31,21 +29,16 @@ def load(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> Loaded:
     Raises UsageError.
     """
     ofall = shared(file, flags)
-    sites = tuple(_scheduled(name, ready, file) for name, ready in planned(file, flags, wanted))
+    every = planned(file, flags, wanted)
+    for name, ready in every:
+        check(name, ready, file)
+    sites = tuple(scheduled(name, ready) for name, ready in every)
     if all(site.timetable is None for site in sites):
         raise UsageError(
             f'no site in {file} has a schedule: set every = "1d" or cron = "30 3 * * *" in [schedule], or in '
             f"[sites.NAME.schedule] of one, or give --every"
         )
     return Loaded(sites, ofall.daemon, history_directory(ofall))
-
-
-def _scheduled(name: str, ready: Plan, file: Path) -> Scheduled:
-    try:
-        announcing.check(ready)
-    except UsageError as error:
-        raise UsageError(f'the site "{name}" in {file}: {error}') from None
-    return scheduled(name, ready)
 
 
 def differences(before: Loaded, now: Loaded) -> Iterator[str]:

@@ -1,14 +1,21 @@
 """The summary that a person reads after a crawl. Whatever came from the web is stripped of control characters here."""
 
+import sys
+from collections.abc import Callable
+
+from crawler.announcing import Delivered
 from crawler.change import ChangeKind, Counts, Few
 from crawler.cli.changes_text import lines_of
 from crawler.cli.words import amount, clock, count, safe
 from crawler.model import State
-from crawler.notice import Reception
+from crawler.notice import Occasion, Reception
 from crawler.report import Report
 
 _WIDTH = 22
 _FEW = 3  # changes of each kind
+_GOOGLE = "search console"  # the key of its channel
+_LATER = "what could not be told is told by the next run, or now by siteatlas notify"
+_MOODS = {Occasion.TROUBLE: "that runs fail", Occasion.RECOVERY: "that runs are well again"}
 
 _MEANING = {
     State.OUT_OF_SCOPE: "other hosts, or outside the sitemap's directory",
@@ -28,6 +35,27 @@ def lines(report: Report) -> list[str]:
         *_left_out(report),
         *_notes(report),
     ]
+
+
+def show(report: Report, say: Callable[[str], None], *, quiet: bool) -> None:
+    """Print the summary. ``quiet``: only ``say`` what somebody should know, one sentence after the other."""
+    if quiet:
+        for sentence in _complaints(report):
+            say(sentence)
+    else:
+        sys.stdout.write("\n".join((*lines(report), "")))
+        sys.stdout.flush()
+
+
+def _complaints(report: Report) -> list[str]:
+    """What somebody should know who wants to hear of nothing that is as it should be."""
+    announced = report.announced
+    is_left = announced is not None and (
+        announced.untold or any(each.reception is Reception.REFUSED for each in announced.deliveries)
+    )
+    wrong = [report.refusal if report.exit_code else "", report.upload_error]
+    wrong += announced.sentences if announced and is_left else ()
+    return [each for each in wrong if each]
 
 
 def _published(report: Report) -> list[str]:
@@ -60,18 +88,31 @@ def _uploaded(report: Report) -> list[str]:
         return [f"  {safe(report.upload_error)}"]
     if not (done := report.uploaded):
         return []
-    sent = f"{count(done.sent, 'file')} sent ({amount(done.bytes)})" if done.sent else "everything is there"
-    removed = f", {done.removed:,} removed" if done.removed else ""
-    return [f"  at {safe(done.destination)}: {sent}{removed}"]
+    did = [f"{count(done.sent, 'file')} ({amount(done.bytes)})"] if done.sent else []
+    did += [f"{done.removed:,} removed"] if done.removed else []
+    where = safe(done.destination)
+    return [
+        f"  uploaded to {where}: {', '.join(did)}" if did else f"  nothing to upload: it is all at {where}"
+    ]
 
 
 def _told(report: Report) -> list[str]:
-    """Who was told of it: how many of the changes, or why not."""
+    """Who was told of it, and what, or why not."""
     if not (announced := report.announced):
         return []
-    taken = [each for each in announced.deliveries if each.reception is Reception.ACCEPTED]
-    told = [f"  told {each.channel}: {count(each.urls, 'change')}" for each in taken]
-    return [safe(line) for line in (*told, *(f"  {sentence}" for sentence in announced.sentences))]
+    told = [f"told {_news(each)}" for each in announced.deliveries if each.reception is Reception.ACCEPTED]
+    told += announced.sentences
+    if announced.untold and not report.upload_error:
+        told.append(_LATER)
+    return [f"  {safe(each)}" for each in told]
+
+
+def _news(each: Delivered) -> str:
+    """To whom, and of what. What Google says of the sitemap is news too, but for us."""
+    if each.occasion is not Occasion.CHANGES:
+        return f"{each.channel} {_MOODS[each.occasion]}"
+    answer = f" ({each.said})" if each.channel == _GOOGLE else ""
+    return f"{each.channel} of {count(each.urls, 'change')}{answer}"
 
 
 def _changes(report: Report) -> list[str]:

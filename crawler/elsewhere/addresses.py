@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from crawler.config_notify import Upload
 from crawler.errors import UsageError
 
 _SHAPES: Final = "s3://bucket/prefix or sftp://user@host:22/directory"
@@ -49,6 +50,16 @@ def address(text: str) -> S3Address | SftpAddress:
     if not separator or scheme.lower() not in ("s3", "sftp"):
         raise UsageError(f"upload.to wants {_SHAPES}, not {_harmless(text)!r}")
     return _s3(rest) if scheme.lower() == "s3" else _sftp(text)
+
+
+def shown(section: Upload) -> str:
+    """What the place that is configured is called, without secrets; another name is another place.
+
+    Raises UsageError.
+    """
+    where = address(section.to)
+    is_other = isinstance(where, S3Address) and section.s3_endpoint
+    return f"{where.shown} at {section.s3_endpoint}" if is_other else where.shown
 
 
 def _s3(rest: str) -> S3Address:

@@ -20,7 +20,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from crawler.config_notify import Upload
-from crawler.elsewhere.addresses import S3Address
+from crawler.elsewhere.addresses import S3Address, shown
 from crawler.elsewhere.place import NotTaken, Piece, There
 from crawler.elsewhere.s3_refusals import explained
 from crawler.errors import UsageError
@@ -42,7 +42,7 @@ class S3:
         self._bucket, self._prefix = address.bucket, address.prefix
         self._cache_control = section.cache_control
         self._client = _client(section)
-        self.shown = address.shown + (f" at {section.s3_endpoint}" if section.s3_endpoint else "")
+        self.shown = shown(section)
 
     async def __aenter__(self) -> Self:
         return self
