@@ -1,11 +1,13 @@
 """A template of a message: made of an operator's file or of ours, tried at once, and run in a sandbox."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
 from jinja2 import StrictUndefined, TemplateSyntaxError
+from jinja2 import Template as JinjaTemplate
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from crawler.errors import UsageError
@@ -34,7 +36,7 @@ class Template:
     def __init__(self, source: str, what: str) -> None:
         self._what = what
         try:
-            self._template = _environment.from_string(source)
+            self._template = _compiled(source)
         except TemplateSyntaxError as error:
             raise UsageError(f"{what}, line {error.lineno}: {error.message}") from None
 
@@ -63,6 +65,11 @@ class Template:
     def fault(self, problem: str) -> TemplateFault:
         """What to raise when that which it made is not what it should be."""
         return TemplateFault(f"{self._what}: {problem}")
+
+
+@lru_cache(maxsize=64)  # a thousand sites of one schedule have the same
+def _compiled(source: str) -> JinjaTemplate:
+    return _environment.from_string(source)
 
 
 def _line(trace: TracebackType | None) -> str:
