@@ -41,12 +41,8 @@ def asked(number: int) -> dict[str, object]:
     }
     if number % 5 == 4:
         return {**schedule, "every": EVERY[number // 5 % len(EVERY)]}
-    choice = OFTEN if number % 9 == 3 else NIGHTLY
-    return {
-        **schedule,
-        "cron": choice[number // 3 % len(choice)],
-        "timezone": ZONES[number // 2 % len(ZONES)],
-    }
+    cron = OFTEN[number // 9 % len(OFTEN)] if number % 9 == 3 else NIGHTLY[number // 3 % len(NIGHTLY)]
+    return {**schedule, "cron": cron, "timezone": ZONES[number // 2 % len(ZONES)]}
 
 
 def sites(number: int, folder: Path) -> list[Scheduled]:
