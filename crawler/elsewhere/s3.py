@@ -41,7 +41,9 @@ class S3:
         )  # it would log the headers, with session tokens
         self._bucket, self._prefix = address.bucket, address.prefix
         self._cache_control = section.cache_control
-        self._client = _client(section)
+        self._section = section
+        self._client: Any = None
+        _check(section)
         self.shown = shown(section)
 
     async def __aenter__(self) -> Self:
@@ -50,7 +52,8 @@ class S3:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._client.close()
+        if self._client is not None:
+            self._client.close()
 
     def mark(self, piece: Piece) -> str:
         """The ETag of an object that was put at once, and is not encrypted with a key of KMS."""
@@ -134,6 +137,10 @@ class S3:
     async def _ask(
         self, operation: str, act: str, params: dict[str, Any], piece: Piece | None = None
     ) -> dict[str, Any]:
+        if self._client is None:
+            section = self._section
+            keys, config = _keys(section), _settings(section)
+            self._client = _client(section.s3_endpoint, section.s3_region, keys, config)
         try:
             return await anyio.to_thread.run_sync(self._send, operation, params, piece)
         except Exception as error:  # noqa: BLE001 - what garbage makes of the library; none of it may show its request
@@ -161,21 +168,42 @@ def _etag(answer: dict[str, Any]) -> str:
     return str(answer.get("ETag") or "").strip('"')
 
 
-def _client(section: Upload) -> Any:
-    """Who asks. Checks that there are keys to sign with. Raises UsageError."""
+def _keys(section: Upload) -> tuple[str, str]:
+    """What is configured to sign with, "" for what AWS tools use. Raises UsageError."""
     access, secret = reveal(section.s3_access_key), reveal(section.s3_secret_key)
     if bool(access) != bool(secret):
         raise UsageError("upload.s3_access_key and upload.s3_secret_key go together: set both, or none")
+    return access, secret
+
+
+def _check(section: Upload) -> None:
+    """Check that somebody could be asked, and that there are keys to sign with. Raises UsageError."""
+    keys = _keys(section)
     _check_endpoint(section.s3_endpoint)
+    if any(keys):
+        _try(section.s3_endpoint, section.s3_region)
+    else:
+        _client(section.s3_endpoint, section.s3_region, keys, Config()).close()
+
+
+@cache
+def _try(endpoint: str, region: str) -> None:
+    """Raises UsageError. It takes a while, and hundreds of sites of one schedule have the same."""
+    _client(endpoint, region, ("some", "keys"), Config()).close()
+
+
+def _client(endpoint: str, region: str, keys: tuple[str, str], config: Config) -> Any:
+    """Who asks. Raises UsageError."""
+    access, secret = keys
     try:
         core = botocore.session.Session()
         core.register_component("data_loader", _descriptions())
-        session = boto3.session.Session(access or None, secret or None, None, section.s3_region or None, core)
+        session = boto3.session.Session(access or None, secret or None, None, region or None, core)
         if session.get_credentials() is None:
             raise UsageError(
                 "there are no keys for S3: set upload.s3_access_key and upload.s3_secret_key, or what AWS tools use"
             )
-        return session.client("s3", endpoint_url=section.s3_endpoint or None, config=_settings(section))
+        return session.client("s3", endpoint_url=endpoint or None, config=config)
     except (BotoCoreError, ValueError) as error:
         raise UsageError(f"upload: {_first_line(error)}") from None
 

@@ -1,0 +1,138 @@
+"""Attacks on the schedule: hundreds of sites, runs that end oddly, and what is asked of the last run."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.cli.schedule_sites import load
+from crawler.config import Config
+from crawler.history import History
+from crawler.plan import plan
+from crawler.scheduling.loop import Scheduler
+from crawler.scheduling.scheduled import Scheduled, scheduled
+
+_SHARED = """
+[state]
+directory = "state"
+[schedule]
+every = "1h"
+[email]
+to = ["who@shop.example"]
+server = "127.0.0.1:25"
+sender = "map@shop.example"
+[upload]
+s3_endpoint = "http://127.0.0.1:9"
+s3_access_key = "AKIDEXAMPLE"
+s3_secret_key = "env:SHOP_SECRET"
+"""
+
+
+def test_ours_what_hundreds_of_sites_have_alike_is_checked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import boto3.session
+    import jinja2
+
+    made: list[str] = []
+
+    def counted(kind: type, name: str) -> None:
+        real: Callable[..., Any] = getattr(kind, name)
+
+        def count(self: object, *args: Any, **kwargs: Any) -> Any:
+            made.append(name)
+            return real(self, *args, **kwargs)
+
+        monkeypatch.setattr(kind, name, count)
+
+    counted(boto3.session.Session, "client")
+    counted(jinja2.Environment, "from_string")
+    monkeypatch.setenv("SHOP_SECRET", "secret")
+    tables = [
+        f'[sites.s{n}]\nsite = {{url = "https://s{n}.example/"}}\noutput = {{directory = "out/{n}"}}\n'
+        f'upload = {{to = "s3://maps/{n}"}}'
+        for n in range(20)
+    ]
+    (tmp_path / "sites.toml").write_text("\n".join((_SHARED, *tables)), encoding="utf-8")
+    assert len(load(tmp_path / "sites.toml", {}, []).sites) == 20
+    assert (made.count("client") <= 1, made.count("from_string") <= 2) == (True, True)
+
+
+NOW = 1_790_000_000.0
+STOPPED = Ended(exit_code=4, fate=Fate.STOPPED, told="saved")
+
+
+class Hand:
+    """A runner that plays ``ends`` one after the other, then waits to be stopped; and a clock in its hand."""
+
+    def __init__(self, *ends: Ended) -> None:
+        self.now, self.ends = NOW, list(ends)
+        self.begun: list[Because] = []
+        self.last: list[Attempt | None] = []
+        self.daemon: Scheduler | None = None
+
+    async def run(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
+        self.begun.append(attempt.because)
+        if self.daemon:
+            self.last.append(self.daemon.last(site.name))
+        if self.ends:
+            return self.ends.pop(0)
+        await stop.wait()
+        return STOPPED
+
+
+def made(folder: Path, **schedule: object) -> Scheduled:
+    tables = {
+        "site": {"url": "https://shop.example/"},
+        "output": {"directory": str(folder / "out")},
+        "state": {"directory": str(folder)},
+        "schedule": {"every": "1d", "run_retries": 0, "retry_after": 1, **schedule},
+    }
+    return scheduled("shop", plan(Config.model_validate(tables)))
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[History]:
+    with History(tmp_path, is_durable=False) as history:
+        yield history
+
+
+async def kept(history: History, hand: Hand, site: Scheduled, until: int) -> None:
+    """The schedule of a site, on a clock that goes on by a second at each look, until so many have begun."""
+    stop = anyio.Event()
+    hand.daemon = Scheduler([site], history, hand, site.config.daemon, lambda: hand.now, look=0.001)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(hand.daemon.run, stop)
+        with anyio.fail_after(20):
+            while len(hand.begun) < until:
+                await anyio.sleep(0.002)
+                hand.now += 1
+        stop.set()
+
+
+@pytest.mark.parametrize(
+    ("first", "longest", "told"),
+    [((), 0.01, "schedule.longest_run"), ((STOPPED,), 60, "saved")],
+    ids=["overlong", "ended by somebody else"],
+)
+def test_ours_a_run_that_was_ended_before_it_could_tell_is_told_of(
+    history: History, tmp_path: Path, first: tuple[Ended, ...], longest: float, told: str
+) -> None:
+    hand = Hand(*first)
+    anyio.run(kept, history, hand, made(tmp_path, longest_run=longest), 2)
+    assert hand.begun[:2] == [Because.FIRST, Because.TELL]
+    last = hand.last[1]
+    assert last is not None
+    assert (last.fate, told in last.told) == (Fate.FAILED, True)
+
+
+def test_ours_the_last_run_is_known_however_often_others_were_told_in_vain(
+    history: History, tmp_path: Path
+) -> None:
+    in_vain = Ended(exit_code=4, fate=Fate.DONE, untold=True)
+    hand = Hand(Ended(exit_code=-9, fate=Fate.FAILED, told="killed", untold=True), *[in_vain] * 6)
+    anyio.run(kept, history, hand, made(tmp_path, retry_longest=1), 8)
+    assert [each.told for each in hand.last[1:] if each] == ["killed"] * 7
