@@ -6,7 +6,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from enum import Enum, auto
 from pathlib import Path
 from types import TracebackType
@@ -39,11 +39,19 @@ GENERATIONS: Final = "generations"
 
 
 @contextmanager
-def held(directory: Path) -> Iterator[None]:
-    """Hold the state of a site that has one. Raises UsageError when it has none, StateInUse, StorageError."""
-    schema.look(directory / schema.FILE).close()
+def held(directory: Path, *, about: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Hold the state of a site. One that has none gets it if it is told what is kept ``about`` it.
+
+    Raises UsageError when it has none, StateInUse, StorageError.
+    """
+    path = directory / schema.FILE
+    if about is None:
+        schema.look(path).close()
     descriptor = schema.lock(directory)
     try:
+        if about is not None and not path.is_file():
+            with closing(schema.connect(path)) as db, change(db):
+                db.executemany("INSERT INTO about VALUES (?, ?)", about.items())
         yield
     finally:
         os.close(descriptor)

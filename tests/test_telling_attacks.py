@@ -14,6 +14,7 @@ from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.cli import worker
 from crawler.memory.runs import Runs
 from crawler.scheduling.order import Order
+from crawler.store import Store
 
 
 @pytest.fixture
@@ -102,3 +103,22 @@ def test_ours_an_interrupt_before_the_files_are_elsewhere_is_gone_on_with_at_onc
     assert interrupted(monkeypatch, site, **there).fate is Fate.STOPPED
     ended = interrupted(monkeypatch, site)
     assert (ended.fate, ended.untold, ended.exit_code) == (Fate.DONE, True, 0)
+
+
+def test_ours_trouble_of_a_site_that_never_had_a_run_is_told_once_too(site: Site) -> None:
+    other = {"site__sitemap_url": f"{site.double.home}/other.xml"}
+    new = site.planned(**other)
+    assert new.state != site.plan.state
+
+    def tell_of(code: int, fate: Fate) -> None:
+        ended = Ended(exit_code=code, fate=fate, told="the directory cannot be used")
+        anyio.run(lambda: announce(new, "shop", ended=ended))
+
+    tell_of(6, Fate.BUSY)
+    assert not new.state.exists()
+    for _ in range(2):
+        tell_of(7, Fate.FAILED)
+    assert occasions(site) == ["trouble"]
+    with Store(new.state, {}) as store:
+        assert store.is_first
+        assert store.db.execute("SELECT value FROM about WHERE key = 'url'").fetchone() == (new.seed,)

@@ -14,7 +14,7 @@ from crawler.announcing.announced import Announced, Delivered
 from crawler.announcing.batches import BatchTeller
 from crawler.announcing.channels import Channels, channels, http
 from crawler.announcing.desk import Desk
-from crawler.announcing.messages import MessageTeller
+from crawler.announcing.messages import MessageTeller, is_trouble
 from crawler.announcing.patience import guarded
 from crawler.announcing.public import PublicSite
 from crawler.announcing.rehearsal import BatchRehearsal, MessageRehearsal
@@ -66,7 +66,7 @@ async def _announce(
     async with _everyone(plan) as (everyone, site):
         if not everyone.keys and not (plan.state / LEDGER).is_file():
             return Announced()
-        if not (plan.state / FILE).is_file():
+        if not (plan.state / FILE).is_file() and (dry_run or ended is None or not is_trouble(ended)):
             note = "nothing is known of this site yet, and nobody is told"
             return Announced(channels=everyone.keys, notes=(note,))
         with _desk(plan, name, clock, dry_run=dry_run) as desk:
@@ -131,7 +131,7 @@ def _desk(plan: Plan, name: str, clock: Clock, *, dry_run: bool) -> Iterator[Des
             yield Desk(plan, name, db, ledger, clock)
         return
     with (
-        held(plan.state),
+        held(plan.state, about={"url": plan.seed, "sitemap_url": plan.sitemap_url}),
         closing(look(plan.state / FILE)) as db,
         Ledger.opened(plan.state, keep) as ledger,
     ):

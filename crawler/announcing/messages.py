@@ -179,15 +179,20 @@ class MessageTeller:
         return await persist(partial(self._channel.send, notice), self._desk.plan.config.notify, _always)
 
 
+def is_trouble(ended: Ended) -> bool:
+    """Whether a run that ended so has failed."""
+    return ended.exit_code not in _NO_VERDICT or ended.fate in _FAILURES
+
+
 def felt(mood: Mood, ended: Ended, now: float) -> Mood:
     """What a channel is to be told when a run has ended at ``now`` (Unix time): nothing more than it does not know."""
-    is_trouble = ended.exit_code not in _NO_VERDICT or ended.fate in _FAILURES
-    is_well = ended.exit_code == 0 and not is_trouble
+    has_failed = is_trouble(ended)
+    is_well = ended.exit_code == 0 and not has_failed
     about = {"run": ended.run or 0, "exit_code": ended.exit_code, "told": ended.told, "at": now}
-    if is_trouble and not mood.knows:
+    if has_failed and not mood.knows:
         if mood.pending is None:
             return replace(mood, pending=Occasion.TROUBLE, **about)
-    elif is_trouble or (is_well and not mood.knows):
+    elif has_failed or (is_well and not mood.knows):
         return Mood(
             channel=mood.channel, knows=mood.knows
         )  # it was never told, or was never told that it is over
