@@ -95,28 +95,27 @@ class Judge:
     def _with_reason(self, site: Scheduled, attempts: list[Lived]) -> None:
         """What is tried again has a reason in what was before, has waited for it, and does not wait for longer."""
         reasons = Reasons(site.config.schedule)
-        moment = known = (
-            0.0  # since when nothing happened to the site, and which time waits are reckoned from
-        )
+        moment = told = ran = 0.0  # since when nothing happened, and which times waits are reckoned from
         for lived in attempts:
             attempt, name = lived.attempt, f"{site.name}: {lived.attempt}"
             self._again_soon(reasons, moment, lived.began, name)
             if attempt.because is Because.TELL:
                 self.counts[attempt.because] += 1
                 assert reasons.tell is not None, f"nothing to tell: {name}"
-                assert not self._is_steady(known, lived.began) or attempt.began >= reasons.tell - 1e-3, name
+                assert not self._is_steady(told, lived.began) or attempt.began >= reasons.tell - 1e-3, name
             elif attempt.turn > 1 or (attempt.because is Because.FIRST and attempt.slot == self.world.base):
                 assert reasons.again is not None, f"again without a reason: {name}"
                 because, when = reasons.again
                 if because is Because.RETRY and reasons.is_broken:
                     assert any(moment <= life.began <= lived.began for life in self.world.lives), name
                 assert because is attempt.because, f"{because}: {name}"
-                assert not self._is_steady(known, lived.began) or attempt.began >= when - 1e-3, (
+                assert not self._is_steady(ran, lived.began) or attempt.began >= when - 1e-3, (
                     f"too soon: {name}"
                 )
             reasons.take(attempt)
             moment = lived.ended
-            known = lived.began if attempt.fate is None else lived.ended
+            told = lived.began if attempt.fate is None else lived.ended
+            ran = ran if attempt.because is Because.TELL else told
         self._again_soon(reasons, moment, self.world.end, site.name)
 
     def _again_soon(self, reasons: "Reasons", begin: float, end: float, name: str) -> None:
@@ -129,8 +128,12 @@ class Judge:
             left = wait - self.world.wall_at(begin) if wait > self.world.wall_at(begin) else 0.0
             for low, _ in self._steady(begin, end):
                 if self.world.wall_at(low) < self.world.wall_at(max(low - 1e-6, begin)):
-                    since, left = low, reasons.longest
+                    since, left = self._seen(low), reasons.longest
             self._soon(since + left, end, name)
+
+    def _seen(self, moment: float) -> float:
+        """When a daemon sees what happened at a moment: at once, or when there is one again."""
+        return next((max(life.began, moment) for life in self.world.lives if life.ended > moment), math.inf)
 
     def _soon(self, begin: float, end: float, name: str) -> None:
         """There is no time in between in which it could have been begun and was not."""

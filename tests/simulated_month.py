@@ -137,6 +137,7 @@ class World:
 
     def live(self, directory: Path, *, is_durable: bool) -> None:
         """Live through all of it."""
+        trio._core._run._r.seed(self.seed)  # in which order tasks go on: the same again for the same seed
         trio.run(self._live, directory, is_durable, clock=MockClock(autojump_threshold=0))
         with Look(directory) as look:
             written = {each.number: each for site in self.sites for each in look.attempts(site.name, 10_000)}
