@@ -4,8 +4,9 @@ https://developers.google.com/identity/protocols/oauth2/service-account#httprest
 """
 
 import time
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlencode
 
 import msgspec
@@ -17,6 +18,9 @@ from crawler.notice import Answer, Reception
 from crawler.notify.http import Http, Sent, judged, origin_of
 from crawler.notify.quote import one_line, quoted
 from crawler.secret import reveal
+
+if TYPE_CHECKING:  # an extra
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 _GRANT: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _SCOPE: Final = "https://www.googleapis.com/auth/webmasters"
@@ -65,8 +69,8 @@ class Tokens:
     def __init__(self, http: Http, account: ServiceAccount) -> None:
         try:
             import jwt  # noqa: PLC0415 - an extra, and slow to load
-            from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey  # noqa: PLC0415
-            from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+
+            key = _key(account.private_key)
         except ImportError:
             raise UsageError(
                 "Search Console wants another package: pip install 'siteatlas[google]'"
@@ -80,11 +84,7 @@ class Tokens:
         self._account = account
         self._token = ""
         self._until = 0.0
-        try:
-            key = load_pem_private_key(account.private_key.encode(), None)
-        except Exception:  # noqa: BLE001 - OpenSSL has a say in it too, and any of them may quote the key
-            key = None
-        if not isinstance(key, RSAPrivateKey):
+        if key is None:
             raise UsageError(
                 "search_console.account: the private_key of the service account is no RSA key in PEM form;"
                 " download the key file again"
@@ -159,3 +159,16 @@ def read_object(body: bytes) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+@lru_cache(maxsize=64)  # a thousand sites have the same account, and a key is checked for long
+def _key(pem: str) -> "RSAPrivateKey | None":
+    """The key, None for what is none. Raises ImportError without the extra."""
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+
+    try:
+        key = load_pem_private_key(pem.encode(), None)
+    except Exception:  # noqa: BLE001 - OpenSSL has a say in it too, and any of them may quote the key
+        return None
+    return key if isinstance(key, RSAPrivateKey) else None
