@@ -61,6 +61,13 @@ class SearchConsole(Section):
     """The property: a URL with a slash at its end, or sc-domain:example.com. Default: the site's origin."""
     endpoint: str = "https://www.googleapis.com/webmasters/v3"
     """Where the API is."""
+    look_every: Seconds = 21_600.0
+    """Seconds after which a run that submits nothing asks again what Google says of it."""
+
+    @field_validator("look_every", mode="before")
+    @classmethod
+    def _duration(cls, value: object) -> object:
+        return duration(value) if isinstance(value, str) else value
 
 
 class WebSub(Section):

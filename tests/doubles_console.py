@@ -34,6 +34,8 @@ def _public_key() -> rsa.RSAPublicKey:
 class Console:
     """The state of the double. ``sitemaps`` are what GET answers, by property and sitemap URL.
 
+    One that was submitted and is none of these waits to be read; one that was not is unknown.
+
     ``next`` are replies that are given to the next requests of the API instead, ``token_reply`` one to all requests for
     a token. Tokens hold ``holds`` seconds.
     """
@@ -87,9 +89,10 @@ class Console:
             assert heard.headers["content-length"] == "0"  # without it Google answers 411
             self.submitted.append(place)
             return Reply(204)
-        return Reply(
-            200, json.dumps(self.sitemaps.get(place, {"path": place[1], "isPending": True})).encode()
-        )
+        known = self.sitemaps.get(place)
+        if known is None and place not in self.submitted:
+            return failure(404, f"'{place[1]}' is not a submitted sitemap.", "notFound")
+        return Reply(200, json.dumps(known or {"path": place[1], "isPending": True}).encode())
 
     def _token(self, heard: Heard) -> Reply:
         form = parse_qs(heard.body.decode())

@@ -13,6 +13,7 @@ from crawler.announcing.again import Again
 from crawler.announcing.announced import Announced, Delivered
 from crawler.announcing.batches import BatchTeller
 from crawler.announcing.channels import Channels, channels, http
+from crawler.announcing.console import read_back
 from crawler.announcing.desk import Desk
 from crawler.announcing.messages import MessageTeller, is_trouble
 from crawler.announcing.patience import guarded
@@ -22,7 +23,7 @@ from crawler.attempt import Ended
 from crawler.change import Counts
 from crawler.errors import SiteatlasError
 from crawler.ledger import FILE as LEDGER
-from crawler.ledger import Ledger
+from crawler.ledger import Ledger, Reading
 from crawler.memory.changes import Changes, w3c
 from crawler.memory.runs import Run
 from crawler.notice import Answer, Notice, Occasion, Reception
@@ -73,9 +74,11 @@ async def _announce(
             desk.ended, desk.again = ended, again
             desk.ask_live = None if dry_run else partial(_live, plan, site)
             desk.ledger.meet(everyone.keys)
-            told = await _tell(desk, _rehearsed(everyone) if dry_run else everyone)
+            met = _rehearsed(everyone) if dry_run else everyone
+            told = await _tell(desk, met)
+            reading = await read_back(desk, met.console, told) if met.console else None
             desk.ledger.forget(Changes(desk.db).known()[0])
-            return _answer(everyone, desk, told)
+            return _answer(everyone, desk, told, reading)
 
 
 async def try_out(plan: Plan, name: str, clock: Clock = time.time) -> Announced:
@@ -164,10 +167,11 @@ def _shown(delivered: Sequence[Delivered], channel: object) -> list[Delivered]:
     return [replace(each, shown=kept) if n == at else each for n, each in enumerate(delivered)]
 
 
-def _answer(everyone: Channels, desk: Desk, told: Sequence[Delivered]) -> Announced:
+def _answer(everyone: Channels, desk: Desk, told: Sequence[Delivered], reading: Reading | None) -> Announced:
     return Announced(
         deliveries=tuple(told),
         channels=everyone.keys,
         notes=tuple(desk.notes),
         untold=any(each.reception is Reception.LATER for each in told),
+        reading=reading,
     )

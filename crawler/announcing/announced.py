@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from crawler.ledger import Reading
 from crawler.notice import Occasion, Reception
 
 
@@ -33,13 +34,15 @@ class Delivered(Struct, frozen=True, kw_only=True):
 class Announced(Struct, frozen=True, kw_only=True):
     """What was told, and to whom. ``untold``: something could not be told for now, and another time it may be.
 
-    ``channels`` are the keys of all that are configured, ``notes`` sentences for a person.
+    ``channels`` are the keys of all that are configured, ``notes`` sentences for a person. ``reading`` is what
+    Google said last of the sitemap, None: nothing, or nobody asks it.
     """
 
     deliveries: tuple[Delivered, ...] = ()
     channels: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     untold: bool = False
+    reading: Reading | None = None
 
     @property
     def sentences(self) -> tuple[str, ...]:

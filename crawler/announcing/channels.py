@@ -15,7 +15,8 @@ from crawler.plan import Plan
 from crawler.recent import recent_address
 from crawler.secret import reveal
 
-if TYPE_CHECKING:  # what renders templates is loaded when there are any
+if TYPE_CHECKING:  # what renders templates and what signs is loaded when there are any
+    from crawler.notify.search_console import SearchConsole
     from crawler.notify.template import Template
 
 _OCCASIONS = {
@@ -26,11 +27,15 @@ _OCCASIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """Who is told: those who take URLs in batches, those who take messages, and those of them who are people's own."""
+    """Who is told: those who take URLs in batches, those who take messages, and those of them who are people's own.
+
+    ``console`` is the one of the ``messages`` that can be asked what it made of the sitemap, if it is configured.
+    """
 
     batches: tuple[BatchChannel, ...] = ()
     messages: tuple[Channel, ...] = ()
     own: tuple[Channel, ...] = ()
+    console: "SearchConsole | None" = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -61,8 +66,9 @@ def channels(plan: Plan, http: Http, fetch: Fetch) -> Channels:
     """Everyone who is configured. ``fetch`` asks the public site. Raises UsageError."""
     if not plan.config.notify.enabled:
         return Channels()
-    own = tuple(_own(plan, http))
-    return Channels(tuple(_engines(plan, http, fetch)), (*_readers(plan, http), *own), own)
+    console, own = _console(plan, http), tuple(_own(plan, http))
+    readers = (*((console,) if console else ()), *_hubs(plan, http))
+    return Channels(tuple(_engines(plan, http, fetch)), (*readers, *own), own, console)
 
 
 def _engines(plan: Plan, http: Http, fetch: Fetch) -> Iterator[BatchChannel]:
@@ -74,15 +80,19 @@ def _engines(plan: Plan, http: Http, fetch: Fetch) -> Iterator[BatchChannel]:
         raise UsageError("indexnow.key_url says where the key is, and indexnow.key is missing")
 
 
-def _readers(plan: Plan, http: Http) -> Iterator[Channel]:
-    """Those who read the sitemap, or the feed, when they are told."""
-    console = plan.config.search_console
-    if console.account:
-        from crawler.notify.google_account import ServiceAccount  # noqa: PLC0415 - with what signs its requests
-        from crawler.notify.search_console import SearchConsole  # noqa: PLC0415
+def _console(plan: Plan, http: Http) -> "SearchConsole | None":
+    section = plan.config.search_console
+    if not section.account:
+        return None
+    from crawler.notify.google_account import ServiceAccount  # noqa: PLC0415 - with what signs its requests
+    from crawler.notify.search_console import SearchConsole  # noqa: PLC0415
 
-        account = ServiceAccount.read(console.account)
-        yield SearchConsole(http, account, plan.sitemap_url, console.endpoint, console.property)
+    account = ServiceAccount.read(section.account)
+    return SearchConsole(http, account, plan.sitemap_url, section.endpoint, section.property)
+
+
+def _hubs(plan: Plan, http: Http) -> Iterator[Channel]:
+    """Those who read the feed when they are told."""
     if plan.config.websub.hubs:
         from crawler.notify.websub import WebSub  # noqa: PLC0415
 

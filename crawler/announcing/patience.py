@@ -2,12 +2,14 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import anyio
 
 from crawler.config_notify import Notify
 from crawler.notice import Answer, Reception
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -28,7 +30,7 @@ async def persist(
     return answer
 
 
-async def guarded(send: Callable[[], Awaitable[Answer]]) -> Answer:
+async def guarded(send: Callable[[], Awaitable[T]]) -> T | Answer:
     """The answer, also when what sends is broken: telling never ends a run. What it raises may hold a secret."""
     try:
         return await send()

@@ -170,6 +170,7 @@ FLAGS: Final = (
     Flag("--search-console-account", "search_console.account", "FILE"),
     Flag("--search-console-property", "search_console.property", "URL"),
     Flag("--search-console-endpoint", "search_console.endpoint", "URL"),
+    Flag("--search-console-look-every", "search_console.look_every", "SECONDS"),
     Flag("--websub-hub", "websub.hubs", "URL", many=True),
     Flag("--webhook", "webhook.urls", "URL", many=True),
     Flag("--webhook-secret", "webhook.secret", "SECRET"),

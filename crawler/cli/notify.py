@@ -171,7 +171,7 @@ def _one(name: str, ready: "Plan", asked: Asked) -> "Announced":
     async def tell() -> "Announced":
         if asked.test:
             return await try_out(ready, name)
-        again = Again(since=asked.since, refused=asked.again, only=asked.only)
+        again = Again(since=asked.since, refused=asked.again, look=True, only=asked.only)
         return await announce(ready, name, dry_run=asked.dry_run, again=again)
 
     return anyio.run(tell)
@@ -202,6 +202,9 @@ def _lines(announced: "Announced", *, verbose: bool) -> Iterator[str]:
         yield from (f"    {safe(url)}" for url in shown)
         if len(shown) < len(each.shown):
             yield f"    … {len(each.shown) - len(shown):,} more (-v shows all)"
+    reading = announced.reading
+    if reading and not any(reading.sentence in each.said for each in announced.deliveries):
+        yield f"  {safe(reading.channel)}: {safe(reading.sentence)}"
     if not announced.channels and not announced.notes:
         yield "  there is nobody to tell"
     elif not announced.deliveries and not announced.notes:

@@ -114,6 +114,8 @@ def _trouble(site: Site) -> Iterator[str]:
         yield safe(site.runs[0].refusal)
     for channel in site.told.channels:
         yield from _untold(channel)
+        if channel.reading and channel.reading.errors:
+            yield from _read(channel)
 
 
 def _site(site: Site, width: int) -> Iterator[str]:
@@ -131,6 +133,8 @@ def _site(site: Site, width: int) -> Iterator[str]:
         about.append(_trend(site.trend))
     for channel in site.told.channels:
         about += _untold(channel)
+    for channel in site.told.channels:
+        about += _read(channel)
     for each in about:
         yield from wrapped(each, width, more="  ")
     if site.runs:
@@ -191,6 +195,12 @@ def _untold(channel: ChannelTold) -> Iterator[str]:
         yield f"{safe(channel.key)} could not be told yet {safe(each)}"
     for each in channel.refused:
         yield f"{safe(channel.key)} refused {safe(each)}"
+
+
+def _read(channel: ChannelTold) -> Iterator[str]:
+    """What Google made of the sitemap."""
+    if reading := channel.reading:
+        yield f"{safe(channel.key)}: {safe(reading.sentence)} (asked on {moment(reading.at)})"
 
 
 def _runs(runs: Sequence[Run], width: int) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """What others were told of a site, in ``notify.db`` of its state: how far, what is under way, what was refused."""
 
 from crawler.ledger.ledger import Ledger
-from crawler.ledger.lines import Line, Mood, Refused, Sent
+from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent
 from crawler.ledger.tables import FILE
 from crawler.ledger.told import ChannelTold, Told, told
 
-__all__ = ["FILE", "ChannelTold", "Ledger", "Line", "Mood", "Refused", "Sent", "Told", "told"]
+__all__ = ["FILE", "ChannelTold", "Ledger", "Line", "Mood", "Reading", "Refused", "Sent", "Told", "told"]

@@ -9,14 +9,15 @@ from typing import Final, Self, TypeVar
 import msgspec
 
 from crawler.frontier.batch import change, storage
-from crawler.ledger.lines import Line, Mood, Refused, Sent
+from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent
 from crawler.ledger.tables import FILE, connect, in_memory
 from crawler.notice import Occasion
 
-T = TypeVar("T", Line, Refused, Mood, Sent)
+T = TypeVar("T", Line, Refused, Mood, Reading, Sent)
 _LINE: Final = ", ".join(Line.__struct_fields__)
 _REFUSED: Final = ", ".join(Refused.__struct_fields__)
 _MOOD: Final = ", ".join(Mood.__struct_fields__)
+_READING: Final = ", ".join(Reading.__struct_fields__)
 _SENT: Final = ", ".join(Sent.__struct_fields__)
 _MERGE: Final = """DELETE FROM line WHERE channel = :channel AND host != '' AND until IS NULL
   AND told = (SELECT told FROM line WHERE channel = :channel AND host = '' AND until IS NULL)"""
@@ -67,6 +68,11 @@ class Ledger:
         """What a channel knows of trouble."""
         found = self._read(f"SELECT {_MOOD} FROM mood WHERE channel = ?", Mood, channel)  # noqa: S608
         return found[0] if found else Mood(channel=channel)
+
+    def reading(self, channel: str) -> Reading | None:
+        """What a channel said when it was looked at last, None: it was not."""
+        query = f"SELECT {_READING} FROM console WHERE channel = ?"  # noqa: S608
+        return next(iter(self._read(query, Reading, channel)), None)
 
     def log(self, limit: int, channel: str | None = None) -> list[Sent]:
         """The last messages, the newest first; of one channel, or of all."""
@@ -186,6 +192,13 @@ class Ledger:
             self._db.execute(f"INSERT OR REPLACE INTO mood ({_MOOD}) VALUES ({marks})", values)  # noqa: S608
             self._note(sent)
 
+    def read(self, reading: Reading) -> None:
+        """Keep what a channel said, in place of what was kept."""
+        values = msgspec.structs.astuple(reading)
+        with change(self._db):
+            marks = ", ".join("?" * len(values))
+            self._db.execute(f"INSERT OR REPLACE INTO console ({_READING}) VALUES ({marks})", values)  # noqa: S608
+
     # ---------------------------------------------------------------- rows
 
     def _update(self, line: Line, sent: Sent | None, **fields: object) -> Line:
@@ -217,4 +230,6 @@ def _made(row: dict[str, object], kind: type[T]) -> T:
     if kind is Mood:
         row["knows"] = bool(row["knows"])
         row["pending"] = Occasion(str(row["pending"])) if row["pending"] else None
+    if kind is Reading:
+        row["pending"] = bool(row["pending"])
     return msgspec.convert(row, kind)

@@ -1,4 +1,4 @@
-"""The values of the ledger: how far a channel was told, what was refused, what it knows of trouble, what was sent."""
+"""The values of the ledger: how far a channel was told, what was refused, what it knows and says, what was sent."""
 
 from msgspec import Struct
 
@@ -58,6 +58,23 @@ class Mood(Struct, frozen=True, kw_only=True):
     at: float = 0.0
     due: float = 0.0
     said: str = ""
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """What Google said of the sitemap when it was asked last, ``at`` this Unix time; ``sentence`` is for people.
+
+    ``submitted`` and ``downloaded`` are RFC 3339, "" for never; ``errors`` and ``warnings`` are those of the last time
+    that Google read it, and ``pending`` says that it is to read it again.
+    """
+
+    channel: str
+    at: float
+    submitted: str = ""
+    downloaded: str = ""
+    pending: bool = False
+    errors: int = 0
+    warnings: int = 0
+    sentence: str
 
 
 class Sent(Struct, frozen=True, kw_only=True):

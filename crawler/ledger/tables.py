@@ -48,6 +48,16 @@ CREATE TABLE mood (                           -- whether a channel knows that ru
   due REAL NOT NULL DEFAULT 0,
   said TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
+CREATE TABLE console (                        -- what Google said last of the sitemap
+  channel TEXT PRIMARY KEY,
+  at REAL NOT NULL,                           -- when it was asked
+  submitted TEXT NOT NULL,                    -- RFC 3339, '': never
+  downloaded TEXT NOT NULL,
+  pending INTEGER NOT NULL,                   -- 1: it waits to be read
+  errors INTEGER NOT NULL,
+  warnings INTEGER NOT NULL,
+  sentence TEXT NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE sent (                           -- the log: one row for each message
   id INTEGER PRIMARY KEY,
   at REAL NOT NULL,

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from crawler.frontier.batch import storage
 from crawler.ledger.ledger import Ledger
-from crawler.ledger.lines import Line, Mood, Refused, Sent
+from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent
 from crawler.ledger.tables import FILE, look
 
 
@@ -17,6 +17,7 @@ class ChannelTold(Struct, frozen=True, kw_only=True):
 
     ``outstanding`` are sentences that say what could not be told for now, ``refused`` what was refused for good, and
     ``knows_trouble`` whether it was told that runs fail. ``due`` is the Unix time that it asked to wait for, 0: none.
+    ``reading`` is what it said of the sitemap, if it ever did: Search Console does.
     """
 
     key: str
@@ -26,6 +27,7 @@ class ChannelTold(Struct, frozen=True, kw_only=True):
     refused: tuple[str, ...] = ()
     knows_trouble: bool = False
     due: float = 0.0
+    reading: Reading | None = None
 
 
 class Told(Struct, frozen=True, kw_only=True):
@@ -65,6 +67,7 @@ def _channel(ledger: Ledger, key: str) -> ChannelTold:
         refused=tuple(map(_refused, ledger.refused(key))),
         knows_trouble=mood.knows,
         due=max((line.due for line in lines), default=0.0),
+        reading=ledger.reading(key),
     )
 
 

@@ -4,11 +4,11 @@ https://developers.google.com/webmaster-tools/v1/sitemaps,
 https://developers.google.com/webmaster-tools/v1/errors
 """
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from crawler.errors import UsageError
 from crawler.notice import Answer, Notice, Occasion, Reception
@@ -31,13 +31,15 @@ _QUOTA: Final = frozenset(
 )
 _OFF: Final = frozenset({"accessNotConfigured", "SERVICE_DISABLED"})
 _WHAT: Final = "Search Console"
+_Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+"""An int64, in JSON a string: https://developers.google.com/discovery/v1/type-format"""
 
 
 class Contents(Struct, frozen=True):
     """How many URLs of a type (``web``, ``image``, ``video`` …) the sitemap has, as Google counts."""
 
     type: str = ""
-    submitted: int = 0
+    submitted: _Number = 0
 
 
 class ConsoleStatus(Struct, frozen=True, rename="camel"):
@@ -47,22 +49,30 @@ class ConsoleStatus(Struct, frozen=True, rename="camel"):
     last_downloaded: str = ""
     is_pending: bool = False
     is_sitemaps_index: bool = False
-    errors: int = 0
-    warnings: int = 0
+    errors: _Number = 0
+    warnings: _Number = 0
     contents: tuple[Contents, ...] = ()
 
     @property
+    def submitted(self) -> str:
+        """When it was submitted last, as one line."""
+        return quoted(self.last_submitted)
+
+    @property
+    def downloaded(self) -> str:
+        """When Google read it last, as one line."""
+        return quoted(self.last_downloaded)
+
+    @property
     def sentence(self) -> str:
-        """For people."""
+        """For people, in one line."""
         if not self.last_downloaded:
             return "Google has not read it yet"
         found = [_count(self.errors, "error"), _count(self.warnings, "warning")]
         counted = [f"{each.submitted:,} {quoted(each.type)}" for each in self.contents]
         has = f" and {', '.join(counted)} in it" if counted else ""
         waits = "; it waits to be read again" if self.is_pending else ""
-        return (
-            f"Google read it last on {quoted(self.last_downloaded)[:10]}, with {', '.join(found)}{has}{waits}"
-        )
+        return quoted(f"Google read it last on {self.downloaded[:10]}, with {', '.join(found)}{has}{waits}")
 
 
 class SearchConsole:
@@ -73,6 +83,8 @@ class SearchConsole:
     """
 
     key: Final = "search console"
+    latest: ConsoleStatus | None = None
+    """What Google said last, as long as this lives."""
 
     def __init__(
         self, http: Http, account: ServiceAccount, sitemap_url: str, endpoint: str, site: str = ""
@@ -109,11 +121,10 @@ class SearchConsole:
         if isinstance(answer, Answer):
             return answer
         try:
-            return msgspec.json.decode(
-                answer.body, type=ConsoleStatus, strict=False
-            )  # numbers are strings in it
+            self.latest = msgspec.json.decode(answer.body, type=ConsoleStatus, strict=False)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return Answer(reception=Reception.LATER, said=f"{_WHAT} answered something that cannot be read")
+        return self.latest
 
     async def _ask(self, method: str) -> Sent | Answer:
         """An answer of success, or what there is to say of another. A token that lost its force is replaced, once."""
@@ -128,9 +139,9 @@ class SearchConsole:
             if is_last or isinstance(sent, Unsent) or sent.status != 401:
                 break
             self._tokens.drop()
-        return self._judged(sent)
+        return self._judged(method, sent)
 
-    def _judged(self, sent: Sent | Unsent) -> Answer:
+    def _judged(self, method: str, sent: Sent | Unsent) -> Answer:
         plain = judged(sent, _WHAT)
         if isinstance(sent, Unsent) or plain.reception is not Reception.REFUSED:
             return plain
@@ -140,12 +151,12 @@ class SearchConsole:
             return Answer(
                 reception=Reception.LATER, said=f"{_WHAT} takes no more for now{said}", wait=sent.wait
             )
-        remedy = self._remedy(sent.status, reasons)
+        remedy = self._remedy(method, sent.status, reasons)
         if not remedy:
             return plain
         return Answer(reception=Reception.REFUSED, said=f"{_WHAT} answered {sent.status}{said}; {remedy}")
 
-    def _remedy(self, status: int, reasons: frozenset[str]) -> str:
+    def _remedy(self, method: str, status: int, reasons: frozenset[str]) -> str:
         match status:
             case 401:
                 return (
@@ -160,6 +171,11 @@ class SearchConsole:
                 return (
                     f"the service account {self._email} is no owner of the property {self._site}:"
                     " add it in Search Console under Settings, Users and permissions"
+                )
+            case 404 if method == "GET":
+                return (
+                    f"it knows no such sitemap in the property {self._site}: one that was submitted is known after"
+                    f' a moment, and one that never was is submitted by siteatlas notify --since 0 --only "{self.key}"'
                 )
             case 404:
                 return (

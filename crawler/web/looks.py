@@ -17,6 +17,9 @@ from crawler.board import SiteBoard
 from crawler.change import Change
 from crawler.errors import SiteatlasError
 from crawler.frontier.batch import storage
+from crawler.ledger import FILE as LEDGER
+from crawler.ledger import Reading
+from crawler.ledger import told as told_of
 from crawler.memory.changes import Changes
 from crawler.memory.runs import PUBLISHING, PublishedFile, Run
 from crawler.memory.standing import Standing, standing
@@ -32,10 +35,11 @@ T = TypeVar("T")
 class Look(Struct, frozen=True, kw_only=True):
     """How a site stood when it was looked at; neither: it was never run. ``error`` says why it cannot be told.
 
-    With an error ``standing`` is the last that could be read.
+    With an error ``standing`` is the last that could be read. ``google`` is what Google said last of the sitemap.
     """
 
     standing: Standing | None = None
+    google: Reading | None = None
     error: str = ""
 
     @property
@@ -122,14 +126,24 @@ def told(error: BaseException) -> str:
 
 def _look(state: Path, before: Look) -> Look:
     try:
-        return Look(standing=standing(state, RUNS)) if (state / FILE).is_file() else Look()
+        if not (state / FILE).is_file():
+            return Look()
+        return Look(standing=standing(state, RUNS), google=_google(state))
     except FAULTS as error:
         return replace(before, error=told(error))
 
 
+def _google(state: Path) -> Reading | None:
+    try:
+        channels = told_of(state, 0).channels
+    except FAULTS:  # the page of the site says why
+        return None
+    return next((each.reading for each in channels if each.reading), None)
+
+
 def _signature(state: Path) -> _Signature:
-    """What changes when the state does."""
-    return tuple(_stamp(state / f"{FILE}{end}") for end in ("", "-wal"))
+    """What changes when the state does, or what others were told."""
+    return tuple(_stamp(state / f"{file}{end}") for file in (FILE, LEDGER) for end in ("", "-wal"))
 
 
 def _stamp(file: Path) -> tuple[int, int]:

@@ -120,6 +120,11 @@ def _success(_: SiteBoard, look: Look) -> float | None:
     return look.good.ended if look.good else None
 
 
+def _of_google(what: str) -> Reading:
+    """A number of what Google said last."""
+    return lambda _, look: getattr(look.google, what, None)
+
+
 _OF_SITES: Final[tuple[tuple[str, str, Reading], ...]] = (
     ("running", "Whether a run is going on", lambda site, _: site.running_since is not None),
     ("scheduled", "Whether the schedule runs it", lambda site, _: bool(site.timetable)),
@@ -134,4 +139,6 @@ _OF_SITES: Final[tuple[tuple[str, str, Reading], ...]] = (
     ("last_run_requests", "Requests of the last run", _of_last(lambda run: run.fetched)),
     ("last_run_received_bytes", "Bytes that the last run received", _of_last(lambda run: run.bytes)),
     ("listed_pages", "Pages in the published sitemap", _pages),
+    ("search_console_errors", "Errors that Google found in the sitemap", _of_google("errors")),
+    ("search_console_warnings", "Warnings of Google about the sitemap", _of_google("warnings")),
 )  # fmt: skip

@@ -11,6 +11,7 @@ from web_made import DAY, NOW, PAGES, attempt, board, replace, site, state, usua
 from web_served import Served, serving
 
 from crawler.attempt import Fate
+from crawler.ledger import Ledger, Reading
 
 Samples = dict[str, dict[str, float]]
 
@@ -25,7 +26,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     damaged.state.mkdir(parents=True)
     (damaged.state / "state.db").write_bytes(b"no database" * 1_000)
     odd = site(folder, 'odd "na\\me\n', next_at=None)
-    with serving(board(usual(folder), blog, damaged, odd, config_error="line 3 is wrong")) as server:
+    shop = usual(folder)
+    with Ledger.opened(shop.state, 9) as ledger:
+        ledger.meet(["search console"])
+        ledger.read(Reading(channel="search console", at=NOW, errors=2, warnings=1, sentence=""))
+    (blog.state / "notify.db").write_bytes(b"no database" * 1_000)
+    with serving(board(shop, blog, damaged, odd, config_error="line 3 is wrong")) as server:
         yield server
 
 
@@ -70,6 +76,8 @@ def test_ours_metrics_tell_how_each_site_stands(served: Served) -> None:
     assert of("last_run_requests") == {"shop": 3, "blog": 3}
     assert of("last_run_received_bytes") == {"shop": 54_321, "blog": 54_321}
     assert of("listed_pages") == {"shop": 3, "blog": 3}
+    assert of("search_console_errors") == {"shop": 2}
+    assert of("search_console_warnings") == {"shop": 1}
     assert of("last_run_changes")["shop/added"] == 1
     assert of("last_run_changes")["shop/deindexed"] == 0
 

@@ -12,7 +12,7 @@ from web_served import serving
 from crawler.attempt import Fate
 from crawler.board import Board, SiteBoard
 from crawler.ledger.ledger import Ledger
-from crawler.ledger.lines import Sent
+from crawler.ledger.lines import Reading, Sent
 from crawler.notice import Occasion, Reception
 from crawler.state.schema import connect
 from crawler.web.looks import Look
@@ -90,7 +90,8 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
             at=NOW - 60, channel="webhook", occasion=Occasion.CHANGES, host="www.example.com", urls=3,
             reception=Reception.LATER, said="answered 503",
         )  # fmt: skip
-        ledger.meet(["webhook"])
+        ledger.meet(["webhook", "search console"])
+        ledger.read(Reading(channel="search console", at=NOW - 7200, errors=2, sentence="Google read it <i>"))
         line = ledger.freeze(ledger.start("webhook", 1), 2)
         ledger.put_off(line, "answered 503", NOW + 500, sent)
     with serving(board(shop), serve_sitemaps=True) as served:
@@ -102,7 +103,8 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
             "https://example.com/a its content changed · lastmod 2026-01-01, now 2026-01-02",
             "https://example.com/b nothing leads there any longer", "2 Jan 2026, 00:00 UTC", "54.3 kB",
             "webhook was told everything up to run 1", "not told yet: what changed since run 1: answered 503",
-            "changes, 3 URLs of www.example.com: later", "audit.html", "sitemap-1.xml",
+            "Google read it <i> asked 2 h ago", "changes, 3 URLs of www.example.com: later", "audit.html",
+            "sitemap-1.xml",
         ):  # fmt: skip
             assert said in told, said
         assert told.index("removed 1") < told.index("changed 1") < told.index("added 1"), (
