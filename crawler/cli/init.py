@@ -20,61 +20,72 @@ Exit codes: 0 done, 1 internal error, 2 usage, or a file is there already, 7 a f
 _FILE: Final = Path("siteatlas.toml")
 
 
+Urls = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="URL",
+        help="The sites of a new configuration. Without one, what is asked for is made for --config as it is.",
+        show_default=False,
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="The directory that the sitemap is published in; of several sites the one of their directories.  "
+        "[default: public]",
+    ),
+]
+ConfigFile = Annotated[
+    Path,
+    typer.Option(
+        "--config", metavar="FILE", help="The TOML file.", envvar="SITEATLAS_CONFIG", show_envvar=False
+    ),
+]
+Systemd = Annotated[bool, typer.Option("--systemd", help="Make a systemd service, and a timer for it.")]
+SystemdDaemon = Annotated[
+    bool, typer.Option("--systemd-daemon", help="Make a systemd service of siteatlas schedule.")
+]
+Cron = Annotated[bool, typer.Option("--cron", help="Make lines for a crontab.")]
+Github = Annotated[
+    bool, typer.Option("--github", help="Make a workflow for GitHub Actions that commits the sitemap.")
+]
+Kubernetes = Annotated[
+    bool, typer.Option("--kubernetes", help="Make a CronJob for Kubernetes, with a volume.")
+]
+User = Annotated[
+    str,
+    typer.Option(
+        "--user",
+        metavar="NAME",
+        help="The account that systemd runs it as.  [default: yours, or siteatlas when you are root]",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
+PrintOnly = Annotated[bool, typer.Option("--print", help="Print the files, and write none.")]
+Example = Annotated[
+    bool,
+    typer.Option("--example", help="Print every setting with its default and its meaning, and leave."),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show where an internal error is.")]
+
+
 def init(  # noqa: PLR0913 - the command line is wide
-    urls: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="URL",
-            help="The sites of a new configuration. Without one, what is asked for is made for --config as it is.",
-            show_default=False,
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="The directory that the sitemap is published in; of several sites the one of their directories.  "
-            "[default: public]",
-        ),
-    ] = None,
-    config: Annotated[
-        Path,
-        typer.Option(
-            "--config", metavar="FILE", help="The TOML file.", envvar="SITEATLAS_CONFIG", show_envvar=False
-        ),
-    ] = _FILE,
-    systemd: Annotated[
-        bool, typer.Option("--systemd", help="Make a systemd service, and a timer for it.")
-    ] = False,
-    systemd_daemon: Annotated[
-        bool, typer.Option("--systemd-daemon", help="Make a systemd service of siteatlas schedule.")
-    ] = False,
-    cron: Annotated[bool, typer.Option("--cron", help="Make lines for a crontab.")] = False,
-    github: Annotated[
-        bool, typer.Option("--github", help="Make a workflow for GitHub Actions that commits the sitemap.")
-    ] = False,
-    kubernetes: Annotated[
-        bool, typer.Option("--kubernetes", help="Make a CronJob for Kubernetes, with a volume.")
-    ] = False,
-    user: Annotated[
-        str,
-        typer.Option(
-            "--user",
-            metavar="NAME",
-            help="The account that systemd runs it as.  [default: yours, or siteatlas when you are root]",
-        ),
-    ] = "",
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
-    print_only: Annotated[bool, typer.Option("--print", help="Print the files, and write none.")] = False,
-    example: Annotated[
-        bool,
-        typer.Option("--example", help="Print every setting with its default and its meaning, and leave."),
-    ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show where an internal error is.")
-    ] = False,
+    urls: Urls = None,
+    output: Output = None,
+    config: ConfigFile = _FILE,
+    systemd: Systemd = False,
+    systemd_daemon: SystemdDaemon = False,
+    cron: Cron = False,
+    github: Github = False,
+    kubernetes: Kubernetes = False,
+    user: User = "",
+    force: Force = False,
+    print_only: PrintOnly = False,
+    example: Example = False,
+    verbose: Verbose = False,
 ) -> None:
     """Write a configuration, and units for other schedulers.
 
