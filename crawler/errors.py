@@ -17,9 +17,10 @@ from typing import ClassVar, Final
 
 
 class SiteatlasError(Exception):
-    """Base of all errors that a person is told about in one line."""
+    """Base of all errors that a person is told about in one line; ``untold`` when others could not be told for now."""
 
     exit_code: ClassVar[int] = 1
+    untold = False
 
 
 class UsageError(SiteatlasError):

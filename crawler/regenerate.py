@@ -59,7 +59,9 @@ async def regenerate(  # noqa: PLR0913 - the choices of a person, each with a de
         )
     except SiteatlasError as error:
         if not dry_run and not isinstance(error, StateInUse):  # who uses it tells what becomes of it
-            _log(await _announce(plan, name, ended_by(error)))
+            announced = await _announce(plan, name, ended_by(error))
+            error.untold = bool(announced and announced.untold)
+            _log(announced)
         raise
     if dry_run or report.ending == Ending.INTERRUPTED.value:
         return report

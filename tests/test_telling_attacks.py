@@ -1,5 +1,6 @@
 """Attacks on telling: what failed oddly is trouble, what somebody has mended since is not, and nothing is lost."""
 
+import signal
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from crawler.announcing import Announced, announce
 from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.cli import worker
+from crawler.ledger import FILE as LEDGER
 from crawler.memory.runs import Runs
 from crawler.scheduling.order import Order
 from crawler.store import Store
@@ -91,7 +93,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, site: Site, **settings: Any) ->
         raise KeyboardInterrupt
 
     monkeypatch.setattr(worker, "crawl_site", crawl_site)
-    monkeypatch.setattr(worker.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
     config = site.planned(**settings).config.model_dump(mode="json")
     return worker._obey(Order(name="shop", task="run", config=config))
 
@@ -122,3 +124,26 @@ def test_ours_trouble_of_a_site_that_never_had_a_run_is_told_once_too(site: Site
     with Store(new.state, {}) as store:
         assert store.is_first
         assert store.db.execute("SELECT value FROM about WHERE key = 'url'").fetchone() == (new.seed,)
+
+
+def test_ours_a_failure_that_could_not_even_be_noted_is_told_when_it_can_be(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    site.run(["/"])
+    (site.plan.output / "sitemap.xml").unlink()
+    site.plan.output.rmdir()
+    site.plan.output.write_text("in the way")
+    ledger = site.plan.state / LEDGER
+    ledger.mkdir()  # as unusable as one on a full disk
+    order = replace(failed(site), task="run", last=None)
+    ended = worker._obey(order)
+    assert (ended.fate, ended.exit_code, ended.untold) == (Fate.FAILED, 7, True)
+    assert not site.double.messages
+    ledger.rmdir()
+    last = Attempt(
+        number=1, site="shop", slot=0, because=Because.DUE, turn=1, began=time.time(), ended=time.time(),
+        fate=ended.fate, exit_code=ended.exit_code, told=ended.told,
+    )  # fmt: skip
+    assert not worker._obey(replace(order, task="tell", last=last)).untold
+    assert occasions(site) == ["trouble"]

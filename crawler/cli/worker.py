@@ -82,7 +82,7 @@ def _obey(order: Order) -> Ended:
     except KeyboardInterrupt:
         return _cut_short(ready, before)
     except SiteatlasError as error:
-        return replace(ended_by(error), untold=_is_outstanding(ready))
+        return replace(ended_by(error), untold=error.untold or _is_outstanding(ready))
     except Exception as error:
         log.exception("internal error")
         return Ended(exit_code=1, fate=Fate.FAILED, told=f"internal error: {type(error).__name__}: {error}")
