@@ -52,13 +52,17 @@ _NOBODY: Final = (
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """What a person asks for."""
+    """What a person asks for. Raises UsageError for what does not go together."""
 
     dry_run: bool = False
     again: bool = False
     since: int | None = None
     only: str = ""
     test: bool = False
+
+    def __post_init__(self) -> None:
+        if self.test and (self.dry_run or self.again or self.since is not None):
+            raise UsageError("--test sends a test message and nothing else: give it alone")
 
 
 @with_flags(*_KEYS)
@@ -116,18 +120,9 @@ def notify(  # noqa: PLR0913 - the command line is wide
     """
     with Told(verbose, "interrupted; what was sent is known, the same command goes on") as told:
         asked = Asked(dry_run=dry_run, again=again, since=since, only=only, test=test)
-        if test and (dry_run or again or since is not None):
-            raise UsageError("--test sends a test message and nothing else: give it alone")
         sites = _planned(url, config, site or [], flags)
         results = [(name, _one(name, ready, asked)) for name, ready in sites]
-        everyone = {key for _, announced in results for key in announced.channels}
-        failed = any(announced.untold for _, announced in results)
-        if not everyone and not failed:
-            raise UsageError(_NOBODY)
-        if everyone and not any(key.startswith(only) for key in everyone):
-            raise UsageError(
-                f"--only {only}: there is nobody of that name among {', '.join(sorted(everyone))}"
-            )
+        _check([announced for _, announced in results], only)
         is_left = any(each.untold or any(map(_is_refused, each.deliveries)) for _, each in results)
         told.exit_code = Incomplete.exit_code if is_left else 0
         if as_json:
@@ -137,6 +132,15 @@ def notify(  # noqa: PLR0913 - the command line is wide
         else:
             _show(results, told.say, verbose=verbose, quiet=quiet)
         sys.stdout.flush()
+
+
+def _check(results: "list[Announced]", only: str) -> None:
+    """Raises UsageError when nobody was meant."""
+    everyone = sorted({key for announced in results for key in announced.channels})
+    if not everyone and not any(announced.untold for announced in results):
+        raise UsageError(_NOBODY)
+    if everyone and not any(key.startswith(only) for key in everyone):
+        raise UsageError(f"--only {only}: there is nobody of that name among {', '.join(everyone)}")
 
 
 def _planned(
