@@ -123,8 +123,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
         sites = _planned(url, config, site or [], flags)
         results = [(name, _one(name, ready, asked)) for name, ready in sites]
         _check([announced for _, announced in results], only)
-        is_left = any(each.untold or any(map(_is_refused, each.deliveries)) for _, each in results)
-        told.exit_code = Incomplete.exit_code if is_left else 0
+        told.exit_code = Incomplete.exit_code if any(_is_left(each) for _, each in results) else 0
         if as_json:
             every = [{"name": name, **announced.as_json()} for name, announced in results]
             json.dump({"exit_code": told.exit_code, "sites": every}, sys.stdout, indent=2)
@@ -132,6 +131,10 @@ def notify(  # noqa: PLR0913 - the command line is wide
         else:
             _show(results, told.say, verbose=verbose, quiet=quiet)
         sys.stdout.flush()
+
+
+def _is_left(announced: "Announced") -> bool:
+    return announced.untold or any(map(_is_refused, announced.deliveries))
 
 
 def _check(results: "list[Announced]", only: str) -> None:
