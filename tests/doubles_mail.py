@@ -106,6 +106,11 @@ def mailbox(
         box.address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
         ready.set()
         loop.run_forever()
+        for (
+            listening
+        ) in server.sockets:  # who was accepted before a server is closed is lost with it, still open
+            loop.remove_reader(listening.fileno())
+        loop.run_until_complete(asyncio.sleep(0.01))
         server.close()
         tasks = asyncio.all_tasks(loop)
         for task in tasks:

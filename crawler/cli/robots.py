@@ -33,6 +33,13 @@ _KEYS: Final = (
 )
 
 
+Sites = Annotated[
+    list[str] | None,
+    typer.Option("--site", metavar="NAME", help="Only this site of the file; may be given more than once."),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show where an internal error is.")]
+
+
 @with_flags(*_KEYS)
 def robots(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
@@ -51,12 +58,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
             show_envvar=False,
         ),
     ] = None,
-    site: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--site", metavar="NAME", help="Only this site of the file; may be given more than once."
-        ),
-    ] = None,
+    site: Sites = None,
     patch: Annotated[
         Path | None,
         typer.Option(
@@ -69,9 +71,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
         bool, typer.Option("--dry-run", help="With --patch: show what would be added, and add nothing.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show where an internal error is.")
-    ] = False,
+    verbose: Verbose = False,
     **flags: Any,
 ) -> None:
     """Check that search engines find the published sitemap.
@@ -90,9 +90,8 @@ def robots(  # noqa: PLR0913 - the command line is wide
             urls, made = declaring.patch(sites, patch, dry_run=dry_run)
             said = {"file": str(made.path), "added": made.added, "dry_run": dry_run}
             text = declaring.told_of_patch(urls, made, dry_run=dry_run)
-            sys.stdout.write(
-                json.dumps(said, indent=2) + "\n" if as_json else "".join(f"{each}\n" for each in text)
-            )
+            told_of = [json.dumps(said, indent=2)] if as_json else text
+            sys.stdout.write("".join(f"{each}\n" for each in told_of))
             return
         declared = []
         for number, each in enumerate(declaring.looked(sites)):
