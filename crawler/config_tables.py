@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from crawler.config import Config
 from crawler.config_section import Section
 from crawler.errors import UsageError
+from crawler.masking import masked
 
 _SECRETS = {  # keys whose values no message repeats
     "headers",
@@ -81,4 +82,4 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
     told = f"{where}{inside}: {said[:1].lower()}{said[1:]}"
     given = fault.get("input")
     is_secret = _SECRETS & set(map(str, fault["loc"]))
-    return told if given is None or is_secret else f"{told} (given: {given!r})"
+    return told if given is None or is_secret else f"{told} (given: {masked(repr(given))})"

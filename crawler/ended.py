@@ -6,6 +6,7 @@ from crawler.attempt import Ended, Fate
 from crawler.engine import Ending
 from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, UsageError
 from crawler.memory.runs import PUBLISHING
+from crawler.model import State
 from crawler.report import Report
 
 _FATES: Final = {StateInUse.exit_code: Fate.BUSY, UsageError.exit_code: Fate.BROKEN}
@@ -56,4 +57,10 @@ def _sentence(report: Report) -> str:
         return report.refusal or report.because
     told = [f"{number:,} {kind}" for kind in _CHANGES if (number := getattr(report, kind))]
     pages = f"{report.listed:,} page{'s' * (report.listed != 1)}"
-    return f"{pages} listed: {', '.join(told) or 'nothing changed'}"
+    return f"{_odd(report)}{pages} listed: {', '.join(told) or 'nothing changed'}"
+
+
+def _odd(report: Report) -> str:
+    """What failed in us: it is worth a word also when the rest is published."""
+    failed = sum(group.count for group in report.left_out if group.state is State.INTERNAL_ERROR)
+    return f"internal error with {failed:,} URL{'s' * (failed != 1)}, left out; " if failed else ""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -217,7 +218,7 @@ def fetcher(
     proxy = reveal(fetch.proxy)
     if fetch.http2 and sources.host_header(config):
         raise UsageError("-H 'Host: …' cannot go with --http2, where the URL says the host: use --resolve")
-    if proxy and not proxy.startswith(("http://", "https://", "socks5://", "socks5h://")):
+    if proxy and not _is_proxy(proxy):
         raise UsageError("--proxy wants a URL: http://host:port, https://… or socks5://…")
     options = TransportOptions(
         proxy=proxy,
@@ -239,6 +240,18 @@ def fetcher(
         return Fetcher(chosen, identity, policy, limits, overriding(doors), clock)
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def _is_proxy(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return (
+            parts.scheme in ("http", "https", "socks5", "socks5h")
+            and bool(parts.hostname)
+            and parts.port != 0
+        )
+    except ValueError:
+        return False
 
 
 def _credentials(config: Config, home: str) -> Credentials:

@@ -61,7 +61,7 @@ async def regenerate(  # noqa: PLR0913 - the choices of a person, each with a de
         if not dry_run and not isinstance(error, StateInUse):  # who uses it tells what becomes of it
             announced = await _announce(plan, name, ended_by(error))
             error.untold = bool(announced and announced.untold)
-            _log(announced)
+            _log(announced, error)
         raise
     if dry_run or report.ending == Ending.INTERRUPTED.value:
         return report
@@ -86,6 +86,7 @@ async def _announce(plan: Plan, name: str, how: Ended) -> Announced | None:
     return await announce(plan, name, ended=how) if plan.config.notify.enabled else None
 
 
-def _log(announced: Announced | None) -> None:
+def _log(announced: Announced | None, error: SiteatlasError) -> None:
     for sentence in announced.sentences if announced else ():
-        log.warning("%s", sentence)
+        if str(error) not in sentence:  # what stood in the way of both is told once
+            log.warning("%s", sentence)

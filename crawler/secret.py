@@ -23,7 +23,8 @@ def reveal(text: str) -> str:
         try:
             return _given(name).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"cannot read the secret file:{name}: {error}") from None
+            why = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise UsageError(f"cannot read the secret file:{name}: {why}") from None
     return text
 
 

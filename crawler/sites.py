@@ -33,7 +33,7 @@ _PATHS: Final = {
 }
 _AT_HOME: Final = {"upload": ("sftp_key", "sftp_known_hosts")}  # where ~ is the home, as for ssh
 _SECRETS: Final = {  # that may name a file
-    "fetch": ("basic_auth", "proxy"),
+    "fetch": ("basic_auth", "proxy", "headers", "cookies"),
     "indexnow": ("key",),
     "webhook": ("urls", "secret"),
     "email": ("login",),
@@ -92,9 +92,11 @@ def anchored(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _each(value: Any, folder: Path, change: Callable[[Path, str], str]) -> Any:
-    """A text, or each text of a list, changed; whatever else it is the configuration will tell."""
+    """A text, or each text of a list or a table, changed; whatever else it is the configuration will tell."""
     if isinstance(value, list):
         return [_each(each, folder, change) for each in value]
+    if isinstance(value, dict):
+        return {name: _each(each, folder, change) for name, each in value.items()}
     return change(folder, value) if isinstance(value, str) and value else value
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from crawler.config import Config
 from crawler.errors import UsageError
 from crawler.fetch import FolderTransports, ServerTransports, Transports, read_override
+from crawler.masking import masked
 from crawler.mirror import Mirror
 from crawler.model import Url
 from crawler.secret import reveal
@@ -113,22 +114,26 @@ def _server(given: str, scheme: str) -> Url:
 
 
 def _folder(given: str, *, proxy: bool) -> Path:
-    folder = Path(given)
+    folder, said = Path(given), masked(given)
     try:
         is_there, is_folder = folder.exists(), folder.is_dir()
     except (OSError, ValueError) as error:
-        raise UsageError(f"--source: the folder {given!r} cannot be read: {error}") from None
+        raise UsageError(f"--source: the folder {said!r} cannot be read: {_why(error)}") from None
     if not is_there:
         like_a_host = "." in folder.parts[0].strip(".") or ":" in given if folder.parts else False
-        hint = f"; did you mean http://{given}?" if like_a_host and given.isprintable() else ""
-        raise UsageError(f"--source: there is no folder {given!r}{hint}")
+        hint = f"; did you mean http://{said}?" if like_a_host and given.isprintable() else ""
+        raise UsageError(f"--source: there is no folder {said!r}{hint}")
     if not is_folder:
-        raise UsageError(f"--source: {given!r} is no folder")
+        raise UsageError(f"--source: {said!r} is no folder")
     if proxy:
         raise UsageError(
             "--source with a folder and --proxy exclude each other: nothing is asked for by HTTP"
         )
     return folder
+
+
+def _why(error: OSError | ValueError) -> str:
+    return (isinstance(error, OSError) and error.strerror) or "it is no name of one"
 
 
 def _hosts(where: Url, called: str) -> Iterator[str]:

@@ -80,6 +80,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.why",
             "crawler.url",
             "crawler.params",
+            "crawler.masking",
             "crawler.mirror",
             "crawler.quantities",
             "crawler.scope",

@@ -201,3 +201,9 @@ def test_ours_a_home_and_an_account_itself_are_no_paths_from_the_file(
     section: str, key: str, written: str, meant: str
 ) -> None:
     assert anchored({section: {key: written}}, Path("etc"))[section][key] == meant
+
+
+def test_ours_a_secret_of_a_header_lies_beside_the_file() -> None:
+    tables = {"fetch": {"headers": {"X-Token": "file:token", "X-Own": "file"}, "cookies": {"a": "env:A"}}}
+    fetch = anchored(tables, Path("etc"))["fetch"]
+    assert fetch == {"headers": {"X-Token": "file:etc/token", "X-Own": "file"}, "cookies": {"a": "env:A"}}

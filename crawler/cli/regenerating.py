@@ -18,9 +18,10 @@ from crawler.cli.words import count
 from crawler.elsewhere import shown
 from crawler.engine import Ending
 from crawler.errors import Incomplete, UsageError
-from crawler.plan import Plan, plan
+from crawler.plan import Plan, fetcher, plan
 from crawler.report import Report
 from crawler.sites import Place, keep_apart
+from crawler.url import origin
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -47,11 +48,13 @@ def planned(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> list
     return [(each.name, ready) for each, ready, _ in every if each.is_wanted]
 
 
-def check(name: str, ready: Plan, file: Path) -> None:
-    """Make sure, before the first request, that a site can be uploaded and others told of it. Raises UsageError."""
+def check(name: str, ready: Plan, file: Path, *, dry_run: bool = False) -> None:
+    """Make sure, before the first request, that a site can be asked, uploaded, and others told. Raises UsageError."""
     try:
-        uploading.check(ready)
-        announcing.check(ready)
+        fetcher(ready.config, [origin(ready.seed)], source=ready.source)
+        if not dry_run:
+            uploading.check(ready)
+            announcing.check(ready)
     except UsageError as error:
         raise _of(name, file, error) from None
 

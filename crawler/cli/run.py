@@ -61,8 +61,8 @@ def run(  # noqa: PLR0913 - the command line is wide
         ready = planned(config, flags, site or [])
         if accept_shrink and len(ready) > 1:
             raise UsageError("--accept-shrink is for one site: name it with --site")
-        for name, plan in () if dry_run else ready:
-            check(name, plan, config)
+        for name, plan in ready:
+            check(name, plan, config, dry_run=dry_run)
         results = list(regenerate(ready, wishes, told))
         told.exit_code = worst(result.exit_code for result in results)
         if as_json:

@@ -78,7 +78,10 @@ def _obey(order: Order) -> Ended:
         if order.task == "tell":
             return _tell(ready, order)
         before = _number(_last_over(ready))
-        return ended(crawl_site(order.name, ready, Console(stderr=True), Wishes(quiet=True, unattended=True)))
+        report = crawl_site(order.name, ready, Console(stderr=True), Wishes(quiet=True, unattended=True))
+        for sentence in report.announced.sentences if report.announced else ():
+            log.warning("%s", sentence)
+        return ended(report)
     except KeyboardInterrupt:
         return _cut_short(ready, before)
     except SiteatlasError as error:

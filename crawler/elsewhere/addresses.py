@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from crawler.config_notify import Upload
 from crawler.errors import UsageError
+from crawler.masking import masked
 
 _SHAPES: Final = "s3://bucket/prefix or sftp://user@host:22/directory"
 _bucket = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}").fullmatch
@@ -48,7 +49,7 @@ def address(text: str) -> S3Address | SftpAddress:
     """The place that ``upload.to`` names. Raises UsageError, whose text has no password that stood there."""
     scheme, separator, rest = text.partition("://")
     if not separator or scheme.lower() not in ("s3", "sftp"):
-        raise UsageError(f"upload.to wants {_SHAPES}, not {_harmless(text)!r}")
+        raise UsageError(f"upload.to wants {_SHAPES}, not {masked(text)!r}")
     return _s3(rest) if scheme.lower() == "s3" else _sftp(text)
 
 
@@ -78,8 +79,8 @@ def _sftp(text: str) -> SftpAddress:
     try:
         split = urlsplit(text)
         port = split.port or 22
-    except ValueError as error:
-        raise UsageError(f"upload.to wants {_SHAPES}: {_harmless(str(error))}") from None
+    except ValueError:
+        raise UsageError(f"upload.to wants {_SHAPES}: its host or its port is none") from None
     if split.password is not None:
         raise UsageError("upload.to has a password in it: use upload.sftp_password = env:NAME or file:PATH")
     if not split.hostname:
@@ -97,8 +98,3 @@ def _sftp(text: str) -> SftpAddress:
         raise UsageError("upload.to: the directory must not have .. in it")
     directory = directory.rstrip("/") or "/"
     return SftpAddress(unquote(split.username or ""), split.hostname, port, directory)
-
-
-def _harmless(text: str) -> str:
-    """A URL without what may be a password in it."""
-    return re.sub(r"(?<=[:/])[^/@]*@", "…@", text)

@@ -24,6 +24,7 @@ from crawler.elsewhere.addresses import S3Address, shown
 from crawler.elsewhere.place import NotTaken, Piece, There
 from crawler.elsewhere.s3_refusals import explained
 from crawler.errors import UsageError
+from crawler.masking import masked
 from crawler.secret import reveal
 
 _DIGEST: Final = "siteatlas-sha256"  # metadata of our objects
@@ -240,7 +241,7 @@ def _check_endpoint(url: str) -> None:
                 "upload.s3_endpoint wants https://host:port and nothing else; keys have settings of their own"
             )
     if not usable:
-        raise UsageError(f"upload.s3_endpoint wants a URL like https://s3.example.com, not {url!r}")
+        raise UsageError(f"upload.s3_endpoint wants a URL like https://s3.example.com, not {masked(url)!r}")
 
 
 def _first_line(error: Exception) -> str:

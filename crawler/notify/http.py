@@ -73,6 +73,7 @@ class Http:
     ) -> None:
         self._user_agent = user_agent
         self._timeout = timeout
+        self._hidden = _secrets_of_proxy(proxy)
         limits = FetchLimits(connect=timeout, idle=timeout)
         self._kind = HttpxTransports(TransportOptions(proxy=proxy, ca_file=ca_file, idle=0), limits)
         self._open: dict[str, httpx.AsyncBaseTransport] = {}
@@ -114,7 +115,7 @@ class Http:
             return Unsent(
                 said=f"the CA file or the proxy that is configured cannot be used ({type(error).__name__})"
             )
-        secrets = (*secrets_of(url), *own.get("Authorization", "").split(" ")[1:])
+        secrets = (*secrets_of(url), *own.get("Authorization", "").split(" ")[1:], *self._hidden)
         answer = _Reading()
         with anyio.move_on_after(self._timeout):
             try:
@@ -200,6 +201,15 @@ def judged(answer: Sent | Unsent, what: str) -> Answer:
 def _basic(userinfo: bytes) -> str:
     name, _, password = userinfo.decode("ascii").partition(":")
     return f"Basic {base64.b64encode(f'{unquote(name)}:{unquote(password)}'.encode()).decode()}"
+
+
+def _secrets_of_proxy(proxy: str) -> tuple[str, ...]:
+    """What a proxy gets, and may repeat or pass on."""
+    try:
+        userinfo = httpx.URL(proxy).userinfo
+    except httpx.InvalidURL:
+        return ()
+    return (*secrets_of(proxy), _basic(userinfo).partition(" ")[2]) if userinfo else ()
 
 
 def _sent(head: httpx.Response, body: bytes, secrets: tuple[str, ...]) -> Sent:

@@ -11,7 +11,7 @@ from crawler.config_notify import IndexNow as Section
 from crawler.errors import UsageError
 from crawler.model import Failure, Reply, Url
 from crawler.notice import Answer, Reception
-from crawler.notify.http import Http, Sent, judged
+from crawler.notify.http import Http, Sent, judged, origin_of
 from crawler.notify.quote import quoted
 from crawler.url import InvalidUrl, normalise
 
@@ -42,6 +42,10 @@ class IndexNow:
             raise UsageError(
                 "the key of IndexNow is not as it should be (it is not shown): 8 to 128 letters, digits and dashes"
             )
+        try:
+            origin_of(section.endpoint)
+        except ValueError as error:
+            raise UsageError(f"indexnow.endpoint is {error}") from None
         self._http = http
         self._fetch = fetch
         self._secret = secret
