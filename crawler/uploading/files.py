@@ -34,11 +34,16 @@ def names(plan: Plan, run: Run) -> list[str]:
     listed = [file.name for file in run.files]
     if not listed:
         return []
-    lead = listed[0] if len(listed) == 1 else _name(plan.sitemap_url)
+    lead = listed[0] if len(listed) == 1 else index_name(plan)
     beside = stylesheet_names(plan.config.output.stylesheet)
     feed = [_name(address)] if (address := recent_address(plan)) else []
     there = [name for name in (*beside, *feed) if name not in listed and (plan.output / name).is_file()]
     return [*there, *sorted(name for name in listed if name != lead), lead]
+
+
+def index_name(plan: Plan) -> str:
+    """The name of the file that leads to the others, when there are several."""
+    return _name(plan.sitemap_url)
 
 
 def pieces(plan: Plan, run: Run, known: Mapping[str, Digests]) -> list[Piece]:

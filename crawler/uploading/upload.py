@@ -23,7 +23,7 @@ from crawler.memory.runs import Run
 from crawler.plan import Plan
 from crawler.recent import recent_address
 from crawler.state import schema
-from crawler.uploading.files import digests, pieces
+from crawler.uploading.files import digests, index_name, pieces
 from crawler.uploading.record import Record
 from crawler.uploading.tries import Sleep, Tries
 
@@ -96,7 +96,9 @@ async def upload(
         record = Record(folder, place.shown)
         found = await anyio.to_thread.run_sync(pieces, plan, run, record.here)
         record.looked(digests(found))
-        transfer = _Transfer(place, record, Tries(plan.config.upload.upload_retries, sleep), say)
+        transfer = _Transfer(
+            place, record, index_name(plan), Tries(plan.config.upload.upload_retries, sleep), say
+        )
         try:
             return await transfer.run(found, clock, plan.config.upload.remove_after)
         finally:
@@ -111,10 +113,12 @@ async def upload(
 
 
 class _Transfer:
-    """One upload, to a place that was entered."""
+    """One upload, to a place that was entered. ``index`` is the name of the file that leads to several."""
 
-    def __init__(self, place: Elsewhere, record: Record, tries: Tries, say: Callable[[str], None]) -> None:
-        self._place, self._record, self._tries, self._say = place, record, tries, say
+    def __init__(
+        self, place: Elsewhere, record: Record, index: str, tries: Tries, say: Callable[[str], None]
+    ) -> None:
+        self._place, self._record, self._index, self._tries, self._say = place, record, index, tries, say
 
     async def run(self, found: list[Piece], clock: Callable[[], float], remove_after: float) -> Uploaded:
         """``found`` are the files, the one that leads to the others last. Raises NotTaken, StorageError."""
@@ -182,7 +186,9 @@ class _Transfer:
     async def _remove(self, there: dict[str, There], before: float) -> int:
         """Remove what left the set long enough ago. What cannot be removed is said, and tried by the next run."""
         removed = 0
-        for name, sent in self._record.leavers(before):
+        leavers = self._record.leavers(before)
+        # an index that left with its files goes before them: as long as it is there, so is what it names
+        for name, sent in sorted(leavers, key=lambda each: each[0] != self._index):
             try:
                 if sent.is_ours(there.get(name)):
                     await self._tries.once(partial(self._place.remove, name))

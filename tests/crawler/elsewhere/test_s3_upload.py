@@ -92,6 +92,19 @@ def test_ours_only_what_changed_is_sent_and_what_left_goes_later(site: Site, buc
     assert there(bucket) == site.local()
 
 
+def test_ours_an_index_that_left_goes_before_the_files_that_it_names(site: Site, bucket: Bucket) -> None:
+    site.output |= {"gzip": True}
+    generations = []
+    for pages in (FIRST[:1], FIRST, FIRST[:1]):  # one file has another name than the index of several
+        site.publish(*pages)
+        generations.append(site.local())
+        site.send(remove_after=0.0)
+    assert set(there(bucket)) == set(generations[2]) == {f"{LEAD}.gz"}
+    for asked in bucket.log:
+        files = {key.removeprefix("maps/"): stored.body for key, stored in asked.after.items()}
+        assert broken(files, generations[1:2]) == "", (asked.method, asked.key)
+
+
 def test_ours_a_file_that_comes_back_is_not_removed(site: Site, bucket: Bucket) -> None:
     site.publish(*SECOND)
     site.send()
