@@ -9,13 +9,20 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import warm
 from doubles_listener import Heard, Listener, Reply, listening
 from doubles_s3 import ACCESS, Bucket, Fault, s3_double
 from doubles_sftp import PASSWORD, USER, sftp_double
+from msgspec.structs import replace
 from run import FAST, Ran, environment, siteatlas
 from scripted import Answer, Site, links, scripted
+
+from crawler.attempt import Fate
+from crawler.ended import ended
+from crawler.model import State
+from crawler.report import LeftOut, Report
 
 KEY = "0123456789abcdef-KEY"
 DOWN = Fault("error", 503, "SlowDown")
@@ -66,6 +73,17 @@ class World:
     def write(self) -> None:
         (self.folder / "site.toml").write_text(self.configuration(), encoding="utf-8")
 
+    def configure(self, *tables: str) -> None:
+        """Write a configuration of sites a, b …, each with its tables."""
+        self.forget()
+        shared = '[state]\ndirectory = "state"\n[output]\nsettle = 0\n'
+        made = [
+            f'[sites.{name}]\nsite = {{url = "{self.site.url}"}}\n'
+            f'output = {{directory = "{name}"}}\nstate = {{directory = "state-{name}"}}\n{table}\n'
+            for name, table in zip("ab", tables, strict=False)
+        ]
+        (self.folder / "site.toml").write_text("\n".join((shared, *made)), encoding="utf-8")
+
     @property
     def secrets(self) -> dict[str, str]:
         return {"INDEXNOW": KEY, "S3": "shh", "SFTP": PASSWORD}
@@ -86,7 +104,9 @@ class World:
         """Begin it; what it says is in the file ``said``."""
         self.forget()
         self.write()
-        begun = ("run", "--config", "site.toml", *FAST, *words)
+        return self.start("run", "--config", "site.toml", *FAST, *words)
+
+    def start(self, *begun: str) -> warm.Command:
         with (self.folder / "said").open("wb") as said:
             return warm.begin(self.folder, begun, environment(**self.secrets), said.fileno(), said.fileno())
 
@@ -371,14 +391,7 @@ def test_ours_what_is_wrong_is_told_before_the_first_request(world: World, what:
 
 def several(world: World, *tables: str) -> Ran:
     """Run a configuration of sites a, b …, each with its tables."""
-    world.forget()
-    shared = '[state]\ndirectory = "state"\n[output]\nsettle = 0\n'
-    made = [
-        f'[sites.{name}]\nsite = {{url = "{world.site.url}"}}\n'
-        f'output = {{directory = "{name}"}}\nstate = {{directory = "state-{name}"}}\n{table}\n'
-        for name, table in zip("ab", tables, strict=False)
-    ]
-    (world.folder / "site.toml").write_text("\n".join((shared, *made)), encoding="utf-8")
+    world.configure(*tables)
     return siteatlas(world.folder, "run", "--config", "site.toml", *FAST, **world.secrets)
 
 
@@ -387,6 +400,24 @@ def test_ours_several_sites_are_all_checked_before_the_first_request(world: Worl
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), ran.err
     assert ran.err.startswith('siteatlas: the site "b" in site.toml: the environment variable NOT_SET')
     assert world.site.log == []
+
+
+@pytest.mark.slow
+def test_ours_an_interrupt_while_others_are_told_ends_a_run_of_several(world: World) -> None:
+    hook = f'webhook = {{urls = ["{world.ears.url}/hook"]}}\nnotify = {{attempts = 1, check_live = false}}'
+    victims: list[int] = []
+    world.meanwhile = lambda heard: os.kill(victims.pop(), signal.SIGINT)
+    world.configure(hook, "")
+    process = world.start("run", "--config", "site.toml", *FAST, "--json")
+    victims.append(process.pid)
+    assert process.wait(LONG) == 4
+    before, _, told = world.said.partition("{")
+    assert before.splitlines() == [
+        "siteatlas: a: interrupted; what is known is saved, the same command goes on",
+        "siteatlas: b: not begun",
+    ]
+    assert [site["name"] for site in json.loads("{" + told)["sites"]] == ["a", "b"]
+    assert (world.folder / "a" / "sitemap.xml").exists()
 
 
 def test_ours_two_sites_that_would_upload_the_same_file_are_refused(world: World) -> None:
@@ -443,3 +474,14 @@ def test_ours_a_site_that_another_process_works_on_is_said_once_and_told_nobody(
     process = world.begin()
     assert process.wait(LONG) == 0
     assert [(ran.code, ran.out, ran.err.count("\n")) for ran in waits] == [(6, "", 1)] * 2, waits
+
+
+@pytest.mark.slow
+def test_ours_what_failed_in_us_is_told_with_what_was_published(world: World) -> None:
+    told = json.loads(world.run("--json").out)["sites"][0]
+    report = msgspec.convert({name: value for name, value in told.items() if name != "name"}, Report)
+    assert ended(report).told == "3 pages listed: 3 added"
+    lost = LeftOut(State.INTERNAL_ERROR, 2, [])
+    odd = ended(replace(report, exit_code=1, left_out=[lost]))
+    assert odd.told == "internal error with 2 URLs, left out; 3 pages listed: 3 added"
+    assert odd.fate is Fate.DONE

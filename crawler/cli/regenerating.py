@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -23,6 +23,8 @@ from crawler.report import Report
 from crawler.sites import Place, keep_apart
 from crawler.url import origin
 
+_INTERRUPTED: Final = "interrupted"
+
 
 class Result(Struct, frozen=True, kw_only=True):
     """What became of a site: its report, or the error that there is instead of one."""
@@ -31,6 +33,13 @@ class Result(Struct, frozen=True, kw_only=True):
     exit_code: int
     report: Report | None = None
     error: str = ""
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether somebody wanted it to end: in the crawl, or while files were uploaded or others told."""
+        return self.error == _INTERRUPTED or (
+            self.report is not None and self.report.ending == Ending.INTERRUPTED.value
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The result in values that JSON knows."""
@@ -84,7 +93,7 @@ def regenerate(sites: Sequence[tuple[str, Plan]], wishes: Wishes, told: Told) ->
         if result.report and not wishes.as_json:
             _show(result.report, name, wishes, told)
         yield result
-        if result.report and result.report.ending == Ending.INTERRUPTED.value:
+        if result.is_interrupted:
             for other, _ in sites[number + 1 :]:
                 told.say(f"{other}: not begun")
                 yield Result(name=other, exit_code=Incomplete.exit_code, error="not begun: interrupted")
@@ -111,6 +120,8 @@ def _one(name: str, ready: Plan, wishes: Wishes, told: Told) -> Result:
         report = crawl_site(name, ready, told.console, wishes)
     except BrokenPipeError:
         raise
+    except KeyboardInterrupt as error:
+        return Result(name=name, exit_code=told.tell(error, name) or 1, error=_INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - whatever happens to one site, the others have their turn
         return Result(name=name, exit_code=told.tell(error, name) or 1, error=str(error))
     return Result(name=name, exit_code=report.exit_code, report=report)
