@@ -82,7 +82,7 @@ class Agenda:
             if entry.is_here:
                 self._handle(entry, entry.ask(wanted[name], now))
             elif not entry.running:
-                del self._entries[name]
+                self._drop(name)
                 continue
             self._plan(entry, now)
 
@@ -121,7 +121,11 @@ class Agenda:
         if entry.is_here:
             self._plan(entry, now)
         else:
-            del self._entries[attempt.site]
+            self._drop(attempt.site)
+
+    def _drop(self, name: str) -> None:
+        del self._entries[name]
+        self.moved.discard(name)  # should it come back, its history is asked again
 
     def _handle(self, entry: Entry, handled: float) -> None:
         if entry.handled != handled:

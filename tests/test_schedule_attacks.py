@@ -1,19 +1,24 @@
 """Attacks on the schedule: hundreds of sites, runs that end oddly, and what is asked of the last run."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
+from crawler.agenda import Agenda
 from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.cli.schedule_sites import load
 from crawler.config import Config
+from crawler.config_schedule import Schedule
+from crawler.errors import StorageError
 from crawler.history import History
 from crawler.plan import plan
 from crawler.scheduling.loop import Scheduler
 from crawler.scheduling.scheduled import Scheduled, scheduled
+from crawler.standing import Asked
 
 _SHARED = """
 [state]
@@ -136,3 +141,39 @@ def test_ours_the_last_run_is_known_however_often_others_were_told_in_vain(
     hand = Hand(Ended(exit_code=-9, fate=Fate.FAILED, told="killed", untold=True), *[in_vain] * 6)
     anyio.run(kept, history, hand, made(tmp_path, retry_longest=1), 8)
     assert [each.told for each in hand.last[1:] if each] == ["killed"] * 7
+
+
+def test_ours_sites_that_cannot_be_taken_up_leave_the_schedule_as_it_was(
+    history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hand, one = Hand(*[Ended(exit_code=0, fate=Fate.DONE)] * 9), made(tmp_path)
+    real = history.since_done
+
+    def since_done(name: str) -> list[Attempt]:
+        if name == "c":
+            raise StorageError("it cannot be read")
+        return real(name)
+
+    monkeypatch.setattr(history, "since_done", since_done)
+
+    async def live() -> None:
+        stop = anyio.Event()
+        daemon = Scheduler([one], history, hand, one.config.daemon, lambda: hand.now, look=0.001)
+        with pytest.raises(StorageError):
+            daemon.replace([one, replace(one, name="b"), replace(one, name="c")])
+        assert [site.name for site in daemon.board().sites] == ["shop"]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(daemon.run, stop)
+            await anyio.sleep(0.02)
+            stop.set()
+
+    anyio.run(live)
+    assert hand.begun == [Because.FIRST]
+
+
+def test_ours_a_site_that_comes_and_goes_while_nothing_can_be_written_is_forgotten() -> None:
+    agenda, asked = Agenda(1), Asked("a", None, Schedule())
+    agenda.add(asked, None, [], NOW)
+    assert agenda.moved == {"a"}
+    agenda.replace([], NOW)
+    assert (agenda.moved, "a" in agenda) == (set(), False)

@@ -164,21 +164,20 @@ class _Daemon:
             self._manager.reloading()
             try:
                 await anyio.to_thread.run_sync(self._watched.take)
-                loaded = await anyio.to_thread.run_sync(self._read)
+                self._take(await anyio.to_thread.run_sync(self._read))
             except SiteatlasError as error:
                 self._error = str(error)
                 since = moment(self._read_at)
                 log.error(  # noqa: TRY400 - the sentence is all there is to tell
                     "the configuration is not used as it is now, but that of %s: %s", since, error
                 )
-            else:
-                self._take(loaded)
             self._manager.ready(self._sites())
 
     def _take(self, loaded: Loaded) -> None:
+        """Go on with another configuration. Raises StorageError, and goes on with the one before."""
+        self._scheduler.replace(loaded.sites, loaded.settings)
         before, self._loaded = self._loaded, loaded
         self._error, self._read_at = "", time.time()
-        self._scheduler.replace(loaded.sites, loaded.settings)
         told = "; ".join(differences(before, loaded)) or "nothing changed"
         log.info("the configuration was read again: %s", told)
 

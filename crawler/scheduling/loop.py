@@ -77,12 +77,16 @@ class Scheduler:
         """Go on with other sites, and other ``settings`` of those that the loop knows: sites at once, attempts kept.
 
         A run that is going on goes on as it was begun, also when its site is no longer there. Called in the thread of
-        the event loop. Raises StorageError when the history cannot be read.
+        the event loop. Raises StorageError when the history cannot be read, and has then changed nothing.
         """
         now = self._now()
-        for site in sites:
-            if site.name not in self._agenda:
-                take_up(self._agenda, site, self._history, now)
+        try:
+            for site in sites:
+                if site.name not in self._agenda:
+                    take_up(self._agenda, site, self._history, now)
+        except StorageError:
+            self._agenda.replace([asked(site) for site in self._sites.values()], now)
+            raise
         self._sites = {site.name: site for site in sites}
         self._agenda.replace([asked(site) for site in sites], now)
         if settings:
