@@ -428,6 +428,30 @@ def test_ours_two_sites_that_would_upload_the_same_file_are_refused(world: World
 
 
 @pytest.mark.slow
+def test_ours_who_goes_back_goes_back_elsewhere_too_and_tells_nobody(world: World) -> None:
+    def there() -> dict[str, bytes]:
+        return {key: stored.body for key, stored in world.bucket.objects.items()}
+
+    world.run()
+    before = there()
+    world.pages("a", "b", "c")
+    world.run("--no-notify")
+    assert there() != before
+    world.forget()
+    ran = siteatlas(world.folder, "rollback", "--config", "site.toml", **world.secrets)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[0] == "the set of run 1 is published again: 3 pages in out"
+    assert ran.out.splitlines()[1].startswith("  uploaded to s3://shop/x/ at ")
+    assert world.is_everywhere()
+    assert there() == before
+    assert siteatlas(world.folder, "notify", "--config", "site.toml", **world.secrets).code == 0
+    assert world.ears.heard == []
+    world.bucket.always("PUT", DOWN)
+    ran = siteatlas(world.folder, "rollback", "--to", "2", "--config", "site.toml", **world.secrets)
+    assert (ran.code, ran.err.count("\n")) == (7, 1), ran.err
+
+
+@pytest.mark.slow
 def test_ours_it_goes_by_sftp_too(world: World) -> None:
     root = world.folder / "server"
     root.mkdir()

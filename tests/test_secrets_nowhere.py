@@ -344,8 +344,8 @@ def test_ours_no_upload_shows_a_secret_or_keeps_it(mode: str, to: str) -> None:
         assert world.do("crawl", *config, *FAST, "-v").code == code
         world.pages(5)
         assert world.do("run", *config, *FAST, "--json", "-v").code == code
-        world.do("notify", *config, "-v")
-        world.do("status", *config, "--json")
+        for words in (["notify", "-v"], ["rollback", "-v"], ["status", "--json"]):
+            world.do(*words, *config)
         assert world.leaks() == []
 
 

@@ -1,15 +1,21 @@
 """``siteatlas rollback``: publishes the set again that was out there before."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crawler.cli.flags import FLAGS
 from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
 from crawler.cli.wishes import Quiet, Verbose
 from crawler.cli.words import count
+
+if TYPE_CHECKING:  # the crawler is not needed to show help
+    from crawler.memory.runs import Run
+    from crawler.plan import Plan
 
 _KEYS = (
     "output.directory",
@@ -18,6 +24,7 @@ _KEYS = (
     "output.settle",
     "output.grace",
     "output.generations",
+    *(flag.key for flag in FLAGS if flag.key.startswith("upload.")),
 )
 
 
@@ -41,18 +48,40 @@ def rollback(
     verbose: Verbose = False,
     **flags: Any,
 ) -> None:
-    """Publish the previous sitemap of a site again, as a whole.
+    """Publish the previous sitemap of a site again, as a whole, and where it is uploaded to.
 
     A copy of each of the last sets is kept beside the state. What is known of the pages stays known: the next run
     publishes what it finds.
     """
     with Told(verbose, "interrupted; what is published is a whole set, the old one or the new one") as told:
         chosen = settings(config, flags, url, site)
-        from crawler.plan import plan  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler import uploading  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.plan import plan  # noqa: PLC0415
         from crawler.rollback import rollback as go_back  # noqa: PLC0415
 
-        run = go_back(plan(chosen), to)
-        told.exit_code = 0
-        if not quiet:
-            sys.stdout.write(f"{run.refusal}: {count(run.listed, 'page')} in {chosen.output.directory}\n")
-            sys.stdout.flush()
+        ready = plan(chosen)
+        uploading.check(ready)
+        run = go_back(ready, to)
+        say = _unsaid if quiet else _said
+        say(f"{run.refusal}: {count(run.listed, 'page')} in {chosen.output.directory}")
+        if chosen.upload.to:
+            say(_upload(ready, run, told.say))
+
+
+def _upload(ready: "Plan", run: "Run", warn: Callable[[str], None]) -> str:
+    """Put the set elsewhere too; answers a line that says so. Raises SiteatlasError."""
+    import anyio  # noqa: PLC0415
+
+    from crawler.cli.summary import upload_line  # noqa: PLC0415
+    from crawler.uploading import upload  # noqa: PLC0415
+
+    return f"  {upload_line(anyio.run(upload, ready, run, warn))}"
+
+
+def _said(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _unsaid(_: str) -> None:
+    """Nobody wants to know."""

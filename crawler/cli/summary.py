@@ -10,6 +10,7 @@ from crawler.cli.words import amount, clock, count, safe
 from crawler.model import State
 from crawler.notice import Occasion, Reception
 from crawler.report import Report
+from crawler.uploading import Uploaded
 
 _WIDTH = 22
 _FEW = 3  # changes of each kind
@@ -86,14 +87,15 @@ def _published(report: Report) -> list[str]:
 def _uploaded(report: Report) -> list[str]:
     if report.upload_error:
         return [f"  {safe(report.upload_error)}"]
-    if not (done := report.uploaded):
-        return []
+    return [f"  {upload_line(report.uploaded)}"] if report.uploaded else []
+
+
+def upload_line(done: Uploaded) -> str:
+    """What an upload did."""
     did = [f"{count(done.sent, 'file')} ({amount(done.bytes)})"] if done.sent else []
     did += [f"{done.removed:,} removed"] if done.removed else []
     where = safe(done.destination)
-    return [
-        f"  uploaded to {where}: {', '.join(did)}" if did else f"  nothing to upload: it is all at {where}"
-    ]
+    return f"uploaded to {where}: {', '.join(did)}" if did else f"nothing to upload: it is all at {where}"
 
 
 def _told(report: Report) -> list[str]:
