@@ -147,4 +147,7 @@ def _recognise(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> StorageError:
-    return StorageError(f"{path}, which says what others were told, cannot be used: {error}")
+    return StorageError(
+        f"{path}, which says what others were told, cannot be used: {error}; free space, or move it away: what changes "
+        "from then on is told"
+    )
