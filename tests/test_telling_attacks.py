@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-from doubles_indexnow import Double, Site, memory
+from doubles_indexnow import KEY, Double, Say, Site, memory
 from msgspec.structs import replace
 
 from crawler.announcing import Announced, announce
@@ -152,3 +152,28 @@ def test_ours_a_failure_that_could_not_even_be_noted_is_told_when_it_can_be(
     )  # fmt: skip
     assert not worker._obey(replace(order, task="tell", last=last)).untold
     assert occasions(site) == ["trouble"]
+
+
+def test_indexnow_org_who_asked_to_wait_is_not_sent_what_lies_on_another_host_meanwhile(site: Site) -> None:
+    double, key = site.double, site.double.files[f"/{KEY}.txt"]
+    settings = {"indexnow__key": KEY, "webhook__urls": []}
+    now = time.time()
+
+    def tell_at(moment: float, run: int) -> Announced:
+        ended = Ended(exit_code=0, fate=Fate.DONE, run=run)
+        plan = site.planned(**settings)
+        return anyio.run(lambda: announce(plan, "shop", ended=ended, clock=lambda: moment))
+
+    pages = ["/", site.other("/")]
+    tell_at(now, site.run(pages))
+    double.files[f"localhost:{double.port}/{KEY}.txt"] = 404
+    assert tell_at(now, site.run([*pages, "/a", site.other("/a")])).untold
+    assert list(double.taken) == [site.url("/a")]
+    double.says += [Say(429, (("Retry-After", "3600"),))]
+    assert tell_at(now, site.run([*pages, "/a", "/b", site.other("/a")])).untold
+    double.files[f"localhost:{double.port}/{KEY}.txt"] = key
+    run, before = site.run([*pages, "/a", "/b", site.other("/a")], outcome="unchanged"), len(double.messages)
+    assert tell_at(now + 600, run).untold
+    assert len(double.messages) == before
+    assert not tell_at(now + 3600, run).untold
+    assert double.taken == dict.fromkeys([site.url("/a"), site.url("/b"), site.other("/a")], 1)

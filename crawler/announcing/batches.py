@@ -60,18 +60,21 @@ class BatchTeller:
         desk, told = self._desk, []
         last = desk.last()
         desk.lines(self._channel.key, all_of_first=False, all_there_is=self._is_first_told)
+        if waiting := self._waiting(last):
+            return [waiting]
         while not self._is_over and (line := self._next(last)):
-            if waiting := desk.waiting(line):
-                self._aside.add(line.host)
-                told.append(waiting)
-            else:
-                told += await self._deliver(line, last)
+            told += await self._deliver(line, last)
         if desk.again.refused:
             for refused in desk.ledger.refused(self._channel.key):
                 told += [] if self._is_over else await self._resend(refused)
         if self._left_out:
             desk.note(f"{self._left_out:,} URLs lie outside of the key file's directory: they are not sent")
         return told
+
+    def _waiting(self, last: int) -> Delivered | None:
+        """What there is to say when it asked to wait, of whichever host it was told then; None when it did not."""
+        lines = (line for line in self._desk.ledger.lines(self._channel.key) if line.told < last)
+        return next(filter(None, map(self._desk.waiting, lines)), None)
 
     def _next(self, last: int) -> Line | None:
         lines = self._desk.ledger.lines(self._channel.key)
