@@ -23,8 +23,8 @@ from crawler.errors import SiteatlasError, StateInUse
 from crawler.memory.runs import Runs
 from crawler.plan import Plan
 from crawler.report import Report
-from crawler.state.schema import FILE, look
-from crawler.store import Begin
+from crawler.state.schema import FILE, connect, look
+from crawler.store import Begin, held
 from crawler.uploading import upload
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ async def regenerate(  # noqa: PLR0913 - the choices of a person, each with a de
     """
     if not dry_run:
         uploading.check(plan)
-        announcing.check(plan)
+        announcing.meet(plan)
     try:
         report = await crawl(
             plan,
@@ -79,7 +79,19 @@ async def _upload(plan: Plan, report: Report) -> Report:
         return replace(report, uploaded=await upload(plan, run, log.warning))
     except SiteatlasError as error:
         code = report.exit_code or error.exit_code
+        _record(plan, report.run, str(error), code)
         return replace(report, upload_error=str(error), exit_code=code)
+
+
+def _record(plan: Plan, number: int, why: str, code: int) -> None:
+    """Keep with the run that its files are not elsewhere: whoever looks later finds the exit code that it had."""
+    try:
+        with held(plan.state), closing(connect(plan.state / FILE)) as db:
+            run = Runs(db).get(number)
+            because = f"{run.because}; {why}" if run.because else why
+            Runs(db).write(replace(run, exit_code=code, because=because))
+    except SiteatlasError as error:
+        log.warning("that the upload failed could not be kept with run %d: %s", number, error)
 
 
 async def _announce(plan: Plan, name: str, how: Ended) -> Announced | None:

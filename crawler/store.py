@@ -143,8 +143,14 @@ class Store:
     def give_up(self, error: SiteatlasError, now: float) -> None:
         """Record that the run came to nothing. One that had begun before stays open, to be gone on with."""
         ended = None if self.resumed else now
+        seconds = self.run.seconds + max(0.0, now - self._now)
         record = replace(
-            self.run, outcome="nothing", refusal=str(error), exit_code=error.exit_code, ended=ended
+            self.run,
+            outcome="nothing",
+            refusal=str(error),
+            exit_code=error.exit_code,
+            ended=ended,
+            seconds=seconds,
         )
         Runs(self.db).write(record)
 

@@ -23,7 +23,8 @@ class Run(Struct, frozen=True, kw_only=True):
     """One run, in the columns of the table. Times are Unix times, ``seconds`` and ``bytes`` add up over its parts.
 
     ``ended`` is None while it is going on, and when it was cut short and can be gone on with. ``exit_code`` is None
-    for one of which no part has come to its end: it is going on, or its process was killed.
+    for one of which no part has come to its end: it is going on, or its process was killed. ``because`` says why
+    something is missing: of the site, or of the files elsewhere.
     """
 
     number: int
@@ -62,6 +63,7 @@ _COLUMNS: Final = Run.__struct_fields__
 _NAMES: Final = ", ".join(_COLUMNS)
 _SELECT: Final = f"SELECT {_NAMES} FROM run"  # noqa: S608 - names of our own
 _WRITE: Final = f"INSERT OR REPLACE INTO run ({_NAMES}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+_CHANGED: Final = "added + changed + removed + moved + deindexed > 0"
 _AS_JSON: Final = ("notes", "files")
 
 
@@ -92,13 +94,25 @@ class Runs:
         with storage():
             self._db.execute(_WRITE, values)
 
-    def last(self, count: int) -> list[Run]:
-        """So many runs at most, the newest first."""
-        return self._read("ORDER BY number DESC LIMIT ?", count)
+    def last(self, count: int, before: int | None = None) -> list[Run]:
+        """So many runs at most, the newest first; ``before`` a number only those that were older."""
+        if before is None:
+            return self._read("ORDER BY number DESC LIMIT ?", count)
+        return self._read("WHERE number < ? ORDER BY number DESC LIMIT ?", before, count)
+
+    def changed(self) -> Run | None:
+        """The last run that changed anything, however long ago that was."""
+        found = self._read(f"WHERE {_CHANGED} ORDER BY number DESC LIMIT 1")
+        return found[0] if found else None
 
     def published(self) -> Run | None:
         """The run whose files are out there; None when none was published."""
         found = self._read("WHERE files != '[]' ORDER BY number DESC LIMIT 1")
+        return found[0] if found else None
+
+    def wrote(self) -> Run | None:
+        """The run that these files are of: one after it found them as they should be."""
+        found = self._read("WHERE files != '[]' AND outcome != 'unchanged' ORDER BY number DESC LIMIT 1")
         return found[0] if found else None
 
     def get(self, number: int) -> Run:

@@ -15,7 +15,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     """A site as it stands. ``holder`` is the process that is working on it, or "".
 
     ``pages`` is how many are published, ``kept`` how many of them failed lately and keep their place; ``published`` is
-    the run whose files are out there. ``runs`` are the last ones, the newest first.
+    the last run after which its files are out there, and ``wrote`` the number of the one that wrote them. ``runs`` are
+    the last ones, the newest first.
     """
 
     url: str
@@ -25,6 +26,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     pages: int
     kept: int
     published: Run | None
+    wrote: int | None
     runs: list[Run]
 
     @property
@@ -43,6 +45,7 @@ def standing(directory: Path, runs: int) -> Standing:
         about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url')"))
         pages, kept = _published(db)
         records = Runs(db)
+        wrote = records.wrote()
         return Standing(
             url=about.get("url", ""),
             sitemap_url=about.get("sitemap_url", ""),
@@ -51,6 +54,7 @@ def standing(directory: Path, runs: int) -> Standing:
             pages=pages,
             kept=kept,
             published=records.published(),
+            wrote=wrote.number if wrote else None,
             runs=records.last(runs),
         )
 
