@@ -10,7 +10,7 @@ import pytest
 from doubles_indexnow import KEY, Double, Say, Site, memory
 from msgspec.structs import replace
 
-from crawler.announcing import Announced, announce
+from crawler.announcing import Announced, announce, meet
 from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.cli import worker
 from crawler.ledger import FILE as LEDGER
@@ -177,3 +177,21 @@ def test_indexnow_org_who_asked_to_wait_is_not_sent_what_lies_on_another_host_me
     assert len(double.messages) == before
     assert not tell_at(now + 3600, run).untold
     assert double.taken == dict.fromkeys([site.url("/a"), site.url("/b"), site.other("/a")], 1)
+
+
+@pytest.mark.parametrize("before", [0, 2])
+def test_ours_what_the_first_run_changed_of_who_is_new_is_told_although_it_died_before(
+    site: Site, before: int
+) -> None:
+    settings = {"webhook__on": ["changes"], "indexnow__key": KEY}
+    for number in range(before):
+        site.run(["/", f"/old-{number}"])
+    plan = site.planned(**settings)
+    meet(plan)
+    site.run(["/", "/new"])  # killed before it could tell
+    run = site.run(["/", "/new"], outcome="unchanged")
+    meet(plan)
+    anyio.run(lambda: announce(plan, "shop", ended=Ended(exit_code=0, fate=Fate.DONE, run=run)))
+    told = [message for message in site.double.messages if "occasion" in message]
+    assert [message["counts"]["added"] for message in told] == [1 if before else 2]
+    assert set(site.double.taken) == ({site.url("/new"), site.url("/old-1")} if before else set())

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from typing import Final
 
@@ -12,7 +12,7 @@ from crawler import uploading
 from crawler.announcing.again import Again
 from crawler.announcing.announced import Announced, Delivered
 from crawler.announcing.batches import BatchTeller
-from crawler.announcing.channels import Channels, channels, http
+from crawler.announcing.channels import Channels, channels, check, http
 from crawler.announcing.console import read_back
 from crawler.announcing.desk import Desk
 from crawler.announcing.messages import MessageTeller, is_trouble
@@ -59,6 +59,24 @@ async def announce(
         return await _announce(plan, name, ended, dry_run, again, clock)
     except SiteatlasError as error:
         return Announced(notes=(f"nobody was told: {error}",), untold=True)
+
+
+def meet(plan: Plan) -> None:
+    """Begin who is new, before a run: should it die when it has just published, the next one tells what it changed.
+
+    Raises UsageError as :func:`crawler.announcing.check`; of all other troubles :func:`announce` tells.
+    """
+    everyone = check(plan)
+    if not everyone.keys:
+        return
+    with suppress(SiteatlasError), _desk(plan, "", time.time, dry_run=False) as desk:
+        last, is_first_told = max(desk.runs, default=0), plan.config.indexnow.first
+        new = {each.key: last for each in everyone.messages if Occasion.CHANGES in each.on}
+        if last or is_first_told:
+            new |= {each.key: 0 if is_first_told else last for each in everyone.batches}
+        for key, told in new.items():
+            if not desk.ledger.lines(key):
+                desk.ledger.start(key, told)
 
 
 async def _announce(

@@ -43,12 +43,12 @@ class Channels:
         return (*(each.key for each in self.batches), *(each.key for each in self.messages))
 
 
-def check(plan: Plan) -> None:
-    """Make sure, before a crawl begins, that everyone who is configured can be told.
+def check(plan: Plan) -> Channels:
+    """Make sure, before a crawl begins, that everyone who is configured can be told. Answers who that is.
 
     Raises UsageError for a secret that is missing or bad, a template that fails, a hub without a feed and so on.
     """
-    channels(plan, http(plan), _nowhere)
+    return channels(plan, http(plan), _nowhere)
 
 
 def http(plan: Plan) -> Http:
