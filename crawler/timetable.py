@@ -15,6 +15,13 @@ from cronsim import CronSim, CronSimError
 
 _DAY: Final = 86_400
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+_FIELDS: Final = {  # as cronsim calls them, and people
+    "minute": "minute",
+    "hour": "hour",
+    "day-of-month": "day of the month",
+    "month": "month",
+    "day-of-week": "day of the week",
+}
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - of clocks on walls
 
 
@@ -133,9 +140,9 @@ class Cron:
                 )
             next(CronSim(expression, datetime(2024, 1, 1)))  # noqa: DTZ001
         except CronSimError as error:
-            raise TimetableError(str(error).lower()) from None
+            raise TimetableError(_fault(expression, str(error))) from None
         except StopIteration:
-            raise TimetableError("there is no such day") from None
+            raise TimetableError("it names a day that no year has") from None
         return cls(expression, zone)
 
     def after(self, moment: float) -> float:
@@ -252,3 +259,13 @@ def _spelt(seconds: float) -> str:
     size, unit = next(((size, unit) for size, unit in _UNITS if seconds % size == 0), (1, "second"))
     number = seconds / size
     return f"{number:,g} {unit}{'' if number == 1 else 's'}"
+
+
+def _fault(expression: str, said: str) -> str:
+    """Which field of a cron expression is wrong, for "Bad minute" and the like of cronsim."""
+    name = said.removeprefix("Bad ")
+    if name not in _FIELDS:
+        return said
+    fields = dict(zip(_FIELDS, expression.split(), strict=True))
+    also = f' in the month "{fields["month"]}"' if name == "day-of-month" and fields["month"] != "*" else ""
+    return f'its {_FIELDS[name]} cannot be "{fields[name]}"{also}'

@@ -42,7 +42,9 @@ def example() -> str:
         for key, each in type(section).model_fields.items():
             flag = flags.get(f"{name}.{key}")
             told = f"{each.description} ({flag})" if flag else str(each.description)
-            out += textwrap.wrap(told, 112, initial_indent="# ", subsequent_indent="# ")
+            out += textwrap.wrap(
+                told, 112, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+            )
             value = getattr(section, key)
             out.append(f"# {key} =" if value is None else f"{key} = {_toml(value)}")
         out.append("")

@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,10 +14,11 @@ from crawler.config_section import Section
 from crawler.config_tables import build, read
 from crawler.errors import UsageError
 from crawler.quantities import as_size
-from crawler.sites import anchored, choose, split
+from crawler.sites import EITHER, anchored, choose, choose_either, split
 
 TELLING = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Telling others")
 _NOT_OF_A_CRAWL = ("audit.", "schedule.", "daemon.")
+_LONGEST = 60  # characters of a list of defaults that is shown
 
 
 def with_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -81,7 +82,8 @@ def built(
     site = tables.get("site", {})
     if url is not None and isinstance(site, dict):
         tables = {**tables, "site": {**site, "url": url}}
-    return build(overlay(tables, flags), source, flag_of)
+    given = {flag.key for flag in FLAGS if _given(flag, flags) is not None}
+    return build(overlay(tables, flags), source, flag_of, given=given)
 
 
 def overlay(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,10 +93,8 @@ def overlay(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
     """
     merged = {name: dict(table) if isinstance(table, dict) else table for name, table in tables.items()}
     for flag in FLAGS:
-        given = flags.get(flag.field)
-        if flag.many and not given:
-            given = [line for line in os.environ.get(flag.variable, "").splitlines() if line.strip()]
-        if given is None or given == []:
+        given = _given(flag, flags)
+        if given is None:
             continue
         section, key = flag.key.split(".")
         table = merged.setdefault(section, {})
@@ -105,7 +105,29 @@ def overlay(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
             flag.key == "urls.drop_params"
         ):  # on the command line, more names to drop; in the file, the whole list
             table[key] = [*Config.model_fields["urls"].default.drop_params, *given]
+    if isinstance(merged.get("schedule"), dict):
+        for level in _levels(flags):
+            choose_either(merged["schedule"], level)
     return merged
+
+
+def _given(flag: Flag, flags: Mapping[str, Any]) -> Any:
+    """What the command line or the environment says of a flag; None for nothing."""
+    given = flags.get(flag.field)
+    if flag.many and not given:
+        given = [line for line in os.environ.get(flag.variable, "").splitlines() if line.strip()]
+    return None if given == [] else given
+
+
+def _levels(flags: Mapping[str, Any]) -> Iterator[set[str]]:
+    """Which of the keys that exclude each other the environment sets, and then which the command line does.
+
+    Typer tells not which of them a value is from: one that is not what the variable says was typed.
+    """
+    either = [flag for flag in FLAGS if flag.key in {f"schedule.{key}" for key in EITHER}]
+    given = {flag.key.partition(".")[2]: flag for flag in either if flags.get(flag.field) is not None}
+    yield set(given)
+    yield {key for key, flag in given.items() if flags[flag.field] != os.environ.get(flag.variable)}
 
 
 def flag_of(key: str) -> str:
@@ -151,7 +173,8 @@ def _shown(default: object, metavar: str) -> str:
     if default in (None, "", (), {}):
         return ""
     if isinstance(default, tuple):
-        shown = f"{len(default)} names"
+        listed = ", ".join(map(str, default))
+        shown = listed if len(listed) <= _LONGEST else f"{len(default)} names"
     elif isinstance(default, bool):
         shown = "on" if default else "off"
     elif isinstance(default, int) and metavar == "SIZE":

@@ -4,12 +4,14 @@ import hashlib
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
+from zoneinfo import ZoneInfo
 
-from cronsim import CronSim, CronSimError
+from cronsim import CronSim
 from msgspec import Struct
 
 from crawler.config_schedule import Schedule
 from crawler.errors import UsageError
+from crawler.timetable import Cron, TimetableError
 
 _DAYS: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -32,7 +34,7 @@ def moment(schedules: Iterable[Schedule], url: str) -> Moment:
     Without a schedule it is once a day, early in the morning, at a minute that follows from ``url``, so that not all
     sites of the world are crawled at the same time. Raises UsageError for an expression that is none.
     """
-    found = {(each.cron, each.every, each.timezone) for each in schedules if each.cron or each.every}
+    found = {(each.cron, each.every, each.timezone) for each in schedules if each.is_timed}
     if len(found) > 1:
         told = (
             "the sites have schedules of their own, which only siteatlas schedule follows: here all run daily"
@@ -42,12 +44,7 @@ def moment(schedules: Iterable[Schedule], url: str) -> Moment:
         zone = "" if timezone == "local" else timezone
         if not cron:
             return _interval(every or _DAY, url)
-        try:
-            CronSim(cron, datetime(2026, 1, 1, tzinfo=UTC))
-        except CronSimError as error:
-            raise UsageError(
-                f'schedule.cron "{cron}" is no cron expression of five fields: {error}'
-            ) from None
+        _checked(cron)
         return Moment(cron, zone)
     return Moment(_daily(url))
 
@@ -57,10 +54,7 @@ def calendar(when: Moment) -> list[str]:
 
     Raises UsageError for what systemd has no words for.
     """
-    try:
-        sim = CronSim(when.cron, datetime(2026, 1, 1, tzinfo=UTC))
-    except CronSimError as error:
-        raise UsageError(f'"{when.cron}" is no cron expression of five fields: {error}') from None
+    sim = _checked(when.cron)
     if any(isinstance(day, tuple) for day in sim.weekdays):
         raise UsageError(
             f'the cron expression "{when.cron}" names the nth weekday of a month, for which systemd has no words: use '
@@ -77,6 +71,14 @@ def calendar(when: Moment) -> list[str]:
     if names and dates != [f"*-{months}-*"] and not sim.day_and:
         return [f"{date} {time}" for date in dates] + [f"{names}*-{months}-* {time}"]
     return [f"{names}{date} {time}" for date in dates]
+
+
+def _checked(cron: str) -> CronSim:
+    try:
+        Cron.of(cron, ZoneInfo("UTC"))
+    except TimetableError as error:
+        raise UsageError(f'schedule.cron "{cron}" cannot be used: {error}') from None
+    return CronSim(cron, datetime(2026, 1, 1, tzinfo=UTC))
 
 
 def _field(values: Iterable[int], name: str) -> str:

@@ -16,9 +16,10 @@ from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.plan import Plan
 from crawler.recent import recent_address
-from crawler.timetable import Cron, Interval, Timetable, TimetableError
+from crawler.timetable import Cron, Interval, Times, Timetable, TimetableError
 
 LOCAL: Final = "local"
+_NO_ZONE: Final = Schedule().timezone  # that nobody chose, and an interval needs none
 _LOCALTIME: Final = Path("/etc/localtime")
 
 
@@ -61,16 +62,23 @@ def scheduled(name: str, plan: Plan) -> Scheduled:
 def _timetable(name: str, section: Schedule) -> Timetable | None:
     if section.cron and section.every is not None:
         raise UsageError(f'the site "{name}" has both schedule.cron and schedule.every: choose one of them')
+    zone = _zone(name, section.timezone) if section.cron or section.timezone != _NO_ZONE else None
     if section.every is not None:
-        return Timetable(name, Interval.of(name, section.every), section.jitter)
-    if not section.cron:
+        times: Times = Interval.of(name, section.every)
+    elif section.cron and zone:
+        times = _cron(name, section.cron, zone)
+    else:
         return None
-    zone = _zone(name, section.timezone)
+    return Timetable(name, times, section.jitter) if section.is_timed else None
+
+
+def _cron(name: str, expression: str, zone: ZoneInfo) -> Cron:
     try:
-        return Timetable(name, Cron.of(section.cron, zone), section.jitter)
+        return Cron.of(expression, zone)
     except TimetableError as error:
         raise UsageError(
-            f'schedule.cron "{section.cron}" of the site "{name}" cannot be used: {error}; such as "30 3 * * *"'
+            f'schedule.cron "{expression}" of the site "{name}" cannot be used: {error}. At 03:30 every day is '
+            f'"30 3 * * *"'
         ) from None
 
 
