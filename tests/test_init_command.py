@@ -73,13 +73,45 @@ def test_ours_kits_are_made_for_a_configuration_that_is_there(tmp_path: Path) ->
     config.write_text(f'[site]\nurl = "{URL}"\n[output]\ndirectory = "out"\n[schedule]\nevery = "6h"\n')
     before = config.read_bytes()
     made = init(tmp_path, "--config", "my sites.toml", "--cron", "--systemd-daemon")
-    assert (made.code, made.err) == (0, "")
+    told = "the daemon and cron do the same work: start one of them, and not the others"
+    assert (made.code, made.err) == (0, f"siteatlas: {told}\n")
     assert config.read_bytes() == before
     assert " */6 * * *  " in (tmp_path / "siteatlas-my-sites.crontab").read_text()
     assert "systemctl enable --now siteatlas-my-sites-schedule.service" in made.out
     bare = init(tmp_path, "--config", "my sites.toml")
     assert bare.code == 2
     assert "--systemd, --systemd-daemon, --cron, --github, --kubernetes" in bare.err
+
+
+def test_ours_the_account_of_the_units_is_made_first_and_makes_the_first_files(tmp_path: Path) -> None:
+    state = tmp_path / ".siteatlas"
+    state.mkdir()
+    made = init(tmp_path, URL, "-o", "www", "--systemd", "--user", "nobody-yet").out
+    _, steps = made.split("next:\n")
+    commands = [line.split("  # ")[0].strip().removeprefix("sudo ") for line in steps.splitlines()]
+    assert commands[0] == "useradd --system --shell /usr/sbin/nologin nobody-yet"
+    assert commands[1] == f"install -d -o nobody-yet {tmp_path}/www"
+    assert commands[2] == f"chown -R nobody-yet {state}"
+    for number, end in ((3, "siteatlas.toml --dry-run"), (4, "siteatlas.toml")):
+        assert commands[number].startswith(("runuser -u nobody-yet -- /", "-u nobody-yet /"))
+        assert commands[number].endswith(f"siteatlas run --config {end}")
+    assert commands[5] == "siteatlas robots --config siteatlas.toml"
+    assert "systemctl enable --now siteatlas.timer" in commands[6]
+    assert "from now on the timer runs it" in steps
+
+
+def test_ours_secrets_without_which_no_unit_starts_are_named(tmp_path: Path) -> None:
+    text = f'[site]\nurl = "{URL}"\n[output]\ndirectory = "out"\n'
+    secrets = '[indexnow]\nkey = "env:INKEY"\n[webhook]\nurls = ["file:there", "file:chat url"]\n'
+    (tmp_path / "k.toml").write_text(text + secrets)
+    (tmp_path / "there").write_text("https://chat.example/")
+    made = init(tmp_path, "--config", "k.toml", "--systemd", "--systemd-daemon", "--cron")
+    assert f"install -m 600 /dev/null {tmp_path}/k.env" in made.out
+    assert "write INKEY=… into it" in made.out
+    assert f"install -m 600 /dev/null '{tmp_path}/chat url'" in made.out
+    assert f"{tmp_path}/there" not in made.out  # what is there would be emptied
+    assert "the timer, the daemon and cron do the same work: start one of them" in made.err
+    assert made.out.count("or instead of that") == 2
 
 
 def test_ours_print_writes_nothing(tmp_path: Path) -> None:

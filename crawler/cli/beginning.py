@@ -6,12 +6,13 @@ import shlex
 import shutil
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
+from crawler.cli import next_steps
 from crawler.cli.options import built, flag_of
 from crawler.config import Config
 from crawler.config_tables import read
@@ -46,7 +47,23 @@ class Wanted(Struct, frozen=True, kw_only=True):
     @property
     def is_kit(self) -> bool:
         """Whether anything beside the configuration is wanted."""
-        return self.systemd or self.daemon or self.cron or self.github or self.kubernetes
+        return bool(self.schedulers)
+
+    @property
+    def schedulers(self) -> list[str]:
+        """What is to run it, in words; one of them is enough."""
+        asked = {
+            "the timer": self.systemd,
+            "the daemon": self.daemon,
+            "cron": self.cron,
+            "the workflow": self.github,
+            "the CronJob": self.kubernetes,
+        }
+        return [name for name, is_asked in asked.items() if is_asked]
+
+    def starts(self, scheduler: str) -> str:
+        """What the step means that starts one of them."""
+        return f"{'from now on' if scheduler == self.schedulers[0] else 'or instead of that'} {scheduler} runs it"
 
 
 class Beginning(Struct, frozen=True):
@@ -82,14 +99,18 @@ def begin(wanted: Wanted) -> Beginning:
     notes, steps = list(_notes(wanted, kit)), list[tuple[str, str]]()
     for make in (_systemd, _daemon, _cron, _github, _kubernetes):
         make(wanted, kit, Beginning(files, notes, steps))
-    return Beginning(files, notes, [*_first_steps(wanted, kit), *steps] if is_new else steps)
+    is_unit = wanted.systemd or wanted.daemon
+    ready = list(next_steps.ready(kit)) if is_unit else []
+    first = list(next_steps.first(kit, wanted.config, by_units=is_unit)) if is_new else []
+    return Beginning(files, notes, [*ready, *first, *steps])
 
 
 def _notes(wanted: Wanted, kit: Kit) -> Iterator[str]:
     if kit.moment.note and wanted.is_kit:
         yield kit.moment.note
-    if wanted.systemd and wanted.daemon:
-        yield "the timer and the daemon do the same work: start one of them"
+    if len(wanted.schedulers) > 1:
+        *some, last = wanted.schedulers
+        yield f"{', '.join(some)} and {last} do the same work: start one of them, and not the others"
     if (wanted.github or wanted.kubernetes) and (files := kit.secret_files()):
         yield f"only this machine has {', '.join(files)}: name these secrets env:NAME for GitHub and Kubernetes"
 
@@ -190,21 +211,11 @@ def _account() -> str:
     return pwd.getpwuid(os.getuid()).pw_name if os.getuid() else "siteatlas"
 
 
-def _first_steps(wanted: Wanted, kit: Kit) -> list[tuple[str, str]]:
-    file = shlex.quote(str(wanted.config))
-    where = "where it says" if len(kit.sites) > 1 else f"in {_shown(kit.outputs[0])}"
-    return [
-        (f"siteatlas run --config {file} --dry-run", "crawls, and tells what would be published"),
-        (f"siteatlas run --config {file}", f"publishes it {where}"),
-        (f"siteatlas robots --config {file}", "checks that search engines find it there"),
-    ]
-
-
 def _systemd(wanted: Wanted, kit: Kit, to: Beginning) -> None:
     if wanted.systemd:
         units = [wanted.config.with_name(f"{kit.name}.{kind}") for kind in ("service", "timer")]
         to.files.update(zip(units, (systemd.service(kit), systemd.timer(kit)), strict=True))
-        to.steps.extend((*_ready_for(kit), *_enabled(units, f"{kit.name}.timer")))
+        to.steps.append(next_steps.enabled(units, f"{kit.name}.timer", wanted.starts("the timer")))
 
 
 def _daemon(wanted: Wanted, kit: Kit, to: Beginning) -> None:
@@ -212,10 +223,8 @@ def _daemon(wanted: Wanted, kit: Kit, to: Beginning) -> None:
         return
     unit = wanted.config.with_name(f"{kit.name}-schedule.service")
     to.files[unit] = systemd.daemon(kit)
-    if not wanted.systemd:
-        to.steps.extend(_ready_for(kit))
-    to.steps.extend(_enabled([unit], unit.name))
-    if not any(each.schedule.cron or each.schedule.every for each in kit.sites.values()):
+    to.steps.append(next_steps.enabled([unit], unit.name, wanted.starts("the daemon")))
+    if not any(each.schedule.is_timed for each in kit.sites.values()):
         to.notes.append(f"{wanted.config} has no [schedule] with cron or every: the daemon would run no site")
 
 
@@ -223,18 +232,21 @@ def _cron(wanted: Wanted, kit: Kit, to: Beginning) -> None:
     if wanted.cron:
         file = wanted.config.with_name(f"{kit.name}.crontab")
         to.files[file] = crontab.crontab(kit)
-        to.steps.append(
-            (f"(crontab -l; cat {shlex.quote(str(file))}) | crontab -", "adds it to your crontab")
-        )
+        to.steps.append((crontab.install(kit, file), wanted.starts("cron")))
 
 
 def _github(wanted: Wanted, kit: Kit, to: Beginning) -> None:
     if wanted.github:
         folder = kit.config.parent
         root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
-        to.files[_shown(root / github.NAME)] = github.workflow(kit, root)
-        files = shlex.join([str(wanted.config), str(_shown(root / github.NAME))])
-        to.steps.append((f"git add {files} && git commit && git push", "starts it; the state stays out"))
+        to.files[next_steps.shown(root / github.NAME)] = github.workflow(kit, root)
+        files = shlex.join([str(wanted.config), str(next_steps.shown(root / github.NAME))])
+        to.steps.append(
+            (
+                f"git add {files} && git commit && git push",
+                f"{wanted.starts('the workflow')}; the state stays out",
+            )
+        )
 
 
 def _kubernetes(wanted: Wanted, kit: Kit, to: Beginning) -> None:
@@ -242,45 +254,11 @@ def _kubernetes(wanted: Wanted, kit: Kit, to: Beginning) -> None:
         return
     file = wanted.config.with_name(f"{kit.name}.yaml")
     to.files[file] = kubernetes.cronjob(kit)
-    to.steps.append(
-        (f"kubectl apply -f {shlex.quote(str(file))}", "creates the job, its configuration and its volume")
-    )
+    told = f"{wanted.starts('the CronJob')}: it, its configuration and its volume"
+    to.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", told))
     strange = kubernetes.strangers(split(tomllib.loads(kit.text), str(wanted.config)))
     if strange:
         to.notes.append(
             f"the volume of the CronJob is at {kubernetes.HOME}, and {', '.join(strange)} is elsewhere: name it there "
             f"in the ConfigMap of {file}"
         )
-
-
-def _ready_for(kit: Kit) -> list[tuple[str, str]]:
-    """What the account needs that the units run as."""
-    steps = []
-    try:
-        number = pwd.getpwnam(kit.user).pw_uid
-    except KeyError:
-        number = -1
-        steps.append((f"{_sudo()}useradd --system {shlex.quote(kit.user)}", "makes the account that runs it"))
-    folders = [path for path in kit.writes if not path.exists() or path.stat().st_uid != number]
-    folders = [path for path in folders if not systemd.is_made(path)]
-    if folders:
-        told = "makes the directories that it writes in"
-        steps.append((_sudo() + shlex.join(["install", "-d", "-o", kit.user, *map(str, folders)]), told))
-    return steps
-
-
-def _enabled(units: Sequence[Path], name: str) -> list[tuple[str, str]]:
-    files = shlex.join(map(str, units))
-    return [
-        (f"{_sudo()}cp {files} /etc/systemd/system/ && {_sudo()}systemctl enable --now {name}", "starts it"),
-    ]
-
-
-def _sudo() -> str:
-    return "sudo " if os.getuid() else ""
-
-
-def _shown(path: Path) -> Path:
-    """Relative to where we are, if it is there."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path

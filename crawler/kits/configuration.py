@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
@@ -56,6 +57,9 @@ _MORE: Final = """
 # Tell search engines, and people, what changed. Secrets are named, not written: env:NAME or file:PATH.
 
 [indexnow]
+# Bing, Yandex and others. Make a key here, and let the site show it:
+#   openssl rand -hex 16 > indexnow.key
+#   {show_key}
 # key = "file:indexnow.key"
 
 [search_console]
@@ -102,7 +106,8 @@ def configuration(
     whom = "the site" if alone else "the sites"
     parts.append(_STATE.format(directory=_text(state), whom=whom))
     host = (urlsplit(urls[0]).hostname or "").removeprefix("www.")
-    parts.append(_MORE.format(whom=whom, off="" if is_scheduled else "# ", cron=cron, host=host))
+    off = "" if is_scheduled else "# "
+    parts.append(_MORE.format(whom=whom, off=off, cron=cron, host=host, show_key=_show_key(sites)))
     if not alone:
         parts.append(
             "\n# What stands in the sections of a site wins over the sections above, which all of them share.\n"
@@ -139,6 +144,15 @@ def _name(text: str) -> str:
 
 def _public(url: str) -> str:
     return url.partition("?")[0].rpartition("/")[0] + "/"
+
+
+def _show_key(sites: Mapping[str, tuple[str, str]]) -> str:
+    """How the key file of IndexNow comes to where it is looked for, which is the top of a host."""
+    if len(sites) == 1:
+        ((url, directory),) = sites.values()
+        if urlsplit(_public(url)).path == "/":
+            return f"cp indexnow.key {shlex.quote(directory)}/$(cat indexnow.key).txt"
+    return 'and have each host answer with it as /KEY.txt, where KEY is what "cat indexnow.key" says'
 
 
 def _text(value: str) -> str:

@@ -1,18 +1,22 @@
 """A line for cron, whose daemon has its own idea of percent signs, of time zones and of where programs are."""
 
 import shlex
+from pathlib import Path
 from typing import Final
 
 from crawler.kits.kit import Kit
 
 _TEXT: Final = """\
-# {what}, for the crontab of the account that owns the files. To add it to what is there already:
-#   (crontab -l; cat {name}.crontab) | crontab -
+# {name}: begin
+# {what}, for the crontab of the account that owns the files.
+# To put it there, beside what there is and in place of an older one:
+#   {install}
 # It says nothing unless something is wrong, and cron mails that to MAILTO (where it can send mail).
 # Two runs at once do each other no harm: the second one ends and says so.
 {note}# MAILTO=webmaster@example.com
 PATH=/usr/local/bin:/usr/bin:/bin
 {cron}  {command}
+# {name}: end
 """
 
 
@@ -30,7 +34,14 @@ def crontab(kit: Kit) -> str:
     return _TEXT.format(
         what=kit.what,
         name=kit.name,
+        install=install(kit, Path(f"{kit.name}.crontab")),
         note="".join(f"# {note}\n" for note in notes),
         cron=kit.moment.cron,
         command=command.replace("%", r"\%"),
     )
+
+
+def install(kit: Kit, file: Path) -> str:
+    """The command that puts the lines of a file into the crontab, once however often it is given."""
+    rest = f"crontab -l | sed '/^# {kit.name}: begin$/,/^# {kit.name}: end$/d'"
+    return f"({rest}; cat {shlex.quote(str(file))}) | crontab -"

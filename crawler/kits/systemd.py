@@ -58,8 +58,8 @@ _HARDENED: Final = """
 User={user}
 UMask=0022
 ProtectSystem=strict
-ProtectHome={home}
-PrivateTmp={tmp}
+{home}
+{tmp}
 PrivateDevices=yes
 PrivateIPC=yes
 ProtectProc=invisible
@@ -140,30 +140,34 @@ def daemon(kit: Kit) -> str:
     return "".join((head, keep, _secrets(kit), _hardened(kit), install))
 
 
-def is_made(path: Path) -> bool:
-    """Whether systemd makes a directory itself, for the account, when the service is started."""
-    return path.parent == _STATES
+def environment_file(kit: Kit) -> Path:
+    """The file of the secrets that the configuration names as env:NAME."""
+    return kit.config.with_suffix(".env")
 
 
 def _hardened(kit: Kit) -> str:
-    states = [path for path in kit.writes if is_made(path)]
-    others = [path for path in kit.writes if not is_made(path)]
+    states = [path for path in kit.writes if path.parent == _STATES]  # those systemd makes, for the account
+    others = [path for path in kit.writes if path.parent != _STATES]
     lines = [f"StateDirectory={_quoted(path.name)}" for path in states]
     lines += [f"ReadWritePaths={_quoted(str(path))}" for path in others]
-    is_at_home = _is_below(kit, _HOMES)
-    if any(config.upload.to.startswith("sftp://") for config in kit.sites.values()):
-        is_at_home = True  # the keys and the known hosts of the account
+    at_home, in_tmp = _below(kit, _HOMES), _below(kit, _TMP)
+    if not at_home and any(config.upload.to.startswith("sftp://") for config in kit.sites.values()):
+        at_home = "~/.ssh"  # the keys and the known hosts of the account
     return _HARDENED.format(
         writes="\n".join(lines),
         user=kit.user,
         hook=_HOOK if any(config.hook.command for config in kit.sites.values()) else "",
-        home="read-only" if is_at_home else "yes",
-        tmp="no" if _is_below(kit, _TMP) else "yes",
+        home=f"# It needs {at_home}.\nProtectHome=read-only" if at_home else "ProtectHome=yes",
+        tmp=f"# It needs {in_tmp}, which a /tmp of its own would hide.\nPrivateTmp=no"
+        if in_tmp
+        else "PrivateTmp=yes",
     )
 
 
-def _is_below(kit: Kit, places: tuple[Path, ...]) -> bool:
-    return any(path.is_relative_to(place) for path in kit.paths() for place in places)
+def _below(kit: Kit, places: tuple[Path, ...]) -> str:
+    """The first path that is in one of these places, or ""."""
+    found = (str(path) for path in kit.paths() if any(path.is_relative_to(place) for place in places))
+    return next(found, "")
 
 
 def _secrets(kit: Kit) -> str:
@@ -172,7 +176,7 @@ def _secrets(kit: Kit) -> str:
     if kit.secret_names():
         told = ", ".join(kit.secret_names())
         lines.append(f"# Lines such as NAME=value, for {told}; for root to read only.")
-        lines.append(f"EnvironmentFile={_escaped(str(kit.config.with_suffix('.env')))}")
+        lines.append(f"EnvironmentFile={_escaped(str(environment_file(kit)))}")
     if files := kit.secret_files():
         lines.append(
             "# Secrets that root reads, and nobody but root and this service; siteatlas looks for them there first."

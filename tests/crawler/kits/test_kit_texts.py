@@ -120,7 +120,7 @@ def test_systemd_makes_the_state_of_a_configuration_in_etc(monkeypatch: pytest.M
 @pytest.mark.needs_tools
 def test_cron_takes_the_lines_and_runs_what_is_meant(made: dict[str, str], tmp_path: Path) -> None:
     text = made["siteatlas-site.crontab"]
-    line = text.splitlines()[-1]
+    line = text.splitlines()[-2]
     fields = line.split(maxsplit=5)
     assert fields[:5] == ["30", "3", "*", "*", "1-5"]
     assert "%" not in line.replace(r"\%", "")  # a bare one is the end of the command
@@ -141,6 +141,27 @@ def test_cron_takes_the_lines_and_runs_what_is_meant(made: dict[str, str], tmp_p
         if "option" not in checked.stderr:
             break
     assert checked.returncode == 0, checked.stderr
+
+
+def test_ours_a_crontab_that_is_installed_twice_has_the_line_once(
+    made: dict[str, str], tmp_path: Path
+) -> None:
+    Path("siteatlas-site.crontab").write_text(made["siteatlas-site.crontab"])
+    (command,) = (command for command, _ in begin(Wanted(urls=(), config=Path("site.toml"), cron=True)).steps)
+    table = tmp_path / "table"
+    table.write_text("0 1 * * *  mine\n")
+    fake = f'crontab() {{ if [ "$1" = -l ]; then cat {table}; else cat > {tmp_path}/n; mv {tmp_path}/n {table}; fi; }}'
+    for _ in range(2):
+        subprocess.run(["sh", "-c", f"{fake}; {command}"], check=True)
+    assert table.read_text() == "0 1 * * *  mine\n" + made["siteatlas-site.crontab"]
+    assert command in made["siteatlas-site.crontab"]
+
+
+def test_ours_a_unit_says_why_it_sees_tmp_and_home() -> None:
+    wanted = Wanted(urls=(URL,), config=Path("/tmp/x.toml"), output=Path("/home/a/www"), systemd=True)
+    unit = texts(wanted)["siteatlas-x.service"]
+    assert "# It needs /tmp/x.toml, which a /tmp of its own would hide.\nPrivateTmp=no\n" in unit
+    assert "# It needs /home/a/www.\nProtectHome=read-only\n" in unit
 
 
 def fetched(schema: Any) -> Any:
@@ -265,6 +286,19 @@ def test_ours_every_setting_that_is_switched_off_is_one() -> None:
         found = [asis] if not named else list(asis["sites"].values())
         assert [(each["site"]["url"], each["output"]["directory"]) for each in found] == list(sites.values())
         assert all(len(line) <= 120 for line in lines)
+
+
+def test_ours_a_new_configuration_says_how_indexnow_gets_its_key(tmp_path: Path) -> None:
+    (tmp_path / "my www").mkdir()
+    text = configuration({"": (URL, "my www")}, file="x", state="s", cron="1 2 * * *", is_scheduled=False)
+    commands = [line.removeprefix("#   ") for line in text.splitlines() if "indexnow.key" in line][:2]
+    subprocess.run(["sh", "-ec", "\n".join(commands)], cwd=tmp_path, check=True)
+    key = (tmp_path / "indexnow.key").read_text()
+    assert (tmp_path / "my www" / f"{key.strip()}.txt").read_text() == key
+    below = {"": (f"{URL}docs/", "www")}
+    text = configuration(below, file="x", state="s", cron="1 2 * * *", is_scheduled=False)
+    assert "cp indexnow.key" not in text  # it is the host that shows the key
+    assert "answer with it as /KEY.txt" in text
 
 
 @pytest.mark.parametrize(
