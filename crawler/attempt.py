@@ -33,7 +33,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     ``number`` counts all attempts of all sites. ``ended`` is None while it is going on, and for ever when the daemon
     died with it. ``run`` is its number in the state of the site, None when it came to none; ``outcome``, ``told`` are
     what the run says of itself: "published", "unchanged", "refused", … and a sentence. ``turn`` is 1 for the first
-    attempt of a slot.
+    run of a slot, and for the first time that others are told after it.
     """
 
     number: int

@@ -1,9 +1,13 @@
 """The sections of the configuration that say when sites are regenerated, and how the daemon that does it behaves."""
 
+import re
+
 from pydantic import Field, field_validator
 
 from crawler.config_section import Count, Seconds, Section
 from crawler.quantities import duration
+
+_host_name = re.compile(r"[^\s:/?#@*\[\]]+")
 
 
 class Schedule(Section):
@@ -13,6 +17,8 @@ class Schedule(Section):
     """A cron expression of five fields, such as "30 3 * * *"; on the days when clocks change as Debian's cron does."""
     every: Seconds | None = None
     """The time from one run to the next (6h, 1d), instead of cron; each site has its own place in it."""
+    enabled: bool = True
+    """Whether siteatlas schedule runs the site; false in [sites.NAME.schedule] takes one out of what all share."""
     timezone: str = "UTC"
     """The time zone of cron, such as Europe/Berlin, or "local"."""
     jitter: float = Field(default=0.0, ge=0)
@@ -33,6 +39,11 @@ class Schedule(Section):
     def _duration(cls, value: object) -> object:
         return duration(value) if isinstance(value, str) else value
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether siteatlas schedule runs the site."""
+        return self.enabled and bool(self.cron or self.every)
+
 
 class Daemon(Section):
     """How siteatlas schedule behaves. It is one for all sites: a site of several cannot have it."""
@@ -48,7 +59,7 @@ class Daemon(Section):
     keep_attempts: Count = 1_000
     """How many runs of each site the history keeps."""
     listen: str = "127.0.0.1:9188"
-    """Where /healthz, /metrics and the web page answer; "" for nowhere. There is no login: keep it on the loopback."""
+    """Where /healthz, /metrics and the web page answer, also unix:PATH; "": nowhere. No login: keep it on loopback."""
     names: tuple[str, ...] = ()
     """Host names that are answered besides localhost, addresses and this machine's own; "*" for all."""
     serve_sitemaps: bool = False
@@ -57,6 +68,17 @@ class Daemon(Section):
     """Connections at the same time at most."""
     client_timeout: Seconds = 10.0
     """Seconds a client may take to send a request or to take the next part of an answer."""
+
+    @field_validator("names")
+    @classmethod
+    def _are_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if name != "*" and not _host_name.fullmatch(name):
+                raise ValueError(
+                    f'"{name}" is no host name: give the name alone, as in sitemaps.example.com, without scheme, '
+                    f"port and path"
+                )
+        return value
 
     @field_validator("look_every", "stop_within", "client_timeout", mode="before")
     @classmethod

@@ -2,7 +2,7 @@
 
 import difflib
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
@@ -40,17 +40,30 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def build(
-    tables: dict[str, Any], source: str = "", flag_of: Callable[[str], str] = str, inside: str = ""
+    tables: dict[str, Any],
+    source: str = "",
+    flag_of: Callable[[str], str] = str,
+    inside: str = "",
+    given: Container[str] = (),
 ) -> Config:
     """Check the tables and freeze them. Raises UsageError that names the key and its flag, or the nearest known key.
 
-    ``inside`` is what the keys are below in the source, such as ``sites.shop.``, for messages.
+    ``inside`` is what the keys are below in the source, such as ``sites.shop.``, for messages; ``given`` are the keys
+    that are not from the source but from flags.
     """
     try:
         return Config.model_validate(tables)
     except ValidationError as error:
-        lines = [_sentence(dict(fault), source, flag_of, inside) for fault in error.errors(include_url=False)]
+        lines = [
+            _sentence(dict(fault), "" if _key(fault) in given else source, flag_of, inside)
+            for fault in error.errors(include_url=False)
+        ]
         raise UsageError("; ".join(lines)) from None
+
+
+def _key(fault: Any) -> str:
+    """Of which key a fault is: its section and its name."""
+    return ".".join(map(str, fault["loc"][:2]))
 
 
 def known_keys() -> dict[str, list[str]]:
@@ -76,7 +89,7 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
         near = near or difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
         hint = f'did you mean "{near[0]}"?' if near else f"known are: {', '.join(known)}"
         return f'unknown key "{where}"{inside}: {hint}'
-    if len(fault["loc"]) >= 2 and (flag := flag_of(".".join(map(str, fault["loc"][:2])))) != key:
+    if len(fault["loc"]) >= 2 and (flag := flag_of(_key(fault))) != key:
         where = f"{flag} ({where})"
     said = str(fault["msg"]).removeprefix("Value error, ").replace("'', ", "")
     told = f"{where}{inside}: {said[:1].lower()}{said[1:]}"

@@ -5,7 +5,7 @@
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,10 +17,7 @@ from crawler.errors import UsageError
 
 KEY: Final = "sites"
 _OF_ALL: Final = "daemon"  # the section that no site has of its own
-_EITHER: Final = (
-    "cron",
-    "every",
-)  # of a schedule: a site that says the one does without the other that all share
+EITHER: Final = ("cron", "every")  # of a schedule: who says the one does without the other of those below
 _PATHS: Final = {
     "output": ("directory",),
     "state": ("directory",),
@@ -161,7 +158,13 @@ def _merged(
         )
     sections = dict.fromkeys([*shared, *own])
     merged = {section: {**shared.get(section, {}), **own.get(section, {})} for section in sections}
-    for key, other in (_EITHER, _EITHER[::-1]):
-        if key in own.get("schedule", {}) and other not in own["schedule"]:
-            merged["schedule"].pop(other, None)
+    if "schedule" in own:
+        choose_either(merged["schedule"], own["schedule"])
     return merged
+
+
+def choose_either(schedule: dict[str, Any], given: Container[str]) -> None:
+    """Take out of a schedule what no longer holds, as the keys that are ``given`` now say when runs begin."""
+    for key, other in (EITHER, EITHER[::-1]):
+        if key in given and other not in given:
+            schedule.pop(other, None)

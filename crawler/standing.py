@@ -60,7 +60,7 @@ class Entry(Struct):
     running: Attempt | None = None
     last: Attempt | None = None  # that ended, telling aside
     failures: int = 0  # in a row
-    turn: int = 0  # of the last attempt for the slot
+    turn: int = 0  # of the last run for the slot
     spent: int = 0  # of the retries for the slot
     cut: int = 0  # attempts in a row in which the daemon died
     tells: int = 0  # in a row that others were told in vain
@@ -110,7 +110,7 @@ class Entry(Struct):
             return Start(name, slot, because, 1)
         if self.again and self.again.at <= now:
             return Start(name, self.handled, self.again.because, self.turn + 1)
-        return Start(name, self.handled, Because.TELL, self.turn + 1)
+        return Start(name, self.handled, Because.TELL, self.tells + 1)
 
     def begun(self, attempt: Attempt) -> None:
         """An attempt has begun. One that had not ended never will: the daemon died in it."""
@@ -118,7 +118,7 @@ class Entry(Struct):
             self.lost()
         self.running = attempt
         if attempt.because is Because.TELL:
-            self.turn = attempt.turn
+            self.turn = self.turn or 1  # there was a run to tell of, also when the history has forgotten it
             return
         if attempt.slot != self.handled or attempt.turn == 1:
             self.spent = 0

@@ -7,21 +7,27 @@ from rich.console import Console
 
 from crawler.cli.progress import Display
 from crawler.cli.wishes import Wishes
+from crawler.engine import Watch
 from crawler.plan import Plan
 from crawler.regenerate import regenerate
 from crawler.report import Report
 from crawler.store import Begin
 
 
-def crawl_site(name: str, ready: Plan, console: Console, wishes: Wishes) -> Report:
-    """Crawl, publish, tell and report; ``name`` is what the site is called. Raises SiteatlasError."""
+def crawl_site(
+    name: str, ready: Plan, console: Console, wishes: Wishes, watch: Watch | None = None
+) -> Report:
+    """Crawl, publish, tell and report; ``name`` is what the site is called. Raises SiteatlasError.
+
+    How far it is is told ``watch``, by default a display on the console.
+    """
     display = Display(console, enabled=not wishes.quiet)
 
     async def run() -> Report:
         return await regenerate(
             ready,
             name,
-            display.watch,
+            watch or display.watch,
             begin=beginning(wishes),
             dry_run=wishes.dry_run,
             accept_shrink=wishes.accept_shrink,

@@ -13,24 +13,22 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from msgspec.structs import replace
 
-from crawler.attempt import Attempt, Ended, Fate
+from crawler.attempt import Attempt
 from crawler.board import Board
 from crawler.cli.crawl import loop_options
 from crawler.cli.schedule_sites import Loaded, differences, load
-from crawler.cli.schedule_words import few, how, moment, why
+from crawler.cli.schedule_words import ahead, few, how, is_bad, moment, why
 from crawler.cli.words import count
 from crawler.errors import SiteatlasError
 from crawler.history import History
 from crawler.scheduling.loop import Scheduler
 from crawler.scheduling.process import ProcessRunner
 from crawler.scheduling.reloading import Watched
-from crawler.scheduling.runner import Runner
-from crawler.scheduling.scheduled import Scheduled
 from crawler.scheduling.service_manager import ServiceManager
 from crawler.version import __version__
 from crawler.visiting import alone
 from crawler.web.app import app
-from crawler.web.serving import bind, serve_on
+from crawler.web.serving import UNIX, bind, serve_on
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +78,8 @@ class _Daemon:
         self._watched = watched
         self._history = history
         self._listener = listener
-        runner = _Speaking(ProcessRunner(_say, self._last, is_verbose=is_verbose))
+        self._is_verbose = is_verbose
+        runner = ProcessRunner(_say, self._last, is_verbose=is_verbose)
         self._scheduler = Scheduler(loaded.sites, history, runner, loaded.settings)
         self._manager = ServiceManager()
         self._read_at = time.time()
@@ -96,7 +95,7 @@ class _Daemon:
             async with anyio.create_task_group() as faces:
                 faces.start_soon(self._serve)
                 self._greet()
-                await self._scheduler.run(self._stop)
+                await self._scheduler.run(self._stop, self._heard)
                 self._closed.set()
             log.info("stopped")
             tasks.cancel_scope.cancel()
@@ -107,9 +106,25 @@ class _Daemon:
         return replace(board, config=str(self._file), config_read=self._read_at, config_error=self._error)
 
     def _greet(self) -> None:
-        where = f"; http://{_address(self._listener)}/" if self._listener else ""
+        where = f"; {_address(self._listener)}" if self._listener else ""
         log.info("siteatlas %s keeps the schedule of %s%s", __version__, self._sites(), where)
         self._manager.ready(self._sites())
+        self._tell_next()
+
+    def _tell_next(self, name: str = "") -> None:
+        """When the runs of a site, or of all, begin next: for those who want to know more."""
+        for site in self._scheduler.board().sites if self._is_verbose else ():
+            if site.next_at is not None and name in ("", site.name):
+                log.info("%s: %s; next run %s", site.name, site.timetable, ahead(site.next_at))
+
+    def _heard(self, attempt: Attempt, next_at: float | None) -> None:
+        """Say which run begins, why, and how it ended."""
+        if attempt.fate is None:
+            log.info("%s: begins, %s", attempt.site, why(attempt))
+            return
+        level = logging.WARNING if is_bad(attempt) else logging.INFO
+        log.log(level, "%s: %s", attempt.site, how(attempt, next_at))
+        self._tell_next(attempt.site)
 
     def _summary(self) -> str:
         """How all stands, in a line for the service manager."""
@@ -146,8 +161,9 @@ class _Daemon:
         if running:
             within = self._loaded.settings.stop_within
             log.info(
-                "stopping: %s may save what it knows for %g s; once more to stop at once",
+                "stopping: %s may save what %s for %g s; once more to stop at once",
                 count(running, "run"),
+                "it knows" if running == 1 else "they know",
                 within,
             )
 
@@ -180,12 +196,13 @@ class _Daemon:
         self._error, self._read_at = "", time.time()
         told = "; ".join(differences(before, loaded)) or "nothing changed"
         log.info("the configuration was read again: %s", told)
+        self._tell_next()
 
     async def _serve(self) -> None:
         if self._listener is None:
             return
         settings = self._loaded.settings
-        answers = app(self.board, settings, lambda: self._scheduler.trouble)
+        answers = app(self.board, lambda: self._loaded.settings, lambda: self._scheduler.trouble)
         try:
             await serve_on(self._listener, answers, settings, self._closed)
         except Exception:  # what is looked at is not worth the runs
@@ -195,22 +212,6 @@ class _Daemon:
         return self._scheduler.last(name)
 
 
-class _Speaking:
-    """A runner that says which run begins, why, and how it ended."""
-
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
-
-    async def run(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
-        """Run it, and say so."""
-        log.info("%s: begins, %s", site.name, why(attempt))
-        began = time.monotonic()
-        ended = await self._runner.run(site, attempt, stop)
-        level = logging.WARNING if ended.fate in (Fate.FAILED, Fate.BROKEN) or ended.untold else logging.INFO
-        log.log(level, "%s: %s", site.name, how(ended, time.monotonic() - began))
-        return ended
-
-
 def _say(name: str, line: str) -> None:
     """A line of a run's own log: what is worth a warning there is worth one here."""
     log.warning("%s: %s", name, line)
@@ -218,4 +219,7 @@ def _say(name: str, line: str) -> None:
 
 def _address(listener: socket.socket | None) -> str:
     found = listener.getsockname() if listener else ""
-    return f"{found[0]}:{found[1]}" if isinstance(found, tuple) else str(found)
+    if not isinstance(found, tuple):
+        return f"{UNIX}{found}"
+    host, port, *_ = found
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

@@ -1,7 +1,10 @@
 """The live display of a crawl on a terminal: found, done, rate, errors, and the time left when it can be known."""
 
+import logging
 import time
 from collections import deque
+from collections.abc import Callable
+from copy import copy
 from types import TracebackType
 from typing import Self
 
@@ -12,6 +15,9 @@ from rich.text import Text
 from crawler.cli.words import clock
 from crawler.engine import Tally
 
+log = logging.getLogger(__name__)
+
+_MINUTE = 60.0  # seconds between two lines of a log
 _MEMORY = 4.0  # seconds over which rate and growth are taken
 
 
@@ -80,6 +86,28 @@ class Display:
             line = f"{self._part} · {line}"
         self._progress.update(self._task, total=tally.known or None, completed=tally.done, line=line)
         self._progress.refresh()
+
+
+class Logged:
+    """Logs how far a crawl is, for those who are at no terminal: about once a minute, and the first time it waits."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._then = clock()
+        self._past = Tally()
+        self._waited = False
+
+    def watch(self, tally: Tally) -> None:
+        """Log it, if it is time."""
+        now = self._clock()
+        is_first_wait = bool(tally.paused) and not self._waited
+        if now - self._then < _MINUTE and not is_first_wait:
+            return
+        self._waited = self._waited or is_first_wait
+        seconds = max(now - self._then, 1.0)
+        past, self._past, self._then = self._past, copy(tally), now
+        rate, growth = (tally.done - past.done) / seconds, (tally.known - past.known) / seconds
+        log.info("%s", describe(tally, rate, growth))
 
 
 def describe(tally: Tally, rate: float, growth: float) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -13,6 +13,9 @@ from crawler.cli.schedule_words import few
 from crawler.config_schedule import Daemon
 from crawler.errors import UsageError
 from crawler.scheduling.scheduled import Scheduled, scheduled
+
+
+_AT_START: Final = ("listen", "max_clients", "client_timeout")  # settings that are used as they were then
 
 
 class Loaded(Struct, frozen=True):
@@ -50,8 +53,19 @@ def differences(before: Loaded, now: Loaded) -> Iterator[str]:
     for what, names in (("added", added), ("removed", removed), ("changed", changed)):
         if names:
             yield f"{what} {few(names)}"
-    if before.settings.listen != now.settings.listen or before.directory != now.directory:
-        yield "daemon.listen and daemon.directory are those of before until the next start"
+    settings = [key for key in Daemon.model_fields if key != "directory" and _differs(before, now, key)]
+    at_once = [f"daemon.{key}" for key in settings if key not in _AT_START]
+    later = [f"daemon.{key}" for key in settings if key in _AT_START]
+    if before.directory != now.directory:
+        later.append("daemon.directory")
+    if at_once:
+        yield f"from now on, {', '.join(at_once)}"
+    if later:
+        yield f"only after the next start, {', '.join(later)}"
+
+
+def _differs(before: Loaded, now: Loaded, key: str) -> bool:
+    return bool(getattr(before.settings, key) != getattr(now.settings, key))
 
 
 def _own(site: Scheduled) -> Scheduled:

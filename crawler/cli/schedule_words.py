@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.attempt import Attempt, Because, Fate
 from crawler.cli.words import clock
 
 _WHY: Final = {
-    Because.FIRST: "for the first time",
+    Because.FIRST: "for the first time in this schedule",
     Because.DUE: "as it is due",
     Because.RESUMED: "to go on with what was cut short",
     Because.TELL: "to tell what could not be told",
@@ -35,13 +35,18 @@ def short_moment(at: float) -> str:
 
 def ahead(at: float) -> str:
     """A moment that is to come, and how long that is: ``2026-11-21 03:00 (in 2 h 5 min)``."""
-    minutes, seconds = divmod(max(0, round(at - time.time())), 60)
+    left = span(at - time.time())
+    return f"{moment(at)} (in {left})" if left else "now"
+
+
+def span(seconds: float) -> str:
+    """A time in two units at most, ``2 h 5 min``; "" for none."""
+    minutes, seconds = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
     parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
     first = next((place for place, (number, _) in enumerate(parts) if number), 3)
-    left = " ".join(f"{number} {unit}" for number, unit in parts[first : first + 2] if number)
-    return f"{moment(at)} (in {left})" if left else "now"
+    return " ".join(f"{number} {unit}" for number, unit in parts[first : first + 2] if number)
 
 
 def why(attempt: Attempt) -> str:
@@ -53,7 +58,7 @@ def why(attempt: Attempt) -> str:
     return _WHY[attempt.because]
 
 
-def verdict(ended: Ended | Attempt) -> str:
+def verdict(ended: Attempt) -> str:
     """How a run ended, in a word or two: ``published``, ``failed``."""
     if ended.fate is None:
         return "cut off"
@@ -62,12 +67,24 @@ def verdict(ended: Ended | Attempt) -> str:
     return _HOW[ended.fate]
 
 
-def how(ended: Ended, seconds: float) -> str:
-    """How a run ended, after how long, and what there is to say of it."""
-    told = f"{verdict(ended)} after {clock(seconds)}"
+def is_bad(ended: Attempt) -> bool:
+    """Whether a person should know how it ended."""
+    return ended.fate in (Fate.FAILED, Fate.BROKEN) or ended.untold
+
+
+def how(ended: Attempt, next_at: float | None = None) -> str:
+    """How an attempt ended, after how long, what there is to say of it, and when it is tried again."""
+    is_telling = ended.because is Because.TELL
+    after = max(0.0, (ended.ended or ended.began) - ended.began)
+    told = f"{verdict(ended)} after {clock(after)}"
     if ended.told:
-        told += f": {ended.told}"
-    return f"{told}; others could not be told of it yet" if ended.untold else told
+        told = ended.told if is_telling and ended.untold else f"{told}: {ended.told}"
+    if ended.untold and not is_telling:
+        told += "; others could not be told of it yet"
+    is_again = is_bad(ended) or ended.fate is Fate.BUSY
+    if is_again and next_at is not None:
+        told += f"; next try in {span(next_at - time.time()) or '0 s'}"
+    return told
 
 
 def few(names: Sequence[str]) -> str:

@@ -122,15 +122,17 @@ def _schedule(
     from crawler.history import Look  # noqa: PLC0415 - most ask without a schedule
     from crawler.history.schema import FILE as HISTORY  # noqa: PLC0415
 
+    config = settings(None, flags) if file is None else shared(file, flags)
+    directory = history_directory(config)
+    if flags.get("daemon__directory") and not (directory / HISTORY).is_file():
+        return Schedule(directory=directory, error=f"there is no history of a schedule in {directory}")
     if file is None:
-        directory = Path(settings(None, flags).state.directory)
         if not (directory / HISTORY).is_file():
             return None
         with Look(directory) as look:
             return Schedule(directory=directory, keeper=look.holder())
-    directory = history_directory(shared(file, flags))
     configs = [(name, config) for name, _, config in named if config]
-    timed = any(config.schedule.cron or config.schedule.every for _, config in configs)
+    timed = any(config.schedule.is_timed for _, config in configs)
     if not timed and not (directory / HISTORY).is_file():
         return None
     try:

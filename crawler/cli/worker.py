@@ -25,6 +25,7 @@ from crawler import uploading
 from crawler.announcing import Announced, announce
 from crawler.attempt import Attempt, Ended, Fate
 from crawler.cli.crawl import crawl_site, loop_options
+from crawler.cli.progress import Logged
 from crawler.cli.wishes import Wishes
 from crawler.cli.words import count
 from crawler.config import Config
@@ -78,7 +79,9 @@ def _obey(order: Order) -> Ended:
         if order.task == "tell":
             return _tell(ready, order)
         before = _number(_last_over(ready))
-        report = crawl_site(order.name, ready, Console(stderr=True), Wishes(quiet=True, unattended=True))
+        wishes = Wishes(quiet=True, unattended=True)
+        watch = Logged().watch if order.is_verbose else None
+        report = crawl_site(order.name, ready, Console(stderr=True), wishes, watch)
         for sentence in report.announced.sentences if report.announced else ():
             log.warning("%s", sentence)
         return ended(report)
@@ -105,10 +108,15 @@ def _tell(ready: Plan, order: Order) -> Ended:
     return Ended(
         exit_code=Incomplete.exit_code if announced.untold else 0,
         fate=Fate.DONE,
-        outcome="told",
-        told="; ".join(announced.sentences) or "nothing is left to be told",
+        outcome="put off" if announced.untold else "told",
+        told=_said(announced) or "nothing is left to be told",
         untold=announced.untold,
     )
+
+
+def _said(announced: Announced) -> str:
+    untold = announced.sentences[len(announced.notes) :]
+    return "; ".join((*announced.notes, *(f"could not tell {each}" for each in untold)))
 
 
 def _end(ready: Plan, last: Attempt | None) -> Ended | None:

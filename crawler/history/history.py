@@ -38,7 +38,7 @@ class History(Look):
 
     def __enter__(self) -> Self:
         try:
-            self._lock = lock(self.directory, LOCK)
+            self._lock = lock(self.directory, LOCK, "--schedule-state")
         except StateInUse:
             raise StateInUse(
                 f"another siteatlas schedule (process {self.holder() or 'unknown'}) keeps its history in "

@@ -1,6 +1,7 @@
 """The loop of a schedule: begins what is due, ends what takes too long, and writes down what became of it."""
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -23,6 +24,9 @@ from crawler.version import __version__
 log = logging.getLogger(__name__)
 
 LOOK: Final = 30.0  # seconds that the loop sleeps at most: clocks are set, and computers sleep
+Heard = Callable[[Attempt, float | None], None]
+"""Is told each attempt that has begun, and again when it has ended; when the next begins then, None for never."""
+
 _SHORTEST: Final = 0.001  # seconds: a clock may be a little behind the time that was slept
 
 
@@ -53,16 +57,19 @@ class Scheduler:
         self._stops: dict[int, anyio.Event] = {}  # of the attempts that are going on
         self._unsaved: list[Attempt] = []  # that have ended
         self._woken = anyio.Event()
+        self._heard: Heard = lambda _attempt, _at: None
         self._is_stopping = False
         self._seen = self._started = clock()
         self.replace(sites, settings)
 
-    async def run(self, stop: anyio.Event) -> None:
+    async def run(self, stop: anyio.Event, heard: Heard | None = None) -> None:
         """Keep the schedule until ``stop`` is set; then stop the runs, and return when they have ended.
 
+        ``heard`` is told what begins and how it ended.
         Raises StorageError when what became of them cannot be written down. When this is cancelled the runs are too,
         and the next daemon goes on with them.
         """
+        self._heard = heard or self._heard
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._heed, stop)
             while not stop.is_set():
@@ -145,6 +152,7 @@ class Scheduler:
 
     async def _attempt(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> None:
         """One attempt, from when it was written down that it begins."""
+        self._heard(attempt, None)
         said = await self._ended(site, attempt, stop)
         now = self._now()
         ended = replace(
@@ -161,7 +169,13 @@ class Scheduler:
         self._save()
         self._agenda.ended(ended, now)
         del self._stops[attempt.number]
+        self._heard(ended, self._next_at(site.name))
         self._woken.set()
+
+    def _next_at(self, name: str) -> float | None:
+        """When something is done next for a site."""
+        at = self._agenda[name].at if name in self._agenda and not self._is_stopping else math.inf
+        return at if math.isfinite(at) else None
 
     async def _ended(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
         longest = site.config.schedule.longest_run

@@ -23,10 +23,10 @@ class Watched:
     def has_changed(self) -> bool:
         """Whether it has another content than the one that was taken, and had that the last time too.
 
-        A file that cannot be read is one that is being replaced: it has not changed until it can be.
+        A file that cannot be read for so long is gone, which is a change too.
         """
         before, self._seen = self._seen, self._content()
-        return bool(self._seen) and self._seen == before and self._seen != self._taken
+        return self._seen == before and self._seen != self._taken
 
     def _content(self) -> bytes:
         try:

@@ -16,17 +16,17 @@ LOCK: Final = "lock"
 APPLICATION_ID: Final = 0x53_41_54_4C  # "SATL": tells our file from any other SQLite database
 
 
-def lock(directory: Path, name: str = LOCK) -> int:
+def lock(directory: Path, name: str = LOCK, flag: str = "--state") -> int:
     """Hold the state directory for this process; the kernel lets go when the process dies, however it dies.
 
-    Returns the file descriptor that holds the lock. Raises StateInUse, StorageError.
+    Returns the file descriptor that holds the lock. Raises StateInUse, StorageError that names the ``flag``.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(directory / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise StorageError(
-            f"cannot keep state in {directory}: {error.strerror}; choose another with --state"
+            f"cannot keep state in {directory}: {error.strerror}; choose another with {flag}"
         ) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -29,16 +29,18 @@ _PUBLISHED: Final = "/published/"
 log = logging.getLogger(__name__)
 
 
-def app(board: Callable[[], Board], settings: Daemon, trouble: Callable[[], str] = str) -> ASGIApp:
+def app(
+    board: Callable[[], Board], settings: Callable[[], Daemon], trouble: Callable[[], str] = str
+) -> ASGIApp:
     """What answers, made from how all sites stand now. ``trouble`` says what is wrong with the daemon itself, or "".
 
-    Both are called in the event loop, for each request. A state that cannot be read is told where it matters.
+    All are called in the event loop, for each request. A state that cannot be read is told where it matters.
     """
     faces = _Faces(board, settings, trouble)
     public = [
         Route(f"{_PUBLISHED}{{name}}/{{file}}", faces.published),
         Route("/{path:path}", faces.by_host),
-    ] if settings.serve_sitemaps else []  # fmt: skip
+    ]
     own = [
         Route("/", faces.all_sites),
         Route("/sites/{name}", faces.site),
@@ -47,11 +49,11 @@ def app(board: Callable[[], Board], settings: Daemon, trouble: Callable[[], str]
         Route("/metrics", faces.metrics),
         Route("/favicon.ico", _nothing),  # of files without an icon of their own
     ]
-    ours, theirs = _routed([*own, *public]), _routed(public)
+    ours, ours_alone, theirs = _routed([*own, *public]), _routed(own), _routed(public)
 
     def answering(host: str, path: str) -> ASGIApp | None:
-        if faces.hosts.knows(host):
-            return ours
+        if faces.knows(host):
+            return ours if settings().serve_sitemaps else ours_alone
         return theirs if faces.publishes(host, path) else None
 
     return Door(answering)
@@ -66,13 +68,27 @@ def _routed(routes: Sequence[Route]) -> Starlette:
 class _Faces:
     """What the endpoints share."""
 
-    def __init__(self, board: Callable[[], Board], settings: Daemon, trouble: Callable[[], str]) -> None:
+    def __init__(
+        self, board: Callable[[], Board], settings: Callable[[], Daemon], trouble: Callable[[], str]
+    ) -> None:
         self._board = board
         self._trouble = trouble
-        self._serves = settings.serve_sitemaps
-        self.hosts = Hosts(("*",) if settings.listen.startswith(UNIX) else settings.names)
+        self._settings = settings
+        self._is_file = settings().listen.startswith(UNIX)
+        self._hosts: tuple[tuple[str, ...], Hosts] | None = None
         self._looks = Looks()
         self._shelves = Shelves()
+
+    @property
+    def _serves(self) -> bool:
+        return self._settings().serve_sitemaps
+
+    def knows(self, host: str) -> bool:
+        """Whether a request for a host is answered."""
+        names = ("*",) if self._is_file else self._settings().names
+        if self._hosts is None or self._hosts[0] != names:
+            self._hosts = names, Hosts(names)
+        return self._hosts[1].knows(host)
 
     def publishes(self, host: str, path: str) -> bool:
         """Whether a path may be a published file's, which is public under any name that a proxy passes."""
@@ -92,7 +108,7 @@ class _Faces:
         run = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
 
         def made() -> Response:
-            return page("site.html", **one_site(board, site, look, run, self._serves))
+            return page("site.html", **one_site(board, site, look, self._serves, **asked), **_around(request))
 
         return await self._looks.run(made)
 

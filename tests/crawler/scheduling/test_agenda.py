@@ -227,16 +227,25 @@ def test_ours_who_could_not_be_told_is_told_later_unless_a_run_does_it() -> None
     desk = Desk(hourly(every=DAY), now=10.0)
     assert desk.went(DAY, untold=True) == (DUE, DAY, 1)
     assert desk.went(DAY + 299) is None
-    assert desk.went(DAY + 300, untold=True) == (TELL, DAY, 2)
+    assert desk.went(DAY + 300, untold=True) == (TELL, DAY, 1)
     assert desk.went(DAY + 899) is None
-    assert desk.went(DAY + 900, Fate.FAILED) == (TELL, DAY, 3)
+    assert desk.went(DAY + 900, Fate.FAILED) == (TELL, DAY, 2)
     assert desk.agenda["a"].failures == 0
     desk.opened()
-    assert desk.went(DAY + 1_900) == (TELL, DAY, 4)
+    assert desk.went(DAY + 1_900) == (TELL, DAY, 3)
     assert desk.agenda.wake() == 2 * DAY
     assert desk.went(2 * DAY, Fate.FAILED, untold=True) == (DUE, 2 * DAY, 1)
     assert desk.went(2 * DAY + 300) == (RETRY, 2 * DAY, 2)
     assert desk.agenda.wake() == 3 * DAY
+
+
+def test_ours_a_try_is_one_of_the_run_and_telling_is_none() -> None:
+    desk = Desk(hourly(every=DAY), now=10.0)
+    assert desk.went(DAY, Fate.FAILED, untold=True) == (DUE, DAY, 1)
+    assert desk.went(DAY + 300, Fate.FAILED, untold=True) == (RETRY, DAY, 2)
+    assert desk.went(DAY + 600) == (TELL, DAY, 1)
+    desk.opened()
+    assert desk.went(DAY + 900) == (RETRY, DAY, 3)
 
 
 def test_ours_a_run_that_begins_takes_over_from_telling() -> None:

@@ -81,7 +81,7 @@ def serving(board: Board, patience: float = 20.0, **settings: Any) -> Iterator[S
     with bind(listen) as listener:
         name = listener.getsockname()
         served = Served(board, name[1] if isinstance(name, tuple) else 0)
-        application = app(lambda: served.board, told, lambda: served.trouble)
+        application = app(lambda: served.board, lambda: told, lambda: served.trouble)
 
         async def main() -> None:
             stop = anyio.Event()

@@ -1,0 +1,120 @@
+"""What the settings of a schedule come to: flags over the environment over the file, and what is told of a reload."""
+
+from pathlib import Path
+
+import pytest
+
+from crawler.attempt import Attempt, Because, Fate
+from crawler.cli.schedule_sites import differences, load
+from crawler.cli.schedule_words import how
+from crawler.errors import UsageError
+
+FILE = """
+[schedule]
+{schedule}
+[daemon]
+{daemon}
+[sites.a]
+site = {{url = "http://a.example/"}}
+output = {{directory = "out/a"}}
+[sites.b]
+site = {{url = "http://b.example/"}}
+output = {{directory = "out/b"}}
+"""
+CRON = 'cron = "30 3 * * *"'
+
+
+def written(folder: Path, schedule: str = CRON, daemon: str = "", more: str = "") -> Path:
+    path = folder / "sites.toml"
+    path.write_text(FILE.format(schedule=schedule, daemon=daemon) + more, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("schedule", "variables", "flags", "words"),
+    [
+        (CRON, {}, {"every": "6h"}, "every 6 hours"),
+        ('every = "1d"', {}, {"cron": "1 2 * * *"}, "1 2 * * * UTC"),
+        (CRON, {"EVERY": "6h"}, {"every": "6h"}, "every 6 hours"),
+        (CRON, {"EVERY": "6h"}, {"every": "6h", "cron": "1 2 * * *"}, "1 2 * * * UTC"),
+        ('every = "1d"', {"CRON": "1 2 * * *"}, {"every": "2h", "cron": "1 2 * * *"}, "every 2 hours"),
+    ],
+)
+def test_ours_a_flag_says_when_over_the_environment_and_that_over_the_file(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    schedule: str,
+    variables: dict[str, str],
+    flags: dict[str, str],
+    words: str,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(f"SITEATLAS_{name}", value)
+    given = {f"schedule__{key}": value for key, value in flags.items()}
+    (site, _) = load(written(tmp_path, schedule), given, []).sites
+    assert site.timetable is not None
+    assert site.timetable.words() == words
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ({"schedule__every": "6h", "schedule__cron": "1 2 * * *"}, "choose one of them"),
+        ({"schedule__every": "6h", "schedule__timezone": "Mars/Base"}, '"Mars/Base" of the site "a" is not known'),
+        ({"daemon__names": ["http://a.b/c"]}, "--answer-to (daemon.names): \"http://a.b/c\" is no host name"),
+        ({"schedule__enabled": False}, "no site in"),
+    ],
+)  # fmt: skip
+def test_ours_settings_that_cannot_be_kept_are_told(
+    tmp_path: Path, flags: dict[str, object], told: str
+) -> None:
+    with pytest.raises(UsageError) as error:
+        load(written(tmp_path), flags, [])
+    assert told in str(error.value)
+
+
+def test_ours_a_file_is_named_for_what_stands_in_it_and_not_for_what_was_typed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        load(written(tmp_path), {"schedule__every": "6q"}, [])
+    assert str(error.value).startswith('--every (schedule.every): "6q" is not a duration')
+    with pytest.raises(UsageError) as error:
+        load(written(tmp_path, 'every = "6q"'), {}, [])
+    assert "sites.toml" in str(error.value)
+
+
+def test_ours_one_site_is_taken_out_of_what_all_share(tmp_path: Path) -> None:
+    a, b = load(written(tmp_path, more="[sites.b.schedule]\nenabled = false\n"), {}, []).sites
+    assert (a.timetable is None, b.timetable is None) == (False, True)
+
+
+def test_ours_a_reload_names_what_is_used_from_now_on_and_what_only_later(tmp_path: Path) -> None:
+    before = load(written(tmp_path), {}, [])
+    assert list(differences(before, load(written(tmp_path), {}, []))) == []
+    now = load(written(tmp_path, daemon="sites_at_once = 3\nserve_sitemaps = true\nmax_clients = 9"), {}, [])
+    assert list(differences(before, now)) == [
+        "from now on, daemon.sites_at_once, daemon.serve_sitemaps",
+        "only after the next start, daemon.max_clients",
+    ]
+    (elsewhere,) = differences(before, load(written(tmp_path, daemon='directory = "h"'), {}, []))
+    assert elsewhere == "only after the next start, daemon.directory"
+
+
+@pytest.mark.parametrize(
+    ("fate", "because", "untold", "told"),
+    [
+        (Fate.FAILED, Because.DUE, False, "failed after 2.0 s: it is down; next try in 5 min"),
+        (Fate.DONE, Because.DUE, False, "done after 2.0 s: it is down"),
+        (Fate.DONE, Because.DUE, True, "others could not be told of it yet; next try in 5 min"),
+        (Fate.DONE, Because.TELL, True, "it is down; next try in 5 min"),
+    ],
+)  # fmt: skip
+def test_ours_the_log_says_how_it_ended_and_when_it_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, fate: Fate, because: Because, untold: bool, told: str
+) -> None:
+    monkeypatch.setattr("time.time", lambda: 12.0)
+    attempt = Attempt(
+        number=1, site="a", slot=10.0, because=because, turn=1, began=10.0, ended=12.0, fate=fate,
+        told="it is down", untold=untold,
+    )  # fmt: skip
+    assert how(attempt, 312.0).endswith(told)
+    assert "next try" not in how(attempt)
