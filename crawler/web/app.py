@@ -108,7 +108,7 @@ class _Faces:
         run = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
 
         def made() -> Response:
-            return page("site.html", **one_site(board, site, look, self._serves, **asked), **_around(request))
+            return page("site.html", **one_site(board, site, look, run, self._serves))
 
         return await self._looks.run(made)
 
