@@ -27,6 +27,11 @@ def count(number: int, what: str, many: str = "") -> str:
     return f"{number:,} {what}"
 
 
+def outcome(said: str) -> str:
+    """What came of a run that ended, as its record says it."""
+    return "came to nothing" if said in ("", "nothing") else said
+
+
 def amount(size: float) -> str:
     """Bytes for people: ``812 bytes``, ``1.4 MB``."""
     if size < 1000:

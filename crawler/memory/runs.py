@@ -51,9 +51,19 @@ class Run(Struct, frozen=True, kw_only=True):
     files: list[PublishedFile] = []
 
     @property
+    def sitemap_url(self) -> str:
+        """The address of the set that it published, "" for none: that of the first file, which leads to the others."""
+        return self.files[0].url if self.files else ""
+
+    @property
     def is_open(self) -> bool:
         """Whether it is going on, or can be gone on with."""
         return self.ended is None
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether its numbers were counted: not when it came to nothing, or before a part of it has ended."""
+        return self.exit_code is not None and self.outcome != "nothing"
 
 
 PUBLISHING: Final = ("published", "unchanged")

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -99,16 +99,16 @@ class _Faces:
         board = self._board()
         looks = await self._looks.of(board.sites)
         query = request.query_params.get("q", "")
-        return await self._looks.run(lambda: page("overview.html", **overview(board, looks, query)))
+        values = {**overview(board, looks, query), **_around(request)}
+        return await self._looks.run(lambda: page("overview.html", **values))
 
     async def site(self, request: Request) -> Response:
-        """``/sites/NAME``; ``?run=N`` shows what that run changed."""
+        """``/sites/NAME``; ``?run=N`` shows what that run changed, ``?before=N`` the runs before that one."""
         board, site, look = await self._site(request)
-        number = request.query_params.get("run", "")
-        run = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
+        asked = {"number": _number(request, "run"), "before": _number(request, "before")}
 
         def made() -> Response:
-            return page("site.html", **one_site(board, site, look, run, self._serves))
+            return page("site.html", **one_site(board, site, look, self._serves, **asked), **_around(request))
 
         return await self._looks.run(made)
 
@@ -175,20 +175,35 @@ class _Faces:
         return by_address({site.name: site for site in self._board().sites}, host, path)
 
 
+def _number(request: Request, name: str) -> int | None:
+    said = request.query_params.get(name, "")
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 10 else None
+
+
+def _around(request: Request, *, is_page: bool = True) -> dict[str, Any]:
+    """What every page is made with: the way from it to ``/``, wherever a proxy has put that, and whether it renews.
+
+    One that was asked for more than how things stand is being read, or written in: it stays as it is.
+    """
+    path: bytes = request.scope.get("raw_path") or request.url.path.encode()
+    return {"root": "../" * (path.count(b"/") - 1) or "./", "renews": is_page and not request.url.query}
+
+
 async def _nothing(_: Request) -> Response:
     return Response(status_code=204)
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     """The page of what is not there."""
     status, why, headers = 500, "", None
     if isinstance(error, HTTPException):
         status, why, headers = error.status_code, error.detail, error.headers
-    answer = page("trouble.html", status, code=status, why=why)
+    answer = page("trouble.html", status, code=status, why=why, **_around(request, is_page=False))
     answer.headers.update(headers or {})
     return answer
 
 
-async def _broken(_: Request, __: Exception) -> Response:
+async def _broken(request: Request, _: Exception) -> Response:
     """The page of what should not be; the server logs what it was."""
-    return page("trouble.html", 500, code=500, why="the daemon's log says what went wrong")
+    why = "the daemon's log says what went wrong"
+    return page("trouble.html", 500, code=500, why=why, **_around(request, is_page=False))

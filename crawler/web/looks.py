@@ -18,10 +18,10 @@ from crawler.change import Change
 from crawler.errors import SiteatlasError
 from crawler.frontier.batch import storage
 from crawler.ledger import FILE as LEDGER
-from crawler.ledger import Reading
+from crawler.ledger import Reading, Told
 from crawler.ledger import told as told_of
 from crawler.memory.changes import Changes
-from crawler.memory.runs import PUBLISHING, PublishedFile, Run
+from crawler.memory.runs import PUBLISHING, PublishedFile, Run, Runs
 from crawler.memory.standing import Standing, standing
 from crawler.state.schema import FILE, look
 
@@ -35,11 +35,13 @@ T = TypeVar("T")
 class Look(Struct, frozen=True, kw_only=True):
     """How a site stood when it was looked at; neither: it was never run. ``error`` says why it cannot be told.
 
-    With an error ``standing`` is the last that could be read. ``google`` is what Google said last of the sitemap.
+    With an error ``standing`` is the last that could be read. ``google`` is what Google said last of the sitemap, and
+    ``untold`` what others could not be told yet, "" for nothing, None when there is no ledger that says so.
     """
 
     standing: Standing | None = None
     google: Reading | None = None
+    untold: str | None = None
     error: str = ""
 
     @property
@@ -113,6 +115,12 @@ def feed(state: Path, run: int, limit: int) -> list[Change]:
         return list(Changes(db).first(run, limit))
 
 
+def recorded(state: Path, ask: Callable[[Runs], T]) -> T:
+    """What the records of all runs answer. Raises what :func:`told` takes."""
+    with closing(look(state / FILE)) as db, storage():
+        return ask(Runs(db))
+
+
 FAULTS: Final = (
     SiteatlasError, sqlite3.Error, OSError, ValueError, LookupError, ArithmeticError, msgspec.MsgspecError,
 )  # fmt: skip
@@ -125,20 +133,26 @@ def told(error: BaseException) -> str:
 
 
 def _look(state: Path, before: Look) -> Look:
+    said = _said(state)
+    google = next((each.reading for each in said.channels if each.reading), None) if said else None
+    untold = _untold(said) if said else None
     try:
-        if not (state / FILE).is_file():
-            return Look()
-        return Look(standing=standing(state, RUNS), google=_google(state))
+        found = standing(state, RUNS) if (state / FILE).is_file() else None
+        return Look(standing=found, google=google, untold=untold)
     except FAULTS as error:
-        return replace(before, error=told(error))
+        return replace(before, error=told(error), google=google, untold=untold)
 
 
-def _google(state: Path) -> Reading | None:
+def _said(state: Path) -> Told | None:
     try:
-        channels = told_of(state, 0).channels
+        return told_of(state, 0) if (state / LEDGER).is_file() else None
     except FAULTS:  # the page of the site says why
         return None
-    return next((each.reading for each in channels if each.reading), None)
+
+
+def _untold(said: Told) -> str:
+    first = ((channel.key, each) for channel in said.channels for each in channel.outstanding)
+    return next((f"{key} could not be told yet {each}" for key, each in first), "")
 
 
 def _signature(state: Path) -> _Signature:

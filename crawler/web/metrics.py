@@ -16,6 +16,7 @@ from crawler.board import Board, SiteBoard
 from crawler.change import ChangeKind
 from crawler.memory.runs import Run
 from crawler.web.looks import Look
+from crawler.web.verdict import untold
 
 Reading = Callable[[SiteBoard, Look], float | None]
 
@@ -88,7 +89,8 @@ def _of_last(read: Callable[[Run], float | None]) -> Reading:
     """Something of the last run that ended."""
 
     def reading(_: SiteBoard, look: Look) -> float | None:
-        return read(look.ended) if look.ended else None
+        found = read(look.ended) if look.ended else None
+        return found if found or (look.ended and look.ended.has_figures) else None
 
     return reading
 
@@ -112,8 +114,8 @@ def _pages(_: SiteBoard, look: Look) -> float | None:
     return look.standing.pages if look.standing and look.standing.published else None
 
 
-def _untold(site: SiteBoard, _: Look) -> float | None:
-    return bool(site.last and site.last.untold)
+def _untold(site: SiteBoard, look: Look) -> float | None:
+    return bool(untold(site, look))
 
 
 def _success(_: SiteBoard, look: Look) -> float | None:
@@ -130,7 +132,7 @@ _OF_SITES: Final[tuple[tuple[str, str, Reading], ...]] = (
     ("scheduled", "Whether the schedule runs it", lambda site, _: bool(site.timetable)),
     ("next_run_timestamp_seconds", "When the next run begins at the soonest, Unix time", lambda site, _: site.next_at),
     ("consecutive_failures", "Attempts in a row that failed", lambda site, _: site.failures),
-    ("untold", "Whether others could not be told of the last changes", _untold),
+    ("untold", "Whether others could not yet be told of something", _untold),
     ("state_readable", "Whether its state can be read", lambda _, look: not look.error),
     ("last_run_timestamp_seconds", "When the last run ended, Unix time", _ended),
     ("last_success_timestamp_seconds", "When the last run ended that is published, Unix time", _success),

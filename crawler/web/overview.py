@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from crawler.board import Board, SiteBoard
 from crawler.change import Counts
+from crawler.cli.words import outcome
 from crawler.memory.runs import Run
 from crawler.web.looks import Look
 from crawler.web.verdict import TROUBLE, Tone, Verdict, trend, verdict
@@ -80,16 +81,13 @@ def _ended(site: SiteBoard, run: Run | None) -> Ending | None:
     last = site.last
     known, at = (run.number, run.ended or 0.0) if run else (None, 0.0)
     if last is not None and last.ended is not None and last.ended > at and (run is None or last.run != known):
-        how = last.outcome or (f"{last.fate}, exit code {last.exit_code}" if last.fate else "cut short")
+        how = f"{last.fate}, exit code {last.exit_code}" if last.fate else "cut short"
+        how = outcome(last.outcome) if last.outcome else how
         return Ending(at=last.ended, how=how, seconds=last.ended - last.began)
     if run is None or run.ended is None:
         return None
-    return Ending(at=run.ended, how=outcome(run), seconds=run.seconds)
-
-
-def outcome(run: Run) -> str:
-    """What came of a run that ended."""
-    return "came to nothing" if run.outcome in ("", "nothing") else run.outcome
+    is_known = run.has_figures or run.seconds
+    return Ending(at=run.ended, how=outcome(run.outcome), seconds=run.seconds if is_known else None)
 
 
 def counts(run: Run) -> Counts:

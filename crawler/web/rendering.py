@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import Response
 
+from crawler.change import Counts
 from crawler.cli.changes_text import told_counts
 from crawler.cli.words import amount, clock, count, safe
 from crawler.reports.html import is_web
@@ -43,10 +44,10 @@ def _rooms() -> "tuple[Environment, str]":
         loader=PackageLoader("crawler.web"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    rooms.filters.update(shown=safe, amount=amount, took=took, moment=moment, w3c=w3c, number=number)
+    rooms.filters.update(shown=safe, amount=size, took=took, moment=moment, w3c=w3c, number=number)
     rooms.globals.update(
         style=Markup(style),  # noqa: S704 - our own
-        count=count, relative=relative, is_web=is_web, told_counts=told_counts,
+        count=count, relative=relative, is_web=is_web, told_counts=counted,
     )  # fmt: skip
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = (
@@ -68,8 +69,18 @@ def moment(when: float) -> str:
 
 
 def took(seconds: float) -> str:
-    """How long something took, for people; what nothing takes is told as it is."""
-    return clock(seconds) if 0 <= seconds < _EVER else f"{seconds:g} s"
+    """How long something took, for people; what nothing takes is told as it is. It is never broken in two lines."""
+    return (clock(seconds) if 0 <= seconds < _EVER else f"{seconds:g} s").replace(" ", "\xa0")
+
+
+def size(number: float) -> str:
+    """Bytes for people, in one word."""
+    return amount(number).replace(" ", "\xa0")
+
+
+def counted(counts: Counts) -> str:
+    """``3 added, 1 changed``; a number stays with its word."""
+    return told_counts(counts).replace(" ", "\xa0").replace(",\xa0", ", ")
 
 
 def w3c(when: float) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from crawler.attempt import Fate
 from crawler.board import SiteBoard
 from crawler.cli.words import count
-from crawler.memory.runs import Run
+from crawler.memory.runs import PUBLISHING, Run
 from crawler.web.looks import Look
 
 WIDTH, HEIGHT = 100.0, 24.0  # of the picture of a trend, which is stretched to what there is
@@ -48,13 +48,22 @@ def verdict(site: SiteBoard, look: Look) -> Verdict:
         return Verdict(Tone.ERROR, "failing", f"{times} failed{told}")
     if look.error:
         return Verdict(Tone.ERROR, "unreadable", look.error)
-    if ended is not None and ended.refusal and ended.outcome != "dry":
-        return Verdict(Tone.WARNING, "refused", ended.refusal)
-    if last is not None and last.untold:
-        return Verdict(
-            Tone.WARNING, "untold", "others could not be told of the last changes yet; it is tried again"
-        )
+    if ended is not None and ended.exit_code and ended.outcome in PUBLISHING:
+        return Verdict(Tone.WARNING, "not uploaded", ended.because)
+    if ended is not None and ended.refusal and ended.exit_code:
+        word = "refused" if ended.has_figures else "failed"
+        return Verdict(Tone.WARNING, word, ended.refusal)
+    if said := untold(site, look):
+        return Verdict(Tone.WARNING, "untold", said)
     return _calm(site, look)
+
+
+def untold(site: SiteBoard, look: Look) -> str:
+    """What others could not be told yet, as the ledger says, or without one the last run that the schedule began."""
+    if look.untold is not None:
+        return look.untold
+    is_untold = site.last is not None and site.last.untold
+    return "others could not be told of the last changes yet; it is tried again" if is_untold else ""
 
 
 def _calm(site: SiteBoard, look: Look) -> Verdict:
@@ -67,7 +76,8 @@ def _calm(site: SiteBoard, look: Look) -> Verdict:
         return Verdict(Tone.QUIET, "cut short", standing.unfinished.because or "the next run goes on with it")
     if look.ended is None:
         return Verdict(Tone.QUIET, "not run yet")
-    return Verdict(Tone.GOOD, "well", "" if look.ended.exit_code == 0 else look.ended.because)
+    said = look.ended.refusal or (look.ended.because if look.ended.exit_code else "")
+    return Verdict(Tone.GOOD, "well", said)
 
 
 def trend(runs: Iterable[Run]) -> str:

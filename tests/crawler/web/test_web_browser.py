@@ -187,6 +187,7 @@ def every(folder: Path) -> Board:
         ["sitemap.xml"],
         outcome="refused",
         refusal="why " * 40,
+        exit_code=3,
     )
     return board(
         shop, blog, news, site(folder, "new", running_since=NOW - 60), site(folder, "n" * 80),

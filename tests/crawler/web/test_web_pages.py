@@ -4,6 +4,7 @@ import re
 from contextlib import closing
 from html import unescape
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from web_made import DAY, LATER, NOW, PAGES, Seen, attempt, board, replace, site, state, usual
@@ -13,6 +14,7 @@ from crawler.attempt import Fate
 from crawler.board import Board, SiteBoard
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Reading, Sent
+from crawler.memory.runs import PublishedFile, Runs
 from crawler.notice import Occasion, Reception
 from crawler.state.schema import connect
 from crawler.web.looks import Look
@@ -34,7 +36,7 @@ def shown(made: Board, path: str = "/") -> str:
 
 def rows(html: str) -> list[str]:
     """The sites of the table, in its order."""
-    return re.findall(r'<th scope="row"><a href="/sites/([^"]*)"', html)
+    return re.findall(r'<th scope="row" class="row"><a href="\./sites/([^"]*)"', html)
 
 
 def many(folder: Path) -> list[SiteBoard]:
@@ -98,7 +100,8 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
         html = served.text("/sites/shop")
         told = words(html)
         for said in (
-            "Well", "3 pages listed", "every day at 03:30, Europe/Berlin", "1 added, 1 changed, 1 removed",
+            "Untold webhook could not be told yet what changed since run 1: answered 503",
+            "3 pages listed", "every day at 03:30, Europe/Berlin", "1 added, 1 changed, 1 removed",
             "https://example.com/new found by a link, first on https://example.com/",
             "https://example.com/a its content changed · lastmod 2026-01-01, now 2026-01-02",
             "https://example.com/b nothing leads there any longer", "2 Jan 2026, 00:00 UTC", "54.3 kB",
@@ -110,8 +113,8 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
         assert told.index("removed 1") < told.index("changed 1") < told.index("added 1"), (
             "what left comes first"
         )
-        for link in re.findall(r'href="(/[^"]*)"', html):
-            assert served.ask(unescape(link).partition("#")[0])[0] == 200, link
+        for link in re.findall(r'href="([.?][^"]*)"', html):
+            assert served.ask(urljoin("/sites/shop", unescape(link)).partition("#")[0])[0] == 200, link
         assert "Run 1" in words(served.text("/sites/shop?run=1"))
         assert "There is no run 77" in words(served.text("/sites/shop?run=77"))
         for odd in ("x", "", "-1", "%F0%9F%92%A9", "%D9%A1"):
@@ -125,6 +128,61 @@ def test_ours_of_many_changes_the_first_of_each_kind_are_told_and_all_counted(tm
     assert told.count("found by a link") == 200
     assert "added 300" in told
     assert "and 100 more" in told
+
+
+def test_ours_what_is_long_ago_is_still_found_and_what_is_not_known_is_no_zero(tmp_path: Path) -> None:
+    shop = site(tmp_path, "shop", last=attempt("shop", untold=True))
+    state(shop.state, [PAGES], ["sitemap.xml"])
+    names = ["sitemap-2.xml", "sitemap-10.xml", "sitemap-1.xml", "sitemap.xml"]
+    files = [PublishedFile(name, f"https://www.example.com/{name}", 3, 1_234) for name in names]
+    none = dict.fromkeys(("added", "changed", "removed", "moved", "deindexed"), 0)
+    nothing = {**none, "files": [], "exit_code": 5, "outcome": "nothing", "seconds": 0.0, "fetched": 0}
+    with closing(connect(shop.state / "state.db")) as db:
+        db.execute("PRAGMA synchronous = OFF")
+        runs = Runs(db)
+        first = runs.get(1)
+        for number in range(2, 40):
+            runs.write(replace(first, number=number, outcome="unchanged", files=files, **none))
+        runs.write(replace(first, number=40, refusal="no robots", listed=0, bytes=0, **nothing))
+    with Ledger.opened(shop.state, 100) as ledger:
+        ledger.meet(["webhook"])
+    with serving(board(shop)) as served:
+        html = served.text("/sites/shop")
+        told = words(html)
+        assert "Failed no robots" in told
+        assert "came to nothing, took" not in told
+        assert "40 10" not in told
+        row = words(html[html.index('data-name="Run">40<') :].partition("</tr>")[0])
+        assert row.endswith("came to nothing no robots \u2013 \u2013 \u2013 \u2013 5"), row
+        assert "Run 1, 1 week ago: 3 added" in told
+        assert "as run 1 wrote it" in told
+        assert re.findall(r"<bdi>(sitemap[^<]*)</bdi>", html) == [names[3], names[2], names[0], names[1]]
+        assert "?before=11#runs" in html
+        older = served.text("/sites/shop?before=11")
+        assert re.findall(r'data-name="Run">(\d+)<', older) == [str(number) for number in range(10, 0, -1)]
+        assert "?before=" not in older
+        assert "There are no runs before run 1" in words(served.text("/sites/shop?before=1"))
+        assert "lastmod" not in words(served.text("/sites/shop?run=1")), "it was the first"
+        assert "siteatlas_site_last_run_requests{" not in served.text("/metrics")
+        assert 'siteatlas_site_untold{site="shop"} 0.0' in served.text("/metrics"), "the ledger knows better"
+
+
+def test_ours_a_failed_upload_is_shown_until_a_run_has_made_it_good(tmp_path: Path) -> None:
+    shop = site(tmp_path, "shop")
+    state(shop.state, [PAGES], ["sitemap.xml"], because="s3 answered 503", exit_code=7)
+    with serving(board(shop)) as served:
+        assert "not uploaded s3 answered 503" in words(served.text("/"))
+        assert 'siteatlas_site_last_run_exit_code{site="shop"} 7.0' in served.text("/metrics")
+
+
+def test_ours_pages_renew_themselves_below_any_path_unless_they_are_being_read(tmp_path: Path) -> None:
+    with serving(board(usual(tmp_path)), serve_sitemaps=True) as served:
+        for path in ("/", "/sites/shop", "/sites/shop?still", "/sites/shop?run=1", "/?q=shop", "/a/b/c"):
+            html = served.ask(path)[2].decode()
+            assert ('http-equiv="refresh"' in html) == (path in ("/", "/sites/shop")), path
+            assert not re.findall(r'(?:href|action)="/', html), "a proxy may put it elsewhere"
+            roots = {urljoin(f"/below{path}", each) for each in re.findall(r'href="([./]+)"', html)}
+            assert roots <= {"/below/"}, path
 
 
 _STATEMENTS = {
