@@ -139,6 +139,13 @@ class Pace(Section):
     """Seconds between two requests to one origin at least."""
     longest_pause: float = Field(default=3600.0, ge=0)
     """Seconds that a server may ask to wait (Retry-After) before the run ends instead; run again to go on."""
+    longest_trouble: Seconds = 900.0
+    """Seconds (or 15m) a run may lose to a server that fails or lets it wait before it ends; run again to go on."""
+
+    @field_validator("longest_pause", "longest_trouble", mode="before")
+    @classmethod
+    def _duration(cls, value: object) -> object:
+        return duration(value) if isinstance(value, str) else value
 
 
 class Parse(Section):

@@ -17,18 +17,21 @@ from enum import StrEnum
 
 import anyio
 
+from crawler.completeness import is_failure
 from crawler.errors import StorageError
 from crawler.frontier import Frontier
 from crawler.indexability import FAILURES
 from crawler.journey import Journey
 from crawler.lanes import Lanes
 from crawler.model import Done, Lease, Outcome, Retry, State, Verdict, Wait
+from crawler.trouble import Trouble
 
 log = logging.getLogger(__name__)
 
 TICK = 0.1  # seconds between looks at the clock: display, commits, limits
 COMMIT_EVERY = 0.2  # seconds an outcome may wait to be durable
 LOOK_AGAIN = 60.0  # seconds after which the frontier is asked again, whatever it said
+TELL_EVERY = 60.0  # seconds between two lines of the log that tell how far the crawl is
 GRACE = 3.0  # seconds that fetches under way get to end when the crawl is stopped
 
 
@@ -41,15 +44,17 @@ class Ending(StrEnum):
     INTERRUPTED = "it was interrupted"
     SITE_DOWN = "the site stopped answering"
     PARKED = "the site asked for a long pause"
+    TROUBLED = "the server failed or let us wait for too long in all (--longest-trouble)"
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where a run ends although there is more: pages fetched, seconds passed, seconds a pause may last."""
+    """Where a run ends although there is more: pages fetched; seconds in all, of one pause, and lost to trouble."""
 
     max_pages: int | None = None
     max_time: float | None = None
     longest_pause: float = 3600.0
+    longest_trouble: float = 900.0
 
 
 @dataclass(slots=True)
@@ -101,6 +106,7 @@ class Engine:
         self._ending: Ending | None = None
         self._fatal: StorageError | None = None
         self._started = time.monotonic()
+        self._trouble = Trouble(limits.longest_trouble, self._started)
         self.tally = Tally()
 
     def stop(self, ending: Ending) -> None:
@@ -185,11 +191,19 @@ class Engine:
                 return self.stop(Ending.SITE_DOWN)
             if seconds > self._limits.longest_pause:
                 return self.stop(Ending.PARKED)
-        self.tally.paused = f"waiting {seconds:.0f} s as asked" if self._out == 0 and seconds > 2 else ""
+            if self._trouble.is_enough(time.monotonic(), seconds):
+                return self.stop(Ending.TROUBLED)
+            if seconds > 2:
+                self.tally.paused = self._waits(seconds)
         with anyio.move_on_after(min(seconds, LOOK_AGAIN)):
             await self._change()
         self.tally.paused = ""
         return None
+
+    def _waits(self, seconds: float) -> str:
+        asked = " as asked" if self._lanes.is_asked(time.time()) else ""
+        why = f": {self._trouble.why}" if self._trouble.why else ""
+        return f"waiting {seconds:.0f} s{asked}{why}"
 
     async def _travel_on(self) -> None:
         while True:
@@ -206,6 +220,7 @@ class Engine:
             self._out -= 1
             self._wake()
         self._settle(ended)
+        self._weigh(ended)
 
     def _settle(self, ended: Outcome | Retry) -> None:
         if self._fatal:
@@ -217,6 +232,20 @@ class Engine:
                 self._frontier.settle(ended)
         except StorageError as error:
             self._fail(error)
+
+    def _weigh(self, ended: Outcome | Retry) -> None:
+        """Count what the server's trouble costs, and end when that is enough. What has failed stays settled."""
+        lease, now = ended.lease, time.monotonic()
+        own = self._lanes.gap(lease.url)
+        if isinstance(ended, Retry):
+            self._trouble.failed(now, ended.reason, own)
+        elif is_failure(ended.verdict.state, ended.status):
+            self._trouble.failed(now, ended.verdict.reason, own)
+        else:
+            return self._trouble.answered(now, own, had_failed=lease.attempts > 0)
+        if self._trouble.is_enough(now):
+            self.stop(Ending.TROUBLED)
+        return None
 
     def _fail(self, error: StorageError) -> None:
         self._fatal = self._fatal or error
@@ -231,7 +260,7 @@ class Engine:
         await self._changed.wait()
 
     async def _tick(self) -> None:
-        committed = time.monotonic()
+        committed = told = time.monotonic()
         while True:
             await anyio.sleep(TICK)
             now = time.monotonic()
@@ -245,6 +274,9 @@ class Engine:
                     self._fail(error)
             self._count()
             self._watch(self.tally)
+            if now - told >= TELL_EVERY:
+                told = now
+                log.info("%s", _told(self.tally))
 
     def _count(self) -> None:
         counts = self._frontier.counts()
@@ -258,3 +290,8 @@ class Engine:
         tally.unchanged = self._journey.unchanged
         tally.bytes = self._journey.bytes
         tally.seconds = time.monotonic() - self._started
+
+
+def _told(tally: Tally) -> str:
+    failed = f", {tally.failed:,} failed" if tally.failed else ""
+    return f"{tally.done:,} of {tally.known:,} URLs{failed}{f'; {tally.paused}' if tally.paused else ''}"

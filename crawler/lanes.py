@@ -35,6 +35,14 @@ class Lanes:
         if home != self._folder:
             self._of(home).crawl_delay(seconds)
 
+    def gap(self, url: Url) -> float:
+        """Seconds between two requests to the origin of a URL that are our own pace: rate, delay or Crawl-delay."""
+        return self._of(origin(url)).gap
+
+    def is_asked(self, now: float) -> bool:
+        """Whether some origin has named the time before which nothing starts there."""
+        return any(lane.asked_until > now for lane in self._lanes.values())
+
     def all_down(self) -> bool:
         """Every origin has stopped answering."""
         return bool(self._lanes) and all(lane.down for lane in self._lanes.values())

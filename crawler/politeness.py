@@ -53,18 +53,20 @@ class Pace(Struct, frozen=True):
 class Lane:
     """The pace at one origin. Times are Unix time in seconds.
 
-    Public state: ``parked_until`` (nothing starts before), ``in_flight``, ``allowed`` (requests out at once for now)
-    and ``down`` (the origin has stopped answering).
+    Public state: ``parked_until`` (nothing starts before), ``asked_until`` (the same as far as the server named it),
+    ``gap`` (seconds between two starts at least), ``in_flight``, ``allowed`` (requests out at once for now) and
+    ``down`` (the origin has stopped answering).
     """
 
     def __init__(self, pace: Pace) -> None:
         self.pace = pace
         self.parked_until = 0.0
+        self.asked_until = 0.0
         self.in_flight = 0
         self.down = False
         self._most = float(pace.concurrency)
         self._window = self._most
-        self._gap = max(1.0 / pace.rate if pace.rate > 0 else 0.0, pace.delay)
+        self.gap = max(1.0 / pace.rate if pace.rate > 0 else 0.0, pace.delay)
         self._next = 0.0
         self._adapts = pace.adaptive and pace.rate > 0
         self._latency = _Latency(pace.max_pause)
@@ -82,7 +84,7 @@ class Lane:
 
     def crawl_delay(self, seconds: float) -> None:
         """robots.txt asks for this pause between two requests: one at a time, and so far apart."""
-        self._gap = max(self._gap, seconds)
+        self.gap = max(self.gap, seconds)
         if seconds > 0:
             self._most = self._window = 1.0
 
@@ -95,7 +97,7 @@ class Lane:
     def start(self, now: float) -> None:
         """A request starts."""
         self.in_flight += 1
-        self._next = now + self._gap
+        self._next = now + self.gap
 
     def finish(self, now: float, answer: Reply | Failure | None) -> None:
         """A request ended. None: it was given back without having been sent."""
@@ -121,7 +123,7 @@ class Lane:
         # Answers to requests that were out already are the same "stop", said once more.
         is_news = started >= self._asked_at
         if asked is not None and asked >= 1.0:
-            self.parked_until = max(self.parked_until, now + asked)
+            self.asked_until = self.parked_until = max(self.parked_until, now + asked)
         elif is_news:
             self.parked_until = max(self.parked_until, now + backoff(self._asked_in_a_row))
         if is_news:

@@ -98,7 +98,12 @@ async def visit(
         )
         parts = Parts(rules, fetcher, pool, planning.judge(plan), lanes, waiting, recall)
         journey = Journey(parts, planning.manners(config))
-        limits = Limits(config.scope.max_pages, config.scope.max_time, config.pace.longest_pause)
+        limits = Limits(
+            config.scope.max_pages,
+            config.scope.max_time,
+            config.pace.longest_pause,
+            config.pace.longest_trouble,
+        )
 
         engine = Engine(waiting, journey, lanes, limits, watch, lambda: more(waiting))
         waiting.admit(planning.seeds(plan, robots))

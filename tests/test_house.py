@@ -60,6 +60,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.agenda",
             "crawler.standing",
             "crawler.timetable",
+            "crawler.trouble",
             "crawler.notice",
             "crawler.entries",
             "crawler.audit_rules",

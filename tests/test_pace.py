@@ -70,3 +70,18 @@ def test_ours_429_without_a_date_backs_off_more_and_more(tmp_path: Path) -> None
         assert listed(tmp_path) == [site.url]
         assert gaps(site)[0] >= 0.9
         assert gaps(site)[1] >= 1.8
+
+
+def test_ours_a_run_ends_when_the_server_has_cost_it_enough_time_and_the_next_goes_on(tmp_path: Path) -> None:
+    routes = flat(30)
+    routes |= {f"/p{n}": Answer("", 503) for n in range(0, 30, 2)}
+    with scripted(routes) as site:
+        ran = crawl(tmp_path, site.url, "--longest-trouble", "0.5")
+        assert ran.code == 4
+        assert "(--longest-trouble); run again to go on" in ran.out
+        assert len([path for path in site.paths if path.startswith("/p")]) < 30
+        routes |= flat(30)
+        done = len(site.log)
+        assert crawl(tmp_path, site.url).code == 0
+        assert len(listed(tmp_path)) == 31
+        assert "/" not in site.paths[done:]  # it went on

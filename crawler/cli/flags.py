@@ -57,6 +57,7 @@ FLAGS: Final = (
     Flag("--rate", "pace.rate", "N"),
     Flag("--delay", "pace.delay", "SECONDS"),
     Flag("--longest-pause", "pace.longest_pause", "SECONDS"),
+    Flag("--longest-trouble", "pace.longest_trouble", "SECONDS"),
     Flag("--source", "fetch.source", "URL|DIR"),
     Flag("--resolve", "fetch.resolve", "HOST:PORT:ADDRESS", many=True),
     Flag("-u --user-agent", "fetch.user_agent", "TEXT"),

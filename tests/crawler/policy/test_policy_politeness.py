@@ -121,7 +121,7 @@ def test_rfc9110_retry_after_is_obeyed_at_any_speed(status: int, rate: float) ->
     assert lane.allowed == 2
     lane.start(NOW + 31)
     lane.finish(NOW + 32, reply(status, 1.0, formatdate(NOW + 7_232, usegmt=True)))
-    assert lane.parked_until == NOW + 7_232
+    assert lane.parked_until == lane.asked_until == NOW + 7_232
 
 
 def test_ours_without_retry_after_the_pause_doubles_up_to_300_seconds_and_a_success_ends_it() -> None:
@@ -139,6 +139,7 @@ def test_ours_without_retry_after_the_pause_doubles_up_to_300_seconds_and_a_succ
     lane.start(now + 1)
     lane.finish(now + 1.1, reply(429, 0.1))
     assert lane.parked_until - now - 1.1 == pytest.approx(1.0, abs=0.01)
+    assert not lane.asked_until
 
 
 def test_ours_refusals_of_requests_that_were_out_already_count_once() -> None:
