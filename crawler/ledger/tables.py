@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from crawler.errors import StorageError, UsageError
+from crawler.state.schema import is_kept
 from crawler.version import __version__
 
 FILE: Final = "notify.db"
@@ -85,7 +86,9 @@ def connect(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise _unusable(path, error) from None
     except OSError as error:
-        raise StorageError(f"cannot open {path}: {error.strerror}") from None
+        raise StorageError(
+            f"cannot open {path}: {error.strerror}; run as the account that the state belongs to"
+        ) from None
     return db
 
 
@@ -105,7 +108,7 @@ def look(path: Path) -> sqlite3.Connection:
 def in_memory(path: Path) -> sqlite3.Connection:
     """A copy of the ledger that nobody keeps; an empty one when there is none. Raises as :func:`look`."""
     db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    if path.is_file():
+    if is_kept(path):
         kept = look(path)
         try:
             kept.backup(db)
@@ -147,6 +150,10 @@ def _recognise(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> StorageError:
+    if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK | os.X_OK):
+        return StorageError(
+            f"{path}, which says what others were told, is not for this account to use: run as the one it belongs to"
+        )
     return StorageError(
         f"{path}, which says what others were told, cannot be used: {error}; free space, or move it away: what changes "
         "from then on is told"

@@ -10,6 +10,7 @@ from crawler.frontier.batch import storage
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent
 from crawler.ledger.tables import FILE, look
+from crawler.state.schema import is_kept
 
 
 class ChannelTold(Struct, frozen=True, kw_only=True):
@@ -48,7 +49,7 @@ def told(directory: Path, log: int = 20) -> Told:
     Nothing was told when there is none. Raises StorageError, UsageError.
     """
     path = directory / FILE
-    if not path.is_file():
+    if not is_kept(path):
         return Told()
     with closing(look(path)) as db, storage():
         db.execute("BEGIN")  # everything from one moment
@@ -73,11 +74,15 @@ def _channel(ledger: Ledger, key: str) -> ChannelTold:
 
 def _outstanding(lines: Sequence[Line]) -> list[str]:
     return [
-        f"what changed{f' on {line.host}' if line.host else ''} since run {line.told}"
+        f"what changed{f' on {line.host}' if line.host else ''} {_since(line.told)}"
         f"{f': {line.said}' if line.said else ''}"
         for line in lines
         if line.until is not None or line.said
     ]
+
+
+def _since(run: int) -> str:
+    return f"since run {run}" if run else "from the first run on"
 
 
 def _of_mood(mood: Mood) -> list[str]:
@@ -90,4 +95,5 @@ def _of_mood(mood: Mood) -> list[str]:
 def _refused(refused: Refused) -> str:
     where = f" of {refused.host}" if refused.host else ""
     what = "a message" if refused.upto is None else f"{refused.urls:,} URL{'s' * (refused.urls != 1)}{where}"
-    return f"{what}, from run {refused.after} to run {refused.until}: {refused.said}"
+    runs = f"{_since(refused.after)} to run {refused.until}"
+    return f"{what}, {runs}: {refused.said}"

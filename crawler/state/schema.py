@@ -63,6 +63,16 @@ def holder(directory: Path, name: str = LOCK) -> str:
         os.close(descriptor)
 
 
+def is_kept(path: Path) -> bool:
+    """Whether there is a file of a state. Raises StorageError for an account that may not know."""
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise StorageError(
+            f"cannot look at {path}: {error.strerror}; run as the account that it belongs to"
+        ) from None
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """Open or create the database of one site, in the tables of this version and with every commit durable.
 
@@ -87,7 +97,7 @@ def look(path: Path) -> sqlite3.Connection:
 
     Raises UsageError when there is none or when it is of another version, StorageError when it cannot be read.
     """
-    if not path.is_file():
+    if not is_kept(path):
         raise UsageError(
             f"there is no state in {path.parent}: nothing was crawled yet, or --state is another"
         )
