@@ -41,7 +41,7 @@ class IndexNow(Section):
     """Tell Bing, Yandex and the others of https://www.indexnow.org/ which URLs changed. Off without a key."""
 
     key: str = ""
-    """The key, 8 to 128 letters, digits and dashes, or env:NAME, file:PATH."""
+    """The key, 8 to 128 letters, digits and dashes, or env:NAME, file:PATH; `openssl rand -hex 16` makes one."""
     key_url: str = ""
     """Where the key file is. Default: /KEY.txt of each host; in a directory, only URLs below that are sent."""
     endpoint: str = "https://api.indexnow.org/indexnow"

@@ -14,13 +14,15 @@ class Occasion(StrEnum):
     CHANGES = "changes"
     TROUBLE = "trouble"  # runs fail; told once, until it is over
     RECOVERY = "recovery"  # the first run that did not, after trouble that was told
+    TEST = "test"  # nothing happened: a person tries whether messages arrive
 
 
 class Notice(Struct, frozen=True, kw_only=True):
     """What is told, once, to one of those who want to know.
 
     ``changes`` are those from the end of run ``after`` to the end of run ``until``, the first of each kind only;
-    ``counts`` are of all of them. Of trouble and recovery ``until`` is the run (0: it came to none), ``exit_code`` that
+    ``counts`` are of all of them; of a site that is told for the first time (``after`` is 0) there are counts alone,
+    for a whole set is no news. Of trouble and recovery ``until`` is the run (0: it came to none), ``exit_code`` that
     of ``siteatlas run`` and ``told`` its sentence. ``feed_url`` is the feed of recent changes, "" when there is none.
     ``at`` is a W3C datetime in UTC.
     """
@@ -46,6 +48,7 @@ class Reception(StrEnum):
     ACCEPTED = "accepted"
     LATER = "later"  # the other side is in trouble or busy: the same again another time
     REFUSED = "refused"  # the same again would be refused again; a person must look
+    WOULD_SEND = "would send"  # it was not sent: this was a dry run
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -23,6 +23,10 @@ def site() -> Iterator[Site]:
         yield Site(double, folder)
 
 
+def _host(site: Site) -> str:
+    return site.double.home.partition("://")[2]
+
+
 class Command:
     """Runs the command in this process, as ``siteatlas`` does."""
 
@@ -77,7 +81,10 @@ def test_ours_what_is_outstanding_is_shown_then_told_and_then_there_is_none(
     site.run(["/", *(f"/{n}" for n in range(7))])
     code, out, _ = notify("--config", str(notify.file), "--dry-run")
     assert code == 0
-    assert "indexnow: accepted: 7 URLs, run 1 to run 2: not sent: this was a dry run" in out
+    assert (
+        f"indexnow: would send: 7 URLs, run 1 to run 2: a dry run sends nothing; the key file of {_host(site)} is"
+        in out
+    )
     assert f"    {site.url('/4')}\n    … 2 more (-v shows all)" in out
     assert not site.double.messages
     assert site.url("/6") in notify("--config", str(notify.file), "--dry-run", "-v")[1]
@@ -104,11 +111,17 @@ def test_ours_what_could_not_be_delivered_is_exit_code_4(site: Site, notify: Com
     site.double.files[f"/{KEY}.txt"] = 404
     code, out, err = notify("--config", str(notify.file), "-q")
     assert (code, out) == (4, "")
-    assert "put a text file there that holds the key" in err
+    assert "whose whole content is KEY, where KEY stands for the key that env:INDEXNOW holds" in err
     site.double.files[f"/{KEY}.txt"] = KEY.encode()
     site.double.says.append(Say(422))
-    assert notify("--config", str(notify.file))[0] == 4  # refused: a person must look
-    assert notify("--config", str(notify.file))[0] == 0
+    code, out, _ = notify("--config", str(notify.file))
+    assert code == 4  # refused: a person must look
+    assert "indexnow: refused: 1 URL, run 1 to run 2 of " in out
+    assert out.endswith("; --again sends it once more\n")
+    code, out, _ = notify("--config", str(notify.file))
+    assert code == 0
+    assert out.startswith("  indexnow: 1 URL is set aside because IndexNow answered 422")
+    assert out.endswith("; --again sends it once more\n")
     assert notify("--config", str(notify.file), "--again")[0] == 0
     assert site.double.taken == {site.url("/a"): 1}
     assert notify("--config", str(notify.file), "--since", "0")[0] == 0
@@ -146,12 +159,63 @@ def test_ours_all_sites_of_a_configuration(site: Site, notify: Command, tmp_path
 
 
 def test_ours_a_test_message_is_for_those_who_are_the_sites_own(site: Site, notify: Command) -> None:
-    notify.write(site, indexnow__key="env:INDEXNOW", webhook__urls=[f"{site.double.home}/hook"])
+    notify.write(
+        site,
+        indexnow__key="env:INDEXNOW",
+        webhook__urls=[f"{site.double.home}/hook"],
+        hook__command=["cat"],
+        output__recent="atom",
+        websub__hubs=[f"{site.double.home}/hub"],
+    )
     code, out, _ = notify("--config", str(notify.file), "--test")
     assert code == 0
-    assert "webhook" in out
+    assert f"indexnow: accepted: test: the key file of {_host(site)} is there and right\n" in out
+    assert "not tried: it takes no test message" in out
     (message,) = site.double.messages
-    assert message["sentence"] == "this is a test: nothing happened"
+    assert (message["occasion"], message["sentence"]) == ("test", "this is a test: nothing happened")
+    assert site.double.heads[0]["x-siteatlas-event"] == "test"
+    site.double.files[f"/{KEY}.txt"] = 404
+    code, out, _ = notify("--config", str(notify.file), "--test", "--only", "indexnow")
+    assert (code, out.count("\n")) == (4, 1)
+    assert out.startswith("  indexnow: put off: the key file of ")
+    code, out, _ = notify("--config", str(notify.file), "--test", "--only", "hook")
+    assert (code, out.count("\n")) == (0, 1)
+    assert len(site.double.messages) == 1
+
+
+def test_ours_a_dry_run_says_what_would_hold_it_back_once(site: Site, notify: Command) -> None:
+    hooks = [f"{site.double.home}/hook", f"{site.double.home}/other"]
+    notify.write(site, indexnow__key="env:INDEXNOW", webhook__urls=hooks)
+    site.run(["/"])
+    notify("--config", str(notify.file))
+    site.run(["/", "/a"])
+    site.double.files["/sitemap.xml"] = b"an older one"
+    site.double.files[f"/{KEY}.txt"] = 404
+    code, out, _ = notify("--config", str(notify.file), "--dry-run")
+    assert code == 0
+    assert out.count("is not yet the one that was published") == 1
+    assert "for now all of it would be put off: the sitemap at" in out
+    assert "a dry run sends nothing; for now it would be put off: the key file of" in out
+    assert out.count("would send: 1 URL, run 1 to run 2") == 3
+    code, out, _ = notify("--config", str(notify.file))
+    assert code == 4
+    assert out.count("\n") == out.count("is not yet the one that was published") == 1
+    assert out.startswith("  indexnow, webhook ")
+    assert not site.double.messages
+
+
+def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(
+    site: Site, notify: Command
+) -> None:
+    site.run(["/"])
+    code, out, err = notify("--config", str(notify.file), "--since", "500")
+    assert (code, out) == (2, "")
+    assert "--since 500: there is no such run, the last one is run 1" in err
+    notify.write(site, indexnow__key="env:INDEXNOW", notify__enabled=False)
+    code, out, err = notify("--config", str(notify.file))
+    assert (code, out) == (2, "")
+    assert "telling others is turned off (notify.enabled): --notify tells them all the same" in err
+    assert notify("--config", str(notify.file), "--notify")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,13 @@
 """What a person asks for: to tell again, to look again."""
 
+from contextlib import closing
+
 from msgspec import Struct
+
+from crawler.errors import UsageError
+from crawler.memory.runs import Runs
+from crawler.plan import Plan
+from crawler.state.schema import FILE, is_kept, look
 
 
 class Again(Struct, frozen=True, kw_only=True):
@@ -14,3 +21,12 @@ class Again(Struct, frozen=True, kw_only=True):
     refused: bool = False
     look: bool = False
     only: str = ""
+
+    def check(self, plan: Plan) -> None:
+        """Raises UsageError for a run that a site does not have yet; StorageError for a state that cannot be used."""
+        if not self.since or not is_kept(plan.state / FILE):
+            return
+        with closing(look(plan.state / FILE)) as db:
+            last = max((run.number for run in Runs(db).last(1)), default=0)
+        if self.since > last:
+            raise UsageError(f"--since {self.since}: there is no such run, the last one is run {last}")

@@ -6,30 +6,28 @@ from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from typing import Final
 
-from msgspec.structs import replace
-
 from crawler import uploading
 from crawler.announcing.again import Again
 from crawler.announcing.announced import Announced, Delivered
-from crawler.announcing.batches import BatchTeller
+from crawler.announcing.batches import BatchTeller, authority
 from crawler.announcing.channels import Channels, channels, check, http
 from crawler.announcing.console import read_back
 from crawler.announcing.desk import Desk
 from crawler.announcing.messages import MessageTeller, is_trouble
 from crawler.announcing.patience import guarded
 from crawler.announcing.public import PublicSite
-from crawler.announcing.rehearsal import BatchRehearsal, MessageRehearsal
+from crawler.announcing.rehearsal import rehearsed, shown
 from crawler.attempt import Ended
 from crawler.change import Counts
-from crawler.errors import SiteatlasError
+from crawler.errors import SiteatlasError, StorageError
 from crawler.ledger import FILE as LEDGER
 from crawler.ledger import Ledger, Reading
 from crawler.memory.changes import Changes, w3c
-from crawler.memory.runs import Run
+from crawler.memory.runs import Run, Runs
 from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.plan import Plan
 from crawler.recent import recent_address
-from crawler.state.schema import FILE, look
+from crawler.state.schema import FILE, is_kept, look
 from crawler.store import held
 
 Clock = Callable[[], float]
@@ -58,7 +56,10 @@ async def announce(
     try:
         return await _announce(plan, name, ended, dry_run, again, clock)
     except SiteatlasError as error:
-        return Announced(notes=(f"nobody was told: {error}",), untold=True)
+        return Announced(notes=(f"nobody was told: {error}",), untold=True, exit_code=error.exit_code)
+    except OSError as error:
+        said = f"cannot use {error.filename or plan.state}: {error.strerror or type(error).__name__}"
+        return Announced(notes=(f"nobody was told: {said}",), untold=True, exit_code=StorageError.exit_code)
 
 
 def meet(plan: Plan) -> None:
@@ -83,48 +84,58 @@ async def _announce(
     plan: Plan, name: str, ended: Ended | None, dry_run: bool, again: Again, clock: Clock
 ) -> Announced:
     async with _everyone(plan) as (everyone, site):
-        if not everyone.keys and not (plan.state / LEDGER).is_file():
+        if not everyone.keys and not is_kept(plan.state / LEDGER):
             return Announced()
-        if not (plan.state / FILE).is_file() and (dry_run or ended is None or not is_trouble(ended)):
+        if not is_kept(plan.state / FILE) and (dry_run or ended is None or not is_trouble(ended)):
             note = "nothing is known of this site yet, and nobody is told"
             return Announced(channels=everyone.keys, notes=(note,))
         with _desk(plan, name, clock, dry_run=dry_run) as desk:
             desk.ended, desk.again = ended, again
-            desk.ask_live = None if dry_run else partial(_live, plan, site)
+            desk.ask_live = partial(_live, plan, site)
             desk.ledger.meet(everyone.keys)
-            met = _rehearsed(everyone) if dry_run else everyone
-            told = await _tell(desk, met)
+            met = rehearsed(everyone) if dry_run else everyone
+            _note_aside(desk, everyone)
+            told = await (_rehearse(desk, met) if dry_run else _tell(desk, met))
             reading = await read_back(desk, met.console, told) if met.console else None
             desk.ledger.forget(Changes(desk.db).known()[0])
             return _answer(everyone, desk, told, reading)
 
 
-async def try_out(plan: Plan, name: str, clock: Clock = time.time) -> Announced:
-    """Send a test message to the channels of people and programs of the site's own. Raises UsageError."""
+async def try_out(plan: Plan, name: str, only: str = "", clock: Clock = time.time) -> Announced:
+    """Send a test message to the channels of people and programs of the site's own, and look at the key file.
+
+    ``only`` is as in :class:`Again`. Search engines and hubs are sent nothing. Raises UsageError.
+    """
     async with _everyone(plan) as (everyone, _):
-        told = []
-        for channel in everyone.own:
+        told, own = [], {each.key for each in everyone.own}
+        for engine in (each for each in everyone.batches if each.key.startswith(only)):
+            answer = await guarded(partial(engine.ready, authority(plan.seed)))
+            told.append(_tried(engine.key, answer))
+        for channel in (each for each in everyone.own if each.key.startswith(only)):
             notice = Notice(
                 site=name,
                 url=plan.seed,
                 sitemap_url=plan.sitemap_url,
                 feed_url=recent_address(plan),
-                occasion=Occasion.RECOVERY,
+                occasion=Occasion.TEST,
                 at=w3c(clock()),
                 counts=Counts(),
                 told="this is a test: nothing happened",
             )
-            answer = await guarded(partial(channel.send, notice))
-            told.append(
-                Delivered(
-                    channel=channel.key,
-                    occasion=notice.occasion,
-                    reception=answer.reception,
-                    said=answer.said,
-                )
-            )
-        untold = any(each.reception is Reception.LATER for each in told)
-        return Announced(deliveries=tuple(told), channels=everyone.keys, untold=untold)
+            told.append(_tried(channel.key, await guarded(partial(channel.send, notice))))
+        untried = [
+            each.key for each in everyone.messages if each.key not in own and each.key.startswith(only)
+        ]
+        return Announced(
+            deliveries=tuple(told),
+            channels=everyone.keys,
+            notes=tuple(f"{key}: not tried: it takes no test message" for key in untried),
+            untold=any(each.reception is Reception.LATER for each in told),
+        )
+
+
+def _tried(channel: str, answer: Answer) -> Delivered:
+    return Delivered(channel=channel, occasion=Occasion.TEST, reception=answer.reception, said=answer.said)
 
 
 async def _live(plan: Plan, site: PublicSite, run: Run) -> Answer:
@@ -165,24 +176,37 @@ async def _tell(desk: Desk, everyone: Channels) -> list[Delivered]:
     for engine in (each for each in everyone.batches if each.key.startswith(only)):
         is_first_told = desk.plan.config.indexnow.first
         delivered = await BatchTeller(desk, engine, is_first_told=is_first_told).tell()
-        told += _shown(delivered, engine)
+        told += delivered
     for channel in (each for each in everyone.messages if each.key.startswith(only)):
-        told += _shown(await MessageTeller(desk, channel).tell(), channel)
+        told += await MessageTeller(desk, channel).tell()
     return told
 
 
-def _rehearsed(everyone: Channels) -> Channels:
-    return Channels(
-        tuple(BatchRehearsal(each) for each in everyone.batches),
-        tuple(MessageRehearsal(each) for each in everyone.messages),
-    )
+async def _rehearse(desk: Desk, everyone: Channels) -> list[Delivered]:
+    """What would be sent, and what would hold it back. The desk takes everything for live, and asks afterwards."""
+    ask, desk.ask_live = desk.ask_live, None
+    told = await _tell(desk, everyone)
+    out_there = Runs(desk.db).published()
+    if ask and out_there and any(each.occasion is Occasion.CHANGES for each in told):
+        live = await ask(out_there)
+        if live.reception is not Reception.ACCEPTED:
+            desk.note(f"for now all of it would be put off: {live.said}")
+    return shown(told, everyone)
 
 
-def _shown(delivered: Sequence[Delivered], channel: object) -> list[Delivered]:
-    """What a rehearsal kept stands in the first that it took."""
-    kept = tuple(channel.kept) if isinstance(channel, BatchRehearsal | MessageRehearsal) else ()
-    at = next((n for n, each in enumerate(delivered) if each.reception is Reception.ACCEPTED), -1)
-    return [replace(each, shown=kept) if n == at else each for n, each in enumerate(delivered)]
+def _note_aside(desk: Desk, everyone: Channels) -> None:
+    """Say what was set aside to whoever asks by hand, and does not ask for just that."""
+    if desk.ended is not None or desk.again.refused:
+        return
+    for key in (each for each in everyone.keys if each.startswith(desk.again.only)):
+        for each in desk.ledger.refused(key):
+            message = f"a message about {each.urls:,} change{'s' * (each.urls != 1)}"
+            urls = f"{each.urls:,} URL{'s' * (each.urls != 1)}"
+            is_one = each.upto is None or each.urls == 1
+            desk.note(
+                f"{each.channel}: {message if each.upto is None else urls} {'is' if is_one else 'are'} set aside"
+                f" because {each.said}; --again sends {'it' if is_one else 'them'} once more"
+            )
 
 
 def _answer(everyone: Channels, desk: Desk, told: Sequence[Delivered], reading: Reading | None) -> Announced:

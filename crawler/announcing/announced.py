@@ -1,12 +1,14 @@
 """What became of telling: for each channel what was sent, what could not be, and a sentence."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
 from crawler.ledger import Reading
 from crawler.notice import Occasion, Reception
+
+_WORDS: Final = {Reception.LATER: "put off", Reception.REFUSED: "refused"}
 
 
 class Delivered(Struct, frozen=True, kw_only=True):
@@ -35,7 +37,8 @@ class Announced(Struct, frozen=True, kw_only=True):
     """What was told, and to whom. ``untold``: something could not be told for now, and another time it may be.
 
     ``channels`` are the keys of all that are configured, ``notes`` sentences for a person. ``reading`` is what
-    Google said last of the sitemap, None: nothing, or nobody asks it.
+    Google said last of the sitemap, None: nothing, or nobody asks it. ``exit_code`` is that of the error for which
+    nobody was told anything, 0: there was none.
     """
 
     deliveries: tuple[Delivered, ...] = ()
@@ -43,16 +46,16 @@ class Announced(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     untold: bool = False
     reading: Reading | None = None
+    exit_code: int = 0
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What a person should know: everything that was not simply taken."""
-        untaken = [
-            each for each in self.deliveries if each.reception is not Reception.ACCEPTED or each.refused
-        ]
+        untaken = [each for each in self.deliveries if each.reception in _WORDS or each.refused]
         reasons: dict[str, list[str]] = {}
         for each in untaken:
-            reasons.setdefault(each.said, []).append(each.channel)
+            said = f"{_WORDS.get(each.reception, 'refused')}: {each.said}"
+            reasons.setdefault(said, []).append(each.channel)
         told = (f"{', '.join(dict.fromkeys(channels))}: {said}" for said, channels in reasons.items())
         return (*self.notes, *told)
 

@@ -205,8 +205,9 @@ class BatchTeller:
         self, line: Line, reception: Reception, score: _Score, until: int, host: str = "", due: float = 0.0
     ) -> Delivered:
         said = score.said
-        if reception is not Reception.ACCEPTED and score.urls + score.refused:
-            said = f"{score.urls:,} URLs were taken, {score.refused:,} refused: {said}"
+        if reception is not Reception.ACCEPTED and score.urls:
+            some = f", and {score.refused:,} refused" if score.refused else ""
+            said = f"{score.urls:,} URL{' was' if score.urls == 1 else 's were'} taken before{some}: {said}"
         elif score.batches > 1:
             said = f"{score.urls:,} URLs were taken in {score.batches:,} batches; of the last: {said}"
         return self._desk.delivered(

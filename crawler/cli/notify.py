@@ -14,19 +14,20 @@ from crawler.cli.options import TELLING, settings, with_flags
 from crawler.cli.told import Told
 from crawler.cli.wishes import AsJson, Quiet
 from crawler.cli.words import count, safe
-from crawler.errors import Incomplete, UsageError
+from crawler.errors import Incomplete, UsageError, worst
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
-    from crawler.announcing import Announced, Delivered
+    from crawler.announcing import Again, Announced, Delivered
     from crawler.plan import Plan
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas notify --config sites.toml --dry-run         what would be sent to whom
   siteatlas notify --config sites.toml --site shop       what is outstanding, now
   siteatlas notify --config sites.toml --site shop --since 12 --only "search console"
-  siteatlas notify --config sites.toml --test            try webhooks, e-mail and hook
+  siteatlas notify --config sites.toml --test            try webhooks, e-mail and hook, look at IndexNow's key file
 
-Exit codes: 0 everything is told, 2 usage or configuration, 4 something could not be delivered for now."""
+Exit codes: 0 everything is told, 2 usage or configuration, 4 something could not be delivered for now, 6 another
+process is working on the site, 7 the state cannot be used."""
 _KEYS: Final = (
     "output.directory",
     "output.recent",
@@ -49,6 +50,22 @@ _NOBODY: Final = (
     "there is nobody to tell: set key in [indexnow], account in [search_console], hubs in [websub], urls in [webhook], "
     "to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
 )
+_WHAT: Final = {"trouble": "that runs fail", "recovery": "that runs are well again"}
+_OFF: Final = "telling others is turned off (notify.enabled): --notify tells them all the same"
+
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Show what would be sent to whom and what would hold it back, and send nothing."
+    ),
+]
+Test = Annotated[
+    bool,
+    typer.Option(
+        "--test",
+        help="Send a test message to webhooks, by e-mail and to the hook, and look at the key file of IndexNow.",
+    ),
+]
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -62,7 +79,14 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.test and (self.dry_run or self.again or self.since is not None):
-            raise UsageError("--test sends a test message and nothing else: give it alone")
+            raise UsageError("--test sends a test message and nothing else: give it alone, or with --only")
+
+    @property
+    def wish(self) -> "Again":
+        """What of it is for the crawler."""
+        from crawler.announcing import Again  # noqa: PLC0415 - the crawler is not needed to show help
+
+        return Again(since=self.since, refused=self.again, look=True, only=self.only)
 
 
 @with_flags(*_KEYS)
@@ -80,9 +104,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
             "--site", metavar="NAME", help="Only this site of the file; may be given more than once."
         ),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be sent to whom, and send nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     again: Annotated[
         bool, typer.Option("--again", help="Send once more what was refused and set aside.")
     ] = False,
@@ -103,9 +125,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
             help="Tell only those whose name begins so: indexnow, search console, webhook …",
         ),
     ] = "",
-    test: Annotated[
-        bool, typer.Option("--test", help="Send a test message to webhooks, by e-mail and to the hook.")
-    ] = False,
+    test: Test = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Annotated[
@@ -121,9 +141,10 @@ def notify(  # noqa: PLR0913 - the command line is wide
     with Told(verbose, "interrupted; what was sent is known, the same command goes on") as told:
         asked = Asked(dry_run=dry_run, again=again, since=since, only=only, test=test)
         sites = _planned(url, config, site or [], flags)
+        _check_asked(sites, asked)
         results = [(name, _one(name, ready, asked)) for name, ready in sites]
         _check([announced for _, announced in results], only)
-        told.exit_code = Incomplete.exit_code if any(_is_left(each) for _, each in results) else 0
+        told.exit_code = worst(map(_exit_code, (announced for _, announced in results)))
         if as_json:
             every = [{"name": name, **announced.as_json()} for name, announced in results]
             json.dump({"exit_code": told.exit_code, "sites": every}, sys.stdout, indent=2)
@@ -133,8 +154,20 @@ def notify(  # noqa: PLR0913 - the command line is wide
         sys.stdout.flush()
 
 
-def _is_left(announced: "Announced") -> bool:
-    return announced.untold or any(map(_is_refused, announced.deliveries))
+def _exit_code(announced: "Announced") -> int:
+    is_left = announced.untold or any(map(_is_refused, announced.deliveries))
+    return announced.exit_code or (Incomplete.exit_code if is_left else 0)
+
+
+def _check_asked(sites: "list[tuple[str, Plan]]", asked: Asked) -> None:
+    """Raises UsageError for what cannot be done, before anything is sent."""
+    if not any(ready.config.notify.enabled for _, ready in sites):
+        raise UsageError(_OFF)
+    for name, ready in sites:
+        try:
+            asked.wish.check(ready)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error}") from None
 
 
 def _check(results: "list[Announced]", only: str) -> None:
@@ -173,13 +206,14 @@ def _planned(
 def _one(name: str, ready: "Plan", asked: Asked) -> "Announced":
     import anyio  # noqa: PLC0415 - the crawler is not needed to show help
 
-    from crawler.announcing import Again, announce, try_out  # noqa: PLC0415
+    from crawler.announcing import Announced, announce, try_out  # noqa: PLC0415
 
-    async def tell() -> "Announced":
+    async def tell() -> Announced:
+        if not ready.config.notify.enabled:
+            return Announced(notes=(_OFF,))
         if asked.test:
-            return await try_out(ready, name)
-        again = Again(since=asked.since, refused=asked.again, look=True, only=asked.only)
-        return await announce(ready, name, dry_run=asked.dry_run, again=again)
+            return await try_out(ready, name, asked.only)
+        return await announce(ready, name, dry_run=asked.dry_run, again=asked.wish)
 
     return anyio.run(tell)
 
@@ -204,11 +238,14 @@ def _lines(announced: "Announced", *, verbose: bool) -> Iterator[str]:
     for note in announced.notes:
         yield f"  {safe(note)}"
     for each in announced.deliveries:
+        if _is_put_off(each):
+            continue
         yield f"  {_line(each)}"
         shown = each.shown if verbose else each.shown[:_FEW]
         yield from (f"    {safe(url)}" for url in shown)
         if len(shown) < len(each.shown):
             yield f"    … {len(each.shown) - len(shown):,} more (-v shows all)"
+    yield from _put_off(announced)
     reading = announced.reading
     if reading and not any(reading.sentence in each.said for each in announced.deliveries):
         yield f"  {safe(reading.channel)}: {safe(reading.sentence)}"
@@ -218,9 +255,33 @@ def _lines(announced: "Announced", *, verbose: bool) -> Iterator[str]:
         yield f"  there is nothing to tell: {', '.join(map(safe, announced.channels))}"
 
 
+def _is_put_off(each: "Delivered") -> bool:
+    return each.reception.value == "later" and not each.urls and not each.refused
+
+
+def _put_off(announced: "Announced") -> Iterator[str]:
+    """Who could not be told anything for now: those who could not for the same reason together."""
+    reasons: dict[str, list[str]] = {}
+    for each in filter(_is_put_off, announced.deliveries):
+        reasons.setdefault(each.said, []).append(each.channel)
+    for said, channels in reasons.items():
+        yield f"  {safe(', '.join(dict.fromkeys(channels)))}: put off: {safe(said)}"
+
+
 def _line(each: "Delivered") -> str:
     """What became of one delivery."""
-    runs = f"run {each.after} to run {each.until}" if each.after else f"up to run {each.until}"
-    what = f"{count(each.urls, 'URL')}, {runs}" if each.occasion.value == "changes" else each.occasion.value
+    reception = "put off" if each.reception.value == "later" else each.reception.value
+    return f"{safe(each.channel)}: {reception}: {safe(_what(each))}: {safe(each.said)}{_remedy(each)}"
+
+
+def _what(each: "Delivered") -> str:
+    """What it told of, or should have."""
+    if each.occasion.value != "changes":
+        return _WHAT.get(each.occasion.value, each.occasion.value)
     where = f" of {each.host}" if each.host else ""
-    return f"{safe(each.channel)}: {each.reception.value}: {what}{safe(where)}: {safe(each.said)}"
+    runs = f"run {each.after} to run {each.until}" if each.after else f"up to run {each.until}"
+    return f"{count(each.urls or each.refused, 'URL')}, {runs}{where}"
+
+
+def _remedy(each: "Delivered") -> str:
+    return "; --again sends it once more" if each.refused else ""

@@ -15,6 +15,7 @@ from crawler.uploading import Uploaded
 _WIDTH = 22
 _FEW = 3  # changes of each kind
 _GOOGLE = "search console"  # the key of its channel
+_HUB = "websub "  # how the keys of hubs begin
 _LATER = "what could not be told is told by the next run, or now by siteatlas notify"
 _MOODS = {Occasion.TROUBLE: "that runs fail", Occasion.RECOVERY: "that runs are well again"}
 
@@ -113,8 +114,11 @@ def _news(each: Delivered) -> str:
     """To whom, and of what. What Google says of the sitemap is news too, but for us."""
     if each.occasion is not Occasion.CHANGES:
         return f"{each.channel} {_MOODS[each.occasion]}"
-    answer = f" ({each.said})" if each.channel == _GOOGLE else ""
-    return f"{each.channel} of {count(each.urls, 'change')}{answer}"
+    if each.channel == _GOOGLE:
+        return f"{each.channel}: the sitemap ({each.said})"
+    if each.channel.startswith(_HUB):
+        return f"{each.channel}: the feed"
+    return f"{each.channel} of {count(each.urls, 'change' if each.after else 'page')}"
 
 
 def _changes(report: Report) -> list[str]:

@@ -49,6 +49,8 @@ class IndexNow:
         self._http = http
         self._fetch = fetch
         self._secret = secret
+        is_named = section.key.startswith(("env:", "file:"))
+        self._named = f"the key that {section.key} holds" if is_named else "the key in indexnow.key"
         self._key_url = _canonical(section.key_url)
         self._endpoint = section.endpoint
         self._size = section.batch
@@ -124,7 +126,7 @@ class IndexNow:
             return self._unready(f"the key file of {host} is not there: it answered {reply.status}", host)
         if reply.cut or reply.body.decode("utf-8-sig", "replace").strip() != self._secret:
             return self._unready(f"the key file of {host} does not hold the key and nothing else", host)
-        return Answer(reception=Reception.ACCEPTED, said=f"the key file of {host} is there")
+        return Answer(reception=Reception.ACCEPTED, said=f"the key file of {host} is there and right")
 
     def _unready(self, why: str, host: str) -> Answer:
         return Answer(reception=Reception.LATER, said=f"{quoted(why, (self._secret,))}; {self._remedy(host)}")
@@ -132,8 +134,7 @@ class IndexNow:
     def _remedy(self, host: str) -> str:
         """What to do, without the key."""
         place = self._place(host).replace(self._secret, "KEY")
-        meant = " (KEY is the key)" if "KEY" in place else ""
-        return f"put a text file there that holds the key: {place}{meant}"
+        return f"put a text file at {place} whose whole content is KEY, where KEY stands for {self._named}"
 
     def _place(self, host: str) -> str:
         return self._key_url or f"{self._scheme}://{host}/{self._secret}.txt"

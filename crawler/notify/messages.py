@@ -29,8 +29,11 @@ def sentence(notice: Notice) -> str:
     if notice.occasion is not Occasion.CHANGES:
         return one_line(notice.told).rstrip(".")
     numbers = [(getattr(notice.counts, kind.value), kind.value) for kind in ChangeKind]
+    listed = f"{notice.pages:,} {'page is' if notice.pages == 1 else 'pages are'} listed"
+    if not notice.after:
+        return f"the whole sitemap is new: {listed}"
     told = [f"{number:,} {kind}" for number, kind in numbers if number] or ["nothing changed"]
-    return f"{', '.join(told)}; {notice.pages:,} {'page is' if notice.pages == 1 else 'pages are'} listed now"
+    return f"{', '.join(told)}; {listed} now"
 
 
 def document(notice: Notice, key: str) -> dict[str, Any]:
@@ -132,5 +135,8 @@ SAMPLES: Final = (
     _CHANGED,
     replace(_QUIET, occasion=Occasion.TROUBLE, exit_code=3, told="publish refused: a sample"),
     replace(_QUIET, occasion=Occasion.RECOVERY, told="published: a sample"),
+    replace(
+        _QUIET, occasion=Occasion.TEST, after=0, until=0, pages=0, told="this is a test: nothing happened"
+    ),
 )
 """One notice of each occasion, on which a template is tried before there is anything to tell."""

@@ -46,7 +46,8 @@ class Template:
         try:
             source = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"cannot read the template {path} of {setting}: {error}") from None
+            why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+            raise UsageError(f"cannot read the template {path} of {setting}: {why}") from None
         return cls(source, f"the template {path}")
 
     @classmethod

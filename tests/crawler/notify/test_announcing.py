@@ -110,7 +110,7 @@ def test_ours_runs_that_could_not_be_told_become_one_delivery(site: Site) -> Non
     site.double.files[f"/{KEY}.txt"] = 404
     assert tell(site, site.run(["/a", "/b", "/c"])).untold
     assert tell(site, site.run(["/a", "/b"], changed=["/a"])).untold
-    assert "put a text file there" in outstanding(site)[0]
+    assert "put a text file at" in outstanding(site)[0]
     site.double.files[f"/{KEY}.txt"] = KEY.encode()
     assert not tell(site).untold
     assert [message["urlList"] for message in site.double.messages] == [[site.url("/a"), site.url("/b")]]

@@ -30,7 +30,7 @@ from crawler.notify.messages import SAMPLES, as_json, delivery
 from crawler.notify.smtp import Handover, Server, server
 from crawler.notify.template import Template
 
-CHANGED, TROUBLE, RECOVERY = SAMPLES
+CHANGED, TROUBLE, RECOVERY, TEST = SAMPLES
 ANN, BOB = "ann@example.com", "bob@example.com"
 TO = (f"Ann Other <{ANN}>", BOB)
 ALL = tuple(Occasion)
@@ -88,13 +88,21 @@ async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
         await sent(plain(box.address), TROUBLE)
         await sent(plain(box.address), RECOVERY)
         await sent(plain(box.address), replace(CHANGED, counts=replace(CHANGED.counts, added=99)))
-    trouble, recovery, more = box.messages
+        await sent(plain(box.address), TEST)
+        await sent(plain(box.address), replace(CHANGED, after=0, changes=()))
+    trouble, recovery, more, test, first = box.messages
     assert trouble["Subject"] == "example: trouble: publish refused: a sample"
     assert "with exit code 3:\n\n  publish refused: a sample\n" in trouble.get_content()
     assert recovery["Subject"] == "example: well again: published: a sample"
     assert "succeeded again" in recovery.get_content()
     assert "added (99)\n" in more.get_content()
     assert "98 more of these are not named here" in more.get_content()
+    assert test["Subject"] == "example: this is a test: nothing happened"
+    assert "succeeded" not in test.get_content()
+    assert "there is nothing to do" in test.get_content()
+    assert first["Subject"] == "example: the whole sitemap is new: 120 pages are listed"
+    assert "added" not in first.get_content()
+    assert "named here" not in first.get_content()
 
 
 @pytest.mark.anyio
@@ -108,7 +116,7 @@ async def test_ours_no_text_becomes_a_header_a_recipient_or_another_message() ->
     with mailbox() as box:
         for occasion in Occasion:
             await sent(plain(box.address), replace(notice, occasion=occasion))
-    assert len(box.messages) == 3
+    assert len(box.messages) == len(Occasion)
     for envelope, message in zip(box.envelopes, box.messages, strict=True):
         assert envelope.rcpt_tos == ["ann@example.com", "bob@example.com"]
         assert message["Bcc"] is None

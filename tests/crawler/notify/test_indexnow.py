@@ -159,7 +159,11 @@ async def test_indexnow_org_without_its_key_file_a_host_is_not_ready(
             answer = await channel.ready(HOST)
     assert answer.reception is Reception.LATER
     assert words in answer.said
-    assert f"put a text file there that holds the key: https://{HOST}/KEY.txt" in answer.said
+    place = f"https://{HOST}/KEY.txt"
+    assert (
+        f"put a text file at {place} whose whole content is KEY, where KEY stands for the key in"
+        in answer.said
+    )
     assert KEY not in answer.said
     assert not double.messages
 

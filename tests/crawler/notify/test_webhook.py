@@ -23,7 +23,7 @@ from crawler.notify.messages import SAMPLES, delivery, sentence
 from crawler.notify.template import Template
 from crawler.notify.webhook import Webhook
 
-CHANGED, TROUBLE, RECOVERY = SAMPLES
+CHANGED, TROUBLE, RECOVERY, TEST = SAMPLES
 HOOK = "/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX"
 EVIL = 'a "q" \\ </script>\r\nBcc: x@y\x1b[2J\u202e\u2028{{ site }}'
 ALL = frozenset(Occasion)
@@ -120,6 +120,8 @@ def test_ours_a_message_has_one_name_however_often_it_is_sent() -> None:
         (replace(CHANGED, counts=Counts(), pages=1), "nothing changed; 1 page is listed now"),
         (replace(TROUBLE, told="it failed:\n try again."), "it failed: try again"),
         (RECOVERY, "published: a sample"),
+        (replace(CHANGED, after=0, changes=()), "the whole sitemap is new: 120 pages are listed"),
+        (TEST, "this is a test: nothing happened"),
     ],
 )
 def test_ours_a_notice_is_one_sentence(notice: Notice, said: str) -> None:
