@@ -29,7 +29,7 @@ from crawler.memory.changes import Changes
 from crawler.memory.facts import coverage, facts
 from crawler.memory.feeds import write_feeds
 from crawler.memory.listing import Listing
-from crawler.memory.runs import PublishedFile, Run, Runs
+from crawler.memory.runs import Run, Runs
 from crawler.memory.seen import Seen
 from crawler.observe import Observed, observe
 from crawler.plan import Plan, source_key
@@ -92,6 +92,7 @@ class Closing:
         before = Runs(db).published()
         former = [file.name for file in before.files] if before else []
         published = publish.write(self._plan, self._listing, self._entries, self._destination, today, former)
+        run = replace(run, notes=[*run.notes, *publish.moved(before, published)])
         if not is_complete:
             return self._partial(run, judged, published)
         return self._record(run, judged, published, observed)
@@ -112,7 +113,7 @@ class Closing:
 
     def _partial(self, run: Run, judged: Completeness, published: Published) -> Conclusion:
         """Files only: the run goes on, and what it will change is told when it has ended."""
-        run = replace(run, outcome="partial", exit_code=Incomplete.exit_code, files=_files(published))
+        run = replace(run, outcome="partial", exit_code=Incomplete.exit_code, files=publish.files(published))
         return self._end(run, judged, is_over=False, published=published)
 
     def _record(self, run: Run, judged: Completeness, published: Published, observed: Observed) -> Conclusion:
@@ -127,7 +128,7 @@ class Closing:
                 run,
                 outcome="published" if counts.total or moved else "unchanged",
                 exit_code=0,
-                files=_files(published),
+                files=publish.files(published),
                 notes=[*run.notes, *self._publish_recent()],
                 **msgspec.structs.asdict(counts),
             )
@@ -188,9 +189,3 @@ def counted(run: Run, visited: Visited, judged: Completeness) -> Run:
         bytes=run.bytes + tally.bytes,
         seconds=run.seconds + tally.seconds,
     )
-
-
-def _files(published: Published) -> list[PublishedFile]:
-    return [
-        PublishedFile(file.name, file.url, file.entries, file.stored) for file in reversed(published.files)
-    ]

@@ -11,6 +11,7 @@ from crawler.config import Output
 from crawler.entries import Entries, Tally
 from crawler.errors import UsageError
 from crawler.memory.listing import Listing
+from crawler.memory.runs import PublishedFile, Run
 from crawler.model import Url
 from crawler.placing import Placing
 from crawler.plan import Plan
@@ -107,6 +108,24 @@ def write(
         published = target.finish(former)
     listing.name_files((file.name, file.group, file.shard) for file in published.files if file.shard)
     return published
+
+
+def files(published: Published) -> list[PublishedFile]:
+    """The files of a set as they are recorded, the one that leads to the others first."""
+    return [
+        PublishedFile(file.name, file.url, file.entries, file.stored) for file in reversed(published.files)
+    ]
+
+
+def moved(before: Run | None, published: Published) -> tuple[str, ...]:
+    """What there is to say when a set has another address than that before: one file that is packed, or an index."""
+    if before is None or before.sitemap_url == published.url:
+        return ()
+    told = (
+        f"the address of the sitemap moved from {before.sitemap_url} to {published.url}: name that one in robots.txt "
+        f"(siteatlas robots says how) and wherever else the old one is known, as in Search Console"
+    )
+    return (told,)
 
 
 def idle(output: Output, files: Sequence[FileFacts]) -> tuple[str, ...]:

@@ -3,9 +3,9 @@
 import time
 
 from crawler.errors import StorageError, UsageError
-from crawler.memory.runs import PublishedFile, Run, Runs
+from crawler.memory.runs import Run, Runs
 from crawler.plan import Plan
-from crawler.publish import destination
+from crawler.publish import destination, files, moved
 from crawler.state import schema
 from crawler.store import GENERATIONS, held
 from crawler.version import __version__
@@ -49,7 +49,8 @@ def _record(plan: Plan, wanted: int, published: Published) -> Run:
             refusal=f"the set of run {wanted} is published again",
             exit_code=0,
             listed=published.urls,
-            files=[PublishedFile(file.name, file.url, file.entries, file.stored) for file in published.files],
+            notes=[*moved(runs.published(), published)],
+            files=files(published),
         )
         runs.write(record)
         return record

@@ -1,5 +1,6 @@
 """What is published as files: their permissions, and going back to the set before."""
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -63,3 +64,31 @@ def test_ours_new_files_have_the_mode_that_is_asked_for_and_replaced_ones_keep_t
     assert stat.S_IMODE(sitemap.stat().st_mode) == 0o604
     wrong = siteatlas(tmp_path, *crawl, "--mode", "rw-r--r--")
     assert (wrong.code, "--mode (output.mode): permissions are three octal digits" in wrong.err) == (2, True)
+
+
+def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said_and_used(
+    tmp_path: Path,
+) -> None:
+    to = ("-o", "out", "--settle", "0", "--grace", "0")
+    hook = ("--no-check-live", *(word for each in ("sh", "-c", "cat > told.json") for word in ("--hook", each)))
+    words = (URL, "--source", "site", *to, "--gzip", "--max-urls-per-file", "3", *hook)
+    write(tmp_path, a="a", b="b")
+    assert "moved from" not in siteatlas(tmp_path, "crawl", *words, anew=True).out
+    assert json.loads((tmp_path / "told.json").read_bytes())["sitemap_url"] == f"{URL}sitemap.xml.gz"
+    write(tmp_path, a="a", b="b", c="c")
+    grown = siteatlas(tmp_path, "crawl", *words, "--json", anew=True)
+    assert grown.code == 0, grown.err
+    told = json.loads(grown.out)
+    said = f"the address of the sitemap moved from {URL}sitemap.xml.gz to {URL}sitemap.xml: name that one in robots"
+    assert any(note.startswith(said) for note in told["notes"])
+    assert told["sitemap_url"] == f"{URL}sitemap.xml"
+    assert json.loads((tmp_path / "told.json").read_bytes())["sitemap_url"] == f"{URL}sitemap.xml"
+    back = siteatlas(tmp_path, "rollback", URL, *to, anew=True)
+    assert f"moved from {URL}sitemap.xml to {URL}sitemap.xml.gz" in back.out
+    (standing,) = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
+    assert standing["sitemap_url"] == f"{URL}sitemap.xml.gz"
+    siteatlas(tmp_path, "robots", URL, "--patch", "robots.txt")
+    assert (tmp_path / "robots.txt").read_text() == f"Sitemap: {URL}sitemap.xml.gz\n"
+    siteatlas(tmp_path, "rollback", URL, *to, "--to", "2", anew=True)
+    (standing,) = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
+    assert standing["published"]["files"][0]["url"] == f"{URL}sitemap.xml"  # the index leads

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawler.errors import UsageError
+from crawler.memory.standing import sitemap_address
 from crawler.model import Failure, Reply, Url
 from crawler.notice import Occasion
 from crawler.notify.channel import BatchChannel, Channel
@@ -88,7 +89,8 @@ def _console(plan: Plan, http: Http) -> "SearchConsole | None":
     from crawler.notify.search_console import SearchConsole  # noqa: PLC0415
 
     account = ServiceAccount.read(section.account)
-    return SearchConsole(http, account, plan.sitemap_url, section.endpoint, section.property)
+    published = sitemap_address(plan.state, plan.sitemap_url)
+    return SearchConsole(http, account, published, section.endpoint, section.property)
 
 
 def _hubs(plan: Plan, http: Http) -> Iterator[Channel]:

@@ -14,6 +14,7 @@ from crawler.errors import UsageError
 from crawler.ledger import Ledger, Line, Sent
 from crawler.memory.changes import Changes, w3c
 from crawler.memory.runs import Run, Runs
+from crawler.model import Url
 from crawler.notice import Answer, Occasion, Reception
 from crawler.plan import Plan
 
@@ -44,6 +45,12 @@ class Desk:
     def runs(self) -> list[int]:
         """The runs whose changes are known, the first one first."""
         return Changes(self.db).publishing()
+
+    @property
+    def sitemap_url(self) -> Url:
+        """Where the sitemap is that is published."""
+        there = Runs(self.db).published()
+        return Url(there.sitemap_url) if there else self.plan.sitemap_url
 
     def last(self) -> int:
         """The run up to whose end there is something to tell; 0 when there is none.

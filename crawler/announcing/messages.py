@@ -206,7 +206,7 @@ def notice_of(desk: Desk, **fields: Any) -> Notice:
     return Notice(
         site=desk.name,
         url=desk.plan.seed,
-        sitemap_url=desk.plan.sitemap_url,
+        sitemap_url=desk.sitemap_url,
         feed_url=recent_address(desk.plan),
         **fields,
     )

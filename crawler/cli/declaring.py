@@ -15,8 +15,10 @@ from crawler.declared.check import check, of_one_robots_txt
 from crawler.declared.looks import Declaration, Outcome
 from crawler.declared.patch import Patch, apply, patched
 from crawler.errors import UsageError
+from crawler.memory.standing import sitemap_address
 from crawler.model import Url
 from crawler.plan import survey
+from crawler.store import directory_for
 
 _IS_A_SITEMAP: Final = (".xml", ".xml.gz", ".txt", ".txt.gz")
 _MARKS: Final = {Outcome.OK: "ok     ", Outcome.PROBLEM: "PROBLEM", Outcome.UNKNOWN: "?      "}
@@ -27,7 +29,11 @@ def wanted(
 ) -> list[tuple[str, Config]]:
     """The sites that are meant, by name. Raises UsageError."""
     if file is not None and url is None:
-        return [(each.name, each.config) for each in configured(file, flags, sites) if each.is_wanted]
+        return [
+            (each.name, _as_published(each.config))
+            for each in configured(file, flags, sites)
+            if each.is_wanted
+        ]
     address = url or flags.get("site__sitemap_url")
     if not address:
         raise UsageError(
@@ -36,7 +42,14 @@ def wanted(
     if not flags.get("site__sitemap_url") and urlsplit(address).path.lower().endswith(_IS_A_SITEMAP):
         flags = {**flags, "site__sitemap_url": address}
     name = sites[0] if sites else None
-    return [("", settings(file, flags, address, name))]
+    return [("", _as_published(settings(file, flags, address, name)))]
+
+
+def _as_published(config: Config) -> Config:
+    """A configuration that names the sitemap that is out there: with gzip one file is elsewhere than an index."""
+    planned = survey(config)[1]
+    there = sitemap_address(directory_for(Path(config.state.directory), planned), planned)
+    return config.model_copy(update={"site": config.site.model_copy(update={"sitemap_url": there})})
 
 
 def patch(sites: Sequence[tuple[str, Config]], path: Path, *, dry_run: bool) -> tuple[list[Url], Patch]:

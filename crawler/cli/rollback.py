@@ -51,7 +51,7 @@ def rollback(
     """Publish the previous sitemap of a site again, as a whole, and where it is uploaded to.
 
     A copy of each of the last sets is kept beside the state. What is known of the pages stays known: the next run
-    publishes what it finds.
+    publishes what it finds, and tells others of it; of going back nobody is told.
     """
     with Told(verbose, "interrupted; what is published is a whole set, the old one or the new one") as told:
         chosen = settings(config, flags, url, site)
@@ -64,6 +64,8 @@ def rollback(
         run = go_back(ready, to)
         say = _unsaid if quiet else _said
         say(f"{run.refusal}: {count(run.listed, 'page')} in {chosen.output.directory}")
+        for note in run.notes:
+            say(f"note: {note}")
         if chosen.upload.to:
             say(_upload(ready, run, told.say))
 

@@ -6,14 +6,18 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from crawler.errors import SiteatlasError
 from crawler.frontier.batch import storage
 from crawler.memory.runs import Run, Runs
+from crawler.model import Url
 from crawler.state.schema import FILE, holder, look
 
 
 class Standing(Struct, frozen=True, kw_only=True):
     """A site as it stands. ``holder`` is the process that is working on it, or "".
 
+    ``sitemap_url`` is where what is published is, or will be when nothing is: with gzip one file has another address
+    than an index.
     ``pages`` is how many are published, ``kept`` how many of them failed lately and keep their place; ``published`` is
     the last run after which its files are out there, and ``wrote`` the number of the one that wrote them. ``runs`` are
     the last ones, the newest first.
@@ -45,18 +49,29 @@ def standing(directory: Path, runs: int) -> Standing:
         about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url')"))
         pages, kept = _published(db)
         records = Runs(db)
+        there = records.published()
         wrote = records.wrote()
         return Standing(
             url=about.get("url", ""),
-            sitemap_url=about.get("sitemap_url", ""),
+            sitemap_url=(there and there.sitemap_url) or about.get("sitemap_url", ""),
             directory=directory,
             holder=holder(directory),
             pages=pages,
             kept=kept,
-            published=records.published(),
+            published=there,
             wrote=wrote.number if wrote else None,
             runs=records.last(runs),
         )
+
+
+def sitemap_address(directory: Path, planned: Url) -> Url:
+    """Where the sitemap is that is published, as a state tells; ``planned`` when none is, or the state does not."""
+    try:
+        with closing(look(directory / FILE)) as db:
+            there = Runs(db).published()
+    except SiteatlasError:  # whoever needs more of it will tell
+        return planned
+    return Url(there.sitemap_url) if there else planned
 
 
 def _published(db: sqlite3.Connection) -> tuple[int, int]:
