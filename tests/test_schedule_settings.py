@@ -1,13 +1,22 @@
 """What the settings of a schedule come to: flags over the environment over the file, and what is told of a reload."""
 
+import logging
+import time
 from pathlib import Path
 
+import anyio
+import httpx
 import pytest
 
 from crawler.attempt import Attempt, Because, Fate
+from crawler.board import Board
+from crawler.cli.progress import Logged
 from crawler.cli.schedule_sites import differences, load
 from crawler.cli.schedule_words import how
+from crawler.config_schedule import Daemon
+from crawler.engine import Tally
 from crawler.errors import UsageError
+from crawler.web.app import app
 
 FILE = """
 [schedule]
@@ -118,3 +127,39 @@ def test_ours_the_log_says_how_it_ended_and_when_it_is_tried_again(
     )  # fmt: skip
     assert how(attempt, 312.0).endswith(told)
     assert "next try" not in how(attempt)
+
+
+def test_ours_names_and_serving_are_taken_at_once() -> None:
+    settings = [Daemon()]
+    board = Board(version="1", now=time.time(), sites=())
+    answers = httpx.ASGITransport(app(lambda: board, lambda: settings[-1]))
+
+    async def codes() -> list[int]:
+        async with httpx.AsyncClient(transport=answers) as client:
+            urls = ("http://mine.example/metrics", "http://b.example/published/b/sitemap.xml")
+            return [(await client.get(url)).status_code for url in urls]
+
+    assert anyio.run(codes) == [421, 421]
+    settings.append(Daemon(names=("mine.example",)))
+    assert anyio.run(codes) == [200, 421]
+    settings.append(Daemon(serve_sitemaps=True))
+    assert anyio.run(codes) == [421, 404]
+
+
+def test_ours_a_log_tells_of_a_crawl_once_a_minute_and_when_it_first_waits(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    now = [0.0]
+    logged = Logged(lambda: now[0])
+    for second, tally in (
+        (1, Tally(known=20, done=1)),
+        (10, Tally(known=20, done=10, paused="waiting 16 s")),
+        (40, Tally(known=20, done=10, paused="waiting 9 s")),
+        (71, Tally(known=20, done=11)),
+    ):
+        now[0] = second
+        logged.watch(tally)
+    assert caplog.messages[0].startswith("10 of 20 found")
+    assert caplog.messages[0].endswith("waiting 16 s")
+    assert [each[:11] for each in caplog.messages] == ["10 of 20 fo", "11 of 20 fo"]

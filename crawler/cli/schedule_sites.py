@@ -14,7 +14,6 @@ from crawler.config_schedule import Daemon
 from crawler.errors import UsageError
 from crawler.scheduling.scheduled import Scheduled, scheduled
 
-
 _AT_START: Final = ("listen", "max_clients", "client_timeout")  # settings that are used as they were then
 
 

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from contextlib import closing, suppress
 from types import FrameType
 from typing import Final
@@ -30,12 +31,14 @@ from crawler.cli.wishes import Wishes
 from crawler.cli.words import count
 from crawler.config import Config
 from crawler.ended import ended, ended_by
+from crawler.engine import Ending
 from crawler.errors import Incomplete, SiteatlasError
 from crawler.ledger import told
 from crawler.memory.runs import Run, Runs
 from crawler.plan import Plan, plan
 from crawler.scheduling.order import Order
-from crawler.state.schema import FILE, look
+from crawler.state.schema import FILE, connect, look
+from crawler.store import held
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +85,8 @@ def _obey(order: Order) -> Ended:
         wishes = Wishes(quiet=True, unattended=True)
         watch = Logged().watch if order.is_verbose else None
         report = crawl_site(order.name, ready, Console(stderr=True), wishes, watch)
+        if report.ending == Ending.INTERRUPTED.value and _is_overlong(ready, order):
+            _record_overlong(ready, report.run)
         for sentence in report.announced.sentences if report.announced else ():
             log.warning("%s", sentence)
         return ended(report)
@@ -95,6 +100,22 @@ def _obey(order: Order) -> Ended:
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):  # it has ended, and is about to tell how
             signal.signal(number, signal.SIG_IGN)
+
+
+def _is_overlong(ready: Plan, order: Order) -> bool:
+    return order.began is not None and time.time() - order.began >= ready.config.schedule.longest_run
+
+
+def _record_overlong(ready: Plan, number: int) -> None:
+    """Keep with a run why it was ended: who started it had waited long enough."""
+    why = f"it took longer than schedule.longest_run, {ready.config.schedule.longest_run:,g} s"
+    try:
+        with held(ready.state), closing(connect(ready.state / FILE)) as db:
+            run = Runs(db).get(number)
+            told = [text.replace(Ending.INTERRUPTED.value, why) for text in (run.because, run.refusal)]
+            Runs(db).write(replace(run, because=told[0], refusal=told[1]))
+    except SiteatlasError as error:
+        log.warning("why the run was ended could not be kept with it: %s", error)
 
 
 def _tell(ready: Plan, order: Order) -> Ended:

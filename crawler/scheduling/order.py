@@ -12,10 +12,12 @@ class Order(Struct, frozen=True, kw_only=True):
 
     ``config`` is the configuration of the site in values that JSON knows, with secrets by their names. To "tell" is
     only to announce what is outstanding; ``last`` is then the last run, which may not have been able to tell itself.
+    ``began`` is when the attempt did, a Unix time.
     """
 
     name: str
     task: Literal["run", "tell"]
     config: dict[str, Any]
     last: Attempt | None = None
+    began: float | None = None
     is_verbose: bool = False

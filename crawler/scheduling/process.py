@@ -56,6 +56,7 @@ class ProcessRunner:
             task="tell" if is_telling else "run",
             config=config.model_dump(mode="json"),
             last=self._last(site.name) if is_telling else None,
+            began=attempt.began,
             is_verbose=self._is_verbose,
         )
         with _Pipe() as out, _Pipe() as err:
