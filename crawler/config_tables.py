@@ -28,6 +28,9 @@ _SECRETS = {  # keys whose values no message repeats
     "sftp_password",
 }
 
+_LIST = '["one", "two"]'
+_LISTS = {"hook.command": '["sh", "-c", "true"]'}
+
 
 def read(path: Path) -> dict[str, Any]:
     """The tables of a TOML file. Raises UsageError that names the file and the line."""
@@ -78,7 +81,7 @@ def _section(name: str) -> type[Section]:
 
 
 def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str], above: str) -> str:
-    key = ".".join(str(part) for part in fault["loc"])
+    key = ".".join(part for part in fault["loc"] if isinstance(part, str))  # not: which of a list
     where = f"{above}{key}"
     inside = f" in {source}" if source else ""
     if fault["type"] == "extra_forbidden":
@@ -92,6 +95,8 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
     if len(fault["loc"]) >= 2 and (flag := flag_of(_key(fault))) != key:
         where = f"{flag} ({where})"
     said = str(fault["msg"]).removeprefix("Value error, ").replace("'', ", "")
+    if fault["type"] == "tuple_type":
+        said = f"it is a list, such as {_LISTS.get(key, _LIST)}"
     told = f"{where}{inside}: {said[:1].lower()}{said[1:]}"
     given = fault.get("input")
     is_secret = _SECRETS & set(map(str, fault["loc"]))

@@ -49,6 +49,8 @@ def test_ours_every_key_has_a_flag() -> None:
         ({"output": {"max_bytes": "60M"}}, "--max-bytes-per-file"),
         ({"output": {"changefreq": "sometimes"}}, "--changefreq"),
         ({"output": {"priority": 2}}, "--priority"),
+        ({"hook": {"command": "true"}}, 'it is a list, such as ["sh", "-c", "true"]'),
+        ({"webhook": {"on": ["news"]}}, "--webhook-on (webhook.on) in"),
     ],
 )
 def test_ours_a_wrong_key_or_value_is_named_with_its_remedy(tables: dict[str, object], said: str) -> None:

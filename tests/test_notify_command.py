@@ -204,6 +204,13 @@ def test_ours_a_dry_run_says_what_would_hold_it_back_once(site: Site, notify: Co
     assert not site.double.messages
 
 
+def test_ours_who_may_not_use_the_state_is_told_so_with_exit_code_7(site: Site, notify: Command) -> None:
+    site.run(["/"])
+    (site.plan.state / "notify.db").mkdir()
+    code, _, _ = notify("--config", str(notify.file))
+    assert code == 7
+
+
 def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(
     site: Site, notify: Command
 ) -> None:

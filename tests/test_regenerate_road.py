@@ -168,7 +168,7 @@ def test_ours_a_change_is_uploaded_and_told_once_also_when_that_took_another_run
     assert world.occasions == ["changes"]
     assert f"  uploaded to s3://shop/x/ at {world.bucket.url}: 1 file (" in first.out
     assert f"  told webhook {world.ears.url} " in first.out
-    assert " of 3 changes\n" in first.out
+    assert " of 3 pages\n" in first.out
 
     world.pages("a", "b", "c")
     world.bucket.always("PUT", DOWN)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from crawler.errors import StorageError, UsageError
-from crawler.state.schema import is_kept
+from crawler.state.schema import is_kept, is_ours
 from crawler.version import __version__
 
 FILE: Final = "notify.db"
@@ -150,10 +150,8 @@ def _recognise(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> StorageError:
-    if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK | os.X_OK):
-        return StorageError(
-            f"{path}, which says what others were told, is not for this account to use: run as the one it belongs to"
-        )
+    if not is_ours(path):
+        return StorageError(f"{path} is not for this account to use: run as the one that it belongs to")
     return StorageError(
         f"{path}, which says what others were told, cannot be used: {error}; free space, or move it away: what changes "
         "from then on is told"

@@ -73,6 +73,12 @@ def is_kept(path: Path) -> bool:
         ) from None
 
 
+def is_ours(path: Path) -> bool:
+    """Whether this account may use a database, which is written to beside it even by who only looks."""
+    modes = ((path, os.R_OK | os.W_OK), (path.parent, os.W_OK | os.X_OK))
+    return all(os.access(each, mode, effective_ids=True) for each, mode in modes)
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """Open or create the database of one site, in the tables of this version and with every commit durable.
 
@@ -143,6 +149,8 @@ def _recognise(db: sqlite3.Connection, path: Path) -> int:
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> StorageError:
+    if not is_ours(path):
+        return StorageError(f"{path} is not for this account to use: run as the one that it belongs to")
     return StorageError(
         f"{path} cannot be used as state: {error}; move it away, or choose another directory with --state"
     )

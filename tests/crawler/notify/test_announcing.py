@@ -1,8 +1,9 @@
 """Telling others of a site with a history, on real sockets: all that changed, each once, whatever they answer."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -318,6 +319,34 @@ def test_ours_a_ledger_that_cannot_be_used_ends_nothing(site: Site) -> None:
     assert FILE in answer.notes[0]
 
 
+def test_ours_a_state_that_is_not_for_this_account_is_said_and_the_exit_code_of_one(site: Site) -> None:
+    begun(site, "/a")
+    run = site.run(["/a", "/b"])
+    site.folder.chmod(0o755)
+    for path, mode in ((site.plan.state / FILE, 0), (site.plan.state, 0o500), (site.plan.state, 0)):
+        with only_for(path, mode):
+            answers = [tell(site, run, dry_run=is_dry) for is_dry in (False, True)]
+        for answer in answers:
+            assert (answer.untold, answer.exit_code) == (True, 7)
+            assert answer.notes[0].startswith("nobody was told: ")
+            assert "run as the " in answer.notes[0] or "choose another with --state" in answer.notes[0]
+    assert not tell(site).untold
+
+
+@contextmanager
+def only_for(path: Path, mode: int) -> Iterator[None]:
+    """What another account, or this one where it is not root, may do with a path."""
+    before, me = path.stat().st_mode, os.geteuid()
+    path.chmod(mode if me else mode | mode >> 6)
+    try:
+        if not me:
+            os.seteuid(65534)
+        yield
+    finally:
+        os.seteuid(me)
+        path.chmod(before)
+
+
 @pytest.mark.parametrize(
     "setting", [{"indexnow__key": "env:NOT_SET"}, {"hook__command": ["/no/such/program"]}]
 )
@@ -353,6 +382,8 @@ def test_ours_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(site: Site) -
     answer = tell(site, run, dry_run=True, indexnow__batch=1, webhook__urls=[f"{site.double.home}/hook"])
     assert ((site.plan.state / FILE).read_bytes(), told(site.plan.state)) == before
     assert not site.double.messages
+    assert {each.reception for each in answer.deliveries} == {Reception.WOULD_SEND}
+    assert answer.deliveries[0].said.startswith("a dry run sends nothing (in 2 batches); the key file of ")
     assert [each.shown for each in answer.deliveries] == [
         (site.url("/b"), site.url("/c")),
         (f"added {site.url('/b')}", f"added {site.url('/c')}"),
@@ -388,7 +419,9 @@ def test_ours_a_message_tells_all_that_changed_also_of_the_first_run(site: Site)
     tell(site, site.run(["/a", "/b"], outcome="unchanged"), **hooked(site))
     tell(site, site.run(["/a", "/c", "/d", "/e"]), **hooked(site, notify__named=2))
     first, second = site.double.messages
-    assert first["counts"]["added"] == 2
+    assert first["counts"]["added"] == first["more"] == 2
+    assert not first["changes"]  # a whole set is no news
+    assert first["sentence"] == "the whole sitemap is new: 2 pages are listed"
     assert second["runs"] == {"after": 2, "until": 3}
     assert second["counts"] | {"total": 0} == {
         "added": 3,
