@@ -38,15 +38,17 @@ def schedule(
         ),
     ] = None,
     quiet: Quiet = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more of each run.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Log when each site is due, and how far its run is.")
+    ] = False,
     **flags: Any,
 ) -> None:
     """Run the sites of a configuration when they are due, until it is stopped.
 
-    [schedule] says when, for all sites or in [sites.NAME.schedule] for one. Each run is a process of its own and does
-    what siteatlas run does. The file is read again when it has changed, and on SIGHUP; one that is wrong is told, and
-    the sites go on as before. SIGTERM and Ctrl-C let the runs that are going on save what they know; the next start
-    goes on with them.
+    [schedule] says when, for all sites or in [sites.NAME.schedule] for one, where enabled = false leaves it out. A flag
+    wins over both, also --every over cron. Each run is a process of its own and does what siteatlas run does. The file
+    is read again when it has changed, and on SIGHUP; one that is wrong is told, and the sites go on as before. SIGTERM
+    and Ctrl-C let the runs that are going on save what they know; the next start goes on with them.
     """
     with Told(verbose) as told:
         if config is None:
