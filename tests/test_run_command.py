@@ -203,7 +203,7 @@ def test_ours_status_lists_the_last_runs_and_what_is_published(tmp_path: Path) -
     # without a configuration: what is in the state directory
     text = siteatlas(tmp_path, "status", "--state", "state")
     assert text.code == 0
-    assert "9 pages in 1 file published, last by run 2" in text.out
+    assert "9 pages in 1 file published, written by run 2:" in text.out
     assert "+0 ~0 -1" in text.out
     assert "the start URL" in text.out
 

@@ -1,12 +1,16 @@
 """``siteatlas status`` of many sites, of a schedule, and on terminals of any width."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from kept import status, write
+from msgspec.structs import replace
 from run import siteatlas
 
 from crawler.attempt import Attempt, Because, Fate
@@ -16,7 +20,7 @@ from crawler.history import History
 from crawler.memory.runs import PublishedFile, Run, Runs
 from crawler.standing import Start
 from crawler.state import schema
-from crawler.store import directory_for
+from crawler.store import directory_for, held
 
 START = 1_790_000_000.0
 
@@ -77,14 +81,16 @@ def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
     assert max(map(len, lines)) <= 80
     head, *rows = lines[:6]
     assert head.split() == ["site", "pages", "last", "run", "verdict", "took", "next", "run"]
-    verdicts = ("published", "refused", "cut short", "failed x2", "not run yet")
-    for name, verdict, row in zip(names, verdicts, rows, strict=True):
+    verdicts = ("failed x2", "refused", "published", "cut short", "not run yet")
+    for name, verdict, row in zip((names[n] for n in (3, 1, 0, 2, 4)), verdicts, rows, strict=True):
         assert row.startswith(name)
         assert f" {verdict} " in row
     assert f"{names[1]}: the start URL failed" in lines
     assert f"{names[3]}: 2 runs in a row failed, on " in ran.out
     assert "siteatlas schedule is not running" in ran.out
-    assert lines[-1] == "5 sites; --site NAME shows one of them in full"
+    assert not any(row.endswith("now") for row in rows), "nobody is there who would begin one"
+    assert lines[-1].startswith("5 sites; times are ")
+    assert lines[-1].endswith("; --site NAME shows one of them in full")
     narrow = siteatlas(tmp_path, "status", "--config", "sites.toml", COLUMNS="40").out.splitlines()
     assert max(map(len, narrow[:6])) <= 40
     assert (
@@ -96,17 +102,56 @@ def test_ours_one_site_is_told_of_in_full_and_fits_the_terminal(tmp_path: Path) 
     write(tmp_path, 'cron = "30 3 * * *"\ntimezone = "Europe/Berlin"', shop="http://shop.example/")
     because = "611 URLs failed: 611 server error, " + "and a long tale of each of them " * 5
     state(tmp_path, "shop", [*(run(n, 230) for n in range(1, 6)), run(6, 250, because=because)])
-    ran = siteatlas(tmp_path, "status", "--config", "sites.toml", COLUMNS="80")
+    ran = siteatlas(tmp_path, "status", "--config", "sites.toml", COLUMNS="80", TZ="UTC")
     assert ran.code == 0
     assert max(map(len, ran.out.splitlines())) <= 80
-    assert "schedule: 30 3 * * * Europe/Berlin; next run " in ran.out
+    assert "schedule: 30 3 * * * Europe/Berlin; next run as soon as siteatlas schedule is\n" in ran.out
     assert "the last run took 4:10, usually 3:50" in ran.out
-    assert "run  started           took  crawl     outcome" in ran.out
+    assert "run  started, UTC      took  crawl     outcome" in ran.out
     (site,) = status(tmp_path)["sites"]
     assert (site["trend"]["seconds"], site["trend"]["usual_seconds"]) == (250, 230)
     assert site["schedule"]["timetable"] == "30 3 * * * Europe/Berlin"
     assert (site["schedule"]["attempts"], site["channels"]) == ([], [])
     assert [each["number"] for each in site["runs"]] == [6, 5, 4, 3, 2]
+
+
+def test_ours_what_is_not_known_is_no_zero_and_what_is_going_on_has_no_numbers(tmp_path: Path) -> None:
+    write(tmp_path, "", shop="http://shop.example/")
+    files = [PublishedFile("sitemap.xml", "http://shop.example/sitemap.xml", 1, 1)]
+    nothing = {"listed": 0, "fetched": 0, "completeness": "", "exit_code": 5, "refusal": "no robots.txt"}
+    said = {"because": "the files could not be published at s3://shop/: 503", "exit_code": 7}
+    stale = {"completeness": "truncated", "refusal": "it took too long", "exit_code": 4}
+    known = [
+        run(1, files=files),
+        run(2, 0, "nothing", **nothing),
+        run(3, outcome="unchanged", files=files, **said),
+    ]
+    state(tmp_path, "shop", known)
+    place = directory_for(tmp_path / "state", "http://shop.example/sitemap.xml")
+    told = siteatlas(tmp_path, "status", "--state", "state", TZ="UTC").out
+    assert "published, written by run 1 and unchanged up to run 3: http://shop.example/sitemap.xml" in told
+    last, why, before, *_ = told.partition("exit\n")[2].splitlines()
+    assert last.split()[-1] == "7"
+    assert why.strip() == said["because"]
+    assert before.split()[3:] == ["-", "-", "came", "to", "nothing", "-", "-", "-", "-", "5"]
+    with closing(schema.connect(place / schema.FILE)) as db:
+        Runs(db).write(replace(run(4, outcome=""), outcome="refused", ended=None, **stale))
+    with held(place):
+        row = siteatlas(tmp_path, "status", "--state", "state").out.partition("exit\n")[2].splitlines()[0]
+    assert row.split()[3:] == ["-", "going", "on", *"------"]
+
+
+@pytest.mark.parametrize(("zone", "said"), [("Europe/Berlin", "CEST/CET"), ("UTC", "UTC")])
+def test_ours_times_say_of_which_zone_they_are(zone: str, said: str) -> None:
+    script = "from crawler.cli.schedule_words import *; print(moment(1.79e9), zones([1.8e9, 1.79e9, 1.79e9]))"
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "TZ": zone},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.split()[2:] == [said[: said.find("/")] if "/" in said else said, said]
 
 
 def test_ours_without_a_schedule_there_is_no_word_of_one(tmp_path: Path) -> None:
@@ -128,14 +173,21 @@ def test_ours_without_a_schedule_there_is_no_word_of_one(tmp_path: Path) -> None
         (36, "  a name of 20 letters  1   22  3333"),
         (35, "  a name of 20 letters  1  3333"),
         (28, "  a name of 20 letters  3333"),
-        (25, "  a name of 20 let…  3333"),
-        (5, "  a name …  3333"),
+        (25, "  a name o… letters  3333"),
+        (5, "  a na…ers  3333"),
     ],
 )
 def test_ours_a_table_leaves_out_what_is_missed_least_and_then_shortens(width: int, shown: str) -> None:
     columns = (Column("name", is_text=True, shrinks=True), Column("a", 2), Column("bee", 1), Column("c"))
     rows = [("a name of 20 letters", "1", "22", "3333"), ("short", "", "", "")]
     assert list(table(columns, rows, width))[1] == shown
+
+
+def test_ours_a_long_name_is_cut_before_a_column_is_left_out() -> None:
+    columns = (Column("name", is_text=True, shrinks=True), Column("a", 1))
+    rows = [("https-www-example-com-a-long-way-below-1", "12,345"), ("short", "1")]
+    head, row, _ = table(columns, rows, 30, "")
+    assert (head.split(), row) == (["name", "a"], "https-www-e…ay-below-1  12,345")
 
 
 def test_ours_a_sentence_is_wrapped_and_a_url_stays_whole() -> None:

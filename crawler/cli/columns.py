@@ -1,4 +1,4 @@
-"""Tables and lines that fit the terminal: columns are left out before one is wider than it."""
+"""Tables and lines that fit the terminal: long names are cut, and columns left out, before one is wider than it."""
 
 import shutil
 import textwrap
@@ -9,13 +9,14 @@ from msgspec import Struct
 
 WIDE: Final = 1_000  # what is written to a file or a pipe has no edge
 _GAP: Final = "  "
-_SHORTEST: Final = 8  # characters that a shortened cell keeps at least
+_READABLE: Final = 20  # characters that a shortened cell keeps while there are columns to leave out
+_SHORTEST: Final = 8  # that it keeps at least
 
 
 class Column(Struct, frozen=True):
     """``weight`` says how much it is missed: those of the least are left out first, 0 never. ``is_text`` stays left.
 
-    A cell of one that ``shrinks`` may be cut, with an ellipsis, once no more columns can be left out.
+    A cell of one that ``shrinks`` may be cut, with an ellipsis in its middle: what tells names apart is at their ends.
     """
 
     name: str
@@ -37,15 +38,21 @@ def table(
         column: max(map(len, cells))
         for column, *cells in zip(columns, [c.name for c in columns], *rows, strict=True)
     }
-    shown = list(columns)
+    shown, whole = list(columns), dict(widths)
 
     def over() -> int:
         return len(indent) + sum(widths[column] for column in shown) + len(_GAP) * (len(shown) - 1) - width
 
+    def shrink(least: int) -> None:
+        for column in (column for column in shown if column.shrinks and over() > 0):
+            widths[column] = max(min(least, widths[column]), widths[column] - over())
+
+    shrink(_READABLE)
     while over() > 0 and (rest := [column for column in shown if column.weight]):
         shown.remove(min(rest, key=lambda column: column.weight))
-    for column in (column for column in shown if column.shrinks and over() > 0):
-        widths[column] = max(_SHORTEST, widths[column] - over())
+        widths.update(whole)
+        shrink(_READABLE)
+    shrink(_SHORTEST)
     chosen = [columns.index(column) for column in shown]
     for row in ([column.name for column in columns], *rows):
         cells = [_cell(row[number], columns[number], widths[columns[number]]) for number in chosen]
@@ -54,7 +61,8 @@ def table(
 
 def _cell(text: str, column: Column, width: int) -> str:
     if len(text) > width:
-        text = f"{text[: width - 1]}…"
+        head = width // 2
+        text = f"{text[:head]}…{text[len(text) - (width - head - 1) :]}"
     return text.ljust(width) if column.is_text else text.rjust(width)
 
 

@@ -65,7 +65,7 @@ def _log(level: int) -> None:
     """Each line as it is, with the time unless it goes to the journal, which has its own."""
     handler = logging.StreamHandler(sys.stderr)
     before = "" if _is_journal() else "%(asctime)s "
-    handler.setFormatter(Harmless(f"{before}%(message)s", "%Y-%m-%d %H:%M:%S"))
+    handler.setFormatter(Harmless(f"{before}%(message)s", "%Y-%m-%d %H:%M:%S %Z"))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("httpx").setLevel(logging.WARNING)
 

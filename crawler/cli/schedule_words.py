@@ -1,7 +1,7 @@
 """What is said of a schedule: why a run begins, how it ended, and when, for people."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -24,17 +24,31 @@ _FEW: Final = 5  # names in a line
 
 
 def moment(at: float) -> str:
-    """A Unix time by the clock here: ``2026-11-21 03:00``."""
-    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+    """A Unix time by the clock here: ``2026-11-21 03:00 CET``."""
+    return f"{_here(at):%Y-%m-%d %H:%M %Z}"
+
+
+def long_moment(at: float) -> str:
+    """The same in a column that says elsewhere of which :func:`zones` it is: ``2026-11-21 03:00``."""
+    return f"{_here(at):%Y-%m-%d %H:%M}"
 
 
 def short_moment(at: float) -> str:
     """The same without the year: ``11-21 03:00``."""
-    return moment(at)[5:]
+    return f"{_here(at):%m-%d %H:%M}"
+
+
+def zones(moments: Iterable[float]) -> str:
+    """The zone of the clock here at these moments: ``CET``, or ``CEST/CET`` when it was set meanwhile."""
+    return "/".join(dict.fromkeys(f"{_here(at):%Z}" for at in sorted(moments)))
+
+
+def _here(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC).astimezone()
 
 
 def ahead(at: float) -> str:
-    """A moment that is to come, and how long that is: ``2026-11-21 03:00 (in 2 h 5 min)``."""
+    """A moment that is to come, and how long that is: ``2026-11-21 03:00 CET (in 2 h 5 min)``."""
     left = span(at - time.time())
     return f"{moment(at)} (in {left})" if left else "now"
 

@@ -56,6 +56,7 @@ def _standing(known_of: Standing) -> dict[str, Any]:
             "pages": known_of.pages,
             "kept": known_of.kept,
             "run": last.number if last else None,
+            "written_by": known_of.wrote,
             "files": msgspec.to_builtins(last.files) if last else [],
         },
     }

@@ -4,14 +4,16 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from crawler.attempt import Attempt, Fate
 from crawler.board import SiteBoard
 from crawler.cli.columns import Column, table, wrapped
-from crawler.cli.schedule_words import ahead, moment, short_moment, verdict
+from crawler.cli.schedule_words import ahead, long_moment, moment, short_moment, verdict, zones
 from crawler.cli.status_looking import Looked, Schedule, Site, Trend
-from crawler.cli.words import amount, clock, count, safe
+from crawler.cli.words import amount, clock, count, outcome, safe
 from crawler.ledger import ChannelTold
-from crawler.memory.runs import Run
+from crawler.memory.runs import PUBLISHING, Run
 from crawler.memory.standing import Standing
 
 _RUNS: Final = (
@@ -38,17 +40,29 @@ _SITES: Final = (
 
 def lines(looked: Looked, width: int, *, in_full: bool) -> Iterator[str]:
     """All that is told, in lines of so many characters as far as that can be."""
+    is_kept = bool(looked.schedule and looked.schedule.keeper)
     if in_full:
         for site in looked.sites:
-            yield from _site(site, width)
+            yield from _site(site, width, is_kept=is_kept)
             yield ""
-    else:
-        yield from table(_SITES, [_summary(site) for site in looked.sites], width, "")
-        yield from _troubles(looked.sites, width)
-        yield ""
+        yield from _schedule(looked.schedule, width)
+        return
+    sites = sorted(looked.sites, key=_urgency)
+    yield from table(_SITES, [_summary(site, is_kept=is_kept) for site in sites], width, "")
+    yield from _troubles(sites, width, is_kept=is_kept)
+    yield ""
     yield from _schedule(looked.schedule, width)
-    if not in_full:
-        yield f"{count(len(looked.sites), 'site')}; --site NAME shows one of them in full"
+    begun = [run.started for site in sites for run in site.runs[:1]]
+    zone = zones([*begun, *(at for site in sites if site.schedule and (at := site.schedule.next_at))])
+    times = f"; times are {zone}" if zone else ""
+    yield f"{count(len(sites), 'site')}{times}; --site NAME shows one of them in full"
+
+
+def _urgency(site: Site) -> int:
+    """What fails stands first, then what a person should look at."""
+    if site.error or (site.schedule and site.schedule.failures):
+        return 0
+    return 1 if any(_trouble(site, is_kept=True)) else 2
 
 
 def _schedule(schedule: Schedule | None, width: int) -> Iterator[str]:
@@ -63,7 +77,7 @@ def _schedule(schedule: Schedule | None, width: int) -> Iterator[str]:
     yield from wrapped(told, width, "")
 
 
-def _summary(site: Site) -> tuple[str, ...]:
+def _summary(site: Site, *, is_kept: bool) -> tuple[str, ...]:
     run = site.runs[0] if site.runs else None
     next_at = site.schedule.next_at if site.schedule else None
     return (
@@ -71,15 +85,32 @@ def _summary(site: Site) -> tuple[str, ...]:
         f"{site.standing.pages:,}" if site.standing else "-",
         short_moment(run.started) if run else "-",
         _verdict(site, run),
-        clock(run.seconds) if run else "-",
-        _next(next_at),
+        _took(run) if run and not _is_on(site, run) else "-",
+        _next(next_at, is_kept=is_kept),
     )
 
 
-def _next(at: float | None) -> str:
-    if at is None:
-        return "-"
-    return short_moment(at) if at > time.time() else "now"
+def _next(at: float | None, *, is_kept: bool) -> str:
+    if at is not None and at > time.time():
+        return short_moment(at)
+    return "now" if at is not None and is_kept else "-"
+
+
+def _then(at: float, *, is_kept: bool) -> str:
+    """When something begins, as far as anybody is there who begins it."""
+    return ahead(at) if is_kept or at > time.time() else "as soon as siteatlas schedule is running"
+
+
+def _is_on(site: Site, run: Run) -> bool:
+    """Whether the run is going on: its record still is what it was when it began, or was cut short."""
+    is_held = bool(site.standing and site.standing.holder) or bool(
+        site.schedule and site.schedule.running_since
+    )
+    return is_held and run.is_open and run is site.runs[0]
+
+
+def _took(run: Run) -> str:
+    return clock(run.seconds) if run.seconds or run.has_figures else "-"
 
 
 def _verdict(site: Site, run: Run | None) -> str:
@@ -89,15 +120,22 @@ def _verdict(site: Site, run: Run | None) -> str:
     if (site.standing and site.standing.holder) or (board and board.running_since):
         return "running"
     if board and board.last and board.failures:
-        return f"{verdict(board.last)} x{board.failures}"
+        times = f" x{board.failures}" if board.failures > 1 else ""
+        return f"{verdict(board.last)}{times}"
     if run is None:
         return "not run yet"
-    return "cut short" if run.is_open else run.outcome or "-"
+    if run.is_open:
+        return "cut short"
+    return "not uploaded" if _not_uploaded(run) else outcome(run.outcome)
 
 
-def _troubles(sites: Sequence[Site], width: int) -> Iterator[str]:
+def _not_uploaded(run: Run) -> bool:
+    return bool(run.exit_code) and run.outcome in PUBLISHING
+
+
+def _troubles(sites: Sequence[Site], width: int, *, is_kept: bool) -> Iterator[str]:
     """What a person should know of, site by site."""
-    troubles = [(site.name, list(_trouble(site))) for site in sites]
+    troubles = [(site.name, list(_trouble(site, is_kept=is_kept))) for site in sites]
     if any(said for _, said in troubles):
         yield ""
     for name, said in troubles:
@@ -105,20 +143,21 @@ def _troubles(sites: Sequence[Site], width: int) -> Iterator[str]:
             yield from wrapped(f"{name}: {each}", width, "", "  ")
 
 
-def _trouble(site: Site) -> Iterator[str]:
+def _trouble(site: Site, *, is_kept: bool) -> Iterator[str]:
+    run = site.runs[0] if site.runs else None
     if site.error:
         yield safe(site.error)
     elif site.schedule and site.schedule.failures:
-        yield from _failing(site.schedule)
-    elif site.runs and site.runs[0].refusal and not site.runs[0].is_open:
-        yield safe(site.runs[0].refusal)
+        yield from _failing(site.schedule, is_kept=is_kept)
+    elif run and run.exit_code and not run.is_open and (run.refusal or _not_uploaded(run)):
+        yield safe(run.refusal or run.because)
     for channel in site.told.channels:
         yield from _untold(channel)
         if channel.reading and channel.reading.errors:
             yield from _read(channel)
 
 
-def _site(site: Site, width: int) -> Iterator[str]:
+def _site(site: Site, width: int, *, is_kept: bool) -> Iterator[str]:
     yield f"== {site.name} =="
     about: list[str] = []
     if site.error:
@@ -128,7 +167,7 @@ def _site(site: Site, width: int) -> Iterator[str]:
     else:
         about.append("not crawled yet")
     if site.schedule:
-        about += _timed(site.schedule)
+        about += _timed(site.schedule, is_kept=is_kept)
     if site.trend:
         about.append(_trend(site.trend))
     for channel in site.told.channels:
@@ -139,7 +178,7 @@ def _site(site: Site, width: int) -> Iterator[str]:
         yield from wrapped(each, width, more="  ")
     if site.runs:
         yield ""
-        yield from _runs(site.runs, width)
+        yield from _runs(site, width)
 
 
 def _about(of: Standing) -> Iterator[str]:
@@ -148,7 +187,7 @@ def _about(of: Standing) -> Iterator[str]:
         kept = f", {of.kept:,} of them kept though they failed" if of.kept else ""
         yield (
             f"{count(of.pages, 'page')} in {count(len(of.published.files), 'file')} published{kept}, "
-            f"last by run {of.published.number}: {safe(of.published.files[0].url)}"
+            f"{_written(of.published.number, of.wrote)}: {safe(of.published.files[0].url)}"
         )
     else:
         yield "nothing is published by these runs"
@@ -160,19 +199,26 @@ def _about(of: Standing) -> Iterator[str]:
         yield f"run {run.number} was cut short{why}; the next run goes on with it"
 
 
-def _timed(board: SiteBoard) -> Iterator[str]:
+def _written(last: int, wrote: int | None) -> str:
+    """Which run the files are of, and since when they are what they should be."""
+    by = f"written by run {wrote}" if wrote is not None else ""
+    same = f"unchanged up to run {last}" if last != wrote else ""
+    return " and ".join(filter(None, (by, same)))
+
+
+def _timed(board: SiteBoard, *, is_kept: bool) -> Iterator[str]:
     if board.timetable:
-        then = f"; next run {ahead(board.next_at)}" if board.next_at else ""
+        then = f"; next run {_then(board.next_at, is_kept=is_kept)}" if board.next_at else ""
         yield f"schedule: {board.timetable}{then}"
     if board.failures:
-        yield from _failing(board)
+        yield from _failing(board, is_kept=is_kept)
     elif board.last and board.last.fate not in (Fate.DONE, None):
         yield f"the last run was {verdict(board.last)}, {_last(board.last)}"
 
 
-def _failing(board: SiteBoard) -> Iterator[str]:
+def _failing(board: SiteBoard, *, is_kept: bool) -> Iterator[str]:
     if board.last:
-        again = f"; next try {ahead(board.next_at)}" if board.next_at else ""
+        again = f"; next try {_then(board.next_at, is_kept=is_kept)}" if board.next_at else ""
         what = "the last run" if board.failures == 1 else f"{board.failures:,} runs in a row"
         yield f"{what} failed, {_last(board.last)}{again}"
 
@@ -203,27 +249,33 @@ def _read(channel: ChannelTold) -> Iterator[str]:
         yield f"{safe(channel.key)}: {safe(reading.sentence)} (asked on {moment(reading.at)})"
 
 
-def _runs(runs: Sequence[Run], width: int) -> Iterator[str]:
-    head, *rows = table(_RUNS, [_row(run) for run in runs], width)
+def _runs(site: Site, width: int) -> Iterator[str]:
+    runs = site.runs
+    zone = zones(run.started for run in runs)
+    columns = [replace(each, name=f"started, {zone}") if each.name == "started" else each for each in _RUNS]
+    head, *rows = table(columns, [_row(run, is_on=_is_on(site, run)) for run in runs], width)
     yield head
     indent = " " * (2 + max(len(str(run.number)) for run in (*runs,)) + 2)
     for row, run in zip(rows, runs, strict=True):
         yield row
-        for each in _remarks(run):
+        for each in () if _is_on(site, run) else _remarks(run):
             yield from wrapped(each, width, indent)
 
 
-def _row(run: Run) -> tuple[str, ...]:
+def _row(run: Run, *, is_on: bool) -> tuple[str, ...]:
+    begun = str(run.number), long_moment(run.started)
+    if is_on:
+        return (*begun, "-", "going on", *("-" for _ in _RUNS[4:]))
+    known = run.has_figures
     return (
-        str(run.number),
-        moment(run.started),
-        clock(run.seconds),
+        *begun,
+        _took(run),
         run.completeness or "-",
-        run.outcome or "-",
-        f"{run.listed:,}",
-        f"+{run.added:,} ~{run.changed:,} -{run.removed + run.moved + run.deindexed:,}",
-        f"{run.fetched:,}",
-        amount(run.bytes),
+        "-" if run.is_open and not run.outcome else outcome(run.outcome),
+        f"{run.listed:,}" if run.listed or known else "-",
+        f"+{run.added:,} ~{run.changed:,} -{run.removed + run.moved + run.deindexed:,}" if known else "-",
+        f"{run.fetched:,}" if run.fetched or known else "-",
+        amount(run.bytes) if run.bytes or known else "-",
         "-" if run.exit_code is None else str(run.exit_code),
     )
 
