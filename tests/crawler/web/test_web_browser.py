@@ -220,7 +220,23 @@ def test_ours_it_fits_a_phone_and_the_dark(opening: Opening, tmp_path: Path, sch
             assert (sum(map(int, colour[4:-1].split(","))) < 100) == (scheme == "dark")
             faint = page.evaluate(CONTRAST)
             assert faint == [], path
+            assert page.evaluate(BROKEN) == [], path
+            hidden = page.evaluate(
+                "[...document.querySelectorAll('.cards td, .cards th')].filter((each) =>"
+                " each.getBoundingClientRect().right > innerWidth).map((each) => each.textContent)"
+            )
+            assert hidden == [], path
 
+
+# Words of ours in a table that go on in the next line; those of strangers, in a <bdi>, may be of any length.
+BROKEN = """() => [...document.querySelectorAll(":is(td, th), :is(td, th) *")].flatMap((each) => [...each.childNodes])
+  .filter((node) => node.nodeType === 3 && !node.parentElement.closest("bdi"))
+  .flatMap((node) => [...node.data.matchAll(/[^ \\n]+/g)].filter((word) => {
+    const range = document.createRange();
+    range.setStart(node, word.index);
+    range.setEnd(node, word.index + word[0].length);
+    return new Set([...range.getClientRects()].map((each) => each.top)).size > 1;
+  }).map((word) => word[0]))"""
 
 # Texts whose colour is not 4.5 times as light as what is behind them, or the other way round (WCAG 2.2, 1.4.3).
 CONTRAST = """() => {
