@@ -110,7 +110,7 @@ def _nothing(start: Start) -> str:
     verdict = start.verdict
     if verdict is None or verdict.state is State.INDEXABLE:
         return f"no page from {start.url} on is indexable"
-    told = f"no page from {start.url} on is indexable: it is {verdict.state.value} ({verdict.reason})"
+    told = f"no page from {start.url} on is indexable: {verdict.reason} ({verdict.state.value})"
     return f"{told}; to crawl there: siteatlas crawl {verdict.target}" if verdict.target else told
 
 

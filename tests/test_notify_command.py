@@ -177,7 +177,7 @@ def test_ours_a_test_message_is_for_those_who_are_the_sites_own(site: Site, noti
     site.double.files[f"/{KEY}.txt"] = 404
     code, out, _ = notify("--config", str(notify.file), "--test", "--only", "indexnow")
     assert (code, out.count("\n")) == (4, 1)
-    assert out.startswith("  indexnow: put off: the key file of ")
+    assert out.startswith("  indexnow: failed: the key file of ")
     code, out, _ = notify("--config", str(notify.file), "--test", "--only", "hook")
     assert (code, out.count("\n")) == (0, 1)
     assert len(site.double.messages) == 1

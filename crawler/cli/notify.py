@@ -263,9 +263,10 @@ def _put_off(announced: "Announced") -> Iterator[str]:
     """Who could not be told anything for now: those who could not for the same reason together."""
     reasons: dict[str, list[str]] = {}
     for each in filter(_is_put_off, announced.deliveries):
-        reasons.setdefault(each.said, []).append(each.channel)
+        word = "failed" if each.occasion.value == "test" else "put off"  # a test is not sent another time
+        reasons.setdefault(f"{word}: {each.said}", []).append(each.channel)
     for said, channels in reasons.items():
-        yield f"  {safe(', '.join(dict.fromkeys(channels)))}: put off: {safe(said)}"
+        yield f"  {safe(', '.join(dict.fromkeys(channels)))}: {safe(said)}"
 
 
 def _line(each: "Delivered") -> str:
@@ -284,4 +285,4 @@ def _what(each: "Delivered") -> str:
 
 
 def _remedy(each: "Delivered") -> str:
-    return "; --again sends it once more" if each.refused else ""
+    return f"; --again sends {'it' if each.refused == 1 else 'them'} once more" if each.refused else ""

@@ -107,6 +107,8 @@ def _told(report: Report) -> list[str]:
     told += announced.sentences
     if announced.untold and not report.upload_error:
         told.append(_LATER)
+    if any(each.refused for each in announced.deliveries):
+        told.append("what was refused is set aside; siteatlas notify --again sends it once more")
     return [f"  {safe(each)}" for each in told]
 
 

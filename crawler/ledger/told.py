@@ -95,5 +95,6 @@ def _of_mood(mood: Mood) -> list[str]:
 def _refused(refused: Refused) -> str:
     where = f" of {refused.host}" if refused.host else ""
     what = "a message" if refused.upto is None else f"{refused.urls:,} URL{'s' * (refused.urls != 1)}{where}"
-    runs = f"{_since(refused.after)} to run {refused.until}"
+    begun = f"from run {refused.after}" if refused.after else "from the first run"
+    runs = f"{begun} to run {refused.until}"
     return f"{what}, {runs}: {refused.said}"
