@@ -44,6 +44,7 @@ class Audit(Section):
     """Take it that what robots.txt, a login, nofollow, the guard against endless URLs or the start's directory keeps us
     from reading links to nothing else."""
     report: str = ""
-    """The directory that the reports are written in: HTML, JSON, CSV, SARIF and JUnit."""
+    """The directory that the reports are written in: HTML, JSON, CSV, SARIF and JUnit. In a directory that several
+    sites share each has one of its name."""
     fail_on: tuple[str, ...] = ()
     """Exit code 10 for conclusive findings of these severities, families or rules (error, orphan, entry.gone)."""

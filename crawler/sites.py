@@ -158,6 +158,8 @@ def _merged(
         )
     sections = dict.fromkeys([*shared, *own])
     merged = {section: {**shared.get(section, {}), **own.get(section, {})} for section in sections}
+    if "report" not in own.get("audit", {}) and (report := shared.get("audit", {}).get("report")):
+        merged["audit"]["report"] = str(Path(report) / name)  # or each would replace that of the others
     if "schedule" in own:
         choose_either(merged["schedule"], own["schedule"])
     return merged

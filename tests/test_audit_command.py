@@ -414,7 +414,7 @@ def test_ours_paths_in_a_configuration_are_those_of_its_folder_and_a_site_is_cho
         )
         ran = audit("--config", "etc/sites.toml", "--site", "b")
         assert ran.code == 0, ran.err
-        assert lost(report("etc/report")) == {"/lost", "/asked", "/noted"}
+        assert lost(report("etc/report/b")) == {"/lost", "/asked", "/noted"}
         assert Path("etc/.siteatlas").is_dir()
         assert not other.log
         assert not Path(".siteatlas").exists()

@@ -207,3 +207,11 @@ def test_ours_a_secret_of_a_header_lies_beside_the_file() -> None:
     tables = {"fetch": {"headers": {"X-Token": "file:token", "X-Own": "file"}, "cookies": {"a": "env:A"}}}
     fetch = anchored(tables, Path("etc"))["fetch"]
     assert fetch == {"headers": {"X-Token": "file:etc/token", "X-Own": "file"}, "cookies": {"a": "env:A"}}
+
+
+def test_ours_the_reports_of_sites_that_share_a_directory_are_beside_each_other(tmp_path: Path) -> None:
+    file = written(tmp_path, f'{TWO}[sites.blog.audit]\nreport = "mine"\n[audit]\nreport = "reports"\n')
+    shop, blog = configured(file, flags(), [])
+    assert shop.config.audit.report == str(tmp_path / "reports" / "shop")
+    assert blog.config.audit.report == str(tmp_path / "mine")
+    assert settings(file, flags(audit__report="here"), None, "shop").audit.report == "here"

@@ -14,6 +14,7 @@ from crawler.evidence.addresses import Addresses
 from crawler.evidence.judging import MAX_HOSTS, Submits
 from crawler.evidence.published import Published
 from crawler.finding import Finding
+from crawler.memory.standing import sitemap_address
 from crawler.places import Place, is_page, is_url, local, places
 from crawler.plan import Plan
 from crawler.remote import NotThere, Remote, homes
@@ -77,7 +78,7 @@ class _Reading:
     ) -> None:
         self.notes: list[str] = []
         self.findings: list[Finding] = []
-        self._usual = f"there is no {USUAL}"
+        self._nowhere: list[str] = []  # where a sitemap was looked for in vain
         self._plan = plan
         self._remote = remote
         self._published = published
@@ -94,16 +95,19 @@ class _Reading:
             self._read(name, place)
 
     def own(self) -> None:
-        """Those that robots.txt names, and the one that is where it usually is."""
+        """Those that robots.txt names, the one that is where it usually is, and the one that is published here."""
         home = origin(self._plan.seed)
         named = list(dict.fromkeys(map(self._meant, self._remote.rules(home).sitemaps)))
         is_read = False
         for url in named:
             is_read |= self._try(url)
-        if home + USUAL not in named:
-            is_read |= self._guess(home + USUAL)
+        ours = sitemap_address(self._plan.state.parent, self._plan.sitemap_url)
+        for url in dict.fromkeys((home + USUAL, ours)):
+            if url not in named:
+                is_read |= self._guess(url)
         if not named and not is_read:
-            self.notes.append(f"the site has no sitemap: robots.txt names none, and {self._usual}")
+            nowhere = " and ".join(self._nowhere)
+            self.notes.append(f"the site has no sitemap: robots.txt names none, and {nowhere}")
 
     def _try(self, url: str) -> bool:
         try:
@@ -130,15 +134,17 @@ class _Reading:
 
     def _guess(self, url: str) -> bool:
         """Read what may be there; a page in its place is none."""
+        shown = url.removeprefix(origin(self._plan.seed))
         try:
             where, content = self._locate(url)
         except NotThere:
+            self._nowhere.append(f"there is no {shown}")
             return False
         except SourceError as error:
             self._lose(url, str(error))
             return False
         if is_page(content):
-            self._usual = f"{USUAL} answers with an HTML page, which is no sitemap"
+            self._nowhere.append(f"{shown} answers with an HTML page, which is no sitemap")
             return False
         return self._take(url, where, content)
 

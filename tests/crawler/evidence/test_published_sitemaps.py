@@ -52,7 +52,7 @@ def xml(body: str | bytes, status: int = 200) -> Answer:
     return Answer(body, status, {"Content-Type": "application/xml"})
 
 
-def plan_of(site: str, state: Path, **settings: dict[str, object]) -> Plan:
+def plan_of(site: str, state: Path, /, **settings: dict[str, object]) -> Plan:
     pace = {"rate": 0}
     sections = {
         "site": {"url": site},
@@ -66,7 +66,7 @@ def plan_of(site: str, state: Path, **settings: dict[str, object]) -> Plan:
 class Read:
     """What a reading brought."""
 
-    def __init__(self, site: str, tmp: Path, **settings: dict[str, object]) -> None:
+    def __init__(self, site: str, tmp: Path, /, **settings: dict[str, object]) -> None:
         plan = plan_of(site, tmp, **settings)
         tmp.mkdir(exist_ok=True)
         schema.connect(tmp / schema.FILE).close()
@@ -256,6 +256,24 @@ def test_ours_a_site_without_a_sitemap_is_no_fault(
     read = Read(site.url, tmp_path)
     assert (read.accounts, read.findings, read.entries) == ([], [], [])
     assert read.notes == [f"the site has no sitemap: robots.txt names none, and {said}"]
+
+
+def test_ours_the_sitemap_that_the_configuration_publishes_is_read_without_being_named(
+    site: Site, tmp_path: Path
+) -> None:
+    site.routes["/sitemap.xml"] = Answer("", 404)
+    site.routes["/docs/sitemap.xml"] = xml(urlset("{url}docs/a"))
+    read = Read(f"{site.url}docs/", tmp_path / "beside")
+    assert (read.urls, read.notes) == (["a"], [])
+    site.routes["/maps/own.xml"] = xml(urlset("{url}maps/b"))
+    read = Read(
+        f"{site.url}maps/",
+        tmp_path / "named",
+        site={"url": f"{site.url}maps/", "sitemap_url": f"{site.url}maps/own.xml"},
+    )
+    assert (read.urls, read.notes) == (["b"], [])
+    read = Read(f"{site.url}none/", tmp_path / "none")
+    assert read.notes[0].endswith("there is no /sitemap.xml and there is no /none/sitemap.xml")
 
 
 @pytest.mark.parametrize(
