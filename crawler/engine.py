@@ -159,7 +159,9 @@ class Engine:
                     await self._start(lease, now)
 
     def _next(self, now: float) -> Lease | Wait | Done:
-        answer = self._frontier.next(now, self._lanes.ready)
+        # a section of the site may be out of order, and the rest well: then something else is worth a try
+        far = bool(self._trouble.why) and self._lanes.is_stuck()
+        answer = self._frontier.next(now, self._lanes.ready, far=far)
         if isinstance(answer, Done) and self._more:
             if not self._more():
                 self._more = None
@@ -187,7 +189,8 @@ class Engine:
 
     async def _pause(self, seconds: float) -> None:
         if self._out == 0:
-            if self._lanes.all_down():
+            # where pages are well the site is not down because others want to wait: they cost time, and no more
+            if self._lanes.all_down() and not (self.tally.listed and self._lanes.is_stuck()):
                 return self.stop(Ending.SITE_DOWN)
             if seconds > self._limits.longest_pause:
                 return self.stop(Ending.PARKED)

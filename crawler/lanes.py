@@ -43,6 +43,10 @@ class Lanes:
         """Whether some origin has named the time before which nothing starts there."""
         return any(lane.asked_until > now for lane in self._lanes.values())
 
+    def is_stuck(self) -> bool:
+        """Whether waiting has been in vain at some origin several times in a row."""
+        return any(lane.is_stuck for lane in self._lanes.values())
+
     def all_down(self) -> bool:
         """Every origin has stopped answering."""
         return bool(self._lanes) and all(lane.down for lane in self._lanes.values())

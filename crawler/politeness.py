@@ -25,6 +25,7 @@ FULL: Final = 0.01
 """Seconds that a full lane asks to wait. What it waits for is the end of a request, which nobody can foretell."""
 FAILURES_TO_OPEN: Final = 5
 OPENINGS_TO_BE_DOWN: Final = 5
+WAITS_TO_BE_STUCK: Final = 3
 WAITS_TO_BE_DOWN: Final = 8
 WAITED_TO_BE_DOWN: Final = 300.0  # seconds; Retry-After may be short
 FIRST_OPENING: Final = 2.0
@@ -81,6 +82,11 @@ class Lane:
     def allowed(self) -> int:
         """Requests that may be out at once for now; 1 while it is not known whether the origin answers again."""
         return 1 if self._openings else max(1, int(self._window))
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the origin has asked to wait several times in a row."""
+        return self._asked_in_a_row >= WAITS_TO_BE_STUCK
 
     def crawl_delay(self, seconds: float) -> None:
         """robots.txt asks for this pause between two requests: one at a time, and so far apart."""

@@ -29,8 +29,11 @@ class Frontier(Protocol):
     def admit(self, finds: Iterable[Find]) -> None:
         """Know these URLs (seeds: URLs found on no page)."""
 
-    def next(self, now: float, ready: Ready) -> Lease | Wait | Done:
-        """The first due URL, nearest to the start first, of an origin that is ready. ``now`` is Unix time."""
+    def next(self, now: float, ready: Ready, *, far: bool = False) -> Lease | Wait | Done:
+        """The first due URL, nearest to the start first, of an origin that is ready. ``now`` is Unix time.
+
+        ``far``: rather one of the next hundreds, known later, as those that are first have all been in vain.
+        """
 
     def settle(self, outcome: Outcome) -> None:
         """End a lease, and know what it found."""

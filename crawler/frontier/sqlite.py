@@ -148,12 +148,12 @@ class SqliteFrontier:
 
     # ---------------------------------------------------------------- handing out
 
-    def next(self, now: float, ready: Ready) -> Lease | Wait | Done:
+    def next(self, now: float, ready: Ready, *, far: bool = False) -> Lease | Wait | Done:
         wait = None
         for home in self._census.waiting:
             pause = ready(home, now)
             if pause <= 0:
-                lease = self._first_due(home, now)
+                lease = self._first_due(home, now, far)
                 if lease:
                     self._out[lease.id] = lease
                     return lease
@@ -163,7 +163,7 @@ class SqliteFrontier:
             return Done()
         return Wait(IDLE if wait is None else wait)
 
-    def _first_due(self, home: str, now: float) -> Lease | None:
+    def _first_due(self, home: str, now: float, far: bool) -> Lease | None:
         ahead = self._ahead.setdefault(home, deque())
         if not ahead:
             with storage():
@@ -177,7 +177,8 @@ class SqliteFrontier:
             return None
         if self._by_level and any(lease.depth < ahead[0].depth for lease in self._out.values()):
             return None
-        return ahead.popleft()
+        is_deeper = self._by_level and ahead[-1].depth > ahead[0].depth
+        return ahead.pop() if far and not is_deeper else ahead.popleft()
 
     def _until_due(self, home: str, now: float) -> float:
         """Seconds until a URL of this origin is due, when none is: they are out, or put off."""

@@ -142,6 +142,18 @@ def test_ours_by_level_nothing_deeper_is_handed_out_while_something_nearer_is_ou
     assert lease_of(frontier).url == url(3)
 
 
+@pytest.mark.parametrize(("by_level", "second"), [(False, 3), (True, 2)])
+def test_ours_when_the_first_are_in_vain_one_that_was_found_later_has_its_turn(
+    db: sqlite3.Connection, by_level: bool, second: int
+) -> None:
+    frontier = SqliteFrontier(db, admission, by_level=by_level)
+    frontier.admit([Find(url(1), Found.LINK, 1), Find(url(2), Found.LINK, 1), Find(url(3), Found.LINK, 2)])
+    frontier.retry(Retry(lease_of(frontier), 0.0, "answered 503"))
+    answer = frontier.next(0.0, always, far=True)
+    assert isinstance(answer, Lease)
+    assert answer.url == url(second)
+
+
 def test_ours_what_was_not_settled_is_pending_at_the_next_start(tmp_path: Path) -> None:
     first = schema.connect(tmp_path / "state.db")
     frontier = SqliteFrontier(first, admission)

@@ -131,6 +131,7 @@ def test_ours_without_retry_after_the_pause_doubles_up_to_300_seconds_and_a_succ
         lane.start(now)
         lane.finish(now + 0.1, reply(429, 0.1))
         pauses.append(lane.parked_until - now - 0.1)
+        assert lane.is_stuck == (len(pauses) > 2)
         now = lane.parked_until
     assert pauses == pytest.approx([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300], abs=0.01)
     assert lane.allowed == 1
@@ -140,6 +141,7 @@ def test_ours_without_retry_after_the_pause_doubles_up_to_300_seconds_and_a_succ
     lane.finish(now + 1.1, reply(429, 0.1))
     assert lane.parked_until - now - 1.1 == pytest.approx(1.0, abs=0.01)
     assert not lane.asked_until
+    assert not lane.is_stuck
 
 
 def test_ours_refusals_of_requests_that_were_out_already_count_once() -> None:
