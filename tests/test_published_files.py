@@ -70,7 +70,7 @@ def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said
     tmp_path: Path,
 ) -> None:
     to = ("-o", "out", "--settle", "0", "--grace", "0")
-    hook = ("--no-check-live", *(word for each in ("sh", "-c", "cat > told.json") for word in ("--hook", each)))
+    hook = ("--no-check-live", "--hook", "sh", "--hook", "-c", "--hook", "cat > told.json")
     words = (URL, "--source", "site", *to, "--gzip", "--max-urls-per-file", "3", *hook)
     write(tmp_path, a="a", b="b")
     assert "moved from" not in siteatlas(tmp_path, "crawl", *words, anew=True).out
