@@ -25,7 +25,7 @@ from crawler.plan import AUDIT, survey
 from crawler.robots import Access
 from crawler.scope import Scope
 from crawler.source import source
-from crawler.state.schema import FILE, look
+from crawler.state.schema import FILE, is_kept, look
 from crawler.url import InvalidUrl, join, normalise, origin
 from crawler.why import Policy
 
@@ -116,7 +116,7 @@ def _places(
             raise
     else:
         audits = [(directory / AUDIT, config) for directory, config in found]
-    return found + [each for each in audits if (each[0] / FILE).is_file()]
+    return found + [each for each in audits if is_kept(each[0] / FILE)]
 
 
 def _audits(root: Path) -> list[tuple[Path, Config | None]]:

@@ -19,7 +19,7 @@ from crawler.errors import SiteatlasError
 from crawler.ledger import Told, told
 from crawler.memory.runs import PUBLISHING, Run
 from crawler.memory.standing import Standing, standing
-from crawler.state.schema import FILE
+from crawler.state.schema import FILE, is_kept
 
 _COMPARED: Final = 20  # runs that a trend is made of
 _ENOUGH: Final = 3  # runs before the last that make something usual
@@ -100,9 +100,9 @@ def look_at(file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str], 
 
 
 def _look(site: Site, runs: int) -> Site:
-    if not (site.directory / FILE).is_file():
-        return site
     try:
+        if not is_kept(site.directory / FILE):
+            return site
         found = standing(site.directory, max(runs, _COMPARED))
         return replace(
             site,
@@ -124,16 +124,16 @@ def _schedule(
 
     config = settings(None, flags) if file is None else shared(file, flags)
     directory = history_directory(config)
-    if flags.get("daemon__directory") and not (directory / HISTORY).is_file():
+    if flags.get("daemon__directory") and not is_kept(directory / HISTORY):
         return Schedule(directory=directory, error=f"there is no history of a schedule in {directory}")
     if file is None:
-        if not (directory / HISTORY).is_file():
+        if not is_kept(directory / HISTORY):
             return None
         with Look(directory) as look:
             return Schedule(directory=directory, keeper=look.holder())
     configs = [(name, config) for name, _, config in named if config]
     timed = any(config.schedule.is_timed for _, config in configs)
-    if not timed and not (directory / HISTORY).is_file():
+    if not timed and not is_kept(directory / HISTORY):
         return None
     try:
         return _remembered(directory, configs, runs)

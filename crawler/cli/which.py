@@ -8,7 +8,7 @@ from crawler.cli.configured import configured
 from crawler.cli.options import settings
 from crawler.config import Config
 from crawler.errors import UsageError
-from crawler.state.schema import FILE
+from crawler.state.schema import FILE, is_kept
 
 
 def state_directory(url: str | None, file: Path | None, site: str | None, flags: Mapping[str, Any]) -> Path:
@@ -26,12 +26,12 @@ def state_directory(url: str | None, file: Path | None, site: str | None, flags:
 
         _, sitemap_url, _ = survey(config)
         directory = directory_for(root, sitemap_url)
-        if not (directory / FILE).is_file():
+        if not is_kept(directory / FILE):
             raise UsageError(
                 f"there is no state of {config.site.url} in {root}: it was not crawled yet{_others(root)}"
             )
         return directory
-    if (root / FILE).is_file():
+    if is_kept(root / FILE):
         return root
     there = known(root)
     if len(there) == 1:
@@ -63,7 +63,7 @@ def states(
     if wanted:
         raise UsageError("--site is the name of a site in a configuration: give it with --config")
     root = Path(settings(None, flags).state.directory)
-    found = [root] if (root / FILE).is_file() else known(root)
+    found = [root] if is_kept(root / FILE) else known(root)
     if not found:
         raise UsageError(_nothing(root))
     return [(directory.name, directory, None) for directory in found]

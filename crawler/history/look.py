@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from crawler.attempt import Attempt, Because, Fate
 from crawler.history import schema
 from crawler.history.schema import FILE, LOCK, storage
-from crawler.state.schema import holder
+from crawler.state.schema import holder, is_kept
 
 COLUMNS: Final = Attempt.__struct_fields__
 _SELECT: Final = f"SELECT {', '.join(COLUMNS)} FROM attempt"  # noqa: S608 - names of our own
@@ -26,7 +26,7 @@ class Look:
 
     def __enter__(self) -> Self:
         path = self.directory / FILE
-        self._db = schema.look(path) if path.is_file() else None
+        self._db = schema.look(path) if is_kept(path) else None
         return self
 
     def __exit__(

@@ -15,6 +15,8 @@ from site_history import Seen
 
 from crawler.announcing import Again, Announced, announce
 from crawler.attempt import Ended, Fate
+from crawler.cli.which import state_directory
+from crawler.errors import StorageError
 from crawler.ledger import FILE, told
 from crawler.memory.changes import Changes
 from crawler.memory.runs import Runs
@@ -329,7 +331,12 @@ def test_ours_a_state_that_is_not_for_this_account_is_said_and_the_exit_code_of_
         for answer in answers:
             assert (answer.untold, answer.exit_code) == (True, 7)
             assert answer.notes[0].startswith("nobody was told: ")
+            assert not mode or "run as the " in answers[1].notes[0]
             assert "run as the " in answer.notes[0] or "choose another with --state" in answer.notes[0]
+    with only_for(site.plan.state, 0), pytest.raises(StorageError, match="run as the account"):
+        told(site.plan.state)
+    with only_for(site.plan.state, 0), pytest.raises(StorageError, match="run as the account"):
+        state_directory(None, None, None, {"state__directory": str(site.plan.state)})
     assert not tell(site).untold
 
 
