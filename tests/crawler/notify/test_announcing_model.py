@@ -58,6 +58,7 @@ def test_ours_whatever_happens_everything_that_changed_is_taken_once(steps: list
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @settings(max_examples=1_500, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(STEP, min_size=1, max_size=8))
 def test_ours_whatever_happens_everything_that_changed_is_taken_once_at_length(
