@@ -39,6 +39,7 @@ def keep(file: Path, flags: Mapping[str, Any], wanted: Sequence[str], *, is_verb
     def read() -> Loaded:
         return load(file, flags, wanted)
 
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it is being read; the loop takes the signal over
     watched = Watched(file)
     first = read()
     with (
