@@ -218,7 +218,9 @@ def test_ours_who_is_down_is_said_and_told_by_the_next_run(world: World) -> None
     world.pages("a", "b", "c", "d")
     quiet = world.run("-q")
     assert (quiet.code, quiet.out) == (0, "")
-    assert quiet.err == "siteatlas: 127.0.0.1: indexnow: put off: IndexNow answered 503, service unavailable\n"
+    assert (
+        quiet.err == "siteatlas: 127.0.0.1: indexnow: put off: IndexNow answered 503, service unavailable\n"
+    )
     world.replies.clear()
     ran = world.run("--json")
     assert not untold(ran)
