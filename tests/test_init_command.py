@@ -26,7 +26,8 @@ def test_ours_what_is_written_can_be_run_at_once(tmp_path: Path) -> None:
         made = init(tmp_path, site.url, "-o", "public")
         assert (made.code, made.err) == (0, "")
         assert made.out.startswith("wrote siteatlas.toml\n\nnext:\n")
-        assert "  siteatlas run --config siteatlas.toml --dry-run  # " in made.out
+        assert "  siteatlas run --config siteatlas.toml --dry-run " in made.out
+        assert "  siteatlas schedule --config siteatlas.toml --every 1d  # " in made.out
         assert len(site.log) == 0  # it asks nobody
         assert list(files(tmp_path)) == ["siteatlas.toml"]
         ran = siteatlas(tmp_path, "run", "--config", "siteatlas.toml", "--rate", "0", "--json")

@@ -102,7 +102,8 @@ def begin(wanted: Wanted) -> Beginning:
     is_unit = wanted.systemd or wanted.daemon
     ready = list(next_steps.ready(kit)) if is_unit else []
     first = list(next_steps.first(kit, wanted.config, by_units=is_unit)) if is_new else []
-    return Beginning(files, notes, [*ready, *first, *steps])
+    kept = [] if wanted.is_kit else [next_steps.kept(wanted.config)]
+    return Beginning(files, notes, [*ready, *first, *steps, *kept])
 
 
 def _notes(wanted: Wanted, kit: Kit) -> Iterator[str]:

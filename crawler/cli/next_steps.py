@@ -24,6 +24,14 @@ def first(kit: Kit, config: Path, *, by_units: bool) -> Iterator[Step]:
     yield f"siteatlas robots --config {file}", "checks that search engines find it there"
 
 
+def kept(config: Path) -> Step:
+    """What keeps a site true when no other scheduler does."""
+    return (
+        f"siteatlas schedule --config {shlex.quote(str(config))} --every 1d",
+        "keeps it true; or let init write what another scheduler wants",
+    )
+
+
 def ready(kit: Kit) -> Iterator[Step]:
     """What is to be there before units run: the account, directories that it may write in, and secrets."""
     number = _number(kit.user)
