@@ -1,12 +1,15 @@
 """The process of a run and who watches it; what the daemon tells its service manager; when a file has changed."""
 
 import os
+import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import anyio
+import msgspec
 import psutil
 import pytest
 from kept import wait_for
@@ -16,6 +19,7 @@ from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.config_tables import build
 from crawler.plan import plan
 from crawler.scheduling import process as processes
+from crawler.scheduling.order import Order
 from crawler.scheduling.process import ProcessRunner
 from crawler.scheduling.reloading import Watched
 from crawler.scheduling.scheduled import Scheduled, scheduled
@@ -246,3 +250,39 @@ def test_kubernetes_a_link_that_comes_to_mean_another_directory_is_a_change(tmp_
     (tmp_path / "..new").symlink_to("second")
     (tmp_path / "..new").rename(data)
     assert changes(watched, 2) == [False, True]
+
+
+DEAF = """
+import signal
+import crawler.cli.worker as worker
+
+def deaf(order):
+    signal.signal(signal.SIGTERM, worker._interrupt)
+    print("at it", flush=True)
+    while True:
+        try:
+            while True:
+                pass
+        except KeyboardInterrupt:
+            pass
+
+worker._obey = deaf
+worker.main()
+"""
+
+
+def test_ours_a_run_that_does_not_hear_ends_by_force_when_its_daemon_is_gone() -> None:
+    order = Order(name="shop", task="run", config={}, stop_within=0.2)
+    with subprocess.Popen(
+        [sys.executable, "-c", DEAF], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    ) as run:
+        assert run.stdin
+        assert run.stdout
+        run.stdin.write(msgspec.json.encode(order) + b"\n")
+        run.stdin.flush()
+        assert run.stdout.readline() == b"at it\n"
+        run.stdin.close()
+        try:
+            assert run.wait(30) == -signal.SIGKILL
+        finally:
+            run.kill()

@@ -51,7 +51,7 @@ def main() -> None:
         order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
     except msgspec.DecodeError as error:
         sys.exit(f"siteatlas schedule starts this, with an order on its standard input: {error}")
-    threading.Thread(target=_live_with_parent, daemon=True).start()
+    threading.Thread(target=_live_with_parent, args=(order.stop_within,), daemon=True).start()
     logging.basicConfig(level=logging.INFO if order.is_verbose else logging.WARNING, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     logging.getLogger("crawler.visiting").setLevel(logging.ERROR)  # who stops it here is not at a keyboard
@@ -68,9 +68,14 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def _live_with_parent() -> None:
+def _live_with_parent(stop_within: float) -> None:
+    """End with who started it: in good order, or by force when that takes longer than it would have been given."""
     sys.stdin.buffer.read()
     os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(stop_within)
+    if os.getpgrp() == os.getpid():  # what it has started goes too
+        os.killpg(0, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _obey(order: Order) -> Ended:

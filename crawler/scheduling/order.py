@@ -12,7 +12,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
     ``config`` is the configuration of the site in values that JSON knows, with secrets by their names. To "tell" is
     only to announce what is outstanding; ``last`` is then the last run, which may not have been able to tell itself.
-    ``began`` is when the attempt did, a Unix time.
+    ``began`` is when the attempt did, a Unix time, and ``stop_within`` the seconds to end in when the pipe has ended.
     """
 
     name: str
@@ -20,4 +20,5 @@ class Order(Struct, frozen=True, kw_only=True):
     config: dict[str, Any]
     last: Attempt | None = None
     began: float | None = None
+    stop_within: float = 60.0
     is_verbose: bool = False

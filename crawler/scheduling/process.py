@@ -57,6 +57,7 @@ class ProcessRunner:
             config=config.model_dump(mode="json"),
             last=self._last(site.name) if is_telling else None,
             began=attempt.began,
+            stop_within=config.daemon.stop_within,
             is_verbose=self._is_verbose,
         )
         with _Pipe() as out, _Pipe() as err:
