@@ -1,8 +1,9 @@
 """The section of the configuration that says what an audit compares the site with."""
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from crawler.config_section import Count, Section
+from crawler.config_section import Count, Seconds, Section
+from crawler.quantities import duration
 
 
 class Audit(Section):
@@ -43,8 +44,15 @@ class Audit(Section):
     trust_blocked: bool = False
     """Take it that what robots.txt, a login, nofollow, the guard against endless URLs or the start's directory keeps us
     from reading links to nothing else."""
+    every: Seconds | None = None
+    """siteatlas run and schedule audit the site after a run too, when its last audit is as old as this (7d)."""
     report: str = ""
     """The directory that the reports are written in: HTML, JSON, CSV, SARIF and JUnit. In a directory that several
     sites share each has one of its name."""
     fail_on: tuple[str, ...] = ()
     """Exit code 10 for conclusive findings of these severities, families or rules (error, orphan, entry.gone)."""
+
+    @field_validator("every", mode="before")
+    @classmethod
+    def _duration(cls, value: object) -> object:
+        return duration(value) if isinstance(value, str) else value

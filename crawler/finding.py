@@ -62,6 +62,39 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     file: str = ""  # of a sitemap
     line: int = 0
     times: int = 1  # how many it stands for: more than one where not each is told
+    since: str = ""  # the day (UTC) of the first of the audits in a row that had it, "" when there was none before
+    is_new: bool = False  # the audit before looked for it, and did not have it
+
+
+class Mended(Struct, frozen=True):
+    """A finding of the audit before that is no more. ``since`` as in :class:`Finding`, ``now`` is what is there today."""
+
+    rule: str
+    url: str
+    since: str
+    now: str = ""
+    file: str = ""
+
+
+class Trend(Struct, frozen=True):
+    """What became of the findings of one rule since the audit before: ``new`` ones, ``still`` there, ``mended`` ones."""
+
+    rule: str
+    new: int
+    still: int
+    mended: int
+
+
+class Compared(Struct, frozen=True, kw_only=True):
+    """What an audit says compared with the one before, which began at ``started`` (Unix time).
+
+    ``uncompared`` says why nothing can be called new or mended, by the id of a rule: one of the two did not look for it,
+    or could not decide it.
+    """
+
+    started: float
+    trends: list[Trend]
+    uncompared: dict[str, str] = {}
 
 
 class Count(Struct, frozen=True):
@@ -127,6 +160,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     unchecked: dict[str, str] = {}
     undecided: dict[str, str] = {}
     unasked: int = 0  # URLs that only sources know and that were not asked for, for want of room
+    compared: Compared | None = None  # None: no audit before this one came to its end
 
     def count(self, rule: str) -> Count:
         """How many findings of a rule there are."""

@@ -14,6 +14,7 @@ class Occasion(StrEnum):
     CHANGES = "changes"
     TROUBLE = "trouble"  # runs fail; told once, until it is over
     RECOVERY = "recovery"  # the first run that did not, after trouble that was told
+    FINDINGS = "findings"  # an audit found what the one before it did not have, or had it mended
     TEST = "test"  # nothing happened: a person tries whether messages arrive
 
 
