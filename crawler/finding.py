@@ -62,12 +62,12 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     file: str = ""  # of a sitemap
     line: int = 0
     times: int = 1  # how many it stands for: more than one where not each is told
-    since: str = ""  # the day (UTC) of the first of the audits in a row that had it, "" when there was none before
+    since: str = ""  # the day (UTC) of the first of the audits in a row that had it
     is_new: bool = False  # the audit before looked for it, and did not have it
 
 
 class Mended(Struct, frozen=True):
-    """A finding of the audit before that is no more. ``since`` as in :class:`Finding`, ``now`` is what is there today."""
+    """A finding of the audit before that is no more. ``since`` as in :class:`Finding`, ``now`` is what is there now."""
 
     rule: str
     url: str
@@ -77,7 +77,7 @@ class Mended(Struct, frozen=True):
 
 
 class Trend(Struct, frozen=True):
-    """What became of the findings of one rule since the audit before: ``new`` ones, ``still`` there, ``mended`` ones."""
+    """What became of the findings of one rule since the audit before: those new, still there, and mended."""
 
     rule: str
     new: int
