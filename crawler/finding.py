@@ -88,7 +88,7 @@ class Trend(Struct, frozen=True):
 class Compared(Struct, frozen=True, kw_only=True):
     """What an audit says compared with the one before, which began at ``started`` (Unix time).
 
-    ``uncompared`` says why nothing can be called new or mended, by the id of a rule: one of the two did not look for it,
+    ``uncompared`` says why nothing can be called new or mended, by the id of a rule: one of the two did not look,
     or could not decide it.
     """
 
