@@ -1,6 +1,7 @@
 """The values of an audit: a finding with its evidence, and the report that counts them. Holds no rules, does no I/O."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -167,5 +168,13 @@ class AuditReport(Struct, frozen=True, kw_only=True):
         return next((each for each in self.counts if each.rule == rule), Count(rule, 0))
 
 
-FindingsOf = Callable[[str], Iterator[Finding]]
-"""The findings of a rule, the most important first, streamed; may be asked again."""
+class Findings(Protocol):
+    """The findings of an audit, rule by rule, streamed; may be asked again."""
+
+    def __call__(self, rule: str) -> Iterator[Finding]:
+        """Those of a rule, the most important first."""
+        ...
+
+    def mended(self, rule: str) -> Iterator[Mended]:
+        """Those of a rule that the audit before had and that are no more, those that stood longest first."""
+        ...

@@ -30,7 +30,7 @@ from crawler.evidence.entries import Entries
 from crawler.evidence.found import Found
 from crawler.evidence.homes import Homes
 from crawler.evidence.visits import Visits
-from crawler.finding import AuditReport, FindingsOf
+from crawler.finding import AuditReport, Findings
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.plan import Plan
 from crawler.state import schema
@@ -58,7 +58,7 @@ def audit(
     begin: Begin = Begin.GO_ON,
     loop: dict[str, Any] | None = None,
     clock: Clock = time.time,
-) -> Iterator[tuple[AuditReport, FindingsOf]]:
+) -> Iterator[tuple[AuditReport, Findings]]:
     """Audit a site; the findings can be asked for while the context lasts.
 
     ``loop`` are the options of the event loop (https://anyio.readthedocs.io/en/stable/basics.html), ``clock`` gives
@@ -82,7 +82,7 @@ def audit(
                 visited, gathered.lint, media.findings, notes, wave.passed_by
             )
             watches.part("writing reports")
-            yield structs.replace(report, seconds=clock() - begun), Found(db).of
+            yield structs.replace(report, seconds=clock() - begun), Found(db)
         finally:
             db.close()
 

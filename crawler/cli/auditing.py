@@ -15,7 +15,7 @@ from crawler.cli.wishes import Wishes
 from crawler.config import Config
 from crawler.engine import Tally
 from crawler.errors import FindingsFound, Incomplete, worst
-from crawler.finding import AuditReport, FindingsOf
+from crawler.finding import AuditReport, Findings
 from crawler.plan import plan_audit
 from crawler.reports.as_json import write_json
 from crawler.reports.junit import as_junit
@@ -71,7 +71,7 @@ def table() -> str:
     )
 
 
-def _written(config: Config, report: AuditReport, findings: FindingsOf) -> list[Path]:
+def _written(config: Config, report: AuditReport, findings: Findings) -> list[Path]:
     if not config.audit.report:
         return []
     failures = config.audit.fail_on or DEFAULT_FAILURES
@@ -81,7 +81,7 @@ def _written(config: Config, report: AuditReport, findings: FindingsOf) -> list[
 def _tell(  # noqa: PLR0913 - what is told, and how
     config: Config,
     report: AuditReport,
-    findings: FindingsOf,
+    findings: Findings,
     wishes: Wishes,
     form: Form,
     told: Told,

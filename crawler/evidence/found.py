@@ -6,8 +6,9 @@ from itertools import islice
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
-from crawler.finding import Count, Finding
+from crawler.finding import Count, Finding, Mended
 from crawler.frontier.batch import change, storage
 
 BATCH: Final = 5_000  # findings in one transaction
@@ -34,14 +35,24 @@ class Found:
                     ),
                 )
 
-    def of(self, rule: str) -> Iterator[Finding]:
-        """The findings of a rule: :data:`crawler.finding.FindingsOf`."""
+    def __call__(self, rule: str) -> Iterator[Finding]:
+        """Those of a rule, as :class:`crawler.finding.Findings` says."""
         with storage():
             rows = self._db.execute(
-                "SELECT value FROM finding WHERE rule = ? ORDER BY rank DESC, url, id", (rule,)
+                "SELECT value, since, new FROM finding WHERE rule = ? ORDER BY rank DESC, url, id", (rule,)
             )
-            for (packed,) in rows:
-                yield _decode(packed)
+            for packed, since, is_new in rows:
+                found = _decode(packed)
+                yield replace(found, since=since, is_new=bool(is_new)) if since else found
+
+    def mended(self, rule: str) -> Iterator[Mended]:
+        """Those of a rule that are no more, as :class:`crawler.finding.Findings` says."""
+        with storage():
+            rows = self._db.execute(
+                "SELECT rule, url, since, now, file FROM mended WHERE rule = ? ORDER BY since, url, id",
+                (rule,),
+            )
+            yield from (Mended(*row) for row in rows)
 
     def counts(self) -> list[Count]:
         """How many there are of each rule that has any."""

@@ -2,7 +2,8 @@
 
 ``input`` has a row for each source that was read, ``claim`` one for each URL that it named, ``entry`` each entry of a
 sitemap as it stands there, ``door`` what asking for some of these brought. ``spelling`` and ``home`` say which page of
-the site a URL comes to. ``finding`` is the result. The state of the site stands beside all of these as ``site``.
+the site a URL comes to. ``finding`` is the result, ``mended`` what the audit before had and this one has not. The state
+of the site stands beside all of these as ``site``.
 """
 
 import os
@@ -80,9 +81,20 @@ CREATE TABLE finding (
   rank REAL NOT NULL,                         -- the greater, the more important
   certain INTEGER NOT NULL,
   url TEXT NOT NULL,
-  value BLOB NOT NULL                         -- msgpack of finding.Finding
+  value BLOB NOT NULL,                        -- msgpack of finding.Finding
+  since TEXT NOT NULL DEFAULT '',             -- these two in the place of the same in value
+  new INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX findings ON finding (rule, rank DESC, url);
+CREATE TABLE mended (
+  id INTEGER PRIMARY KEY,
+  rule TEXT NOT NULL,                         -- the columns of finding.Mended
+  url TEXT NOT NULL,
+  since TEXT NOT NULL,
+  now TEXT NOT NULL,
+  file TEXT NOT NULL
+);
+CREATE INDEX mends ON mended (rule, since, url);
 """
 
 

@@ -5,14 +5,14 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from crawler.finding import AuditReport, FindingsOf
+from crawler.finding import AuditReport, Findings
 from crawler.reports.rules_told import GROUPS, TOLD
 
 FORMAT: Final = 1
 _encode = msgspec.json.Encoder().encode
 
 
-def write_json(report: AuditReport, findings: FindingsOf, file: BinaryIO) -> None:
+def write_json(report: AuditReport, findings: Findings, file: BinaryIO) -> None:
     """Write one JSON object in UTF-8. New keys may join it; what is there keeps its meaning. Raises OSError.
 
     ``format`` is 1. The other keys are the fields of :class:`crawler.finding.AuditReport`, of which ``counts`` has

@@ -18,7 +18,7 @@ from msgspec import Struct
 from crawler.audit_rules import AuditRule
 from crawler.claim import Source
 from crawler.cli.words import amount, clock
-from crawler.finding import AuditReport, Count, Finding, FindingsOf
+from crawler.finding import AuditReport, Count, Finding, Findings
 from crawler.reports.charts import columns, part, tiles
 from crawler.reports.facts import ISLAND, Island, islands, visits
 from crawler.reports.packed import PIECE, chosen, pieces, room
@@ -81,7 +81,7 @@ class Figure(Struct, frozen=True):
     tone: str = ""
 
 
-def write_html(report: AuditReport, findings: FindingsOf, path: Path, *, limit: int = MAX_ROWS) -> None:
+def write_html(report: AuditReport, findings: Findings, path: Path, *, limit: int = MAX_ROWS) -> None:
     """Write the page, with the ``limit`` most important findings in it. Raises OSError when the disk refuses."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only who writes pays for it
 
@@ -96,7 +96,7 @@ def write_html(report: AuditReport, findings: FindingsOf, path: Path, *, limit: 
         file.writelines(page)
 
 
-def _values(report: AuditReport, findings: FindingsOf, limit: int) -> dict[str, Any]:
+def _values(report: AuditReport, findings: Findings, limit: int) -> dict[str, Any]:
     taken = room(report.counts, limit)
     families = list(_families(report, findings, taken))
     return {
@@ -142,7 +142,7 @@ def _hash(text: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _families(report: AuditReport, findings: FindingsOf, taken: dict[str, int]) -> Iterator[Family]:
+def _families(report: AuditReport, findings: Findings, taken: dict[str, int]) -> Iterator[Family]:
     for group in GROUPS:
         classes = [_class(count, report, findings, taken) for count in group.counts(report)]
         if classes:
@@ -150,7 +150,7 @@ def _families(report: AuditReport, findings: FindingsOf, taken: dict[str, int]) 
             yield Family(group.name, group.title, classes)
 
 
-def _class(count: Count, report: AuditReport, findings: FindingsOf, taken: dict[str, int]) -> Class:
+def _class(count: Count, report: AuditReport, findings: Findings, taken: dict[str, int]) -> Class:
     rule = TOLD[count.rule]
     found = islands(findings(rule.id)) if rule.id == ISLAND else []
     return Class(
@@ -164,7 +164,7 @@ def _class(count: Count, report: AuditReport, findings: FindingsOf, taken: dict[
     )
 
 
-def _held(count: Count, findings: FindingsOf, taken: dict[str, int]) -> int:
+def _held(count: Count, findings: Findings, taken: dict[str, int]) -> int:
     """How many findings those stand for that there is room for."""
     number = taken[count.rule]
     return (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from crawler.finding import AuditReport, Finding, FindingsOf
+from crawler.finding import AuditReport, Finding, Findings
 from crawler.reports.rules_told import TOLD, Group, suites, unproven
 from crawler.reports.threshold import rules_failing
 from crawler.reports.verdict import why_open, why_unchecked, why_undecided
@@ -13,7 +13,7 @@ from sitemap import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
 MOST: Final = 100  # findings of a rule that are told one by one
 
 
-def as_junit(report: AuditReport, findings: FindingsOf, fail_on: Sequence[str] = ("error",)) -> str:
+def as_junit(report: AuditReport, findings: Findings, fail_on: Sequence[str] = ("error",)) -> str:
     """The document, of a size that does not grow with the site. Raises UsageError for a bad ``fail_on``.
 
     Every rule of the audit is a case; of lint, the rules that were broken. A case without findings passes if somebody
@@ -31,7 +31,7 @@ def as_junit(report: AuditReport, findings: FindingsOf, fail_on: Sequence[str] =
     )
 
 
-def _case(rule: str, group: Group, report: AuditReport, findings: FindingsOf, can_fail: bool) -> JUnitCase:
+def _case(rule: str, group: Group, report: AuditReport, findings: Findings, can_fail: bool) -> JUnitCase:
     count = report.count(rule)
     if not count.total:
         return _empty(rule, group, report)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.claim import Source
-from crawler.finding import Count, Finding, FindingsOf
+from crawler.finding import Count, Finding, Findings
 from crawler.reports.rules_told import TOLD
 
 PIECE: Final = 1_000  # findings; a browser shows the first piece while it unpacks the others
@@ -47,7 +47,7 @@ def room(counts: Sequence[Count], limit: int) -> dict[str, int]:
     return taken
 
 
-def chosen(findings: FindingsOf, taken: dict[str, int]) -> Iterator[Finding]:
+def chosen(findings: Findings, taken: dict[str, int]) -> Iterator[Finding]:
     """The findings that there is room for, the worst first."""
     return chain.from_iterable(islice(findings(rule), number) for rule, number in taken.items())
 

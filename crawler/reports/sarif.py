@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final
 from msgspec.structs import asdict
 
 from crawler.audit_rules import AuditRule
-from crawler.finding import AuditReport, Finding, FindingsOf
+from crawler.finding import AuditReport, Finding, Findings
 from crawler.reports.rules_told import GROUPS, TOLD, unproven
 from sitemap import sarif_log, sarif_uri
 
@@ -23,7 +23,7 @@ _SAID: Final = frozenset(
 )  # in other places than properties
 
 
-def write_sarif(report: AuditReport, findings: FindingsOf, file: BinaryIO, most: int = MOST) -> None:
+def write_sarif(report: AuditReport, findings: Findings, file: BinaryIO, most: int = MOST) -> None:
     """Write a log of one run with at most so many results, those of the worst rules first. Raises OSError.
 
     A finding that is inconclusive is a result of the kind "review" and so of the level "none" (section 3.27.10).
@@ -63,7 +63,7 @@ def _rule(rule: AuditRule) -> dict[str, Any]:
     return told
 
 
-def _results(rules: list[AuditRule], findings: FindingsOf, site: str) -> Iterator[dict[str, Any]]:
+def _results(rules: list[AuditRule], findings: Findings, site: str) -> Iterator[dict[str, Any]]:
     for index, rule in enumerate(rules):
         met: Counter[str] = Counter()  # no more of them than results
         for finding in findings(rule.id):

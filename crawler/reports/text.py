@@ -7,7 +7,7 @@ from typing import Final, TextIO
 
 from crawler.claim import Account
 from crawler.cli.words import amount, clock, count, safe
-from crawler.finding import AuditReport, Count, Finding, FindingsOf
+from crawler.finding import AuditReport, Count, Finding, Findings
 from crawler.reports.facts import ISLAND, Island, islands, visits
 from crawler.reports.page import Page
 from crawler.reports.rules_told import GROUPS, TOLD, Group
@@ -22,7 +22,7 @@ _DEEP: Final = 4  # columns before a URL
 
 def write_text(
     report: AuditReport,
-    findings: FindingsOf,
+    findings: Findings,
     file: TextIO,
     *,
     verbose: bool = False,
@@ -40,7 +40,7 @@ def write_text(
 
 def lines(
     report: AuditReport,
-    findings: FindingsOf,
+    findings: Findings,
     page: Page,
     *,
     verbose: bool = False,
@@ -118,9 +118,7 @@ def _group(group: Group, counts: list[Count], page: Page) -> Iterator[str]:
     yield from page.wrapped(page.painted(f"{group.title}: {_total(counts)}", "1"), 0, 2)
 
 
-def _class(
-    each: Count, report: AuditReport, findings: FindingsOf, page: Page, verbose: bool
-) -> Iterator[str]:
+def _class(each: Count, report: AuditReport, findings: Findings, page: Page, verbose: bool) -> Iterator[str]:
     """One rule: how bad, how many, the first of its findings, and what to do about them."""
     rule = TOLD[each.rule]
     severity = page.painted(rule.severity.value, _COLOUR[rule.severity])
@@ -135,7 +133,7 @@ def _class(
     yield from page.wrapped(rule.sentence if rule.id in LINT else rule.remedy, _DEEP)
 
 
-def _first(each: Count, findings: FindingsOf, page: Page, verbose: bool) -> Iterator[str]:
+def _first(each: Count, findings: Findings, page: Page, verbose: bool) -> Iterator[str]:
     left = each.total
     for finding in islice(findings(each.rule), None if verbose else FEW):
         left -= finding.times

@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
 from crawler.errors import StorageError
-from crawler.finding import AuditReport, FindingsOf
+from crawler.finding import AuditReport, Findings
 from crawler.reports.as_csv import write_csv
 from crawler.reports.as_json import write_json
 from crawler.reports.html import write_html
@@ -21,7 +21,7 @@ TABLES: Final = "csv"  # the folder of the tables, one for each rule with findin
 
 
 def write_reports(
-    report: AuditReport, findings: FindingsOf, directory: Path, fail_on: Sequence[str] = ("error",)
+    report: AuditReport, findings: Findings, directory: Path, fail_on: Sequence[str] = ("error",)
 ) -> list[Path]:
     """Write all reports into a directory, which is made if it is not there; answers their paths.
 

@@ -184,9 +184,9 @@ def test_ours_findings_come_back_by_rank_and_are_counted(desk: Desk) -> None:
         (rank, Finding(rule="orphan.log", url=f"{SITE}/{rank}", sentence="", is_certain=rank > 1))
         for rank in (1, 3, 2)
     )
-    assert [each.url[-1] for each in found.of("orphan.log")] == ["3", "2", "1"]
+    assert [each.url[-1] for each in found("orphan.log")] == ["3", "2", "1"]
     assert found.counts() == [Count("orphan.log", 2, 1)]
-    assert list(found.of("orphan.list")) == []
+    assert list(found("orphan.list")) == []
 
 
 def test_ours_another_audit_begins_with_empty_tables(tmp_path: Path) -> None:

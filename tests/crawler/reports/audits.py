@@ -1,12 +1,13 @@
 """Owns the audits that the tests of the reports tell: an ordinary one, one that found nothing, one full of traps."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from naughty import NAUGHTY
 
 from crawler.audit_rules import RULES
 from crawler.claim import Account, Source
-from crawler.finding import AuditReport, Bar, Count, Finding, FindingsOf, Hub, Referrer, Section
+from crawler.finding import AuditReport, Bar, Count, Finding, Findings, Hub, Mended, Referrer, Section
 
 SITE = "https://www.example.com/"
 DOUBT = "500 URLs left to visit, with --max-pages reached: raise it, and run again"
@@ -118,14 +119,24 @@ def audit(found: Iterable[Finding], doubts: tuple[str, ...] = (), url: str = SIT
     )
 
 
-def of(found: Iterable[Finding]) -> FindingsOf:
-    """The findings of a rule, in the order in which they are given."""
+@dataclass
+class Given:
+    """The findings that a function makes for a rule, and those that are mended."""
+
+    make: Callable[[str], Iterator[Finding]]
+    gone: Sequence[Mended] = ()
+
+    def __call__(self, rule: str) -> Iterator[Finding]:
+        return self.make(rule)
+
+    def mended(self, rule: str) -> Iterator[Mended]:
+        return (each for each in self.gone if each.rule == rule)
+
+
+def of(found: Iterable[Finding], gone: Sequence[Mended] = ()) -> Findings:
+    """The findings of a rule, in the order in which they are given, and those that are mended."""
     kept = list(found)
-
-    def findings_of(rule: str) -> Iterator[Finding]:
-        return (each for each in kept if each.rule == rule)
-
-    return findings_of
+    return Given(lambda rule: (each for each in kept if each.rule == rule), gone)
 
 
 def hostile(strings: Iterable[str] = NAUGHTY) -> list[Finding]:

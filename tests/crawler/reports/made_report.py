@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from random import Random
 
+from audits import Given
+
 from crawler.audit_rules import RULES
 from crawler.claim import Account, Source
-from crawler.finding import AuditReport, Bar, Count, Finding, FindingsOf, Hub, Referrer, Section
+from crawler.finding import AuditReport, Bar, Count, Finding, Findings, Hub, Referrer, Section
 from crawler.model import State
 
 SITE = "https://shop.example"
@@ -39,7 +41,7 @@ HUB_DOUBT = (
 
 def made(
     number: int = 200, *, is_complete: bool = True, rules: Sequence[str] = ()
-) -> tuple[AuditReport, FindingsOf]:
+) -> tuple[AuditReport, Findings]:
     """A report of about ``number`` findings of ``rules``, or of all that there are, and a way to ask for them."""
     chosen = {each: WEIGHTS.get(RULES[each].family, 4) for each in RULES} | LINT
     shares = {each: share for each, share in chosen.items() if not rules or each in rules}
@@ -51,7 +53,7 @@ def made(
         for place in range(count.total):
             yield finding(rule, place, is_certain=place < count.certain)
 
-    return report(counts, is_complete=is_complete), findings
+    return report(counts, is_complete=is_complete), Given(findings)
 
 
 def _count(rule: str, total: int, is_complete: bool) -> Count:

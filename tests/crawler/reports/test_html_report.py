@@ -13,12 +13,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from audits import Given
 from made_report import made
 from naughty import NAUGHTY, storable
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawler.audit_rules import RULES
-from crawler.finding import AuditReport, Bar, Count, Finding, FindingsOf, Hub, Referrer, Section
+from crawler.finding import AuditReport, Bar, Count, Finding, Findings, Hub, Referrer, Section
 from crawler.reports.charts import columns, shade, tiles
 from crawler.reports.html import percent, write_html
 from crawler.reports.packed import room
@@ -26,7 +27,7 @@ from crawler.reports.packed import room
 WORDS = [storable(text) for text in NAUGHTY]
 
 
-def page(path: Path, report: AuditReport, findings: FindingsOf, **options: Any) -> LexborHTMLParser:
+def page(path: Path, report: AuditReport, findings: Findings, **options: Any) -> LexborHTMLParser:
     write_html(report, findings, path / "audit.html", **options)
     return LexborHTMLParser((path / "audit.html").read_bytes())
 
@@ -244,7 +245,7 @@ def test_ours_no_class_crowds_out_another(limit: int, taken: dict[str, int]) -> 
     assert room([], limit) == {}
 
 
-def hostile(words: list[str]) -> tuple[AuditReport, FindingsOf]:
+def hostile(words: list[str]) -> tuple[AuditReport, Findings]:
     """A report in which every text that the site or a source gave is one of these."""
 
     def of(rule: str) -> Iterator[Finding]:
@@ -268,7 +269,7 @@ def hostile(words: list[str]) -> tuple[AuditReport, FindingsOf]:
         report, url=words[0], version=words[0], completeness=words[0], doubts=words, notes=words,
         counts=[Count("orphan.sitemap", len(words))], inputs=inputs, states=bars, statuses=bars, depths=bars,
         ages=bars, inlinks=bars, sections=[Section(word, 5, 2, 1) for word in words],
-    ), of  # fmt: skip
+    ), Given(of)  # fmt: skip
 
 
 def shape(tree: LexborHTMLParser) -> Counter[tuple[str, str]]:
