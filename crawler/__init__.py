@@ -1,1 +1,58 @@
-"""An asynchronous frontier crawler that turns one website into true, valid, stable sitemaps."""
+"""An asynchronous frontier crawler that turns one website into true, valid, stable sitemaps.
+
+A name is loaded when it is first asked for: the command shows its help without loading a crawler.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from crawler.config import Config
+    from crawler.embedding import audit_site, crawl_site
+    from crawler.engine import Tally
+    from crawler.errors import NothingCrawlable, SiteatlasError, StateInUse, StorageError, UsageError
+    from crawler.finding import AuditReport, Finding
+    from crawler.report import Report
+    from crawler.store import Begin
+    from crawler.version import __version__
+
+__all__ = [
+    "AuditReport",
+    "Begin",
+    "Config",
+    "Finding",
+    "NothingCrawlable",
+    "Report",
+    "SiteatlasError",
+    "StateInUse",
+    "StorageError",
+    "Tally",
+    "UsageError",
+    "__version__",
+    "audit_site",
+    "crawl_site",
+]
+
+_ROOMS: Final = {
+    "config": "Config",
+    "embedding": "audit_site crawl_site",
+    "engine": "Tally",
+    "errors": "NothingCrawlable SiteatlasError StateInUse StorageError UsageError",
+    "finding": "AuditReport Finding",
+    "report": "Report",
+    "store": "Begin",
+    "version": "__version__",
+}
+_HOME: Final = {name: room for room, names in _ROOMS.items() for name in names.split()}
+
+if not TYPE_CHECKING:  # a type checker that saw this would believe every name
+
+    def __getattr__(name: str) -> Any:
+        room = _HOME.get(name)
+        if room is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{room}"), name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted(__all__)

@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -135,7 +136,14 @@ async def _allowed(plan: Plan, rules: Rulebook) -> Robots:
 
 @asynccontextmanager
 async def _stoppable(engine: Engine) -> AsyncIterator[None]:
-    """SIGINT and SIGTERM stop the engine, which saves what it has; a second one ends the process where it stands."""
+    """SIGINT and SIGTERM stop the engine, which saves what it has; a second one ends the process where it stands.
+
+    Only the main thread hears signals (https://docs.python.org/3/library/signal.html#signals-and-threads): in another,
+    whoever began it cancels it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
     async def listen() -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:

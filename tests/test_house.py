@@ -14,9 +14,11 @@ PACKAGES = ("crawler", "sitemap")
 # From the top to the ground. A module may import from its own layer and from those below.
 LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
     "crawler": {
+        "face": ("crawler",),
         "interface": ("crawler.cli", "crawler.__main__", "crawler.reports", "crawler.web", "crawler.kits"),
         "pipeline": (
             "crawler.conclude",
+            "crawler.embedding",
             "crawler.ended",
             "crawler.regenerate",
             "crawler.crawl",
@@ -107,7 +109,6 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.finding",
             "crawler.errors",
             "crawler.version",
-            "crawler",
         ),
     },
     "sitemap": {
