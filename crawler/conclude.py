@@ -19,10 +19,10 @@ from msgspec.structs import replace
 from crawler import publish
 from crawler.change import Change, Few
 from crawler.completeness import Completeness, Kind, completeness
+from crawler.database import change
 from crawler.engine import Ending
 from crawler.entries import Entries, Tally
 from crawler.errors import Incomplete
-from crawler.frontier.batch import change
 from crawler.gate import Allowance, Refusal, refusal
 from crawler.memory import closing
 from crawler.memory.changes import Changes

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from crawler.config_section import Count, Seconds, Section
 from crawler.quantities import duration
 
-Occasion = Literal["changes", "trouble"]
+Occasion = Literal["changes", "trouble", "findings"]
 
 
 class Notify(Section):
@@ -86,8 +86,9 @@ class Webhook(Section):
     """Signs each message: HMAC-SHA256 of the body, in the header X-Siteatlas-Signature."""
     template: str = ""
     """A Jinja2 template of the body, for those who want another JSON, as chats do."""
-    on: tuple[Occasion, ...] = ("changes", "trouble")
-    """What is told: changes, and runs that failed (once, and once more when it is over)."""
+    on: tuple[Occasion, ...] = ("changes", "trouble", "findings")
+    """What is told: changes, runs that failed (once, and once more when it is over), findings of audits after runs
+    (those that are new, and those that are mended)."""
 
 
 class Email(Section):
@@ -105,8 +106,9 @@ class Email(Section):
     """user:password for it; env:NAME or file:PATH keep it out of the configuration."""
     template: str = ""
     """A Jinja2 template of the message; its first line is the subject."""
-    on: tuple[Occasion, ...] = ("trouble",)
-    """What is told: changes, and runs that failed (once, and once more when it is over)."""
+    on: tuple[Occasion, ...] = ("trouble", "findings")
+    """What is told: changes, runs that failed (once, and once more when it is over), findings of audits after runs
+    (those that are new, and those that are mended)."""
 
 
 class Hook(Section):
@@ -117,7 +119,8 @@ class Hook(Section):
     hook_timeout: Seconds = 300.0
     """Seconds it may take."""
     on: tuple[Occasion, ...] = ("changes",)
-    """When it is run: after changes, and after runs that failed (once, and once more when it is over)."""
+    """When it is run: after changes, runs that failed (once, and once more when it is over), and audits after runs that
+    had findings which are new or mended (findings)."""
 
     @field_validator("hook_timeout", mode="before")
     @classmethod

@@ -12,7 +12,7 @@ from typing import Final
 
 from crawler import lastmod
 from crawler.content import Delta, Habit, Survey, survey
-from crawler.frontier.batch import change
+from crawler.database import change
 from crawler.lastmod import Dated
 from crawler.memory.runs import Run
 from crawler.memory.seen import Seen, SeenPage

@@ -23,7 +23,7 @@ from crawler.errors import SiteatlasError, StateInUse
 from crawler.memory.runs import Runs
 from crawler.plan import Plan
 from crawler.report import Report
-from crawler.state.schema import FILE, connect, look
+from crawler.state.schema import STATE
 from crawler.store import Begin, held
 from crawler.uploading import upload
 
@@ -74,7 +74,7 @@ async def _upload(plan: Plan, report: Report) -> Report:
     if not plan.config.upload.to:
         return report
     try:
-        with closing(look(plan.state / FILE)) as db:
+        with closing(STATE.look(plan.state / STATE.file)) as db:
             run = Runs(db).get(report.run)
         return replace(report, uploaded=await upload(plan, run, log.warning))
     except SiteatlasError as error:
@@ -86,7 +86,7 @@ async def _upload(plan: Plan, report: Report) -> Report:
 def _record(plan: Plan, number: int, why: str, code: int) -> None:
     """Keep with the run that its files are not elsewhere: whoever looks later finds the exit code that it had."""
     try:
-        with held(plan.state), closing(connect(plan.state / FILE)) as db:
+        with held(plan.state), closing(STATE.connect(plan.state / STATE.file)) as db:
             run = Runs(db).get(number)
             because = f"{run.because}; {why}" if run.because else why
             Runs(db).write(replace(run, exit_code=code, because=because))

@@ -6,7 +6,7 @@ from crawler.errors import StorageError, UsageError
 from crawler.memory.runs import Run, Runs
 from crawler.plan import Plan
 from crawler.publish import destination, files, moved
-from crawler.state import schema
+from crawler.state.schema import STATE
 from crawler.store import GENERATIONS, held
 from crawler.version import __version__
 from sitemap import DestinationError, Generations, Published
@@ -35,7 +35,7 @@ def rollback(plan: Plan, number: int | None = None) -> Run:
 
 def _record(plan: Plan, wanted: int, published: Published) -> Run:
     """What happened, so that the records tell why the files are others than the last run wrote."""
-    db = schema.connect(plan.state / schema.FILE)
+    db = STATE.connect(plan.state / STATE.file)
     try:
         now = time.time()
         runs = Runs(db)

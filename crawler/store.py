@@ -15,14 +15,15 @@ from typing import Final, Self
 import msgspec
 from msgspec.structs import replace
 
+from crawler.database import change, storage
 from crawler.errors import SiteatlasError, StorageError, UsageError
 from crawler.frontier import Admit
-from crawler.frontier.batch import change, storage
 from crawler.frontier.sqlite import SqliteFrontier
+from crawler.lock import lock
 from crawler.memory.closing import forget, sweep
 from crawler.memory.runs import PUBLISHING, Run, Runs
 from crawler.model import Url
-from crawler.state import schema
+from crawler.state.schema import STATE
 from crawler.version import __version__
 
 
@@ -44,13 +45,13 @@ def held(directory: Path, *, about: Mapping[str, str] | None = None) -> Iterator
 
     Raises UsageError when it has none, StateInUse, StorageError.
     """
-    path = directory / schema.FILE
+    path = directory / STATE.file
     if about is None:
-        schema.look(path).close()
-    descriptor = schema.lock(directory)
+        STATE.look(path).close()
+    descriptor = lock(directory)
     try:
         if about is not None and not path.is_file():
-            with closing(schema.connect(path)) as db, change(db):
+            with closing(STATE.connect(path)) as db, change(db):
                 db.executemany("INSERT INTO about VALUES (?, ?)", about.items())
         yield
     finally:
@@ -95,7 +96,7 @@ class Store:
         self._is_first = True
 
     def __enter__(self) -> Self:
-        self._lock = schema.lock(self.directory)
+        self._lock = lock(self.directory)
         try:
             self._open()
         except BaseException:
@@ -155,8 +156,8 @@ class Store:
         Runs(self.db).write(record)
 
     def _open(self) -> None:
-        path = self.directory / schema.FILE
-        self._db = schema.connect(path)
+        path = self.directory / STATE.file
+        self._db = STATE.connect(path)
         if self._begin is Begin.FRESH:
             forget(self._db)
         runs = Runs(self.db)

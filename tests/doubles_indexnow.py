@@ -21,7 +21,7 @@ from crawler.config_tables import build
 from crawler.memory.runs import PublishedFile, Runs
 from crawler.model import State
 from crawler.plan import Plan, plan
-from crawler.state import schema
+from crawler.state.schema import STATE
 
 KEY = "0123456789abcdef-secret-KEY"
 SITEMAP = b"<urlset/>"
@@ -146,7 +146,7 @@ class Site:
         self.plan = self.planned(**settings)
         self.plan.state.mkdir(parents=True, exist_ok=True)
         self.plan.output.mkdir(exist_ok=True)
-        self.db = schema.connect(self.plan.state / schema.FILE)
+        self.db = STATE.connect(self.plan.state / STATE.file)
         double.opened.append(self.db)
         self.db.execute("PRAGMA synchronous = OFF")  # what is made for a test need not survive it
         self.history = History(self.db)

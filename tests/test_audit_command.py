@@ -19,7 +19,7 @@ from run import Ran
 from scripted import Answer, Route, links, scripted
 
 from crawler.cli import app
-from crawler.state import schema
+from crawler.lock import lock
 from crawler.store import directory_for
 from crawler.url import normalise
 
@@ -259,10 +259,10 @@ def test_ours_two_audits_of_a_site_are_kept_apart_and_a_crawl_is_in_nobodys_way(
 ) -> None:
     with scripted(pages()) as site:
         state = directory_for(Path(".siteatlas"), normalise(f"{site.url}sitemap.xml"))
-        held = schema.lock(state)
+        held = lock(state)
         assert audit(site.url).code == 0
         os.close(held)
-        held = schema.lock(state / "audit")
+        held = lock(state / "audit")
         ran = audit(site.url)
         assert (ran.code, ran.out) == (6, "")
         assert "another process" in ran.err

@@ -16,7 +16,7 @@ from crawler.memory.changes import Changes
 from crawler.memory.feeds import feed_file
 from crawler.plan import Plan, plan
 from crawler.report import Report
-from crawler.state.schema import FILE, look
+from crawler.state.schema import STATE
 from sitemap import read
 
 START, DAY = 1_767_225_600.0, 86_400.0  # 2026-01-01
@@ -63,7 +63,7 @@ class Regenerated:
         }
 
     def between(self, after: int, until: int) -> list[tuple[str, str, str]]:
-        with closing(look(self.plan.state / FILE)) as db:
+        with closing(STATE.look(self.plan.state / STATE.file)) as db:
             changes = list(Changes(db).between(after, until))
         strip = self.site.url.rstrip("/")
         return [

@@ -45,11 +45,13 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.declared",
         ),
         "adapters": (
+            "crawler.database",
             "crawler.fetch",
             "crawler.frontier",
             "crawler.parsing",
             "crawler.secret",
             "crawler.state",
+            "crawler.lock",
             "crawler.memory",
             "crawler.evidence",
             "crawler.history",

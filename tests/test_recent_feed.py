@@ -12,7 +12,7 @@ from crawler.errors import UsageError
 from crawler.model import Found, State
 from crawler.plan import Plan, plan
 from crawler.recent import publish_recent, recent_address
-from crawler.state.schema import connect
+from crawler.state.schema import STATE
 from sitemap import Directory, lint, read
 
 HOME = Seen(found=Found.SEED, source=None, title="Home", lastmod="2025-01-01")
@@ -21,7 +21,7 @@ GONE = Seen(State.CLIENT_ERROR, "answered 404, not found")
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    opened = connect(tmp_path / "state.db")
+    opened = STATE.connect(tmp_path / "state.db")
     yield opened
     opened.close()
 

@@ -19,7 +19,7 @@ from crawler.cli.status_looking import trend
 from crawler.history import History
 from crawler.memory.runs import PublishedFile, Run, Runs
 from crawler.standing import Start
-from crawler.state import schema
+from crawler.state.schema import STATE
 from crawler.store import directory_for, held
 
 START = 1_790_000_000.0
@@ -44,7 +44,7 @@ def state(folder: Path, name: str, runs: Sequence[Run]) -> None:
     url = f"http://{name}.example/"
     directory = directory_for(folder / "state", f"{url}sitemap.xml")
     directory.mkdir(parents=True)
-    with closing(schema.connect(directory / schema.FILE)) as db:
+    with closing(STATE.connect(directory / STATE.file)) as db:
         for each in runs:
             Runs(db).write(each)
         db.execute("INSERT INTO about VALUES ('url', ?)", (url,))
@@ -134,7 +134,7 @@ def test_ours_what_is_not_known_is_no_zero_and_what_is_going_on_has_no_numbers(t
     assert last.split()[-1] == "7"
     assert why.strip() == said["because"]
     assert before.split()[3:] == ["-", "-", "came", "to", "nothing", "-", "-", "-", "-", "5"]
-    with closing(schema.connect(place / schema.FILE)) as db:
+    with closing(STATE.connect(place / STATE.file)) as db:
         Runs(db).write(replace(run(4, outcome=""), outcome="refused", ended=None, **stale))
     with held(place):
         row = siteatlas(tmp_path, "status", "--state", "state").out.partition("exit\n")[2].splitlines()[0]

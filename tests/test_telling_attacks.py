@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from crawler.announcing import Announced, announce, meet
 from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.cli import worker
-from crawler.ledger import FILE as LEDGER
+from crawler.ledger import LEDGER
 from crawler.memory.runs import Runs
 from crawler.regenerate import regenerate
 from crawler.scheduling.order import Order
@@ -139,7 +139,7 @@ def test_ours_a_failure_that_could_not_even_be_noted_is_told_when_it_can_be(
     (site.plan.output / "sitemap.xml").unlink()
     site.plan.output.rmdir()
     site.plan.output.write_text("in the way")
-    ledger = site.plan.state / LEDGER
+    ledger = site.plan.state / LEDGER.file
     ledger.mkdir()  # as unusable as one on a full disk
     order = replace(failed(site), task="run", last=None)
     ended = worker._obey(order)

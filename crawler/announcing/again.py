@@ -4,10 +4,11 @@ from contextlib import closing
 
 from msgspec import Struct
 
+from crawler.database import is_kept
 from crawler.errors import UsageError
 from crawler.memory.runs import Runs
 from crawler.plan import Plan
-from crawler.state.schema import FILE, is_kept, look
+from crawler.state.schema import STATE
 
 
 class Again(Struct, frozen=True, kw_only=True):
@@ -24,9 +25,9 @@ class Again(Struct, frozen=True, kw_only=True):
 
     def check(self, plan: Plan) -> None:
         """Raises UsageError for a run that a site does not have yet; StorageError for a state that cannot be used."""
-        if not self.since or not is_kept(plan.state / FILE):
+        if not self.since or not is_kept(plan.state / STATE.file):
             return
-        with closing(look(plan.state / FILE)) as db:
+        with closing(STATE.look(plan.state / STATE.file)) as db:
             last = max((run.number for run in Runs(db).last(1)), default=0)
         if self.since > last:
             raise UsageError(f"--since {self.since}: there is no such run, the last one is run {last}")

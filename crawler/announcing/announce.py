@@ -19,15 +19,15 @@ from crawler.announcing.public import PublicSite
 from crawler.announcing.rehearsal import rehearsed, shown
 from crawler.attempt import Ended
 from crawler.change import Counts
+from crawler.database import is_kept
 from crawler.errors import SiteatlasError, StorageError
-from crawler.ledger import FILE as LEDGER
-from crawler.ledger import Ledger, Reading
+from crawler.ledger import LEDGER, Ledger, Reading
 from crawler.memory.changes import Changes, w3c
 from crawler.memory.runs import Run, Runs
 from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.plan import Plan
 from crawler.recent import recent_address
-from crawler.state.schema import FILE, is_kept, look
+from crawler.state.schema import STATE
 from crawler.store import held
 
 Clock = Callable[[], float]
@@ -84,9 +84,9 @@ async def _announce(
     plan: Plan, name: str, ended: Ended | None, dry_run: bool, again: Again, clock: Clock
 ) -> Announced:
     async with _everyone(plan) as (everyone, site):
-        if not everyone.keys and not is_kept(plan.state / LEDGER):
+        if not everyone.keys and not is_kept(plan.state / LEDGER.file):
             return Announced()
-        if not is_kept(plan.state / FILE) and (dry_run or ended is None or not is_trouble(ended)):
+        if not is_kept(plan.state / STATE.file) and (dry_run or ended is None or not is_trouble(ended)):
             note = "nothing is known of this site yet, and nobody is told"
             return Announced(channels=everyone.keys, notes=(note,))
         with _desk(plan, name, clock, dry_run=dry_run) as desk:
@@ -159,12 +159,15 @@ def _desk(plan: Plan, name: str, clock: Clock, *, dry_run: bool) -> Iterator[Des
     """The desk of a site, which is held meanwhile unless nothing is sent."""
     keep = plan.config.state.keep_runs
     if dry_run:
-        with closing(look(plan.state / FILE)) as db, Ledger.opened(plan.state, keep, dry=True) as ledger:
+        with (
+            closing(STATE.look(plan.state / STATE.file)) as db,
+            Ledger.opened(plan.state, keep, dry=True) as ledger,
+        ):
             yield Desk(plan, name, db, ledger, clock)
         return
     with (
         held(plan.state, about={"url": plan.seed, "sitemap_url": plan.sitemap_url}),
-        closing(look(plan.state / FILE)) as db,
+        closing(STATE.look(plan.state / STATE.file)) as db,
         Ledger.opened(plan.state, keep) as ledger,
     ):
         yield Desk(plan, name, db, ledger, clock)

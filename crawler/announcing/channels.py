@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # what renders templates and what signs is loaded when there 
 _OCCASIONS = {
     "changes": (Occasion.CHANGES,),
     "trouble": (Occasion.TROUBLE, Occasion.RECOVERY),
+    "findings": (Occasion.FINDINGS,),
 }
 
 

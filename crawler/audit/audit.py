@@ -33,7 +33,7 @@ from crawler.evidence.visits import Visits
 from crawler.finding import AuditReport, Findings
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.plan import Plan
-from crawler.state import schema
+from crawler.state.schema import STATE
 from crawler.store import Begin, Store
 from crawler.url import origin
 from crawler.visiting import Clock, Visited, alone, frontier, reach, rulebook, visit
@@ -68,7 +68,7 @@ def audit(
     gathering.check(plan)
     about = {"url": plan.seed, "sitemap_url": plan.sitemap_url, "user_agent": plan.config.fetch.user_agent}
     with Store(plan.state, planning.deciding(plan.config), begin=begin, about=about, now=clock()) as store:
-        db = tables.create(store.directory / tables.FILE, store.directory / schema.FILE)
+        db = tables.create(store.directory / tables.FILE, store.directory / STATE.file)
         try:
             with _giving_up(store, clock):
                 if plan.config.audit.logs:  # they take long, and would be read for nothing

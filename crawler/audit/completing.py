@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
+from crawler.database import storage
 from crawler.doors import doors
-from crawler.frontier.batch import storage
 from crawler.graph import STATES, LinkGraph
 from crawler.memory.facts import CUT, coverage
 from crawler.model import Kind, State, Url

@@ -19,6 +19,7 @@ from crawler.audit.survey import Survey, with_visits
 from crawler.claim import Source
 from crawler.completeness import Kind, completeness
 from crawler.conclude import counted
+from crawler.database import change
 from crawler.engine import Ending
 from crawler.errors import Incomplete, NothingCrawlable
 from crawler.evidence.claims import Claims
@@ -29,7 +30,6 @@ from crawler.evidence.knowledge import Knowledge
 from crawler.evidence.versions import KnownVersions
 from crawler.evidence.visits import Visits
 from crawler.finding import AuditReport, Finding
-from crawler.frontier.batch import change
 from crawler.graph import LinkGraph
 from crawler.memory import closing
 from crawler.memory.changes import Changes

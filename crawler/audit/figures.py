@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from crawler.audit.survey import section
+from crawler.database import storage
 from crawler.finding import Bar, Section
-from crawler.frontier.batch import storage
 from crawler.graph import LinkGraph
 from crawler.model import Kind, State
 from sitemap import parse_date

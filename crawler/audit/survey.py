@@ -15,9 +15,9 @@ import msgspec
 from crawler.audit.hubbing import Hubbing
 from crawler.audit_rules import RULES
 from crawler.claim import Source
+from crawler.database import storage
 from crawler.evidence.knowledge import Knowledge
 from crawler.finding import Finding, Referrer
-from crawler.frontier.batch import storage
 from crawler.graph import STATES, LinkGraph
 from crawler.model import Page, State, Url
 from crawler.orphans import (

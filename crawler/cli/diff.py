@@ -24,7 +24,7 @@ from crawler.errors import UsageError
 from crawler.memory.changes import Changes
 from crawler.memory.runs import Runs
 from crawler.places import is_url
-from crawler.state.schema import FILE, look
+from crawler.state.schema import STATE
 from sitemap import Format
 
 EPILOG: Final = f"""{RAW}Examples:
@@ -104,7 +104,7 @@ def diff(
     with Told(verbose):
         url, first, last = _parted(words or [])
         directory = state_directory(url, config, site, flags)
-        with closing(look(directory / FILE)) as db:
+        with closing(STATE.look(directory / STATE.file)) as db:
             db.execute("BEGIN")  # one view, also while a run is working on it
             asked = Comparison(db, *_runs(db, first, last), limit)
             for text in _FORMS[form](asked):

@@ -14,6 +14,7 @@ from crawler.cli.options import settings
 from crawler.cli.which import states
 from crawler.config import Config
 from crawler.config_tables import build, known_keys
+from crawler.database import is_kept
 from crawler.errors import StorageError, UsageError
 from crawler.evidence import tables
 from crawler.evidence.knowledge import Knowledge
@@ -25,7 +26,7 @@ from crawler.plan import AUDIT, survey
 from crawler.robots import Access
 from crawler.scope import Scope
 from crawler.source import source
-from crawler.state.schema import FILE, is_kept, look
+from crawler.state.schema import STATE
 from crawler.url import InvalidUrl, join, normalise, origin
 from crawler.why import Policy
 
@@ -95,7 +96,7 @@ def known_sites(
         sites, faults = [], []
         for directory, config in _places(file, flags, wanted):
             try:
-                db = stack.enter_context(closing(look(directory / FILE)))
+                db = stack.enter_context(closing(STATE.look(directory / STATE.file)))
                 sites.append(_site(directory, db, config))
             except UsageError as error:
                 faults.append(error)
@@ -116,13 +117,15 @@ def _places(
             raise
     else:
         audits = [(directory / AUDIT, config) for directory, config in found]
-    return found + [each for each in audits if is_kept(each[0] / FILE)]
+    return found + [each for each in audits if is_kept(each[0] / STATE.file)]
 
 
 def _audits(root: Path) -> list[tuple[Path, Config | None]]:
     """Those of sites of which there is nothing else."""
     return [
-        (path.parent, None) for name in (AUDIT, f"*/{AUDIT}") for path in sorted(root.glob(f"{name}/{FILE}"))
+        (path.parent, None)
+        for name in (AUDIT, f"*/{AUDIT}")
+        for path in sorted(root.glob(f"{name}/{STATE.file}"))
     ]
 
 

@@ -15,11 +15,12 @@ from crawler.cli.configured import history_directory, shared
 from crawler.cli.options import settings
 from crawler.cli.which import states
 from crawler.config import Config
+from crawler.database import is_kept
 from crawler.errors import SiteatlasError
 from crawler.ledger import Told, told
 from crawler.memory.runs import PUBLISHING, Run
 from crawler.memory.standing import Standing, standing
-from crawler.state.schema import FILE, is_kept
+from crawler.state.schema import STATE
 
 _COMPARED: Final = 20  # runs that a trend is made of
 _ENOUGH: Final = 3  # runs before the last that make something usual
@@ -101,7 +102,7 @@ def look_at(file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str], 
 
 def _look(site: Site, runs: int) -> Site:
     try:
-        if not is_kept(site.directory / FILE):
+        if not is_kept(site.directory / STATE.file):
             return site
         found = standing(site.directory, max(runs, _COMPARED))
         return replace(
@@ -120,20 +121,20 @@ def _schedule(
 ) -> Schedule | None:
     """The schedule of a configuration; without one only who keeps the history that lies with the states, if any."""
     from crawler.history import Look  # noqa: PLC0415 - most ask without a schedule
-    from crawler.history.schema import FILE as HISTORY  # noqa: PLC0415
+    from crawler.history.schema import HISTORY  # noqa: PLC0415
 
     config = settings(None, flags) if file is None else shared(file, flags)
     directory = history_directory(config)
-    if flags.get("daemon__directory") and not is_kept(directory / HISTORY):
+    if flags.get("daemon__directory") and not is_kept(directory / HISTORY.file):
         return Schedule(directory=directory, error=f"there is no history of a schedule in {directory}")
     if file is None:
-        if not is_kept(directory / HISTORY):
+        if not is_kept(directory / HISTORY.file):
             return None
         with Look(directory) as look:
             return Schedule(directory=directory, keeper=look.holder())
     configs = [(name, config) for name, _, config in named if config]
     timed = any(config.schedule.is_timed for _, config in configs)
-    if not timed and not is_kept(directory / HISTORY):
+    if not timed and not is_kept(directory / HISTORY.file):
         return None
     try:
         return _remembered(directory, configs, runs)

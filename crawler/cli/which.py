@@ -7,8 +7,9 @@ from typing import Any
 from crawler.cli.configured import configured
 from crawler.cli.options import settings
 from crawler.config import Config
+from crawler.database import is_kept
 from crawler.errors import UsageError
-from crawler.state.schema import FILE, is_kept
+from crawler.state.schema import STATE
 
 
 def state_directory(url: str | None, file: Path | None, site: str | None, flags: Mapping[str, Any]) -> Path:
@@ -26,12 +27,12 @@ def state_directory(url: str | None, file: Path | None, site: str | None, flags:
 
         _, sitemap_url, _ = survey(config)
         directory = directory_for(root, sitemap_url)
-        if not is_kept(directory / FILE):
+        if not is_kept(directory / STATE.file):
             raise UsageError(
                 f"there is no state of {config.site.url} in {root}: it was not crawled yet{_others(root)}"
             )
         return directory
-    if is_kept(root / FILE):
+    if is_kept(root / STATE.file):
         return root
     there = known(root)
     if len(there) == 1:
@@ -63,7 +64,7 @@ def states(
     if wanted:
         raise UsageError("--site is the name of a site in a configuration: give it with --config")
     root = Path(settings(None, flags).state.directory)
-    found = [root] if is_kept(root / FILE) else known(root)
+    found = [root] if is_kept(root / STATE.file) else known(root)
     if not found:
         raise UsageError(_nothing(root))
     return [(directory.name, directory, None) for directory in found]
@@ -71,7 +72,7 @@ def states(
 
 def known(root: Path) -> list[Path]:
     """The directories of all sites below."""
-    return sorted(path.parent for path in root.glob(f"*/{FILE}"))
+    return sorted(path.parent for path in root.glob(f"*/{STATE.file}"))
 
 
 def _nothing(root: Path) -> str:

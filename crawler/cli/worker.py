@@ -37,7 +37,7 @@ from crawler.ledger import told
 from crawler.memory.runs import Run, Runs
 from crawler.plan import Plan, plan
 from crawler.scheduling.order import Order
-from crawler.state.schema import FILE, connect, look
+from crawler.state.schema import STATE
 from crawler.store import held
 
 log = logging.getLogger(__name__)
@@ -115,7 +115,7 @@ def _record_overlong(ready: Plan, number: int) -> None:
     """Keep with a run why it was ended: who started it had waited long enough."""
     why = f"it took longer than schedule.longest_run, {ready.config.schedule.longest_run:,g} s"
     try:
-        with held(ready.state), closing(connect(ready.state / FILE)) as db:
+        with held(ready.state), closing(STATE.connect(ready.state / STATE.file)) as db:
             run = Runs(db).get(number)
             told = [text.replace(Ending.INTERRUPTED.value, why) for text in (run.because, run.refusal)]
             Runs(db).write(replace(run, because=told[0], refusal=told[1]))
@@ -176,7 +176,7 @@ def _cut_short(ready: Plan | None, before: int) -> Ended:
 
 def _last_over(ready: Plan) -> Run | None:
     """The last run that has ended, as the state tells."""
-    with suppress(SiteatlasError), closing(look(ready.state / FILE)) as db:
+    with suppress(SiteatlasError), closing(STATE.look(ready.state / STATE.file)) as db:
         return next((run for run in Runs(db).last(2) if not run.is_open), None)
     return None
 

@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
+from crawler.database import change, storage
 from crawler.evidence.visits import Visits
 from crawler.finding import Finding
-from crawler.frontier.batch import change, storage
 from crawler.health.entries import PublishedEntry, judge_entry, judge_outside, judge_spellings
 from crawler.health.lastmods import Observed, judge_lastmod
 from crawler.health.media import Medium, Role

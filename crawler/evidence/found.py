@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from crawler.database import change, storage
 from crawler.finding import Count, Finding, Mended
-from crawler.frontier.batch import change, storage
 
 BATCH: Final = 5_000  # findings in one transaction
 _encode = msgspec.msgpack.Encoder().encode

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from crawler.claim import Source
 from crawler.content import Delta, compare
+from crawler.database import change, storage
 from crawler.doors import doors
-from crawler.frontier.batch import change, storage
 from crawler.model import Found, Page, State, Url
 from crawler.orphans import Twin, fold, is_of_series
 from crawler.url import origin

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from crawler.claim import Account, Source
-from crawler.frontier.batch import storage
+from crawler.database import storage
 from crawler.model import State, Url
 from crawler.orphans import Known
 

@@ -8,11 +8,11 @@ from typing import Final
 import msgspec
 
 from crawler.claim import Account, Claim, Source
+from crawler.database import change, storage
 from crawler.evidence.addresses import Addresses, Stray
 from crawler.evidence.claims import Claims
 from crawler.evidence.judging import Submits, Trusting, told
 from crawler.finding import Finding
-from crawler.frontier.batch import change, storage
 from crawler.model import Url
 from crawler.params import Params
 from crawler.url import InvalidUrl, normalise

@@ -9,10 +9,10 @@ from typing import Final
 import msgspec
 from msgspec.structs import astuple
 
+from crawler.database import change, storage
 from crawler.evidence.entries import unpack
 from crawler.evidence.visits import Visits
 from crawler.finding import Finding
-from crawler.frontier.batch import change, storage
 from crawler.health.clusters import (
     ListedVersions,
     Naming,

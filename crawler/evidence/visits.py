@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from crawler.frontier.batch import storage
+from crawler.database import storage
 from crawler.health.visited import Visited
 from crawler.model import Page, State
 
@@ -43,21 +43,34 @@ class Visits:
             known = self._known[url] = self._look(url)
         return known
 
-    def _look(self, url: str) -> Visit:
-        first, page = self._row(url)
-        if first.state not in _LEADING or not first.target:
-            return Visit(first, page)
-        seen, last, states = {url}, first, {first.state}
+    def trail(self, url: str) -> list[Visited]:
+        """A URL and what its redirects and canonicals lead to, one after the other, as far as that is known.
+
+        When they lead round, the last one leads to one of those before it.
+        """
+        first, _ = self._row(url)
+        return self._trail(first)
+
+    def _trail(self, first: Visited) -> list[Visited]:
+        trail, seen = [first], {first.url}
+        last = first
         while last.state in _LEADING and last.target and last.target not in seen and len(seen) < MAX_HOPS:
             seen.add(last.target)
-            following, _ = self._row(last.target)
-            if not following.state:
+            last, _ = self._row(last.target)
+            if not last.state:
                 break
-            last = following
-            states.add(last.state)
-        if last is first:
+            trail.append(last)
+        return trail
+
+    def _look(self, url: str) -> Visit:
+        first, page = self._row(url)
+        trail = self._trail(first)
+        if len(trail) == 1:
             return Visit(first, page)
-        is_endless = states == {State.REDIRECT} and last.target in seen
+        last = trail[-1]
+        is_endless = all(each.state == State.REDIRECT for each in trail) and any(
+            each.url == last.target for each in trail
+        )
         return Visit(msgspec.structs.replace(first, end=last, is_endless=is_endless), page)
 
     def _row(self, url: str) -> Visit:

@@ -4,34 +4,9 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from crawler.errors import StorageError
+from crawler.database import storage
 
 SIZE = 1_000  # changes to one commit at most; how long one may wait for the disk is the engine's to say
-
-
-@contextmanager
-def storage() -> Iterator[None]:
-    """The fence: what SQLite raises ends here."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise StorageError(
-            f"the state cannot be written or read: {error}; free space, then run again"
-        ) from error
-
-
-@contextmanager
-def change(db: sqlite3.Connection) -> Iterator[None]:
-    """One durable transaction: all of it, or none when anything is raised. Raises StorageError."""
-    with storage():
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
 
 
 class Batch:

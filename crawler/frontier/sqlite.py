@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
+from crawler.database import storage
 from crawler.frontier import Admit, Ready
-from crawler.frontier.batch import Batch, storage
+from crawler.frontier.batch import Batch
 from crawler.frontier.census import Census
 from crawler.frontier.known import Known
 from crawler.frontier.links import pack

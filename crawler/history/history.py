@@ -8,12 +8,12 @@ from types import TracebackType
 from typing import Final, Self
 
 from crawler.attempt import Attempt, Because
+from crawler.database import change, storage
 from crawler.errors import StateInUse, StorageError
-from crawler.history import schema
 from crawler.history.look import COLUMNS, Look
-from crawler.history.schema import FILE, LOCK, storage
+from crawler.history.schema import HISTORY, LOCK, WHAT
+from crawler.lock import lock
 from crawler.standing import Start
-from crawler.state.schema import lock
 
 _HANDLE: Final = "INSERT INTO site VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET handled = excluded.handled"
 _WRITE: Final = f"REPLACE INTO attempt ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608
@@ -45,7 +45,11 @@ class History(Look):
                 f"{self.directory}; stop it, or choose another directory with daemon.directory"
             ) from None
         try:
-            self._db = schema.connect(self.directory / FILE, is_durable=self._is_durable)
+            self._db = HISTORY.connect(
+                self.directory / HISTORY.file,
+                is_durable=self._is_durable,
+                timeout=1.0,  # there is no other writer to wait for, and the event loop waits too
+            )
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -55,7 +59,7 @@ class History(Look):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            with storage():
+            with storage(WHAT):
                 super().__exit__(kind, error, trace)
         finally:
             if self._lock >= 0:
@@ -94,15 +98,8 @@ class History(Look):
     def _change(self) -> Iterator[None]:
         if self._db is None:
             raise StorageError("the history of the schedule is not open")
-        with storage():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
+        with change(self._db, WHAT):
+            yield
 
     def _put(self, attempt: Attempt) -> None:
         self._write(_WRITE, *(getattr(attempt, name) for name in COLUMNS))

@@ -6,9 +6,9 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from crawler.attempt import Attempt, Because, Fate
-from crawler.history import schema
-from crawler.history.schema import FILE, LOCK, storage
-from crawler.state.schema import holder, is_kept
+from crawler.database import is_kept, storage
+from crawler.history.schema import HISTORY, LOCK, WHAT
+from crawler.lock import holder
 
 COLUMNS: Final = Attempt.__struct_fields__
 _SELECT: Final = f"SELECT {', '.join(COLUMNS)} FROM attempt"  # noqa: S608 - names of our own
@@ -25,8 +25,8 @@ class Look:
         self._db: sqlite3.Connection | None = None
 
     def __enter__(self) -> Self:
-        path = self.directory / FILE
-        self._db = schema.look(path) if is_kept(path) else None
+        path = self.directory / HISTORY.file
+        self._db = HISTORY.look(path) if is_kept(path) else None
         return self
 
     def __exit__(
@@ -68,7 +68,7 @@ class Look:
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         if self._db is None:
             return []
-        with storage():
+        with storage(WHAT):
             return self._db.execute(statement, values).fetchall()
 
 

@@ -2,7 +2,7 @@
 
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent
-from crawler.ledger.tables import FILE
+from crawler.ledger.tables import LEDGER
 from crawler.ledger.told import ChannelTold, Told, told
 
-__all__ = ["FILE", "ChannelTold", "Ledger", "Line", "Mood", "Reading", "Refused", "Sent", "Told", "told"]
+__all__ = ["LEDGER", "ChannelTold", "Ledger", "Line", "Mood", "Reading", "Refused", "Sent", "Told", "told"]

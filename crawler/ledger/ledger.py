@@ -8,9 +8,9 @@ from typing import Final, Self, TypeVar
 
 import msgspec
 
-from crawler.frontier.batch import change, storage
+from crawler.database import change, storage
 from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent
-from crawler.ledger.tables import FILE, connect, in_memory
+from crawler.ledger.tables import LEDGER
 from crawler.notice import Occasion
 
 T = TypeVar("T", Line, Refused, Mood, Reading, Sent)
@@ -40,8 +40,8 @@ class Ledger:
 
         Raises StorageError, UsageError.
         """
-        path = directory / FILE
-        db = in_memory(path) if dry else connect(path)
+        path = directory / LEDGER.file
+        db = LEDGER.in_memory(path) if dry else LEDGER.connect(path)
         try:
             yield cls(db, keep)
         finally:

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from crawler.frontier.batch import storage
+from crawler.database import is_kept, storage
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent
-from crawler.ledger.tables import FILE, look
-from crawler.state.schema import is_kept
+from crawler.ledger.tables import LEDGER
 
 
 class ChannelTold(Struct, frozen=True, kw_only=True):
@@ -48,10 +47,10 @@ def told(directory: Path, log: int = 20) -> Told:
 
     Nothing was told when there is none. Raises StorageError, UsageError.
     """
-    path = directory / FILE
+    path = directory / LEDGER.file
     if not is_kept(path):
         return Told()
-    with closing(look(path)) as db, storage():
+    with closing(LEDGER.look(path)) as db, storage():
         db.execute("BEGIN")  # everything from one moment
         ledger = Ledger(db)
         channels = tuple(_channel(ledger, key) for key in ledger.channels())

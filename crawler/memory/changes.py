@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from crawler.change import Change, ChangeKind, Counts, compose, standing_moves, why_added, why_gone
-from crawler.frontier.batch import storage
+from crawler.database import storage
 from crawler.model import State, Url
 
 # The runs after which the listed set is out there: those that have a feed.

@@ -3,7 +3,7 @@
 import sqlite3
 from typing import Final
 
-from crawler.frontier.batch import change, storage
+from crawler.database import change, storage
 from crawler.memory.failing import keeps_place
 
 FORGET_AFTER: Final = 10  # runs in which a URL was not met before it is forgotten, unless it is published

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from crawler.completeness import Coverage, is_failure
-from crawler.frontier.batch import storage
+from crawler.database import storage
 from crawler.gate import FEW, Alike, Facts, Gone, Start
 from crawler.model import State, Url, Verdict
 

@@ -3,7 +3,7 @@
 import sqlite3
 from typing import Final
 
-from crawler.frontier.batch import change
+from crawler.database import change
 from crawler.indexability import FAILURES, TRANSIENT
 from crawler.model import State
 

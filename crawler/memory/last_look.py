@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Final
 
-from crawler.frontier.batch import storage
+from crawler.database import storage
 from crawler.model import Find, Found, Url
 
 _UNSEEN: Final = """SELECT p.id, u.url FROM published p JOIN url u ON u.id = p.id

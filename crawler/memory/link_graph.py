@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from crawler.database import storage
 from crawler.doors import doors
-from crawler.frontier.batch import storage
 from crawler.graph import CODES, Edges, LinkGraph, Nodes
 from crawler.memory.packed_links import unpack_all
 from crawler.model import Found, Kind, Page, State, Url

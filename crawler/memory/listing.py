@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from crawler.frontier.batch import change, storage
+from crawler.database import change, storage
 from crawler.memory.failing import keeps_place
 from crawler.model import Listed, Page, State, Url, Verdict
 

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from crawler.change import Change, ChangeKind
-from crawler.frontier.batch import storage
+from crawler.database import storage
 from crawler.memory.changes import w3c
 from crawler.model import Page, Url
 

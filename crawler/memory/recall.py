@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.frontier.batch import storage
+from crawler.database import storage
 from crawler.frontier.links import unpack
 from crawler.model import Kind, Page, Remembered, Sighting, Url
 from crawler.revisit import reading_of

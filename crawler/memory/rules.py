@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.frontier.batch import storage
+from crawler.database import storage
 from crawler.model import Reply
 from crawler.robots import Access, Robots, everything, fallback, parse, unreachable
 

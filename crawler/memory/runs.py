@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from crawler.database import storage
 from crawler.errors import UsageError
-from crawler.frontier.batch import storage
 
 
 class PublishedFile(Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from crawler.content import SAMPLE, Delta, Habit, holdings
-from crawler.frontier.batch import storage
+from crawler.database import storage
 
 # What is compared in this run: pages that were read before, and read or known to be the same now.
 _COMPARED: Final = """FROM visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content

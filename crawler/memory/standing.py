@@ -6,11 +6,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from crawler.database import storage
 from crawler.errors import SiteatlasError
-from crawler.frontier.batch import storage
+from crawler.lock import holder
 from crawler.memory.runs import Run, Runs
 from crawler.model import Url
-from crawler.state.schema import FILE, holder, look
+from crawler.state.schema import STATE
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ def standing(directory: Path, runs: int) -> Standing:
 
     Raises UsageError when there is no state or one of another version, StorageError when it cannot be read.
     """
-    with closing(look(directory / FILE)) as db, storage():
+    with closing(STATE.look(directory / STATE.file)) as db, storage():
         db.execute("BEGIN")  # everything from one moment
         about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url')"))
         pages, kept = _published(db)
@@ -67,7 +68,7 @@ def standing(directory: Path, runs: int) -> Standing:
 def sitemap_address(directory: Path, planned: Url) -> Url:
     """Where the sitemap is that is published, as a state tells; ``planned`` when none is, or the state does not."""
     try:
-        with closing(look(directory / FILE)) as db:
+        with closing(STATE.look(directory / STATE.file)) as db:
             there = Runs(db).published()
     except SiteatlasError:  # whoever needs more of it will tell
         return planned

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from crawler.frontier.batch import storage
+from crawler.database import storage
 from crawler.frontier.links import unpack
 from crawler.memory.seen import Seen as Dates
 from crawler.model import Found, Kind, Page, Request, State, Url

@@ -1,46 +1,10 @@
-"""How a state of an older version becomes one of this version: as a whole or not at all, with a copy kept."""
+"""The steps from each older version of the state to the one after it."""
 
-import os
 import sqlite3
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
-from crawler.state.tables import TABLES, VERSION
-
-
-def migrate(db: sqlite3.Connection, path: Path, version: int) -> None:
-    """Bring a database from ``version`` to this one in one transaction. Raises sqlite3.Error, OSError.
-
-    A process that is killed in it leaves the old version, and the next start begins again. The database as it was
-    stays beside it as ``state.db.v1`` and so on.
-    """
-    _keep_copy(db, path.with_name(f"{path.name}.v{version}"))
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        for step in range(version, VERSION):
-            STEPS[step](db)
-        db.execute(f"PRAGMA user_version = {VERSION}")
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-
-
-def _keep_copy(db: sqlite3.Connection, copy: Path) -> None:
-    draft = copy.with_name(copy.name + ".draft")
-    draft.unlink(missing_ok=True)
-    with sqlite3.connect(draft) as target:
-        db.backup(target)
-    target.close()
-    draft.chmod(0o600)
-    descriptor = os.open(draft, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    draft.replace(copy)
+from crawler.state.tables import TABLES
 
 
 def _from_1(db: sqlite3.Connection) -> None:

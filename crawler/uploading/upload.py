@@ -19,10 +19,10 @@ from msgspec import Struct
 
 from crawler.elsewhere import Elsewhere, NotTaken, Piece, There, elsewhere, shown
 from crawler.errors import StorageError
+from crawler.lock import lock
 from crawler.memory.runs import Run
 from crawler.plan import Plan
 from crawler.recent import recent_address
-from crawler.state import schema
 from crawler.uploading.files import digests, index_name, pieces
 from crawler.uploading.record import Record
 from crawler.uploading.tries import Sleep, Tries
@@ -91,7 +91,7 @@ async def upload(
     """
     place = elsewhere(plan.config.upload, int(plan.config.output.mode, 8), say)
     folder = plan.state / FOLDER
-    descriptor = schema.lock(folder)
+    descriptor = lock(folder)
     try:
         record = Record(folder, place.shown)
         found = await anyio.to_thread.run_sync(pieces, plan, run, record.here)

@@ -15,15 +15,14 @@ from msgspec.structs import replace
 
 from crawler.board import SiteBoard
 from crawler.change import Change
+from crawler.database import storage
 from crawler.errors import SiteatlasError
-from crawler.frontier.batch import storage
-from crawler.ledger import FILE as LEDGER
-from crawler.ledger import Reading, Told
+from crawler.ledger import LEDGER, Reading, Told
 from crawler.ledger import told as told_of
 from crawler.memory.changes import Changes
 from crawler.memory.runs import PUBLISHING, PublishedFile, Run, Runs
 from crawler.memory.standing import Standing, standing
-from crawler.state.schema import FILE, look
+from crawler.state.schema import STATE
 
 RUNS: Final = 30  # that are told of each site
 REST: Final = 10  # times as long as a look takes, none is taken: a run writes all the time
@@ -111,13 +110,13 @@ class Looks:
 
 def feed(state: Path, run: int, limit: int) -> list[Change]:
     """What a run changed: the first ``limit`` of each kind. Raises what :func:`failed` takes."""
-    with closing(look(state / FILE)) as db, storage():
+    with closing(STATE.look(state / STATE.file)) as db, storage():
         return list(Changes(db).first(run, limit))
 
 
 def recorded(state: Path, ask: Callable[[Runs], T]) -> T:
     """What the records of all runs answer. Raises what :func:`told` takes."""
-    with closing(look(state / FILE)) as db, storage():
+    with closing(STATE.look(state / STATE.file)) as db, storage():
         return ask(Runs(db))
 
 
@@ -137,7 +136,7 @@ def _look(state: Path, before: Look) -> Look:
     google = next((each.reading for each in said.channels if each.reading), None) if said else None
     untold = _untold(said) if said else None
     try:
-        found = standing(state, RUNS) if (state / FILE).is_file() else None
+        found = standing(state, RUNS) if (state / STATE.file).is_file() else None
         return Look(standing=found, google=google, untold=untold)
     except FAULTS as error:
         return replace(before, error=told(error), google=google, untold=untold)
@@ -145,7 +144,7 @@ def _look(state: Path, before: Look) -> Look:
 
 def _said(state: Path) -> Told | None:
     try:
-        return told_of(state, 0) if (state / LEDGER).is_file() else None
+        return told_of(state, 0) if (state / LEDGER.file).is_file() else None
     except FAULTS:  # the page of the site says why
         return None
 
@@ -157,7 +156,7 @@ def _untold(said: Told) -> str:
 
 def _signature(state: Path) -> _Signature:
     """What changes when the state does, or what others were told."""
-    return tuple(_stamp(state / f"{file}{end}") for file in (FILE, LEDGER) for end in ("", "-wal"))
+    return tuple(_stamp(state / f"{file}{end}") for file in (STATE.file, LEDGER.file) for end in ("", "-wal"))
 
 
 def _stamp(file: Path) -> tuple[int, int]:

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from crawler.claim import Account, Claim
+from crawler.database import storage
 from crawler.errors import StorageError, UsageError
 from crawler.evidence.addresses import Addresses, Stray
-from crawler.frontier.batch import storage
 from crawler.model import State
-from crawler.state.schema import FILE, look
+from crawler.state.schema import STATE
 
 _PAGES = """
 SELECT url.url, visit.state, visit.status, visit.seen_at FROM visit JOIN url USING (id) WHERE visit.kind = 0
@@ -28,7 +28,9 @@ def state_in(name: str) -> Path | None:
                 return path if file.read(16) == b"SQLite format 3\x00" else None
         if not path.is_dir():
             return None
-        inside = [path / FILE] if (path / FILE).is_file() else sorted(path.glob(f"*/{FILE}"))
+        inside = (
+            [path / STATE.file] if (path / STATE.file).is_file() else sorted(path.glob(f"*/{STATE.file}"))
+        )
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
     if len(inside) != 1:
@@ -36,7 +38,7 @@ def state_in(name: str) -> Path | None:
         raise UsageError(
             f"{name} holds the states of several sites: name one of {several}"
             if inside
-            else f"{name} holds no state of siteatlas ({FILE}), and is no table"
+            else f"{name} holds no state of siteatlas ({STATE.file}), and is no table"
         )
     return inside[0]
 
@@ -44,7 +46,7 @@ def state_in(name: str) -> Path | None:
 def check_state(path: Path) -> None:
     """Raises UsageError when the database is none that can be read, in the words of whoever named it."""
     try:
-        look(path).close()
+        STATE.look(path).close()
     except StorageError as error:
         raise UsageError(f"{path} cannot be read as another crawl: {error}") from None
 
@@ -53,7 +55,7 @@ def read_state(path: Path, account: Account, addresses: Addresses) -> Iterator[C
     """The indexable pages of the last run. Raises UsageError, StorageError."""
     account.format = "siteatlas state"
     account.bytes = path.stat().st_size
-    db = look(path)
+    db = STATE.look(path)
     try:
         _note_run(
             account, db.execute("SELECT completeness, ended FROM run ORDER BY number DESC LIMIT 1").fetchone()

@@ -10,7 +10,7 @@ from uploads import LEAD, Site
 
 from crawler.errors import StateInUse, StorageError
 from crawler.file_types import content_type
-from crawler.state import schema
+from crawler.lock import lock
 from crawler.uploading import FOLDER
 from crawler.uploading.files import names
 
@@ -60,7 +60,7 @@ def test_ours_one_packed_file_leads_to_itself(site: Site, bucket: Bucket) -> Non
 
 def test_ours_only_one_process_uploads_the_files_of_a_site(site: Site, bucket: Bucket) -> None:
     site.publish(*PAGES)
-    held = schema.lock(site.plan.state / FOLDER)
+    held = lock(site.plan.state / FOLDER)
     try:
         with pytest.raises(StateInUse, match=f"another process \\({os.getpid()}\\)"):
             site.send()

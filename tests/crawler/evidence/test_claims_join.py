@@ -16,7 +16,7 @@ from crawler.evidence.homes import Homes
 from crawler.evidence.knowledge import Knowledge
 from crawler.finding import Count, Finding
 from crawler.model import State, Url
-from crawler.state import schema
+from crawler.state.schema import STATE
 from crawler.url import DEFAULT
 
 SITE = "https://www.example.com"
@@ -26,8 +26,8 @@ class Desk:
     """A state with visits, and the tables of an audit beside it."""
 
     def __init__(self, folder: Path) -> None:
-        self.state = schema.connect(folder / schema.FILE)
-        self.db = tables.create(folder / tables.FILE, folder / schema.FILE)
+        self.state = STATE.connect(folder / STATE.file)
+        self.db = tables.create(folder / tables.FILE, folder / STATE.file)
         self.claims = Claims(self.db)
         self.homes = Homes(self.db)
 
@@ -190,11 +190,11 @@ def test_ours_findings_come_back_by_rank_and_are_counted(desk: Desk) -> None:
 
 
 def test_ours_another_audit_begins_with_empty_tables(tmp_path: Path) -> None:
-    schema.connect(tmp_path / schema.FILE).close()
-    first = tables.create(tmp_path / tables.FILE, tmp_path / schema.FILE)
+    STATE.connect(tmp_path / STATE.file).close()
+    first = tables.create(tmp_path / tables.FILE, tmp_path / STATE.file)
     Claims(first).begin(Account(source=Source.LOG, name="log"))
     first.close()
-    second = tables.create(tmp_path / tables.FILE, tmp_path / schema.FILE)
+    second = tables.create(tmp_path / tables.FILE, tmp_path / STATE.file)
     assert Claims(second).accounts() == []
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         second.execute("DELETE FROM site.url")

@@ -22,7 +22,7 @@ from crawler.evidence.addresses import Addresses
 from crawler.evidence.exports import ExportOptions, check_export, read_export
 from crawler.evidence.exports.quantity import count, day, days
 from crawler.params import Params
-from crawler.state.schema import connect
+from crawler.state.schema import STATE
 from crawler.url import host, normalise
 from sitemap import SourceError
 
@@ -427,7 +427,7 @@ def visited(db: sqlite3.Connection, rows: Iterable[tuple[str, str, int | None]])
 def test_ours_the_state_of_another_crawl(tmp_path: Path) -> None:
     folder = tmp_path / "state" / "example.com"
     folder.mkdir(parents=True)
-    db = connect(folder / "state.db")
+    db = STATE.connect(folder / "state.db")
     visited(
         db,
         [

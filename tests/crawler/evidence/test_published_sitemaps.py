@@ -16,14 +16,14 @@ from crawler.audit.gathering import addresses
 from crawler.audit.sitemaps import read_sitemaps
 from crawler.claim import Account
 from crawler.config import Config
+from crawler.database import storage
 from crawler.errors import UsageError
 from crawler.evidence import tables
 from crawler.evidence.claims import Claims
 from crawler.evidence.judging import Judging, Submits, Trusting
 from crawler.finding import AuditReport, Finding
-from crawler.frontier.batch import storage
 from crawler.plan import Plan, plan_audit
-from crawler.state import schema
+from crawler.state.schema import STATE
 from crawler.visiting import Clock
 from sitemap import walk
 
@@ -69,8 +69,8 @@ class Read:
     def __init__(self, site: str, tmp: Path, /, **settings: dict[str, object]) -> None:
         plan = plan_of(site, tmp, **settings)
         tmp.mkdir(exist_ok=True)
-        schema.connect(tmp / schema.FILE).close()
-        db = tables.create(tmp / tables.FILE, tmp / schema.FILE)
+        STATE.connect(tmp / STATE.file).close()
+        db = tables.create(tmp / tables.FILE, tmp / STATE.file)
         self.names: list[str] = []
         read = read_sitemaps(plan, db, addresses(plan), NOW, self.names.append)
         self.findings, self.notes = read.findings, read.notes

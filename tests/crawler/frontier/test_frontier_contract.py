@@ -12,8 +12,10 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from crawler.errors import StateInUse, StorageError, UsageError
 from crawler.frontier.links import pack, unpack
 from crawler.frontier.sqlite import SqliteFrontier
+from crawler.lock import lock
 from crawler.model import Done, Find, Found, Lease, Outcome, Request, Retry, State, Url, Verdict, Wait
-from crawler.state import schema, tables
+from crawler.state import tables
+from crawler.state.schema import STATE
 
 INDEXABLE = Verdict(State.INDEXABLE)
 
@@ -36,7 +38,7 @@ def always(_home: str, _now: float) -> float:
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    connection = schema.connect(tmp_path / "state.db")
+    connection = STATE.connect(tmp_path / "state.db")
     yield connection
     connection.close()
 
@@ -155,14 +157,14 @@ def test_ours_when_the_first_are_in_vain_one_that_was_found_later_has_its_turn(
 
 
 def test_ours_what_was_not_settled_is_pending_at_the_next_start(tmp_path: Path) -> None:
-    first = schema.connect(tmp_path / "state.db")
+    first = STATE.connect(tmp_path / "state.db")
     frontier = SqliteFrontier(first, admission)
     frontier.admit([Find(url(1), Found.SEED, 0), Find(url(2), Found.SEED, 0)])
     frontier.settle(Outcome(lease_of(frontier), INDEXABLE, links=[(url(3), Found.LINK)]))
     lease_of(frontier)
     frontier.commit()
     first.close()
-    second = schema.connect(tmp_path / "state.db")
+    second = STATE.connect(tmp_path / "state.db")
     again = SqliteFrontier(second, admission)
     assert again.counts() == {State.INDEXABLE: 1, State.PENDING: 2}
     assert {lease_of(again).url, lease_of(again).url} == {url(2), url(3)}
@@ -239,10 +241,10 @@ def test_ours_a_state_file_that_is_no_database_is_told_in_a_sentence(
     path = tmp_path / "state.db"
     path.write_bytes(content)
     if error is None:
-        schema.connect(path).close()
+        STATE.connect(path).close()
         return
     with pytest.raises(error, match=r"state\.db cannot be used as state: .*--state"):
-        schema.connect(path)
+        STATE.connect(path)
     assert path.read_bytes() == content
 
 
@@ -252,22 +254,22 @@ def test_ours_a_foreign_database_and_one_of_a_newer_version_are_left_alone(tmp_p
     foreign.commit()
     foreign.close()
     with pytest.raises(StorageError, match="another program"):
-        schema.connect(tmp_path / "foreign.db")
-    newer = schema.connect(tmp_path / "newer.db")
+        STATE.connect(tmp_path / "foreign.db")
+    newer = STATE.connect(tmp_path / "newer.db")
     newer.execute("PRAGMA user_version = 999")
     newer.close()
     with pytest.raises(UsageError, match="newer version"):
-        schema.connect(tmp_path / "newer.db")
+        STATE.connect(tmp_path / "newer.db")
 
 
 def test_ours_one_process_holds_the_state(tmp_path: Path) -> None:
     import os
 
-    held = schema.lock(tmp_path / "state")
+    held = lock(tmp_path / "state")
     with pytest.raises(StateInUse, match=str(os.getpid())):
-        schema.lock(tmp_path / "state")
+        lock(tmp_path / "state")
     os.close(held)
-    os.close(schema.lock(tmp_path / "state"))
+    os.close(lock(tmp_path / "state"))
 
 
 @pytest.mark.parametrize("ids", [[], [0], [1, 127, 128, 300, 2**40], list(range(1000))])

@@ -10,14 +10,14 @@ from site_history import SITE, History, Seen
 from crawler.change import Change, ChangeKind, Counts
 from crawler.memory.runs import Runs
 from crawler.model import Found, State
-from crawler.state.schema import connect
+from crawler.state.schema import STATE
 
 Told = tuple[str, str, str, str]
 
 
 @pytest.fixture
 def history(tmp_path: Path) -> Iterator[History]:
-    db = connect(tmp_path / "state.db")
+    db = STATE.connect(tmp_path / "state.db")
     yield History(db)
     db.close()
 

@@ -12,7 +12,7 @@ from crawler.indexability import Judge
 from crawler.memory.facts import coverage, facts
 from crawler.model import Page, Reply, State, Url, Verdict
 from crawler.scope import Scope
-from crawler.state.schema import connect
+from crawler.state.schema import STATE
 
 HOME = Url("https://a.example/")
 
@@ -57,7 +57,7 @@ class Tables:
 
 @pytest.fixture
 def tables(tmp_path: Path) -> Iterator[Tables]:
-    db = connect(tmp_path / "state.db")
+    db = STATE.connect(tmp_path / "state.db")
     yield Tables(db)
     db.close()
 

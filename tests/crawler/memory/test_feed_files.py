@@ -11,14 +11,14 @@ from site_history import History, Seen
 from crawler.errors import StorageError
 from crawler.memory.feeds import feed_file, write_feeds
 from crawler.model import Found, State
-from crawler.state.schema import connect
+from crawler.state.schema import STATE
 
 HOME = Seen(found=Found.SEED, source=None)
 
 
 @pytest.fixture
 def history(tmp_path: Path) -> Iterator[History]:
-    db = connect(tmp_path / "state.db")
+    db = STATE.connect(tmp_path / "state.db")
     yield History(db)
     db.close()
 
@@ -65,10 +65,10 @@ import os, sys
 from pathlib import Path
 from crawler.memory.changes import Changes
 from crawler.memory.feeds import write_feeds
-from crawler.state.schema import connect
+from crawler.state.schema import STATE
 state = Path(sys.argv[1])
 os.fsync = lambda descriptor: os.kill(os.getpid(), 9)
-write_feeds(Changes(connect(state / "state.db")), state)
+write_feeds(Changes(STATE.connect(state / "state.db")), state)
 """
 
 

@@ -11,7 +11,7 @@ from crawler.graph import STATES, Way
 from crawler.memory.link_graph import load, names
 from crawler.memory.packed_links import unpack_all
 from crawler.model import Find, Found, Kind, Lease, Outcome, Page, State, Url, Verdict
-from crawler.state.schema import FILE, connect
+from crawler.state.schema import STATE
 
 HOME = "https://example.com/"
 ANSWERS: dict[str, tuple[State, str, list[tuple[str, int]]]] = {
@@ -35,7 +35,7 @@ def url(path: str) -> Url:
 
 
 def test_ours_the_graph_is_what_the_frontier_kept(tmp_path: Path) -> None:
-    db = connect(tmp_path / FILE)
+    db = STATE.connect(tmp_path / STATE.file)
     frontier = SqliteFrontier(db, lambda _: None)
     frontier.admit(
         [Find(url("/"), Found.SEED, 0), Find(url("/sitemap.xml"), Found.SITEMAP, 1, kind=Kind.SITEMAP)]
@@ -96,7 +96,7 @@ def page_of(of: Url) -> Page:
 
 
 def test_ours_a_state_without_a_visit_has_no_graph(tmp_path: Path) -> None:
-    db = connect(tmp_path / FILE)
+    db = STATE.connect(tmp_path / STATE.file)
     assert load(db) is None
     db.close()
 

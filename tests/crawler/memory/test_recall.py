@@ -20,14 +20,14 @@ from crawler.model import (
     Url,
     Verdict,
 )
-from crawler.state.schema import connect
+from crawler.state.schema import STATE
 
 HOME, OTHER = Url("https://example.com/"), Url("https://elsewhere.example/")
 
 
 def visited(path: Path) -> sqlite3.Connection:
     """The state after a run that read one page, which links to another site."""
-    db = connect(path)
+    db = STATE.connect(path)
     scope = Verdict(State.OUT_OF_SCOPE, "elsewhere")
     frontier = SqliteFrontier(db, lambda find: scope if find.url == OTHER else None, run=1, reading="r")
     frontier.admit([Find(HOME, Found.SEED, 0)])

@@ -14,7 +14,7 @@ from crawler.memory.rules import RobotsStore
 from crawler.model import Url
 from crawler.robots import Access, Allowed, Blocked, Robots
 from crawler.rulebook import Rulebook
-from crawler.state.schema import connect
+from crawler.state.schema import STATE
 
 US = "Siteatlas/1.0"
 TEXT = {"Content-Type": "text/plain"}
@@ -24,7 +24,7 @@ DAY = 86_400
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    with contextlib.closing(connect(tmp_path / "state.db")) as opened:
+    with contextlib.closing(STATE.connect(tmp_path / "state.db")) as opened:
         yield opened
 
 

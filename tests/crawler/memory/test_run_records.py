@@ -9,7 +9,7 @@ from msgspec.structs import asdict, replace
 
 from crawler.errors import StorageError, UsageError
 from crawler.memory.runs import PublishedFile, Run, Runs
-from crawler.state.schema import connect, look
+from crawler.state.schema import STATE
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def db(path: Path) -> Iterator[sqlite3.Connection]:
-    opened = connect(path)
+    opened = STATE.connect(path)
     yield opened
     opened.close()
 
@@ -59,7 +59,7 @@ def test_ours_everything_written_is_read_back_also_while_the_writer_is_at_work(
     )
     db.execute("BEGIN IMMEDIATE")
     Runs(db).write(kept)
-    reader = look(path)
+    reader = STATE.look(path)
     assert Runs(reader).last(1) == []  # nothing is seen before the transaction of which it is a part
     db.execute("COMMIT")
     assert Runs(reader).get(3) == kept

@@ -26,7 +26,7 @@ from crawler.model import (
 )
 from crawler.robots import parse
 from crawler.scope import Scope
-from crawler.state.schema import FILE, connect, look
+from crawler.state.schema import STATE
 from crawler.why import Explanation, Policy, explain
 from crawler.why.words import MEANINGS
 
@@ -44,8 +44,8 @@ class Made:
     """A run of one site, settled by hand."""
 
     def __init__(self, directory: Path) -> None:
-        self.db = connect(directory / FILE)
-        self.path = directory / FILE
+        self.db = STATE.connect(directory / STATE.file)
+        self.path = directory / STATE.file
         self.run = Runs(self.db).begin(NOW, "test")
         self.frontier = SqliteFrontier(self.db, lambda _: None, run=1)
         self.frontier.admit([Find(HOME, Found.SEED, 0)])
@@ -87,7 +87,7 @@ class Made:
         self.frontier.commit()
 
     def tell(self, path: str) -> Explanation:
-        with contextlib.closing(look(self.path)) as db:
+        with contextlib.closing(STATE.look(self.path)) as db:
             return explain(path, Stories(db).story(url(path)), POLICY, [])
 
     def told(self, path: str, topic: str) -> list[str]:

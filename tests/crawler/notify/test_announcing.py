@@ -17,7 +17,7 @@ from crawler.announcing import Again, Announced, announce
 from crawler.attempt import Ended, Fate
 from crawler.cli.which import state_directory
 from crawler.errors import StorageError
-from crawler.ledger import FILE, told
+from crawler.ledger import LEDGER, told
 from crawler.memory.changes import Changes
 from crawler.memory.runs import Runs
 from crawler.model import State
@@ -315,17 +315,17 @@ def test_ours_two_processes_never_tell_at_once(site: Site) -> None:
 
 def test_ours_a_ledger_that_cannot_be_used_ends_nothing(site: Site) -> None:
     begun(site, "/a")
-    (site.plan.state / FILE).write_bytes(b"not a database, and long enough to be taken for one" * 100)
+    (site.plan.state / LEDGER.file).write_bytes(b"not a database, and long enough to be taken for one" * 100)
     answer = tell(site, site.run(["/a", "/b"]))
     assert answer.untold
-    assert FILE in answer.notes[0]
+    assert LEDGER.file in answer.notes[0]
 
 
 def test_ours_a_state_that_is_not_for_this_account_is_said_and_the_exit_code_of_one(site: Site) -> None:
     begun(site, "/a")
     run = site.run(["/a", "/b"])
     site.folder.chmod(0o755)
-    for path, mode in ((site.plan.state / FILE, 0), (site.plan.state, 0o500), (site.plan.state, 0)):
+    for path, mode in ((site.plan.state / LEDGER.file, 0), (site.plan.state, 0o500), (site.plan.state, 0)):
         with only_for(path, mode):
             answers = [tell(site, run, dry_run=is_dry) for is_dry in (False, True)]
         for answer in answers:
@@ -379,15 +379,15 @@ def test_ours_a_site_without_a_state_is_told_to_nobody(double: Double, tmp_path:
 @pytest.mark.parametrize("setting", [{"indexnow__key": ""}, {"notify__enabled": False}])
 def test_ours_without_anybody_to_tell_nothing_is_written(site: Site, setting: dict[str, Any]) -> None:
     assert tell(site, site.run(["/a"]), **setting) == Announced()
-    assert not (site.plan.state / FILE).exists()
+    assert not (site.plan.state / LEDGER.file).exists()
 
 
 def test_ours_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(site: Site) -> None:
     begun(site, "/a")
     run = site.run(["/a", "/b", "/c"])
-    before = (site.plan.state / FILE).read_bytes(), told(site.plan.state)
+    before = (site.plan.state / LEDGER.file).read_bytes(), told(site.plan.state)
     answer = tell(site, run, dry_run=True, indexnow__batch=1, webhook__urls=[f"{site.double.home}/hook"])
-    assert ((site.plan.state / FILE).read_bytes(), told(site.plan.state)) == before
+    assert ((site.plan.state / LEDGER.file).read_bytes(), told(site.plan.state)) == before
     assert not site.double.messages
     assert {each.reception for each in answer.deliveries} == {Reception.WOULD_SEND}
     assert answer.deliveries[0].said.startswith("a dry run sends nothing (in 2 batches); the key file of ")
@@ -527,7 +527,7 @@ def test_ours_the_log_is_bounded(site: Site) -> None:
     begun(site, "/")
     for number in range(6):
         tell(site, site.run(["/", f"/{number}"]), state__keep_runs=3)
-    with closing(sqlite3.connect(site.plan.state / FILE)) as db:
+    with closing(sqlite3.connect(site.plan.state / LEDGER.file)) as db:
         assert db.execute("SELECT count(*) FROM sent").fetchone() == (3,)
 
 
@@ -553,7 +553,7 @@ def test_ours_no_secret_is_in_the_ledger_or_in_what_is_told(
         answer = tell(site, run, exit_code=5 if status == 500 else 0, **secret)
         said += f"{answer} {answer.as_json()} {told(site.plan.state)}"
         site.double.says.clear()
-        files = [path for path in site.plan.state.glob(f"{FILE}*") if path.is_file()]
+        files = [path for path in site.plan.state.glob(f"{LEDGER.file}*") if path.is_file()]
         said += "".join(path.read_bytes().decode("latin-1") for path in files)
     assert "***" in said
     assert not [hidden for hidden in (KEY, "xoxb-SECRET", "SECRET-signing") if hidden in said]

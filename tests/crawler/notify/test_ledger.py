@@ -9,8 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from crawler.errors import StorageError, UsageError
-from crawler.ledger import FILE, Ledger, Line, Mood, Sent, Told, told
-from crawler.ledger.tables import connect
+from crawler.ledger import LEDGER, Ledger, Line, Mood, Sent, Told, told
 from crawler.notice import Occasion, Reception
 
 SENT = Sent(
@@ -25,10 +24,10 @@ SENT = Sent(
 
 
 def test_ours_the_file_is_for_its_owner_and_every_commit_durable(tmp_path: Path) -> None:
-    with closing(connect(tmp_path / FILE)) as db:
+    with closing(LEDGER.connect(tmp_path / LEDGER.file)) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
-    assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / LEDGER.file).stat().st_mode) == 0o600
 
 
 def test_ours_without_a_ledger_nothing_was_told_and_none_is_made(tmp_path: Path) -> None:
@@ -52,20 +51,20 @@ def test_ours_the_files_of_others_are_refused_in_one_line(tmp_path: Path, open_:
             opened()
         return str(error.value)
 
-    (tmp_path / FILE).write_bytes(b"no database" * 100)
+    (tmp_path / LEDGER.file).write_bytes(b"no database" * 100)
     assert "cannot be used" in refused()
-    (tmp_path / FILE).unlink()
-    with closing(sqlite3.connect(tmp_path / FILE)) as db:
+    (tmp_path / LEDGER.file).unlink()
+    with closing(sqlite3.connect(tmp_path / LEDGER.file)) as db:
         db.execute("CREATE TABLE t (x)")
     assert "of another program" in refused()
-    (tmp_path / FILE).unlink()
-    with closing(connect(tmp_path / FILE)) as db:
+    (tmp_path / LEDGER.file).unlink()
+    with closing(LEDGER.connect(tmp_path / LEDGER.file)) as db:
         db.execute("PRAGMA user_version = 99")
     assert "newer version" in refused()
 
 
 def test_ours_a_ledger_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / FILE).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / LEDGER.file).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StorageError), Ledger.opened(tmp_path, 10):
         pass
     assert not (tmp_path / "elsewhere").exists()
@@ -138,7 +137,7 @@ def test_ours_who_is_not_configured_any_more_is_not_shown_and_not_forgotten(tmp_
 
 
 def test_ours_a_full_disk_is_one_line(tmp_path: Path) -> None:
-    with closing(connect(tmp_path / FILE)) as db:
+    with closing(LEDGER.connect(tmp_path / LEDGER.file)) as db:
         ledger = Ledger(db)
         ledger.start("x", 1)
         db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from crawler.attempt import Attempt, Because, Fate
 from crawler.errors import StateInUse, StorageError, UsageError
 from crawler.history import History, Look
-from crawler.history.schema import FILE
+from crawler.history.schema import HISTORY
 from crawler.standing import Start
 
 
@@ -116,7 +116,7 @@ def test_ours_nobody_else_can_read_it(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert set(modes.values()) == {0o600}
-    assert FILE in modes
+    assert HISTORY.file in modes
     assert stat.S_IMODE((tmp_path / "d").stat().st_mode) == 0o700
 
 
@@ -167,22 +167,22 @@ def test_ours_a_full_disk_changes_nothing_and_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("opened", [History, Look])
 def test_ours_a_file_that_is_not_ours_is_refused(opened: type[Look], tmp_path: Path) -> None:
-    (tmp_path / FILE).write_bytes(b"not a database at all" * 100)
+    (tmp_path / HISTORY.file).write_bytes(b"not a database at all" * 100)
     with pytest.raises(StorageError, match="cannot be used as the history"), opened(tmp_path):
         pass
-    (tmp_path / FILE).unlink()
-    with closing(sqlite3.connect(tmp_path / FILE)) as db:
+    (tmp_path / HISTORY.file).unlink()
+    with closing(sqlite3.connect(tmp_path / HISTORY.file)) as db:
         db.execute("CREATE TABLE theirs (x)")
     with pytest.raises(StorageError, match="another program"), opened(tmp_path):
         pass
-    (tmp_path / FILE).unlink()
+    (tmp_path / HISTORY.file).unlink()
     with History(tmp_path):
         pass
-    with closing(sqlite3.connect(tmp_path / FILE)) as db:
+    with closing(sqlite3.connect(tmp_path / HISTORY.file)) as db:
         db.execute("PRAGMA user_version = 99")
     with pytest.raises(UsageError, match="newer version"), opened(tmp_path):
         pass
-    with closing(sqlite3.connect(tmp_path / FILE)) as db:
+    with closing(sqlite3.connect(tmp_path / HISTORY.file)) as db:
         db.execute("PRAGMA user_version = 1")
     with opened(tmp_path):  # the refusals have let go of the lock
         pass

@@ -17,7 +17,7 @@ from scripted import Answer, Route, Site, links, scripted
 
 from crawler.config_tables import build
 from crawler.model import State, Url
-from crawler.state.schema import APPLICATION_ID
+from crawler.state.schema import STATE
 from crawler.state.tables import VERSION
 from crawler.store import directory_for
 
@@ -84,7 +84,7 @@ def version_1(folder: Path, url: str, *, finished: bool) -> Path:
     with closing(sqlite3.connect(directory / "state.db", isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = WAL")
         db.executescript(
-            f"BEGIN; {TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1; COMMIT;"
+            f"BEGIN; {TABLES} PRAGMA application_id = {STATE.mark}; PRAGMA user_version = 1; COMMIT;"
         )
         db.executemany("INSERT INTO about VALUES (?, ?)", about.items())
         put = "INSERT INTO url VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, 1, 0.0, ?, NULL, ?, ?)"
@@ -176,7 +176,7 @@ def kill_while_it_migrates(
     base.mkdir()
     state = version_1(base, site.url, finished=finished).relative_to(base)
     shutil.copytree(base, folder)
-    begin, end = "migrations.py:migrate", "runs.py:Runs.begin"
+    begin, end = "database.py:Database._migrate", "runs.py:Runs.begin"
     counted = process.run(folder, 0, "crawl", site.url, *WORDS, marks=(begin, end))
     assert counted.status == 0, counted.said
     whole = (folder / "out" / "sitemap.xml").read_bytes()

@@ -22,7 +22,7 @@ from crawler.board import Board, SiteBoard
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Sent
 from crawler.notice import Occasion, Reception
-from crawler.state.schema import connect
+from crawler.state.schema import STATE
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "reports"))
 from made_report import made as made_audit
@@ -82,7 +82,7 @@ def opening(browser: Browser) -> Iterator[Opening]:
 def hostile(folder: Path, words: list[str]) -> tuple[SiteBoard, Board]:
     """A site whose pages, reasons, notes, refusals, files, channels and audits are called so, and a board of more."""
     one = usual(folder, "one", url=words[0], timetable=words[0], report=None)
-    with closing(connect(one.state / "state.db")) as db, db:
+    with closing(STATE.connect(one.state / "state.db")) as db, db:
         db.execute("DELETE FROM change")
         db.executemany(
             "INSERT INTO change (run, url, kind, target, lastmod, before, reason) VALUES (2, ?, ?, ?, ?, ?, ?)",

@@ -16,7 +16,7 @@ from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Reading, Sent
 from crawler.memory.runs import PublishedFile, Runs
 from crawler.notice import Occasion, Reception
-from crawler.state.schema import connect
+from crawler.state.schema import STATE
 from crawler.web.looks import Look
 from crawler.web.rendering import moment, relative
 from crawler.web.verdict import trend, verdict
@@ -137,7 +137,7 @@ def test_ours_what_is_long_ago_is_still_found_and_what_is_not_known_is_no_zero(t
     files = [PublishedFile(name, f"https://www.example.com/{name}", 3, 1_234) for name in names]
     none = dict.fromkeys(("added", "changed", "removed", "moved", "deindexed"), 0)
     nothing = {**none, "files": [], "exit_code": 5, "outcome": "nothing", "seconds": 0.0, "fetched": 0}
-    with closing(connect(shop.state / "state.db")) as db:
+    with closing(STATE.connect(shop.state / "state.db")) as db:
         db.execute("PRAGMA synchronous = OFF")
         runs = Runs(db)
         first = runs.get(1)
@@ -201,7 +201,7 @@ def damaged(folder: Path, name: str) -> SiteBoard:
     """A site whose state is not as it should be."""
     made = usual(folder, name, report=None)
     path = made.state / "state.db"
-    with closing(connect(path)) as db:
+    with closing(STATE.connect(path)) as db:
         db.execute("PRAGMA journal_mode = DELETE")
         db.execute(_STATEMENTS.get(name, "PRAGMA user_version"))
     if name == "garbage":

@@ -11,7 +11,7 @@ from site_history import DAY, START, History, Seen
 
 from crawler.attempt import Attempt, Because, Fate
 from crawler.board import Board, SiteBoard
-from crawler.state.schema import connect
+from crawler.state.schema import STATE
 
 NOW = START + 10 * DAY
 HOME = "https://www.example.com"
@@ -20,7 +20,7 @@ HOME = "https://www.example.com"
 def state(directory: Path, runs: Sequence[Mapping[str, Seen]], files: Iterable[str], **columns: Any) -> None:
     """The state of a site whose runs saw these pages and published; ``columns`` are set in the last one's record."""
     directory.mkdir(parents=True)
-    with closing(connect(directory / "state.db")) as db:
+    with closing(STATE.connect(directory / "state.db")) as db:
         db.executemany(
             "INSERT INTO about (key, value) VALUES (?, ?)",
             [("url", f"{HOME}/"), ("sitemap_url", f"{HOME}/sitemap.xml")],

@@ -1,0 +1,196 @@
+"""The SQLite files of ours: which is which, and how one is opened, recognised, brought up to date and refused."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from crawler.errors import StorageError, UsageError
+from crawler.version import __version__
+
+
+@contextmanager
+def storage(what: str = "the state") -> Iterator[None]:
+    """The fence: what SQLite raises ends here, as StorageError."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StorageError(
+            f"{what} cannot be written or read: {error}; free space, then run again"
+        ) from error
+
+
+@contextmanager
+def change(db: sqlite3.Connection, what: str = "the state") -> Iterator[None]:
+    """One durable transaction: all of it, or none when anything is raised. Raises StorageError."""
+    with storage(what), _whole(db):
+        yield
+
+
+def is_kept(path: Path) -> bool:
+    """Whether there is such a file. Raises StorageError for an account that may not know."""
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise StorageError(
+            f"cannot look at {path}: {error.strerror}; run as the account that it belongs to"
+        ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database:
+    """What file of ours it is: one of this ``mark`` (SQLite's application_id), in the ``tables`` of this ``version``.
+
+    ``file`` is its name in a directory. A message says that it cannot be used as ``what`` and ends with the ``remedy``;
+    ``absent`` says of a directory that there is none. ``steps`` lead from each older version to the one after it.
+    """
+
+    file: str
+    mark: int
+    version: int
+    tables: str
+    what: str
+    remedy: str
+    absent: str = "nothing is kept in {} yet"
+    steps: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
+
+    def connect(self, path: Path, *, is_durable: bool = True, timeout: float = 5.0) -> sqlite3.Connection:
+        """Open or create one for its one writer. Every commit survives a power loss if it ``is_durable``.
+
+        One of an older version is brought to this one first; a copy of it is kept beside it. Raises StorageError for a
+        file that is not ours or not usable, UsageError for one that a newer version wrote. ``timeout``: in seconds.
+        """
+        with self._refusing(path):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+            # check_same_thread: the one connection is used by one thread at a time, whichever runs the event loop
+            db = sqlite3.connect(
+                path, timeout, isolation_level=None, check_same_thread=False, cached_statements=256
+            )
+            with _closed_if_refused(db):
+                self._prepare(db, path, is_durable=is_durable)
+            return db
+
+    def look(self, path: Path) -> sqlite3.Connection:
+        """Open one for reading only, also while another process is writing to it.
+
+        Raises UsageError when there is none or when it is of another version, StorageError when it cannot be read.
+        """
+        if not is_kept(path):
+            raise UsageError(self.absent.format(path.parent))
+        with self._refusing(path):
+            db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+            with _closed_if_refused(db):
+                if self._recognise(db, path) < self.version:
+                    raise UsageError(
+                        f"{path} is of an older version of siteatlas; the next run brings it up to date"
+                    )
+            return db
+
+    def in_memory(self, path: Path) -> sqlite3.Connection:
+        """A copy that nobody keeps; an empty one when there is none. Raises as :meth:`look`."""
+        db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        if not is_kept(path):
+            self._create(db)
+            return db
+        with closing(self.look(path)) as kept, self._refusing(path):
+            kept.backup(db)
+        return db
+
+    def _prepare(self, db: sqlite3.Connection, path: Path, *, is_durable: bool) -> None:
+        is_empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+        version = self.version if is_empty else self._recognise(db, path)
+        db.execute("PRAGMA journal_mode = WAL")
+        # a commit survives power loss; batching makes it cheap
+        db.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'OFF'}")
+        db.execute("PRAGMA cache_size = -16000")
+        db.execute("PRAGMA temp_store = FILE")
+        if is_empty:
+            self._create(db)
+        elif version < self.version:
+            self._migrate(db, path, version)
+
+    def _create(self, db: sqlite3.Connection) -> None:
+        marks = f"PRAGMA application_id = {self.mark}; PRAGMA user_version = {self.version};"
+        db.executescript(f"BEGIN; {self.tables} {marks} COMMIT;")
+
+    def _recognise(self, db: sqlite3.Connection, path: Path) -> int:
+        """The version of a database of ours. Raises StorageError, UsageError for all others."""
+        (mark,) = db.execute("PRAGMA application_id").fetchone()
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if mark != self.mark:
+            raise StorageError(f"{path} is a database of another program; {self.remedy}")
+        if version > self.version:
+            raise UsageError(
+                f"{path} was written by a newer version of siteatlas (format {version}, this is {__version__} with "
+                f"format {self.version}); update siteatlas, or {self.remedy}"
+            )
+        return int(version)
+
+    def _migrate(self, db: sqlite3.Connection, path: Path, version: int) -> None:
+        """Bring it from ``version`` to this one in one transaction. Raises sqlite3.Error, OSError.
+
+        A process that is killed in it leaves the old version, and the next start begins again. The database as it was
+        stays beside it as ``state.db.v1`` and so on.
+        """
+        _keep_copy(db, path.with_name(f"{path.name}.v{version}"))
+        with _whole(db):
+            for step in range(version, self.version):
+                self.steps[step](db)
+            db.execute(f"PRAGMA user_version = {self.version}")
+
+    @contextmanager
+    def _refusing(self, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            if isinstance(error, PermissionError) or (
+                isinstance(error, sqlite3.Error) and not _is_ours(path)
+            ):
+                said = f"{path} is not for this account to use: run as the one that it belongs to"
+            else:
+                fault = error.strerror if isinstance(error, OSError) else error
+                said = f"{path} cannot be used as {self.what}: {fault}; {self.remedy}"
+            raise StorageError(said) from None
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether this account may use a database, which is written to beside it even by who only looks."""
+    modes = ((path, os.R_OK | os.W_OK), (path.parent, os.W_OK | os.X_OK))
+    return all(os.access(each, mode, effective_ids=True) for each, mode in modes)
+
+
+@contextmanager
+def _whole(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def _closed_if_refused(db: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        db.close()
+        raise
+
+
+def _keep_copy(db: sqlite3.Connection, copy: Path) -> None:
+    draft = copy.with_name(copy.name + ".draft")
+    draft.unlink(missing_ok=True)
+    with closing(sqlite3.connect(draft)) as target:
+        db.backup(target)
+    draft.chmod(0o600)
+    descriptor = os.open(draft, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    draft.replace(copy)
