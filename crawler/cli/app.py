@@ -50,7 +50,6 @@ app = typer.Typer(
     help="Crawl a website and write its sitemap.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -62,7 +61,7 @@ def run() -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that knows no ellipsis must not end a crawl
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app()
+        app(prog_name="siteatlas")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
     return 0

@@ -14,6 +14,10 @@ _OWN: Final = "Options"
 class Command(TyperCommand):
     """A command whose help has a heading for each group of options (``rich_help_panel``), without frames."""
 
+    def get_short_help_str(self, limit: int = 120) -> str:
+        """The first sentence, whole, in the list of commands."""
+        return super().get_short_help_str(max(limit, 120))
+
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the options, group by group."""
         groups: dict[str, list[tuple[str, str]]] = {}
