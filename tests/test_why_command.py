@@ -434,6 +434,10 @@ def test_ours_each_url_is_asked_of_the_site_that_covers_it(tmp_path: Path) -> No
     assert [story.is_known for story in told] == [True, True, False, True]
     with pytest.raises(UsageError, match=r"no site that was crawled covers .https://d\.example/"):
         stories(["https://d.example/"], None, flags, [])
+    with pytest.raises(
+        UsageError, match=r"/ is a path of https://a\.example/ and of https://b\.example/: write"
+    ):
+        stories(["/"], None, flags, [])
     config = tmp_path / "b.toml"
     config.write_text(f'[site]\nurl = "https://b.example/"\n[state]\ndirectory = "{root}"\n')
     assert lines_of(stories(["https://d.example/"], config, {}, [])[0], "would") == [

@@ -134,7 +134,7 @@ def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:
 
     Of a site and its audit it is the first that has met the URL, or the site.
 
-    Raises UsageError when there are several sites, and none of them has to do with it.
+    Raises UsageError when there are several sites, and none of them has to do with it, or several know a path.
     """
     if len({site.start for site in sites}) == 1:
         return next((site for site in sites if _knows(site, text)), sites[0])
@@ -147,6 +147,10 @@ def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:
         covers = len(site.scope.directory) if url.startswith(site.scope.directory) else 0
         if (covers and not text.startswith("/")) or site.stories.knows(url):
             ranked.append((covers, site.stories.knows(url), -number, site))
+    if text.startswith("/") and len(homes := {each[3].scope.directory for each in ranked}) > 1:
+        raise UsageError(
+            f"{text} is a path of {' and of '.join(sorted(homes))}: write the whole URL, or name one with --config"
+        )
     if ranked:
         return max(ranked, key=lambda each: each[:3])[3]
     shown = ", ".join(site.scope.directory for site in sites[:_SHOWN])
