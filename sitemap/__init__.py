@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         SourceError,
     )
     from sitemap.finding import Finding
-    from sitemap.format import Format
+    from sitemap.format import FEEDS, Format
     from sitemap.junit_suites import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
     from sitemap.linting.lint import Linter, LintReport, lint
     from sitemap.linting.reports.as_json import as_json
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sitemap.location import Location, covers, directory, form
     from sitemap.model import Alternate, Child, Entry, Image, News, Price, TvShow, Video
     from sitemap.planning import PlannedSitemap, SitemapPlan, plan
+    from sitemap.quoting import safe
     from sitemap.reading.beside import beside
     from sitemap.reading.parse import ReadLimits, SitemapParser
     from sitemap.reading.reader import SitemapReader, read
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from sitemap.writing.writer import SitemapWriter
 
 __all__ = [
+    "FEEDS",
     "RETIRED",
     "RULES",
     "Alternate",
@@ -132,6 +134,7 @@ __all__ = [
     "parse_date",
     "plan",
     "read",
+    "safe",
     "sarif_log",
     "sarif_uri",
     "sitemaps_in",
@@ -176,7 +179,8 @@ _ROOMS: Final = {
     "reading.tree": "Document Opener TreeLimits Visitor",
     "w3c": "Moment Precision format_date parse_date",
     "writing.target": "FileFacts",
-    "format": "Format",
+    "format": "FEEDS Format",
+    "quoting": "safe",
     "writing.children": "write_index",
     "writing.generations": "Generations",
     "writing.groups": "by_language by_pattern by_section by_type",

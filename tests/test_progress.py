@@ -6,9 +6,10 @@ import pytest
 from rich.console import Console
 
 from crawler.cli.progress import Display, describe
-from crawler.cli.summary import amount, safe
+from crawler.cli.summary import amount
 from crawler.cli.words import clock
 from crawler.engine import Tally
+from sitemap import safe
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from crawler.change import Change, ChangeKind, Counts, Few
-from crawler.cli.words import safe
+from sitemap import safe
 
 
 def lines(changes: Iterable[Change], limit: int) -> list[str]:

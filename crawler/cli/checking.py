@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from crawler.cli.listing import Lister
-from crawler.cli.words import safe
 from crawler.config import Config
 from crawler.errors import FindingsFound, UsageError
 from crawler.evidence.judging import MAX_HOSTS, Judging, Submits, told
@@ -20,6 +19,7 @@ from sitemap import (
     ReadLimits,
     SourceError,
     TreeLimits,
+    safe,
     walk,
 )
 

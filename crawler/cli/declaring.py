@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from crawler.cli.configured import configured
 from crawler.cli.options import settings
-from crawler.cli.words import count, safe
+from crawler.cli.words import count
 from crawler.config import Config
 from crawler.declared.check import check, of_one_robots_txt
 from crawler.declared.looks import Declaration, Outcome
@@ -19,6 +19,7 @@ from crawler.memory.standing import sitemap_address
 from crawler.model import Url
 from crawler.plan import survey
 from crawler.store import directory_for
+from sitemap import safe
 
 _IS_A_SITEMAP: Final = (".xml", ".xml.gz", ".txt", ".txt.gz")
 _MARKS: Final = {Outcome.OK: "ok     ", Outcome.PROBLEM: "PROBLEM", Outcome.UNKNOWN: "?      "}

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from crawler.cli.words import amount, count, safe
-from sitemap import Child, Document, Entry, Finding, Format, LintReport, as_json
+from crawler.cli.words import amount, count
+from sitemap import Child, Document, Entry, Finding, Format, LintReport, as_json, safe
 
 _NOT_OPENED: Final = frozenset({"index.child_unreadable", "index.too_deep", "index.too_many"})
 # Why the end of a document, or some of it, was not read. Some are also told of documents that were read whole.

@@ -13,8 +13,9 @@ from crawler.cli.helping import RAW
 from crawler.cli.options import TELLING, settings, with_flags
 from crawler.cli.told import Told
 from crawler.cli.wishes import AsJson, Quiet
-from crawler.cli.words import count, safe
+from crawler.cli.words import count
 from crawler.errors import Incomplete, UsageError, worst
+from sitemap import safe
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.announcing import Again, Announced, Delivered
@@ -50,7 +51,7 @@ _NOBODY: Final = (
     "there is nobody to tell: set key in [indexnow], account in [search_console], hubs in [websub], urls in [webhook], "
     "to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
 )
-_WHAT: Final = {"trouble": "that runs fail", "recovery": "that runs are well again"}
+_WHAT: Final = {"trouble": "that runs fail", "recovery": "that runs are well again", "findings": "what an audit found"}
 _OFF: Final = "telling others is turned off (notify.enabled): --notify tells them all the same"
 
 DryRun = Annotated[

@@ -13,7 +13,7 @@ from rich.table import Column
 
 from crawler.audit.gathering import Reading
 from crawler.cli.progress import Plain
-from crawler.cli.words import safe
+from sitemap import safe
 
 _FIGURES = DownloadColumn, TransferSpeedColumn, TimeRemainingColumn
 _LONGEST = 32  # characters of a name that are shown

@@ -11,10 +11,11 @@ from crawler.board import SiteBoard
 from crawler.cli.columns import Column, table, wrapped
 from crawler.cli.schedule_words import ahead, long_moment, moment, short_moment, verdict, zones
 from crawler.cli.status_looking import Looked, Schedule, Site, Trend
-from crawler.cli.words import amount, clock, count, outcome, safe
+from crawler.cli.words import amount, clock, count, outcome
 from crawler.ledger import ChannelTold
 from crawler.memory.runs import PUBLISHING, Run
 from crawler.memory.standing import Standing
+from sitemap import safe
 
 _RUNS: Final = (
     Column("run"),

@@ -8,11 +8,11 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from crawler.cli.known_sites import KnownSite, known_sites, meant
-from crawler.cli.words import safe
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.url import InvalidUrl
 from crawler.why import Explanation, explain, nearest, spellings
+from sitemap import safe
 
 _WIDTH: Final = 11  # columns of the names of topics
 _TITLES: Final = {"leads_to": "leads to", "near": "instead?", "would": "if met"}

@@ -6,18 +6,23 @@ from collections.abc import Callable
 from crawler.announcing import Delivered
 from crawler.change import ChangeKind, Counts, Few
 from crawler.cli.changes_text import lines_of
-from crawler.cli.words import amount, clock, count, safe
+from crawler.cli.words import amount, clock, count
 from crawler.model import State
 from crawler.notice import Occasion, Reception
 from crawler.report import Report
 from crawler.uploading import Uploaded
+from sitemap import safe
 
 _WIDTH = 22
 _FEW = 3  # changes of each kind
 _GOOGLE = "search console"  # the key of its channel
 _HUB = "websub "  # how the keys of hubs begin
 _LATER = "what could not be told is told by the next run, or now by siteatlas notify"
-_MOODS = {Occasion.TROUBLE: "that runs fail", Occasion.RECOVERY: "that runs are well again"}
+_NEWS_OF = {
+    Occasion.TROUBLE: "that runs fail",
+    Occasion.RECOVERY: "that runs are well again",
+    Occasion.FINDINGS: "what an audit found",
+}
 
 _MEANING = {
     State.OUT_OF_SCOPE: "other hosts, or outside the sitemap's directory",
@@ -115,7 +120,7 @@ def _told(report: Report) -> list[str]:
 def _news(each: Delivered) -> str:
     """To whom, and of what. What Google says of the sitemap is news too, but for us."""
     if each.occasion is not Occasion.CHANGES:
-        return f"{each.channel} {_MOODS[each.occasion]}"
+        return f"{each.channel} {_NEWS_OF[each.occasion]}"
     if each.channel == _GOOGLE:
         return f"{each.channel}: the sitemap ({each.said})"
     if each.channel.startswith(_HUB):

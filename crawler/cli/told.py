@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
-from crawler.cli.words import safe
 from crawler.errors import Incomplete, SiteatlasError
+from sitemap import safe
 
 
 class Told:

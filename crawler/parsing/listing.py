@@ -4,9 +4,7 @@ from collections.abc import Iterable
 
 from crawler.model import Document, Found, Page, Url
 from crawler.url import InvalidUrl, Params, normalise
-from sitemap import Child, Entry, Format, SitemapError, SitemapParser
-
-FEEDS = {Format.RSS, Format.RSS1, Format.ATOM}
+from sitemap import FEEDS, Child, Entry, SitemapError, SitemapParser
 
 
 def read_listing(document: Document, params: Params) -> Page:

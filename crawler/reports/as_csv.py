@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import BinaryIO, Final
 
-from crawler.cli.words import safe
 from crawler.finding import Finding
+from sitemap import safe
 
 _LONGEST: Final = 32_000  # characters: of what goes beyond 32,767, Excel makes cells of their own
 # What begins a formula, also in the wide, small, raised and lowered forms that are taken for the same, after blanks,

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from crawler.claim import Account
-from crawler.cli.words import amount, clock, count, safe
+from crawler.cli.words import amount, clock, count
 from crawler.finding import AuditReport, Count, Finding, Findings
 from crawler.reports.facts import ISLAND, Island, islands, visits
 from crawler.reports.page import Page
 from crawler.reports.rules_told import GROUPS, TOLD, Group
 from crawler.reports.verdict import Empty, Kind, but, empty, kind, small, why_open
 from sitemap import RULES as LINT
-from sitemap import Severity
+from sitemap import Severity, safe
 
 FEW: Final = 3  # URLs of each rule, unless all are wanted
 _COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}  # red, yellow, cyan

@@ -15,8 +15,9 @@ from starlette.responses import Response
 
 from crawler.change import Counts
 from crawler.cli.changes_text import told_counts
-from crawler.cli.words import amount, clock, count, safe
+from crawler.cli.words import amount, clock, count
 from crawler.reports.html import is_web
+from sitemap import safe
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -84,7 +84,7 @@ def _children(path: Path, directory: str) -> frozenset[str]:
     names = set()
     try:
         with path.open("rb") as file:
-            for item in SitemapReader(file, name=path.name):
+            for item in SitemapReader(file, file=path.name):
                 if not isinstance(item, Child):
                     break
                 where, name = parted(item.loc)

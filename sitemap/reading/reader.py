@@ -14,18 +14,18 @@ from sitemap.reading.source import Source, described, name_of, pieces
 class SitemapReader:
     """Iterates over the items of a document, in flat memory. It can be iterated once.
 
-    A source is a path (also as a ``str``), bytes, a binary file, or an iterable of bytes. ``name`` is the path or URL
+    A source is a path (also as a ``str``), bytes, a binary file, or an iterable of bytes. ``file`` is the path or URL
     that findings carry, and whose ending says whether the document is packed; it is that of the source if left out.
     Raises SourceError when the source cannot be read, and NotASitemap at the end of a document that is none;
     ``findings``, ``format`` and ``complete`` are those of :class:`sitemap.SitemapParser`, and final then.
     """
 
     def __init__(
-        self, source: Source, base_url: str = "", read_limits: ReadLimits | None = None, name: str = ""
+        self, source: Source, base_url: str = "", read_limits: ReadLimits | None = None, file: str = ""
     ) -> None:
         self._source = source
-        self._name = name or name_of(source)
-        self._parser = SitemapParser(base_url, read_limits, self._name)
+        self._file = file or name_of(source)
+        self._parser = SitemapParser(base_url, read_limits, self._file)
 
     @property
     def format(self) -> Format | None:
@@ -49,7 +49,7 @@ class SitemapReader:
                 break
         yield from self._parser.close()
         if self._parser.refusal:
-            name = shown(self._name) if self._name else described(self._source)
+            name = shown(self._file) if self._file else described(self._source)
             raise NotASitemap(f"{name} is no sitemap: {self._parser.refusal}")
 
 

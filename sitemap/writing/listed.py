@@ -45,7 +45,7 @@ def _said(stage: Stage, index: str) -> dict[str, str] | None:
     said: dict[str, str] = {}
     with file:
         try:
-            for item in SitemapReader(file, name=index):
+            for item in SitemapReader(file, file=index):
                 if not isinstance(item, Child):
                     return None  # it was a set of one file
                 said[item.loc] = item.lastmod

@@ -108,7 +108,7 @@ def test_ours_a_source_that_fails_says_so(tmp_path: Path) -> None:
 )
 def test_sitemaps_org_a_name_says_whether_a_file_is_packed(name: str, packed: bool, found: list[str]) -> None:
     data = gzip.compress(DOCUMENT) if packed else DOCUMENT
-    reader = SitemapReader(data, name=name)
+    reader = SitemapReader(data, file=name)
     assert list(reader) == [A, B]
     assert [finding.rule for finding in reader.findings] == found
     assert all(finding.file == name for finding in reader.findings)

@@ -7,6 +7,7 @@ from typing import Final
 
 from sitemap.finding import Finding
 from sitemap.linting.lint import LintReport
+from sitemap.quoting import safe
 from sitemap.rules import RULES, Severity
 
 _SAME: Final = 5  # files that break a rule as a whole and are told one by one
@@ -26,7 +27,7 @@ def as_text(
     and where that is written. Whatever came from a document is shown and never obeyed by a terminal.
     """
     lines = [line for finding in _folded(report.findings) for line in _told(finding, colour, sources)]
-    lines += [f"not checked: {visible(sentence)}" for sentence in report.not_checked]
+    lines += [f"not checked: {safe(sentence)}" for sentence in report.not_checked]
     if lines:
         lines.append("")
     files = sum(1 for _ in report.all_documents())
@@ -36,11 +37,6 @@ def as_text(
     verdict = f"fails: {_failing(failing, fail_on)}" if failing and fail_on else "passes"
     lines.append(_painted(verdict, "31" if failing else "32", colour))
     return "\n".join([*lines, ""])
-
-
-def visible(text: str) -> str:
-    """Text that a terminal shows as it is: what does not print, or turns the line around, becomes an escape."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _folded(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -60,7 +56,7 @@ def _folded(findings: Iterable[Finding]) -> Iterator[Finding]:
 def _told(finding: Finding, colour: bool, sources: bool) -> Iterator[str]:
     where = ":".join([finding.file or "document", *([str(finding.line)] if finding.line else ())])
     severity = _painted(finding.severity, _COLOUR[finding.severity], colour)
-    yield f"{visible(where)}: {severity} {finding.rule}: {visible(finding.sentence)}"
+    yield f"{safe(where)}: {severity} {finding.rule}: {safe(finding.sentence)}"
     if sources:
         rule = RULES[finding.rule]
         yield f"    {rule.sentence} {rule.source}"

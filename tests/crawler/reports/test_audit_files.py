@@ -10,11 +10,11 @@ import pytest
 from audits import audit, findings, hostile, of
 from naughty import NAUGHTY, storable
 
-from crawler.cli.words import safe
 from crawler.errors import StorageError
 from crawler.finding import Finding
 from crawler.reports.as_csv import COLUMNS, text, write_csv
 from crawler.reports.writing import write_reports
+from sitemap import safe
 
 
 def table(found: list[Finding]) -> list[dict[str, str]]:

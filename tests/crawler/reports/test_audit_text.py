@@ -16,11 +16,11 @@ from naughty import NAUGHTY
 
 from crawler.claim import Account, Source
 from crawler.cli.told import Told
-from crawler.cli.words import safe
 from crawler.errors import UsageError
 from crawler.finding import AuditReport, Finding
 from crawler.reports.page import Page
 from crawler.reports.text import lines, write_text
+from sitemap import safe
 
 
 @pytest.fixture(autouse=True)
