@@ -27,7 +27,7 @@ def test_ours_the_default_is_at_most_ten_requests_a_second_and_four_at_a_time(tm
         assert all(
             later - first >= 0.45 for first, later in zip(times, times[4:], strict=False)
         )  # five are never out
-        # a server that is late for one request shortens the gap to the next; without a pace three of four would be short
+        # a server that is late for one request shortens the next gap; without a pace three of four would be short
         assert sum(gap < 0.08 for gap in gaps(site)) <= 3
 
 
