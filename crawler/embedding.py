@@ -18,7 +18,7 @@ def _unwatched(_: Tally) -> None:
     pass
 
 
-async def crawl_site(  # noqa: PLR0913 - the choices of a person, each with a default
+async def crawl_site(
     config: Config,
     *,
     name: str = "",
@@ -36,8 +36,8 @@ async def crawl_site(  # noqa: PLR0913 - the choices of a person, each with a de
     end the crawl as they end the command's; in any thread it can be cancelled. Either way the next call goes on.
 
     Raises UsageError for a configuration that cannot be, NothingCrawlable, StateInUse and StorageError, all of them
-    SiteatlasErrors; a refused publish and a crawl that was cut short are in the report, whose ``exit_code`` is that of the
-    command.
+    SiteatlasErrors; a refused publish and a crawl that was cut short are in the report, whose ``exit_code`` is that
+    of the command.
     """
     plan = planning.plan(config)
     return await regenerate(
