@@ -33,6 +33,8 @@ _LINKS = "https://developers.google.com/search/docs/crawling-indexing/links-craw
 _SITEMAPS = "https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap"
 _CANONICAL = "https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls"
 _HREFLANG = "https://developers.google.com/search/docs/specialty/international/localized-versions"
+_REDIRECT = "https://developers.google.com/search/docs/crawling-indexing/301-redirects"
+_CHAIN = "https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes"
 _LASTMOD = "https://developers.google.com/search/blog/2023/06/sitemaps-lastmod-ping"
 
 _TABLE: Final = (
@@ -54,6 +56,10 @@ _TABLE: Final = (
     AuditRule("gone.named", _N, "Gone, but named", "A list, another crawl or a console names a URL that is gone, and nobody is known to visit it.", "Redirect it to what took its place, or drop it from the list."),
     AuditRule("gone.linked", _W, "Dead, but linked", "Pages of the site link to a URL that answers no longer.", "Mend or remove the links."),
     AuditRule("gone.failing", _W, "Failing, but linked", "Pages of the site link to a URL that failed today: 5xx, no answer, redirects in a circle.", "See what the server's log says of it, and mend it or the links."),
+    AuditRule("canonical.lost", _E, "Lost to its canonical", "A page that could be indexed names as its canonical what cannot be: something gone, noindexed, blocked, or that leads back. Neither of the two gets into a sitemap.", "Let it name itself, or a page that can be indexed.", False, _CANONICAL),
+    AuditRule("canonical.chain", _W, "Canonical that is none itself", "A page names as its canonical a URL that redirects, or that names another as its own.", "Name the page where these lead to in the end.", False, _CANONICAL),
+    AuditRule("link.chain", _W, "Redirects in a row", "Pages of the site, or its sitemaps, name a URL that redirects to another one that redirects.", "Let the first redirect lead to the end at once, and the links and the sitemap name the end.", False, _CHAIN),
+    AuditRule("link.redirect", _N, "Links to redirects", "Pages of the site link to a URL that redirects for good to another of its URLs.", "Let the links name where it leads to.", False, _REDIRECT),
     AuditRule("declared.unreadable", _E, "Named as a sitemap, and none", "robots.txt names a sitemap that cannot be read.", "Mend it, or take the line out of robots.txt.", False, _SITEMAPS),
     AuditRule("entry.gone", _E, "Listed, but gone", "The sitemap lists a URL that answers 4xx.", "Take it out of the sitemap.", False, _SITEMAPS),
     AuditRule("entry.failed", _W, "Listed, but failing", "The sitemap lists a URL that brought no page today: 5xx, no answer, redirects in a circle.", "See what the server's log says of it."),

@@ -177,21 +177,25 @@ def by_redirect(site: Planted) -> None:
         site.redirect(old, new)
         site.well(old)
         site.expect(rule, new)
+        site.expect("link.redirect", old)
     site.page(f"{LAMPS}chained/", "lamps")
     site.redirect("/go/a", "/go/b", 302)
     site.redirect("/go/b", f"{LAMPS}chained/", 308)
     site.link("/about/", "/go/a")
     site.expect(rule, f"{LAMPS}chained/")
+    site.expect("link.chain", "/go/a")
     site.page(f"{LAMPS}refreshed/", "lamps", listed=False)
     moved = site.page("/moved/", listed=False)
     moved.head.append(f'<meta http-equiv="refresh" content="0; url={LAMPS}refreshed/">')
     site.link("/about/", moved.path)
     site.expect(rule, f"{LAMPS}refreshed/")
+    site.expect("link.redirect", moved.path)
     site.expect("listed.missing", f"{LAMPS}refreshed/")
     # near misses: one link names the page itself
     site.page(f"{LAMPS}also-direct/", "lamps")
     site.redirect("/go/c", f"{LAMPS}also-direct/")
     site.link("/about/", "/go/c")
+    site.expect("link.redirect", "/go/c")
     site.well(f"{LAMPS}also-direct/")
 
 
@@ -241,6 +245,7 @@ def by_noindex(site: Planted) -> None:
     site.redirect("/go/tagged", both)
     site.link("/about/", "/go/tagged")
     site.expect("weak.redirect", both)
+    site.expect("link.redirect", "/go/tagged")
     # near miss: good pages link to it too
     good = site.page(f"{KITCHEN}tagged-good/", "kitchen").path
     tags.links.append((good, ""))
@@ -331,6 +336,7 @@ def deep_pages(site: Planted) -> None:
     index.links.append((f"{deep}by-noindex/", ""))
     site.redirect("/go/archive", f"{deep}by-redirect/")
     site.link("/", index.path, "/go/archive")
+    site.expect("link.redirect", "/go/archive")
     # an orphan makes no way shorter, and no page better linked
     far = site.page(f"{deep}far/", "council").path
     site.link(deep, far)
@@ -352,6 +358,7 @@ def few_links(site: Planted) -> None:
     site.link("/tags/", "/few/half-noindex/")
     site.redirect("/go/few", "/few/half-redirect/")
     site.link("/world/", "/go/few")
+    site.expect("link.redirect", "/go/few")
     site.link("/p/7781/", "/few/half-orphan/")
     # near misses: two pages, or a page and a frame
     site.page("/few/two/", "weather")
@@ -457,6 +464,90 @@ def gone_and_linked(site: Planted) -> None:
         "/guides/visited-absent/",
         "/dead-target/",
     )
+
+
+# ---------------------------------------------------------------- links and canonicals that lead on
+
+
+def redirects(site: Planted) -> None:
+    end = site.page(f"{ROOF}here/", "roof").path
+    site.well(end)
+    for n in range(4):  # and what is linked further down a chain leads on once too often, or once
+        site.redirect(f"/step/{n}/", f"/step/{n + 1}/" if n < 3 else end, 301 if n else 308)
+    site.link("/about/", "/step/0/", "/step/2/", "/step/3/")
+    site.expect("link.chain", "/step/0/", "/step/2/")
+    site.expect("link.redirect", "/step/3/")
+    site.redirect("/listed/hop/", "/listed/hop/on/")
+    site.redirect("/listed/hop/on/", end)
+    site.list("/listed/hop/")
+    site.expect("entry.redirect", "/listed/hop/")
+    site.expect("link.chain", "/listed/hop/")  # which no page links
+    site.redirect("/kept/", "/kept/today/")  # to where it leads for now
+    site.redirect("/kept/today/", end, 302)
+    for n in range(5):  # longer than browsers should be sent about
+        site.redirect(f"/about-{n}/", f"/about-{n + 1}/" if n < 4 else end, 307)
+    site.link(GARDEN, "/kept/", "/about-0/")
+    site.expect("link.redirect", "/kept/")
+    site.expect("link.chain", "/about-0/", "/about-1/")
+    site.link(GARDEN, "/about-1/", "/about-2/")
+    site.redirect("/by-www/", site.origin.replace("://", "://www.") + end)
+    site.link("/about/", "/by-www/")
+    site.expect("link.chain", "/by-www/")
+    # near misses: for now, off the site, linked and listed nowhere, to what is gone or failing, and its own page only
+    site.redirect("/today/", end, 302)
+    site.redirect("/see/", "/today/", 307)
+    site.redirect("/basket/", "/login/?next=/basket/", 303)
+    site.redirect("/partner/", "https://partner.example.org/")
+    site.redirect("/partners/", "/partner/")
+    site.link("/about/", "/today/", "/see/", "/basket/", "/partner/", "/partners/")
+    site.redirect("/unlinked/", "/step/0/")
+    site.visited("/unlinked/", people=3)
+    site.redirect("/was-moved/", "/was-moved/and-died/")
+    site.redirect("/was-moved/and-died/", "/was-moved/and-died/today/")
+    site.link("/about/", "/was-moved/")
+    site.expect("gone.linked", "/was-moved/and-died/today/")
+    site.redirect(f"{end}index.php", end)
+    site.link(end, f"{end}index.php")
+
+
+def canonicals(site: Planted) -> None:
+    def copy(name: str, canonical: str, *, well: bool = True) -> str:
+        path = site.page(f"/copy/{name}/", "clocks", listed=False, canonical=canonical).path
+        if well:
+            site.well(path)
+        return path
+
+    lost, chain = "canonical.lost", "canonical.chain"
+    site.gone("/canon/gone/", 410)
+    site.page("/canon/hidden/", listed=False, robots="noindex")
+    site.expect(lost, copy("gone", "/canon/gone/"), copy("missing", "/canon/missing/"))
+    site.expect(lost, copy("hidden", "/canon/hidden/"))
+    site.visited("/copy/gone/", people=40, status=200)  # it is there, and what it names is missed by nobody
+    # a server that adds the slash, and pages that leave it out
+    site.expect(lost, copy("slash", "/copy/slash"))
+    site.expect(lost, copy("one", "/copy/two/"), copy("two", "/copy/one/"))
+    site.redirect("/canon/moved-and-gone/", "/canon/gone/")
+    site.expect(lost, copy("moved", "/canon/moved-and-gone/"))
+    www = site.origin.replace("://", "://www.")
+    site.expect(lost, copy("www", f"{www}/copy/www/"))
+    unlinked = copy("unlinked", "/canon/gone/", well=False)
+    site.list(unlinked)
+    site.expect("entry.canonical", unlinked)
+    site.expect(lost, unlinked)
+    site.redirect("/canon/old/", "/canon/new/", 302)
+    fine = site.page("/canon/new/", "clocks", canonical="/canon/new/").path
+    site.well(fine)
+    site.expect(chain, copy("old", "/canon/old/"))
+    first = copy("first", fine)
+    site.expect(chain, copy("second", first))
+    site.redirect("/canon/off/", "https://elsewhere.example.org/")
+    site.expect(chain, copy("off", "/canon/off/"))
+    # near misses: one that is a page, a document, another site
+    for name, canonical in (("fine", fine), ("plan", "/img/plan.pdf")):
+        copy(name, canonical)
+    site.www.add("/copy/www-alone/")  # it answers there too
+    copy("www-alone", f"{www}/copy/www-alone/")
+    site.pages[copy("other", "")].headers["Link"] = '<https://other.example.org/>; rel="canonical"'
 
 
 # ---------------------------------------------------------------- entries of the sitemap
@@ -803,6 +894,8 @@ ALL = (
     unlisted,
     gone_and_visited,
     gone_and_linked,
+    redirects,
+    canonicals,
     bad_entries,
     doubled_entries,
     lying_dates,

@@ -121,11 +121,12 @@ async def _look(
     visited = await visit(plan, store, frontier(plan, store), watches.crawl, more, clock)
     if visited.ending is not Ending.COMPLETE:
         return visited, CheckedMedia(0, [], [])
-    listed = Entries(db, Visits(db), plan.params)
-    home = [origin(plan.seed), *doors(plan.seed)]
-    async with planning.fetcher(plan.config, home, clock, plan.source) as fetcher:
+    visits, beside = Visits(db), doors(plan.seed)
+    listed = Entries(db, visits, plan.params)
+    async with planning.fetcher(plan.config, [origin(plan.seed), *beside], clock, plan.source) as fetcher:
         rules = rulebook(plan, store, fetcher, clock)
-        if others := listed.doors(MAX_DOORS):
-            watches.part("asking for what is listed under other names of the site")
+        others = dict.fromkeys([*listed.doors(MAX_DOORS), *visits.behind(beside, MAX_DOORS)])
+        if others:
+            watches.part("asking for what stands under other names of the site")
             listed.answered(await ask_doors(plan, fetcher, rules, others, clock))
         return visited, await check_media(plan.config, fetcher, rules, listed.media(), clock, asking)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from crawler import plan as planning
 from crawler.audit.completing import completing
 from crawler.audit.figures import Figures
+from crawler.audit.leading import Leading
 from crawler.audit.looked import unchecked, undecided
 from crawler.audit.start import Start
 from crawler.audit.survey import Survey, with_visits
@@ -88,8 +89,10 @@ class Conclusion:
         )
         why = doubts(facts)
         survey = self._survey(graph, doubtful=bool(why))
+        visits = Visits(self._db)
         self._found.put(survey.findings())
-        self._judge_published(survey, lint, media)
+        self._judge_leading(survey, Leading(self._db, graph, visits))
+        self._judge_published(survey, visits, lint, media)
         figures = Figures(store.db, graph, run.started, survey.copies)
         if is_over and not figures.pages:
             raise self._nothing(run)
@@ -128,9 +131,17 @@ class Conclusion:
             is_listing_whole=all(each.complete for each in sitemaps),
         )
 
-    def _judge_published(self, survey: Survey, lint: Sequence[Finding], media: Sequence[Finding]) -> None:
+    def _judge_leading(self, survey: Survey, leading: Leading) -> None:
+        """Where links and canonicals lead to: what is linked most, or visited most, comes first."""
+        linked = (survey.linked(each) for each in leading.redirects())
+        self._found.put((each.inlinks, each) for each in linked)
+        self._found.put(self._visited(survey, leading.canonicals()))
+
+    def _judge_published(
+        self, survey: Survey, visits: Visits, lint: Sequence[Finding], media: Sequence[Finding]
+    ) -> None:
         """The health of the sitemaps, once the claims have their homes."""
-        params, visits = self._plan.params, Visits(self._db)
+        params = self._plan.params
         entries = Entries(self._db, visits, params)
         entries.settle()
         clusters = KnownVersions(self._db, visits, params)
@@ -139,7 +150,7 @@ class Conclusion:
         self._found.put(self._visited(survey, entries.judge()))
 
     def _visited(self, survey: Survey, findings: Iterator[Finding]) -> Iterator[tuple[float, Finding]]:
-        """The findings about entries, with the links and the visits of their URLs, the most visited first."""
+        """The findings about pages and entries, with the links and the visits of their URLs, the most visited first."""
         knowledge = Knowledge(self._db)
         for each in findings:
             known = knowledge.of(each.url)

@@ -79,7 +79,9 @@ def undecided(inputs: Sequence[Account], *, is_doubtful: bool, stopped: str, una
     if is_doubtful:
         told |= dict.fromkeys(("orphans", "weak", "reach"), NOT_SEEN)
     if stopped:
-        told |= dict.fromkeys(("dead", "health", "hreflang", "media"), f"the crawl was cut short: {stopped}")
+        told |= dict.fromkeys(
+            ("dead", "health", "links", "hreflang", "media"), f"the crawl was cut short: {stopped}"
+        )
     if unasked:
         why = f"{unasked:,} URLs that only sources know were not asked for: raise --max-outside"
         told = dict.fromkeys(("orphans", "gone.visited", "health"), why) | told

@@ -119,6 +119,11 @@ class Survey:
             referrers=finding.referrers or self._referrers(node),
         )
 
+    def linked(self, finding: Finding) -> Finding:
+        """The same, and its sentence says which pages link to it. Raises StorageError."""
+        placed = self.placed(finding)
+        return msgspec.structs.replace(placed, sentence=f"{placed.sentence}{_linked(placed)}")
+
     def _is_forgotten(self, node: int, known: Known) -> bool:
         """Whether nothing speaks of a URL: the source that did was given before this run was gone on with."""
         graph = self._graph
@@ -131,7 +136,8 @@ class Survey:
         return Standing(
             state=state,
             status=status,
-            ways=int(graph.ways[node]),
+            # who names a dead page as canonical leads nobody there
+            ways=int(graph.ways[node]) if state is State.INDEXABLE else graph.clicked(node),
             depth=int(graph.depth[node]),
             inlinks=int(graph.inlinks[node]),
             is_start=node == graph.start,

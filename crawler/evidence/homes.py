@@ -164,14 +164,17 @@ class Homes:
     def _home(self, url: Url, number: int | None, state: str | None, target: str | None) -> int | None:
         if number is None:
             return self.meet(url)
-        hops = 0
+        hops, copy = 0, None
         while target and hops < MAX_HOPS and state in (State.REDIRECT, State.CANONICAL_ELSEWHERE):
             row = self._db.execute(_STANDS, (target,)).fetchone()
             if row is None:
                 break
+            if state == State.CANONICAL_ELSEWHERE and copy is None:
+                copy = number
             number, state, target = row
             hops += 1
-        return number
+        # who comes to a page that names a dead one as its canonical comes to no dead page
+        return number if copy is None or state == _INDEXABLE else copy
 
     def twins(self) -> Iterator[Twin]:
         """The pages whose URLs are spellings of one another, those of one key together.

@@ -1,13 +1,14 @@
 """What the visits of this audit say of single URLs, with what they lead to. Reads the state beside the evidence."""
 
 import sqlite3
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import msgspec
 
 from crawler.database import storage
 from crawler.health.visited import Visited
-from crawler.model import Page, State
+from crawler.model import Page, State, Url
 
 MAX_HOPS: Final = 20  # redirects and canonicals in a row that are followed
 MAX_HELD: Final = 20_000  # URLs that are remembered: the versions of a page, and those of its neighbours
@@ -15,6 +16,8 @@ MAX_HELD: Final = 20_000  # URLs that are remembered: the versions of a page, an
 _VISIT: Final = """SELECT v.state, v.reason, v.status, v.target, '', c.page FROM site.url u
   JOIN site.visit v ON v.id = u.id LEFT JOIN site.content c ON c.id = v.content WHERE u.url = ?"""
 _DOOR: Final = "SELECT state, reason, status, target, title, NULL FROM door WHERE url = ?"
+_BEHIND: Final = """SELECT DISTINCT v.target FROM site.visit v
+  WHERE v.state IN (?, ?) AND v.target >= ? AND v.target < ? ORDER BY v.target LIMIT ?"""
 _UNASKED: Final = (State.PENDING, State.OUT_OF_SCOPE)
 _LEADING: Final = frozenset({State.REDIRECT.value, State.CANONICAL_ELSEWHERE.value})
 _decode = msgspec.msgpack.Decoder(Page).decode
@@ -42,6 +45,15 @@ class Visits:
                 self._known.clear()
             known = self._known[url] = self._look(url)
         return known
+
+    def behind(self, doors: Iterable[str], most: int) -> list[Url]:
+        """What redirects and canonicals name under these origins, which nobody asks for otherwise."""
+        found: list[Url] = []
+        with storage():
+            for door in doors:
+                asked = (*sorted(_LEADING), f"{door}/", f"{door}0", most - len(found))
+                found += [Url(url) for (url,) in self._db.execute(_BEHIND, asked)]
+        return found
 
     def trail(self, url: str) -> list[Visited]:
         """A URL and what its redirects and canonicals lead to, one after the other, as far as that is known.

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from crawler.graph.arrays import Bools, Edges, Ints, Nodes
 from crawler.graph.islands import islands
 from crawler.graph.reach import clicks, touched
-from crawler.graph.way import EVIDENCE, HEADS, PAGES, UNTOUCHED_ROW, Way, table
+from crawler.graph.way import CLICKED, EVIDENCE, HEADS, PAGES, UNTOUCHED_ROW, Way, table
 from crawler.graph.weight import weights
-from crawler.model import State
+from crawler.model import Found, State
 
 _ALL: Final = int(~Way(0))
 _TOUCHED: Final = _ALL & ~int(Way.UNREACHED)
+_CLICKS: Final = CLICKED | Found.NOFOLLOW | Found.REFRESH
 
 
 class Lead(NamedTuple):
@@ -90,6 +91,14 @@ class LinkGraph:
                     found[lead.node] = lead
         ranked = sorted(found.values(), key=lambda lead: (lead.way, -self.weight[lead.node], lead.node))
         return ranked[:most]
+
+    def clicked(self, node: int) -> int:
+        """The ways by which a visitor gets to a node, by links to it and to what redirects there: no canonicals."""
+        begin, end = int(self.incoming.start[node]), int(self.incoming.start[node + 1])
+        is_click = (self.incoming.flags[begin:end] & _CLICKS) != 0
+        ways = int(np.bitwise_or.reduce(self._bits[begin:end][is_click], initial=0))
+        moved = [each for each in self._aliases(node) if self._through[each] == Way.REDIRECT]
+        return ways | int(Way.REDIRECT) * any(self.ways[each] & _TOUCHED for each in moved)
 
     def followers(self, node: int, most: int) -> Ints:
         """Some of the pages that lead to a node by FOLLOWED links, those first that were met first."""

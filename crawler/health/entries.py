@@ -164,7 +164,8 @@ def _finding(
         is_there = f"{visited.end.url} is listed too ({place}): this entry can go"
         evidence.append(is_there if place else f"list {visited.end.url} instead")
     elif visited.end is not None and not visited.is_endless and no_page(visited.end):
-        evidence.append("it leads to no page: take it out of the sitemap")
+        mend = "mend that, or " if visited.state == State.CANONICAL_ELSEWHERE else ""
+        evidence.append(f"it leads to no page: {mend}take it out of the sitemap")
     return Finding(
         rule=rule,
         url=entry.url,

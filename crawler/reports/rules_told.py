@@ -39,6 +39,7 @@ def _of(*families: str) -> tuple[str, ...]:
 GROUPS: Final = (
     Group("dead", "Dead", _of("gone")),
     Group("health", "Sitemap health", _of("declared", "entry", "listed")),
+    Group("links", "Redirects and canonicals", _of("canonical", "link")),
     Group("orphans", "Orphans", _of("orphan")),
     Group("weak", "Weakly linked", _of("weak")),
     Group("hreflang", "hreflang", _of("cluster")),

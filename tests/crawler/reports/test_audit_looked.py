@@ -42,7 +42,7 @@ def test_ours_what_was_cut_short_or_read_in_part_is_not_decided() -> None:
     doubtful = undecided(whole, is_doubtful=True, stopped="", unasked=0)
     assert doubtful == {"orphans": NOT_SEEN, "weak": NOT_SEEN, "reach": NOT_SEEN}
     cut = undecided(whole, is_doubtful=False, stopped="it was interrupted", unasked=0)
-    assert cut.keys() == {"dead", "health", "hreflang", "media"}
+    assert cut.keys() == {"dead", "health", "links", "hreflang", "media"}
     passed = undecided(whole, is_doubtful=True, stopped="", unasked=1_200)
     assert passed["orphans"] == NOT_SEEN
     assert "1,200 URLs" in passed["gone.visited"]

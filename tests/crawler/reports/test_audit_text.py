@@ -64,7 +64,7 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
     assert "URL listed twice in a file  duplicate.loc" in text
     assert text.index("entry.gone") < text.index("orphan.sitemap") < text.index("reach.deep")
     assert "… 0 more" not in text
-    assert "nothing found: dead, weakly linked, hreflang, images and videos\n" in text
+    assert "nothing found: dead, redirects and canonicals, weakly linked, hreflang, images and videos\n" in text
     assert "\n1 error, 14 warnings, 1 note\nnext: " in text
 
 
@@ -92,7 +92,7 @@ def test_ours_what_nobody_looked_for_is_not_called_fine() -> None:
     text = told(report, [])
     assert "all is as it should be" not in text
     assert (
-        "nothing found: dead, orphans (in the sitemap only, in search or analytics only, "
+        "nothing found: dead, redirects and canonicals, orphans (in the sitemap only, in search or analytics only, "
         "in lists, backlinks or another crawl only, cut-off islands), weakly linked, hreflang, "
         "lint of the sitemaps\n"
         "not checked: in the logs only (no log)\n"
