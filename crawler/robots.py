@@ -1,10 +1,12 @@
 """What robots.txt allows (RFC 9309), also when it cannot be had. Fetches nothing.
 
-The rules are matched by ``protego``. Here is what stands around them: what an answer means (2.3.1), which bytes are
-read (2.5), which group is ours (2.2.1), and which line decided, for the explanation.
+The rules are matched by ``protego``, the Sitemap lines read by ``sitemap``. Here is what stands around them: what an
+answer means (2.3.1), which bytes are read (2.5), which group is ours (2.2.1), and which line decided, for the
+explanation.
 """
 
 import re
+from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
@@ -13,6 +15,7 @@ from protego import Protego
 
 from crawler.model import Failure, Reply, Url
 from crawler.url import InvalidUrl, Params, normalise, path_and_query
+from sitemap import sitemap_lines
 
 MAX_BYTES: Final = 500 * 1024
 """Bytes that are read, from RFC 9309 2.5. What follows is left out, from the last whole line on."""
@@ -29,8 +32,8 @@ _compatible = re.compile(r"\(compatible;\s*([A-Za-z0-9_-]+)", re.IGNORECASE).sea
 _line_end = re.compile(r"\r\n|\r|\n")
 _not_a_line_end = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029\x00]")  # they would split lines in Python
 _record = re.compile(
-    r"\s*(user[- ]?agent|allow|disallow|dissallow|dissalow|disalow|diasllow|disallaw|crawl[- ]delay"
-    r"|site-?maps?)(?:\s*:|\s)\s*(.*?)\s*",
+    r"\s*(user[- ]?agent|allow|disallow|dissallow|dissalow|disalow|diasllow|disallaw|crawl[- ]delay)"
+    r"(?:\s*:|\s)\s*(.*?)\s*",
     re.IGNORECASE,
 ).fullmatch
 _literal = re.compile(r"[A-Za-z0-9_.~/=-]*")
@@ -97,7 +100,7 @@ class Robots:
         self._rules: dict[str, list[_Rule]] = {}
         self._single: dict[int, Protego] = {}
         if access is Access.RULES:
-            self.sitemaps, self.notes = _sitemaps(list(self._protego.sitemaps))
+            self.sitemaps, self.notes = _sitemaps(sitemap_lines(text))
 
     def can_fetch(self, url: Url) -> Allowed | Blocked:
         """Whether a URL of this origin may be fetched, with the line that forbids it."""
@@ -259,7 +262,7 @@ def _rules(lines: list[str], records: list[tuple[str, str]], token: str, field: 
             current = {*current, value} if is_open else {value}
             groups.setdefault(value, [])
             is_open = True
-        elif name and not name.startswith("site"):
+        elif name:
             is_open = False
             if name == field and value:
                 shown = _spaces.sub(" ", lines[number - 1]).strip()
@@ -275,7 +278,7 @@ def _literal_start(value: str) -> str:
     return start[0] if start and value.startswith("/") else ""
 
 
-def _sitemaps(named: list[str]) -> tuple[tuple[Url, ...], tuple[str, ...]]:
+def _sitemaps(named: Iterable[str]) -> tuple[tuple[Url, ...], tuple[str, ...]]:
     found: dict[Url, None] = {}
     notes = []
     for text in named:

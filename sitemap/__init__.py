@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sitemap.reading.tree import Document, Opener, TreeLimits, Visitor
     from sitemap.reading.walk import iter_entries, tree, walk
     from sitemap.retired import RETIRED
-    from sitemap.robots_lines import missing_lines, sitemaps_in
+    from sitemap.robots_lines import missing_lines, sitemap_lines, sitemaps_in
     from sitemap.rules import RULES, Rule, Severity
     from sitemap.w3c import Moment, Precision, format_date, parse_date
     from sitemap.writing.assignment import Assignment
@@ -137,6 +137,7 @@ __all__ = [
     "safe",
     "sarif_log",
     "sarif_uri",
+    "sitemap_lines",
     "sitemaps_in",
     "stylesheet_names",
     "tree",
@@ -168,7 +169,7 @@ _ROOMS: Final = {
     "linting.reports.text": "as_text",
     "location": "Location covers directory form",
     "planning": "PlannedSitemap SitemapPlan plan",
-    "robots_lines": "missing_lines sitemaps_in",
+    "robots_lines": "missing_lines sitemap_lines sitemaps_in",
     "rules": "RULES Rule Severity",
     "model": "Alternate Child Entry Image News Price TvShow Video",
     "reading.parse": "ReadLimits SitemapParser",

@@ -4,32 +4,37 @@ https://www.sitemaps.org/protocol.html#submit_robots and https://www.rfc-editor.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from sitemap import limits
 from sitemap.location import Location, origin, same
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 # Other spellings are read as Google's parser reads them: https://github.com/google/robotstxt
-_SITEMAP = re.compile(
-    r"[ \t]*site-?map(?:[ \t]*:[ \t]*|[ \t]+)([^\s#\x00-\x1f\x7f]+)[ \t]*(?:#.*)?", re.IGNORECASE | re.DOTALL
-)
+_SITEMAP = re.compile(r"[ \t]*site-?maps?(?:[ \t]*:|[ \t])", re.IGNORECASE)
+_BLANK = re.compile(r"[\s\x00-\x1f\x7f]")
+
+
+def sitemap_lines(robots_txt: bytes | str) -> Iterator[str]:
+    """What each Sitemap line of a robots.txt says, as it says it: a URL or not, in their order.
+
+    The lines count wherever they stand, in whatever group of user agents. As RFC 9309 section 2.5 allows, 500 KiB are
+    read, up to the last whole line.
+    """
+    for line in _LINE_END.split(_text(robots_txt)):
+        field = _SITEMAP.match(line)
+        if field and (said := line[field.end() :].partition("#")[0].strip()):
+            yield said
 
 
 def sitemaps_in(robots_txt: bytes | str) -> list[str]:
-    """The sitemaps that a robots.txt names, each once, in its order and as it writes them.
+    """The sitemaps that a robots.txt names in its :func:`sitemap_lines`, each once; at most 500.
 
-    The lines count wherever they stand, in whatever group of user agents. What is no absolute http(s) URL is left out.
-    As RFC 9309 section 2.5 allows, 500 KiB are read, up to the last whole line; at most 500 sitemaps are named.
+    What is no absolute http(s) URL is left out.
     """
-    found: dict[str, None] = {}
-    for line in _LINE_END.split(_text(robots_txt)):
-        match = _SITEMAP.fullmatch(line)
-        if match and _is_url(match[1]):
-            found[match[1]] = None
-            if len(found) >= limits.MAX_ROBOTS_SITEMAPS:
-                break
-    return list(found)
+    named = dict.fromkeys(filter(_is_url, sitemap_lines(robots_txt)))
+    return list(islice(named, limits.MAX_ROBOTS_SITEMAPS))
 
 
 def missing_lines(robots_txt: bytes | str, sitemap_urls: Iterable[str]) -> list[str]:
@@ -62,6 +67,6 @@ def _text(robots_txt: bytes | str) -> str:
 
 def _is_url(text: str) -> bool:
     try:
-        return bool(origin(text))
+        return not _BLANK.search(text) and bool(origin(text))
     except ValueError:
         return False

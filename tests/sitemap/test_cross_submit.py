@@ -61,7 +61,7 @@ def test_ours_the_examples_run() -> None:
         ("Sitemap https://e.x/s.xml", ["https://e.x/s.xml"]),
         ("Sitemap: https://e.x/s.xml#part", ["https://e.x/s.xml"]),
         ("# Sitemap: https://e.x/s.xml", []),
-        ("Sitemaps: https://e.x/s.xml", []),
+        ("Sitemaps: https://e.x/s.xml", ["https://e.x/s.xml"]),
         ("NoSitemap: https://e.x/s.xml", []),
         ("Sitemap:\nhttps://e.x/s.xml", []),
         ("Sitemap: /s.xml\nSitemap: //e.x/s.xml\nSitemap: s.xml\nSitemap: ftp://e.x/s.xml", []),
