@@ -208,7 +208,6 @@ def fetcher(
     fetch = config.fetch
     limits = FetchLimits(
         connect=fetch.connect_timeout,
-        tls=fetch.connect_timeout,
         first_byte=fetch.read_timeout,
         idle=fetch.read_timeout,
         total=fetch.timeout,

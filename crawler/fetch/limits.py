@@ -32,13 +32,12 @@ ROBOTS_BODY = BodyLimits(wire=MIB, decoded=500 * KIB)
 class FetchLimits(Struct, frozen=True):
     """Bounds of one fetch, times in seconds.
 
-    ``connect`` covers name lookup and connecting, ``tls`` the handshake, ``first_byte`` everything until the head of
-    the answer is complete, ``idle`` a pause inside the body, ``total`` the whole fetch. A body that brings less than
+    ``connect`` covers name lookup, connecting and the handshake, ``first_byte`` everything until the head of the
+    answer is complete, ``idle`` a pause inside the body, ``total`` the whole fetch. A body that brings less than
     ``rate`` bytes a second over ``rate_window`` seconds is given up. ``headers`` is the size of all header lines.
     """
 
     connect: float = 10.0
-    tls: float = 10.0
     first_byte: float = 30.0
     idle: float = 30.0
     total: float = 120.0

@@ -24,7 +24,7 @@ _TARGETS: Final = """SELECT v.id, u.id FROM visit v JOIN url u ON u.url = v.targ
   WHERE v.target IS NOT NULL ORDER BY v.id"""
 _LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN content c ON c.id = v.content
   WHERE v.kind = ? AND c.links != x'' ORDER BY v.id"""
-_NAMES: Final = """SELECT v.id, u.url, c.page FROM visit v JOIN url u ON u.id = v.id
+_NAMES: Final = """SELECT u.url, c.page FROM visit v JOIN url u ON u.id = v.id
   LEFT JOIN content c ON c.id = v.content ORDER BY v.id"""
 _BEHIND: Final = f"""SELECT v.id, p.id FROM url u JOIN visit v ON v.id = u.id AND v.state = '{State.OUT_OF_SCOPE}'
   AND v.status IS NULL JOIN url o ON o.url = ?1 || substr(u.url, length(?2) + 1) JOIN visit p ON p.id = o.id
@@ -38,7 +38,7 @@ _START: Final = (
 _Named = msgspec.defstruct(  # of a page only what is asked for: the rest is passed over
     "_Named",
     [
-        (name, {"title": str, "breadcrumb": list[Url]}.get(name, msgspec.Raw), default)
+        (name, str if name == "title" else msgspec.Raw, default)
         for name, default in zip(Page.__struct_fields__, Page.__struct_defaults__, strict=True)
     ],
     array_like=True,
@@ -48,26 +48,22 @@ _named = msgspec.msgpack.Decoder(_Named).decode
 
 
 class Names(NamedTuple):
-    """By node: the URLs, the titles ("" of what is no page), and the breadcrumbs of the pages that have one."""
+    """By node: the URLs, and the titles ("" of what is no page)."""
 
     urls: list[Url]
     titles: list[str]
-    breadcrumbs: dict[int, list[Url]]
 
 
 def names(db: sqlite3.Connection) -> Names:
     """What the nodes of the graph are called. Some hundred bytes a page. Raises StorageError."""
     urls: list[Url] = []
     titles: list[str] = []
-    breadcrumbs: dict[int, list[Url]] = {}
     with storage():
-        for node, (_, url, packed) in enumerate(db.execute(_NAMES)):
+        for url, packed in db.execute(_NAMES):
             page: Any = _named(packed) if packed else None
             urls.append(url)
             titles.append(page.title if page else "")
-            if page and page.breadcrumb:
-                breadcrumbs[node] = page.breadcrumb
-    return Names(urls, titles, breadcrumbs)
+    return Names(urls, titles)
 
 
 def load(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | None:

@@ -134,7 +134,6 @@ class Stories:
             page_type=page_type,
             page_run=page_run,
             steps=steps,
-            is_whole_way=len(steps) < MAX_STEPS,
             hops=list(self._hops(target, url)),
             listed=self._place("listing" if is_part else "published", number),
             planned=self._place("listing", number),

@@ -48,7 +48,6 @@ class ConsoleStatus(Struct, frozen=True, rename="camel"):
     last_submitted: str = ""
     last_downloaded: str = ""
     is_pending: bool = False
-    is_sitemaps_index: bool = False
     errors: _Number = 0
     warnings: _Number = 0
     contents: tuple[Contents, ...] = ()

@@ -133,8 +133,7 @@ class Story(Struct, frozen=True, kw_only=True):
     page: Page | None = None  # what was read of it, in whichever run that was
     page_type: str = ""  # its Content-Type
     page_run: int | None = None
-    steps: list[Step] = []  # from the start to this URL
-    is_whole_way: bool = True  # False: the way is too long, and its beginning is left out
+    steps: list[Step] = []  # from the start to this URL; the last thousand of a longer way
     hops: list[Hop] = []  # where it leads, one after the other
     listed: Listed | None = None  # in what is published
     planned: Listed | None = None  # in what the unfinished run is about to publish

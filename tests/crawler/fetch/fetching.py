@@ -8,7 +8,7 @@ from crawler.fetch import AddressPolicy, Fetcher, FetchLimits, HttpxTransports, 
 from crawler.model import Failure, Reply, Url
 
 OK = b"HTTP/1.1 200 OK\r\n"
-LIMITS = FetchLimits(connect=1, tls=1, first_byte=0.4, idle=0.35, total=0.9, rate=1000, rate_window=0.35)
+LIMITS = FetchLimits(connect=1, first_byte=0.4, idle=0.35, total=0.9, rate=1000, rate_window=0.35)
 PAGE = b"<!doctype html><title>A page</title>" + b"<p>of some length" * 200
 IDENTITY = Identity(user_agent="TestBot/1.0 (+https://bot.example/)")
 

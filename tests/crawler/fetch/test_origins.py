@@ -25,7 +25,7 @@ from crawler.model import Failure, Reply, Url
 
 pytestmark = pytest.mark.anyio
 
-LIMITS = FetchLimits(connect=0.3, tls=0.3, first_byte=1, idle=0.5, total=1.5)
+LIMITS = FetchLimits(connect=0.3, first_byte=1, idle=0.5, total=1.5)
 IDENTITY = Identity(user_agent="TestBot/1.0")
 
 

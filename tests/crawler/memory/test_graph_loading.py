@@ -82,7 +82,6 @@ def test_ours_the_graph_is_what_the_frontier_kept(tmp_path: Path) -> None:
     called = names(db)
     assert [called.urls[place] for place in node.values()] == [url(path) for path in node]
     assert called.titles == [url.upper() for url in called.urls]
-    assert called.breadcrumbs == {node["/deep"]: [url("/"), url("/a")]}
     db.close()
 
 

@@ -77,7 +77,7 @@ async def test_google_a_sitemap_is_submitted_and_what_google_says_of_it_is_read_
     assert google.submitted == [PLACE, PLACE]
     assert len(google.tokens) == 1
     assert isinstance(status, ConsoleStatus)
-    assert (status.errors, status.warnings, status.is_sitemaps_index) == (2, 1, True)
+    assert (status.errors, status.warnings) == (2, 1)
     puts = {heard.path for heard in google.heard if heard.method == "PUT"}
     site, feed = (
         "https%3A%2F%2Fwww.example.com%2F",
