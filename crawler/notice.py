@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from crawler.audit_news import AuditNews
 from crawler.change import Change, Counts
 from crawler.model import Url
 
@@ -24,8 +25,9 @@ class Notice(Struct, frozen=True, kw_only=True):
     ``changes`` are those from the end of run ``after`` to the end of run ``until``, the first of each kind only;
     ``counts`` are of all of them; of a site that is told for the first time (``after`` is 0) there are counts alone,
     for a whole set is no news. Of trouble and recovery ``until`` is the run (0: it came to none), ``exit_code`` that
-    of ``siteatlas run`` and ``told`` its sentence. ``feed_url`` is the feed of recent changes, "" when there is none.
-    ``at`` is a W3C datetime in UTC.
+    of ``siteatlas run`` and ``told`` its sentence. Of findings ``audit`` is the audit, and ``report`` the directory of
+    its report, "" for none. ``feed_url`` is the feed of recent changes, "" when there is none. ``at`` is a W3C datetime
+    in UTC.
     """
 
     site: str
@@ -41,6 +43,8 @@ class Notice(Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
     exit_code: int = 0
     told: str = ""
+    audit: AuditNews | None = None
+    report: str = ""
 
 
 class Reception(StrEnum):

@@ -1,7 +1,7 @@
 """Telling the world of one site: what is outstanding, channel after channel, while its state is held."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from typing import Final
@@ -13,6 +13,7 @@ from crawler.announcing.batches import BatchTeller, authority
 from crawler.announcing.channels import Channels, channels, check, http
 from crawler.announcing.console import read_back
 from crawler.announcing.desk import Desk
+from crawler.announcing.findings import FindingsTeller, known, wants_audits
 from crawler.announcing.messages import MessageTeller, is_trouble
 from crawler.announcing.patience import guarded
 from crawler.announcing.public import PublicSite
@@ -53,8 +54,13 @@ async def announce(
     it for what others do, a state that is in use, a ledger that cannot be written, or a configuration that
     :func:`crawler.announcing.check` refuses.
     """
+    return await _guarded(plan, partial(_announce, plan, name, ended, dry_run, again, clock))
+
+
+async def _guarded(plan: Plan, tell: Callable[[], Awaitable[Announced]]) -> Announced:
+    """What ``tell`` answers, or why nobody was told."""
     try:
-        return await _announce(plan, name, ended, dry_run, again, clock)
+        return await tell()
     except SiteatlasError as error:
         return Announced(notes=(f"nobody was told: {error}",), untold=True, exit_code=error.exit_code)
     except OSError as error:
@@ -78,6 +84,8 @@ def meet(plan: Plan) -> None:
         for key, told in new.items():
             if not desk.ledger.lines(key):
                 desk.ledger.start(key, told)
+        for teller in _of_findings(desk, everyone):
+            teller.begin()
 
 
 async def _announce(
@@ -99,6 +107,22 @@ async def _announce(
             reading = await read_back(desk, met.console, told) if met.console else None
             desk.ledger.forget(Changes(desk.db).known()[0])
             return _answer(everyone, desk, told, reading)
+
+
+async def announce_findings(plan: Plan, name: str, clock: Clock = time.time) -> Announced:
+    """Tell what audits found to those who want to know and do not yet; to be called when one has come to its end.
+
+    What it found is told like all else by :func:`announce` too, for whom it could not be told. Never raises, as that.
+    """
+
+    async def tell() -> Announced:
+        async with _everyone(plan) as (everyone, _):
+            with _desk(plan, name, clock, dry_run=False) as desk:
+                desk.ledger.meet(everyone.keys)
+                told = [each for teller in _of_findings(desk, everyone) for each in await teller.tell()]
+                return _answer(everyone, desk, told, None)
+
+    return await _guarded(plan, tell)
 
 
 async def try_out(plan: Plan, name: str, only: str = "", clock: Clock = time.time) -> Announced:
@@ -182,7 +206,17 @@ async def _tell(desk: Desk, everyone: Channels) -> list[Delivered]:
         told += delivered
     for channel in (each for each in everyone.messages if each.key.startswith(only)):
         told += await MessageTeller(desk, channel).tell()
+    for teller in _of_findings(desk, everyone):
+        told += await teller.tell()
     return told
+
+
+def _of_findings(desk: Desk, everyone: Channels) -> list[FindingsTeller]:
+    """Those who tell what audits found, of the channels that are meant."""
+    wanting = [each for each in everyone.messages if wants_audits(desk.plan, each)]
+    meant = [each for each in wanting if each.key.startswith(desk.again.only)]
+    ended = known(desk.plan) if meant else []
+    return [FindingsTeller(desk, each, ended) for each in meant]
 
 
 async def _rehearse(desk: Desk, everyone: Channels) -> list[Delivered]:

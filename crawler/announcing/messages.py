@@ -176,7 +176,7 @@ class MessageTeller:
         )
 
     async def _send(self, notice: Notice) -> Answer:
-        return await persist(partial(self._channel.send, notice), self._desk.plan.config.notify, _always)
+        return await persist(partial(self._channel.send, notice), self._desk.plan.config.notify, always)
 
 
 def is_trouble(ended: Ended) -> bool:
@@ -212,5 +212,6 @@ def notice_of(desk: Desk, **fields: Any) -> Notice:
     )
 
 
-async def _always() -> bool:
+async def always() -> bool:
+    """A message for people and programs is worth every try that is configured."""
     return True

@@ -22,10 +22,11 @@ from crawler.audit.doors import MAX_DOORS, ask_doors
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.outside import Outside
 from crawler.audit.start import Start
+from crawler.audit_news import news_of
 from crawler.doors import doors
 from crawler.engine import Ending, Watch
 from crawler.errors import NothingCrawlable
-from crawler.evidence import tables
+from crawler.evidence import audits, tables
 from crawler.evidence.entries import Entries
 from crawler.evidence.found import Found
 from crawler.evidence.homes import Homes
@@ -82,7 +83,12 @@ def audit(
                 visited, gathered.lint, media.findings, notes, wave.passed_by
             )
             watches.part("writing reports")
-            yield structs.replace(report, seconds=clock() - begun), Found(db)
+            report, found = structs.replace(report, seconds=clock() - begun), Found(db)
+            yield report, found
+            if visited.ending is Ending.COMPLETE:
+                audits.keep(
+                    store.directory, news_of(report, store.run.number, found), plan.config.state.keep_runs
+                )
         finally:
             db.close()
 

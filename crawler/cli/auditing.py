@@ -1,65 +1,30 @@
-"""Runs an audit with the live displays, tells it, and writes its reports."""
+"""Runs an audit that a person asks for, with the live displays, and tells it."""
 
-import signal
 import sys
 from pathlib import Path
-from typing import Final
 
-from crawler.audit.audit import Watches, audit
 from crawler.cli.audit_form import Form
-from crawler.cli.crawl import beginning, collect_seldom, loop_options
-from crawler.cli.progress import Display
-from crawler.cli.reading import ReadingDisplay
+from crawler.cli.audited import DEFAULT_FAILURES, Displays, audited
+from crawler.cli.crawl import beginning
 from crawler.cli.told import Told
 from crawler.cli.wishes import Wishes
 from crawler.config import Config
-from crawler.engine import Tally
 from crawler.errors import FindingsFound, Incomplete, worst
 from crawler.finding import AuditReport, Findings
-from crawler.plan import plan_audit
 from crawler.reports.as_json import write_json
 from crawler.reports.junit import as_junit
 from crawler.reports.rules_told import TOLD
 from crawler.reports.sarif import write_sarif
 from crawler.reports.text import write_text
-from crawler.reports.threshold import failing, rules_failing, undecided
-from crawler.reports.writing import prepare, write_reports
-
-DEFAULT_FAILURES: Final = ("error",)  # what counts as a failed case of JUnit when --fail-on says nothing
+from crawler.reports.threshold import failing, undecided
 
 
 def run(config: Config, wishes: Wishes, form: Form, told: Told) -> None:
     """Audit, tell and write; ``told`` gets the exit code. Raises SiteatlasError."""
-    rules_failing(config.audit.fail_on)
-    plan = plan_audit(config)
-    if config.audit.report:
-        prepare(Path(config.audit.report))  # before hours go into what is to be written there
-    reading = ReadingDisplay(told.console, enabled=not wishes.quiet)
-    crawling = Display(told.console, enabled=not wishes.quiet)
-
-    def watch(tally: Tally) -> None:
-        reading.finish()
-        crawling.start()
-        crawling.watch(tally)
-
-    def part(name: str) -> None:
-        reading.finish()
-        crawling.start()
-        crawling.part(name)
-
-    collect_seldom()
-    watches = Watches(watch, reading.watch, part)
-    # SIGTERM ends it as SIGINT does, also while it reads and writes; the crawl listens to both by itself
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with audit(plan, watches, begin=beginning(wishes), loop=loop_options()) as (report, findings):
-            written = _written(config, report, findings)
-            crawling.finish()
-            _tell(config, report, findings, wishes, form, told, written)
-    finally:
-        reading.finish()
-        crawling.finish()
-        signal.signal(signal.SIGTERM, before)
+    displays = Displays(told.console, enabled=not wishes.quiet)
+    with displays as watches, audited(config, watches, beginning(wishes)) as (report, findings, written):
+        displays.finish()
+        _tell(config, report, findings, wishes, form, told, written)
 
 
 def table() -> str:
@@ -69,13 +34,6 @@ def table() -> str:
         f"{f'        {rule.source}{chr(10)}' if rule.source else ''}"
         for rule in TOLD.values()
     )
-
-
-def _written(config: Config, report: AuditReport, findings: Findings) -> list[Path]:
-    if not config.audit.report:
-        return []
-    failures = config.audit.fail_on or DEFAULT_FAILURES
-    return write_reports(report, findings, Path(config.audit.report), failures)
 
 
 def _tell(  # noqa: PLR0913 - what is told, and how

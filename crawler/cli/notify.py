@@ -51,7 +51,11 @@ _NOBODY: Final = (
     "there is nobody to tell: set key in [indexnow], account in [search_console], hubs in [websub], urls in [webhook], "
     "to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
 )
-_WHAT: Final = {"trouble": "that runs fail", "recovery": "that runs are well again", "findings": "what an audit found"}
+_WHAT: Final = {
+    "trouble": "that runs fail",
+    "recovery": "that runs are well again",
+    "findings": "what an audit found",
+}
 _OFF: Final = "telling others is turned off (notify.enabled): --notify tells them all the same"
 
 DryRun = Annotated[

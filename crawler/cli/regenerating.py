@@ -4,14 +4,15 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler import announcing, uploading
 from crawler.cli.configured import Configured, configured
 from crawler.cli.crawl import crawl_site
-from crawler.cli.summary import show
+from crawler.cli.summary import show, telling
 from crawler.cli.told import Told
 from crawler.cli.wishes import Wishes
 from crawler.cli.words import count
@@ -20,19 +21,25 @@ from crawler.engine import Ending
 from crawler.errors import Incomplete, UsageError
 from crawler.plan import Plan, fetcher, plan
 from crawler.report import Report
+from crawler.reports.threshold import rules_failing
 from crawler.sites import Place, keep_apart
 from crawler.url import origin
+from sitemap import safe
+
+if TYPE_CHECKING:  # an audit is loaded with what it needs when there is to be one
+    from crawler.cli.following import Followed
 
 _INTERRUPTED: Final = "interrupted"
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """What became of a site: its report, or the error that there is instead of one."""
+    """What became of a site: its report, or the error that there is instead of one; and its audit, if one followed."""
 
     name: str
     exit_code: int
     report: Report | None = None
     error: str = ""
+    audit: "Followed | None" = None
 
     @property
     def is_interrupted(self) -> bool:
@@ -44,7 +51,8 @@ class Result(Struct, frozen=True, kw_only=True):
     def as_json(self) -> dict[str, Any]:
         """The result in values that JSON knows."""
         told = self.report.as_json() if self.report else {"error": self.error}
-        return {"name": self.name, **told, "exit_code": self.exit_code}
+        audit = self.audit.as_json() if self.audit else None
+        return {"name": self.name, **told, "audit": audit, "exit_code": self.exit_code}
 
 
 def planned(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> list[tuple[str, Plan]]:
@@ -64,6 +72,8 @@ def check(name: str, ready: Plan, file: Path, *, dry_run: bool = False) -> None:
         if not dry_run:
             uploading.check(ready)
             announcing.check(ready)
+            if ready.config.audit.every is not None:
+                rules_failing(ready.config.audit.fail_on)
     except UsageError as error:
         raise _of(name, file, error) from None
 
@@ -98,6 +108,53 @@ def regenerate(sites: Sequence[tuple[str, Plan]], wishes: Wishes, told: Told) ->
                 told.say(f"{other}: not begun")
                 yield Result(name=other, exit_code=Incomplete.exit_code, error="not begun: interrupted")
             return
+
+
+def audited(
+    sites: Sequence[tuple[str, Plan]], results: Sequence[Result], wishes: Wishes, told: Told
+) -> Iterator[Result]:
+    """The same results, with the audits of the sites whose audit is due. No exit code changes by what they find.
+
+    They come when all sites are regenerated, so that no news wait for them. An interrupt ends the one that is under
+    way, and no other is begun.
+    """
+    is_over = wishes.dry_run or any(result.is_interrupted for result in results)
+    for (name, ready), result in zip(sites, results, strict=True):
+        followed = None if is_over else _audit(name, ready, result, wishes, told)
+        is_over = is_over or (followed is not None and followed.is_interrupted)
+        yield replace(result, audit=followed)
+
+
+def _audit(name: str, ready: Plan, result: Result, wishes: Wishes, told: Told) -> "Followed | None":
+    if result.report is None or ready.config.audit.every is None:
+        return None
+    from crawler.cli.audited import Displays  # noqa: PLC0415 - with numpy, and all that an audit needs
+    from crawler.cli.following import follow, is_due  # noqa: PLC0415
+
+    if not is_due(ready, result.report):
+        return None
+    with Displays(told.console, enabled=not wishes.quiet) as watches:
+        followed = follow(name, ready, watches)
+    if followed is not None and not wishes.as_json:
+        _show_audit(name, followed, wishes, told)
+    return followed
+
+
+def _show_audit(name: str, followed: "Followed", wishes: Wishes, told: Told) -> None:
+    announced = followed.announced
+    if followed.news is None:
+        told.say(f"{name}: {followed.error}")
+    elif not wishes.quiet:
+        report = f"; the report is in {followed.report}" if followed.report else ""
+        lines = [
+            f"== {name} ==",
+            safe(f"{followed.sentence}{report}"),
+            *(telling(announced) if announced else ()),
+        ]
+        sys.stdout.write("\n".join((*lines, "", "")))
+    elif announced and announced.untold:
+        for each in announced.sentences:
+            told.say(f"{name}: {each}")
 
 
 def closing_line(results: Sequence[Result]) -> str:

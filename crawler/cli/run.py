@@ -41,7 +41,8 @@ def run(  # noqa: PLR0913 - the command line is wide
     The file has the sections of config.example.toml, and for several sites [sites.NAME.site], [sites.NAME.output] and
     so on, whose keys override those that all share. Paths in it are relative to the directory that it is in. The
     sites are done one after the other; one that fails does not keep the others from it, and the exit code is that of
-    the worst. Flags are for all the sites.
+    the worst. With audit.every they are audited then, those whose last audit is old enough; what an audit finds, or
+    that it fails, changes no exit code. Flags are for all the sites.
     """
     with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
         if config is None:
@@ -56,7 +57,13 @@ def run(  # noqa: PLR0913 - the command line is wide
             verbose=verbose,
         )
         # the crawler is not needed to show help
-        from crawler.cli.regenerating import check, closing_line, planned, regenerate  # noqa: PLC0415
+        from crawler.cli.regenerating import (  # noqa: PLC0415
+            audited,
+            check,
+            closing_line,
+            planned,
+            regenerate,
+        )
 
         ready = planned(config, flags, site or [])
         if accept_shrink and len(ready) > 1:
@@ -64,6 +71,7 @@ def run(  # noqa: PLR0913 - the command line is wide
         for name, plan in ready:
             check(name, plan, config, dry_run=dry_run)
         results = list(regenerate(ready, wishes, told))
+        results = list(audited(ready, results, wishes, told))
         told.exit_code = worst(result.exit_code for result in results)
         if as_json:
             sites = [result.as_json() for result in results]

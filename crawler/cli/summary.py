@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from crawler.announcing import Delivered
+from crawler.announcing import Announced, Delivered
 from crawler.change import ChangeKind, Counts, Few
 from crawler.cli.changes_text import lines_of
 from crawler.cli.words import amount, clock, count
@@ -106,11 +106,14 @@ def upload_line(done: Uploaded) -> str:
 
 def _told(report: Report) -> list[str]:
     """Who was told of it, and what, or why not."""
-    if not (announced := report.announced):
-        return []
+    return telling(report.announced, is_tried_again=not report.upload_error) if report.announced else []
+
+
+def telling(announced: Announced, *, is_tried_again: bool = True) -> list[str]:
+    """Who was told, and of what, or why not; ``is_tried_again`` unless something else has to be mended first."""
     told = [f"told {_news(each)}" for each in announced.deliveries if each.reception is Reception.ACCEPTED]
     told += announced.sentences
-    if announced.untold and not report.upload_error:
+    if announced.untold and is_tried_again:
         told.append(_LATER)
     if any(each.refused for each in announced.deliveries):
         told.append("what was refused is set aside; siteatlas notify --again sends it once more")

@@ -4,7 +4,9 @@
 
     python -m crawler.cli.worker NAME     the name is for those who look at the list of processes
 
-It ends, and saves what it knows, on SIGTERM, on SIGINT, and when its standard input ends: then who started it is gone.
+When a run is followed by an audit that is told twice: before, so that the run is done whatever becomes of the audit,
+and after it. It ends, and saves what it knows, on SIGTERM, on SIGINT, and when its standard input ends: then who
+started it is gone.
 """
 
 import logging
@@ -31,11 +33,12 @@ from crawler.cli.wishes import Wishes
 from crawler.cli.words import count
 from crawler.config import Config
 from crawler.ended import ended, ended_by
-from crawler.engine import Ending
+from crawler.engine import Ending, Watch
 from crawler.errors import Incomplete, SiteatlasError
 from crawler.ledger import told
 from crawler.memory.runs import Run, Runs
 from crawler.plan import Plan, plan
+from crawler.report import Report
 from crawler.scheduling.order import Order
 from crawler.state.schema import STATE
 from crawler.store import held
@@ -56,11 +59,16 @@ def main() -> None:
     logging.getLogger("httpx").setLevel(logging.WARNING)
     logging.getLogger("crawler.visiting").setLevel(logging.ERROR)  # who stops it here is not at a keyboard
     result = _obey(order)
+    _say(result)
+    # the threads of the HTTP client may be holding Python when it is taken down, and would abort the process
+    os._exit(result.exit_code)
+
+
+def _say(result: Ended) -> None:
+    """Tell how it ended, as far as that is known now: the last that is said is what counts."""
     with suppress(BrokenPipeError):
         sys.stdout.buffer.write(msgspec.json.encode(result) + b"\n")
         sys.stdout.buffer.flush()
-    # the threads of the HTTP client may be holding Python when it is taken down, and would abort the process
-    os._exit(result.exit_code)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -94,7 +102,7 @@ def _obey(order: Order) -> Ended:
             _record_overlong(ready, report.run)
         for sentence in report.announced.sentences if report.announced else ():
             log.warning("%s", sentence)
-        return ended(report)
+        return _followed(ready, order, report, Logged().watch if order.is_verbose else _unwatched)
     except KeyboardInterrupt:
         return _cut_short(ready, before)
     except SiteatlasError as error:
@@ -107,13 +115,38 @@ def _obey(order: Order) -> Ended:
             signal.signal(number, signal.SIG_IGN)
 
 
+def _followed(ready: Plan, order: Order, report: Report, watch: Watch) -> Ended:
+    """How the run ended, told when the audit after it has ended too, if one is due; the run was done before that."""
+    done = ended(report)
+    if ready.config.audit.every is None:
+        return done
+    from crawler.audit.audit import Watches  # noqa: PLC0415 - with numpy, and all that an audit needs
+    from crawler.cli.following import CUT_SHORT, follow, is_due  # noqa: PLC0415
+
+    if not is_due(ready, report):
+        return done
+    _say(replace(done, told=f"{done.told}; {CUT_SHORT}"))
+    followed = follow(order.name, ready, Watches(watch, _unwatched))
+    if followed is None:
+        return done
+    for sentence in followed.announced.sentences if followed.announced else ():
+        log.warning("%s", sentence)
+    is_overlong = followed.is_interrupted and _is_overlong(ready, order)
+    why = f" ({_overlong(ready)})" if is_overlong else ""
+    return replace(done, told=f"{done.told}; {followed.sentence}{why}", untold=done.untold or followed.untold)
+
+
+def _unwatched(_: object) -> None:
+    """Nobody wants to know how far it is."""
+
+
 def _is_overlong(ready: Plan, order: Order) -> bool:
     return order.began is not None and time.time() - order.began >= ready.config.schedule.longest_run
 
 
 def _record_overlong(ready: Plan, number: int) -> None:
     """Keep with a run why it was ended: who started it had waited long enough."""
-    why = f"it took longer than schedule.longest_run, {ready.config.schedule.longest_run:,g} s"
+    why = _overlong(ready)
     try:
         with held(ready.state), closing(STATE.connect(ready.state / STATE.file)) as db:
             run = Runs(db).get(number)
@@ -121,6 +154,10 @@ def _record_overlong(ready: Plan, number: int) -> None:
             Runs(db).write(replace(run, because=told[0], refusal=told[1]))
     except SiteatlasError as error:
         log.warning("why the run was ended could not be kept with it: %s", error)
+
+
+def _overlong(ready: Plan) -> str:
+    return f"it took longer than schedule.longest_run, {ready.config.schedule.longest_run:,g} s"
 
 
 def _tell(ready: Plan, order: Order) -> Ended:

@@ -25,6 +25,11 @@ class Line(Struct, frozen=True, kw_only=True):
     said: str = ""
 
 
+def of_audits(channel: str) -> str:
+    """The name of the line that counts the audits which a channel was told of, as that of its key counts runs."""
+    return f"{channel} (audits)"
+
+
 class Refused(Struct, frozen=True, kw_only=True):
     """What was set aside: the ``urls`` URLs of a host behind ``position`` and up to ``upto``, or a message (None).
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from crawler.database import is_kept, storage
 from crawler.ledger.ledger import Ledger
-from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent
+from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent, of_audits
 from crawler.ledger.tables import LEDGER
 
 
@@ -63,7 +63,7 @@ def _channel(ledger: Ledger, key: str) -> ChannelTold:
         key=key,
         until=min((line.told for line in lines), default=0),
         last=next(iter(ledger.log(1, key)), None),
-        outstanding=(*_outstanding(lines), *_of_mood(mood)),
+        outstanding=(*_outstanding(lines), *_of_audits(ledger.lines(of_audits(key))), *_of_mood(mood)),
         refused=tuple(map(_refused, ledger.refused(key))),
         knows_trouble=mood.knows,
         due=max((line.due for line in lines), default=0.0),
@@ -82,6 +82,10 @@ def _outstanding(lines: Sequence[Line]) -> list[str]:
 
 def _since(run: int) -> str:
     return f"since run {run}" if run else "from the first run on"
+
+
+def _of_audits(lines: Sequence[Line]) -> list[str]:
+    return [f"what an audit found: {line.said}" for line in lines if line.said]
 
 
 def _of_mood(mood: Mood) -> list[str]:

@@ -6,7 +6,9 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from crawler.audit_news import AuditNews, GroupNews, NewFinding
 from crawler.change import Change, ChangeKind, Counts
+from crawler.memory.changes import w3c
 from crawler.model import Url
 from crawler.notice import Notice, Occasion
 from crawler.notify.quote import one_line
@@ -21,6 +23,8 @@ def delivery(notice: Notice, key: str) -> str:
     parts = [notice.sitemap_url, key, notice.occasion.value, str(notice.after), str(notice.until)]
     if not notice.until:  # nothing but the time tells two troubles apart that came to no run
         parts.append(notice.at)
+    if notice.audit:
+        parts.append(str(notice.audit.number))
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -40,6 +44,7 @@ def document(notice: Notice, key: str) -> dict[str, Any]:
     """The message for programs, version 1, which is also what templates see.
 
     ``changes`` are the first of each kind, ``more`` is how many are left out; ``id`` is that of :func:`delivery`.
+    ``audit`` is null unless the occasion is "findings": see :func:`_audit`.
     """
     return {
         "version": VERSION,
@@ -57,6 +62,26 @@ def document(notice: Notice, key: str) -> dict[str, Any]:
         "counts": {**msgspec.to_builtins(notice.counts), "total": notice.counts.total},
         "changes": msgspec.to_builtins(notice.changes),
         "more": max(0, notice.counts.total - len(notice.changes)),
+        "audit": _audit(notice.audit, notice.report) if notice.audit else None,
+    }
+
+
+def _audit(news: AuditNews, report: str) -> dict[str, Any]:
+    """The audit of a notice: the fields of :class:`crawler.audit_news.AuditNews`, its times as W3C datetimes in UTC.
+
+    ``findings``, ``new`` and ``mended`` are the totals, ``more`` is how many new ones are left out of ``first``, and
+    ``report`` the directory of its report on the machine that made it.
+    """
+    built: dict[str, Any] = msgspec.to_builtins(news)
+    return {
+        **built,
+        "started": w3c(news.started),
+        "before": None if news.before is None else w3c(news.before),
+        "findings": news.total,
+        "new": news.new,
+        "mended": news.mended,
+        "more": max(0, news.new - len(news.first)),
+        "report": report,
     }
 
 
@@ -130,11 +155,40 @@ _CHANGED: Final = Notice(
     counts=Counts.of(_CHANGES),
     changes=_CHANGES,
 )
+_AUDITED: Final = AuditNews(
+    number=2,
+    started=1_769_830_200.0,
+    before=1_769_225_400.0,
+    verdict="conclusive",
+    why="",
+    pages=120,
+    uncompared=0,
+    severities={"error": 0, "warning": 2, "note": 0},
+    groups=[GroupNews(name="orphans", title="Orphans", total=2, new=1, mended=1)],
+    first=[
+        NewFinding(
+            rule="orphan.sitemap",
+            severity="warning",
+            title="In the sitemap only",
+            url="https://www.example.com/lost",
+            sentence="a sample",
+        )
+    ],
+)
 _QUIET: Final = replace(_CHANGED, counts=Counts(), changes=())
 SAMPLES: Final = (
     _CHANGED,
     replace(_QUIET, occasion=Occasion.TROUBLE, exit_code=3, told="publish refused: a sample"),
     replace(_QUIET, occasion=Occasion.RECOVERY, told="published: a sample"),
+    replace(
+        _QUIET,
+        occasion=Occasion.FINDINGS,
+        after=0,
+        until=0,
+        told=f"audit: {_AUDITED.sentence}",
+        audit=_AUDITED,
+        report="/srv/audit",
+    ),
     replace(
         _QUIET, occasion=Occasion.TEST, after=0, until=0, pages=0, told="this is a test: nothing happened"
     ),

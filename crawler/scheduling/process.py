@@ -167,11 +167,9 @@ class _Watched:
             self._say(self._name, text)
 
     def _judged(self, code: int, stop_within: float) -> Ended:
-        try:
-            ended = msgspec.json.decode(self._said, type=Ended)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        ended = _reported(self._said)
+        if ended is None:
             return self._without_report(code, stop_within)
-        ended = replace(ended, exit_code=code)
         if ended.fate is Fate.STOPPED and not self._is_stopped:  # it is to be gone on with
             return replace(ended, fate=Fate.FAILED, told=f"somebody else ended it; {ended.told}", untold=True)
         return ended
@@ -189,6 +187,14 @@ class _Watched:
             told = f"its process ended with exit code {code} and without a report"
             told += f": {self._last_line}" if self._last_line else ""
         return Ended(exit_code=code, fate=Fate.FAILED, told=told, untold=True)
+
+
+def _reported(said: bytes) -> Ended | None:
+    """How it ended by the last whole report; a process that was killed may have begun another one."""
+    for line in reversed(said.splitlines()):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            return msgspec.json.decode(line, type=Ended)
+    return None
 
 
 def _signal(code: int) -> str:

@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # the doubles are shared wit
 from doubles_mail import mailbox
 from hostile import Certificates, HostileServer, Step, drip, fin, repeat, rst, send, sleep
 
+from crawler.audit_news import NewFinding
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.notice import Answer, Notice, Occasion, Reception
@@ -30,7 +31,9 @@ from crawler.notify.messages import SAMPLES, as_json, delivery
 from crawler.notify.smtp import Handover, Server, server
 from crawler.notify.template import Template
 
-CHANGED, TROUBLE, RECOVERY, TEST = SAMPLES
+CHANGED, TROUBLE, RECOVERY, FINDINGS, TEST = SAMPLES
+assert FINDINGS.audit
+AUDITED = FINDINGS.audit
 ANN, BOB = "ann@example.com", "bob@example.com"
 TO = (f"Ann Other <{ANN}>", BOB)
 ALL = tuple(Occasion)
@@ -90,7 +93,14 @@ async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
         await sent(plain(box.address), replace(CHANGED, counts=replace(CHANGED.counts, added=99)))
         await sent(plain(box.address), TEST)
         await sent(plain(box.address), replace(CHANGED, after=0, changes=()))
-    trouble, recovery, more, test, first = box.messages
+        await sent(plain(box.address), FINDINGS)
+        doubted = replace(
+            AUDITED, before=None, groups=[], first=[], verdict="inconclusive", why="a page failed"
+        )
+        await sent(
+            plain(box.address), replace(FINDINGS, told=f"audit: {doubted.sentence}", audit=doubted, report="")
+        )
+    trouble, recovery, more, test, first, audited, doubtful = box.messages
     assert trouble["Subject"] == "example: trouble: publish refused: a sample"
     assert "with exit code 3:\n\n  publish refused: a sample\n" in trouble.get_content()
     assert recovery["Subject"] == "example: well again: published: a sample"
@@ -103,6 +113,16 @@ async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
     assert first["Subject"] == "example: the whole sitemap is new: 120 pages are listed"
     assert "added" not in first.get_content()
     assert "named here" not in first.get_content()
+    assert audited["Subject"] == "example: audit: 2 findings (2 warnings), 1 new, 1 mended"
+    assert "Orphans: 2, 1 new, 1 mended\n" in audited.get_content()
+    assert (
+        "warning orphan.sitemap: In the sitemap only\n  https://www.example.com/lost\n"
+        in audited.get_content()
+    )
+    assert "Report:  /srv/audit/audit.html\n" in audited.get_content()
+    assert "can be called an orphan by it: a page failed\n" in doubtful.get_content()
+    assert "The first audit of https://www.example.com/" in doubtful.get_content()
+    assert not {"new", "mended", "Report:"} & set(doubtful.get_content().split())
 
 
 @pytest.mark.anyio
@@ -112,7 +132,11 @@ async def test_ours_no_text_becomes_a_header_a_recipient_or_another_message() ->
     change = replace(
         CHANGED.changes[0], url=Url(f"https://e.example/{evil}"), target=evil, reason=f".\n.{evil}{long}"
     )
-    notice = replace(CHANGED, site=evil, url=Url(evil), changes=(change,), told=evil, at=evil)
+    new = [NewFinding(rule="orphan.log", severity=evil, title=evil, url=evil, sentence=f".\n.{evil}{long}")]
+    audit = replace(AUDITED, verdict="inconclusive", why=evil, first=new)
+    notice = replace(
+        CHANGED, site=evil, url=Url(evil), changes=(change,), told=evil, at=evil, audit=audit, report=evil
+    )
     with mailbox() as box:
         for occasion in Occasion:
             await sent(plain(box.address), replace(notice, occasion=occasion))
@@ -129,7 +153,8 @@ async def test_ours_no_text_becomes_a_header_a_recipient_or_another_message() ->
         assert not [
             line for line in message.get_content().splitlines() if line.startswith((".", "Bcc", "QUIT"))
         ]
-    assert long in box.messages[0].get_content().replace("\n", "")
+    for number in (0, list(Occasion).index(Occasion.FINDINGS)):
+        assert long in box.messages[number].get_content().replace("\n", "")
 
 
 @given(*[st.text(st.characters())] * 3)  # also halves of characters

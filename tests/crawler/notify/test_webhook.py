@@ -23,7 +23,7 @@ from crawler.notify.messages import SAMPLES, delivery, sentence
 from crawler.notify.template import Template
 from crawler.notify.webhook import Webhook
 
-CHANGED, TROUBLE, RECOVERY, TEST = SAMPLES
+CHANGED, TROUBLE, RECOVERY, FINDINGS, TEST = SAMPLES
 HOOK = "/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX"
 EVIL = 'a "q" \\ </script>\r\nBcc: x@y\x1b[2J\u202e\u2028{{ site }}'
 ALL = frozenset(Occasion)
@@ -83,6 +83,41 @@ async def test_ours_the_document_says_everything_that_the_notice_does() -> None:
             }
         ],
         "more": 1206,
+        "audit": None,
+    }
+
+
+@pytest.mark.anyio
+async def test_ours_what_an_audit_found_is_in_the_document_in_figures_and_the_first_that_are_new() -> None:
+    with listening() as listener:
+        heard, _ = await posted(listener, FINDINGS)
+    told = json.loads(heard.body)
+    assert (told["occasion"], heard.headers["x-siteatlas-event"]) == ("findings", "findings")
+    assert told["runs"] == {"after": 0, "until": 0}
+    assert told["audit"] == {
+        "number": 2,
+        "started": "2026-01-31T03:30:00+00:00",
+        "before": "2026-01-24T03:30:00+00:00",
+        "verdict": "conclusive",
+        "why": "",
+        "pages": 120,
+        "uncompared": 0,
+        "findings": 2,
+        "new": 1,
+        "mended": 1,
+        "severities": {"error": 0, "warning": 2, "note": 0},
+        "groups": [{"name": "orphans", "title": "Orphans", "total": 2, "new": 1, "mended": 1}],
+        "first": [
+            {
+                "rule": "orphan.sitemap",
+                "severity": "warning",
+                "title": "In the sitemap only",
+                "url": "https://www.example.com/lost",
+                "sentence": "a sample",
+            }
+        ],
+        "more": 0,
+        "report": "/srv/audit",
     }
 
 
@@ -121,6 +156,7 @@ def test_ours_a_message_has_one_name_however_often_it_is_sent() -> None:
         (replace(TROUBLE, told="it failed:\n try again."), "it failed: try again"),
         (RECOVERY, "published: a sample"),
         (replace(CHANGED, after=0, changes=()), "the whole sitemap is new: 120 pages are listed"),
+        (FINDINGS, "audit: 2 findings (2 warnings), 1 new, 1 mended"),
         (TEST, "this is a test: nothing happened"),
     ],
 )

@@ -1,0 +1,83 @@
+"""One audit as commands make it: checked, watched, made, and its reports written, whoever is told of it then."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from crawler.audit.audit import Watches, audit
+from crawler.cli.crawl import collect_seldom, loop_options
+from crawler.cli.progress import Display
+from crawler.cli.reading import ReadingDisplay
+from crawler.config import Config
+from crawler.engine import Tally
+from crawler.finding import AuditReport, Findings
+from crawler.plan import plan_audit
+from crawler.reports.threshold import rules_failing
+from crawler.reports.writing import prepare, write_reports
+from crawler.store import Begin
+
+DEFAULT_FAILURES: Final = ("error",)  # what counts as a failed case of JUnit when --fail-on says nothing
+
+
+@contextmanager
+def audited(
+    config: Config, watches: Watches, begin: Begin
+) -> Iterator[tuple[AuditReport, Findings, list[Path]]]:
+    """The audit that a configuration asks for, and its reports; the findings can be asked for while this lasts.
+
+    SIGTERM ends it as SIGINT does, by KeyboardInterrupt; a crawl that is going on listens to both by itself, and its
+    report says that it was cut short. Raises SiteatlasError.
+    """
+    rules_failing(config.audit.fail_on)
+    plan = plan_audit(config)
+    if config.audit.report:
+        prepare(Path(config.audit.report))  # before hours go into what is to be written there
+    collect_seldom()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with audit(plan, watches, begin=begin, loop=loop_options()) as (report, findings):
+            yield report, findings, _written(config, report, findings)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class Displays:
+    """How far an audit is, on a console: what it reads, and then how far its crawl is. Finishes when it is left."""
+
+    def __init__(self, console: Console, *, enabled: bool) -> None:
+        self._reading = ReadingDisplay(console, enabled=enabled)
+        self._crawling = Display(console, enabled=enabled)
+
+    def __enter__(self) -> Watches:
+        return Watches(self._watch, self._reading.watch, self._part)
+
+    def __exit__(self, *_: object) -> None:
+        self.finish()
+
+    def finish(self) -> None:
+        """Give the terminal back."""
+        self._reading.finish()
+        self._crawling.finish()
+
+    def _watch(self, tally: Tally) -> None:
+        self._crawl()
+        self._crawling.watch(tally)
+
+    def _part(self, name: str) -> None:
+        self._crawl()
+        self._crawling.part(name)
+
+    def _crawl(self) -> None:
+        self._reading.finish()
+        self._crawling.start()
+
+
+def _written(config: Config, report: AuditReport, findings: Findings) -> list[Path]:
+    if not config.audit.report:
+        return []
+    failures = config.audit.fail_on or DEFAULT_FAILURES
+    return write_reports(report, findings, Path(config.audit.report), failures)

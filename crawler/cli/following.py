@@ -1,0 +1,131 @@
+"""The audit that follows a run: whether there is to be one, how it is made and told to others, what became of it."""
+
+import logging
+import time
+from contextlib import suppress
+from typing import Any, Final
+
+import anyio
+import msgspec
+from msgspec import Struct
+
+from crawler import plan as planning
+from crawler.announcing import Announced, announce_findings
+from crawler.attempt import Fate
+from crawler.audit.audit import Watches
+from crawler.audit_news import AuditNews
+from crawler.cli.audited import audited
+from crawler.cli.crawl import loop_options
+from crawler.ended import ended
+from crawler.engine import Ending
+from crawler.errors import Incomplete, SiteatlasError, StateInUse
+from crawler.evidence import audits
+from crawler.plan import Plan, plan_audit
+from crawler.report import Report
+from crawler.store import Begin, Store, held
+
+log = logging.getLogger(__name__)
+
+CUT_SHORT: Final = "the audit after it was cut short, and the next run goes on with it"
+
+
+class Followed(Struct, frozen=True, kw_only=True):
+    """What became of the audit after a run. It says nothing of the run, which was done before it.
+
+    ``news`` is what it found, None when it did not come to its end; ``error`` is then a sentence that says why.
+    ``report`` is the directory of its reports, "" for none.
+    """
+
+    news: AuditNews | None = None
+    error: str = ""
+    is_interrupted: bool = False
+    report: str = ""
+    announced: Announced | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What there is to say of it, without a full stop."""
+        return f"audit: {self.news.sentence}" if self.news else self.error
+
+    @property
+    def untold(self) -> bool:
+        """Whether others could not be told of it for now."""
+        return bool(self.announced and self.announced.untold)
+
+    def as_json(self) -> dict[str, Any]:
+        """The same in values that JSON knows."""
+        built: dict[str, Any] = msgspec.to_builtins(self)
+        return built
+
+
+def is_due(ready: Plan, report: Report) -> bool:
+    """Whether an audit is to follow a run: one that is done, of a site whose last audit began long enough ago.
+
+    One that is to be tried again, since it was stopped or the site was in trouble, is followed by none.
+    """
+    every = ready.config.audit.every
+    if every is None or report.outcome == "dry" or ended(report).fate is not Fate.DONE:
+        return False
+    try:
+        known = audits.standing(plan_audit(ready.config).state)
+    except SiteatlasError:  # the audit tells what is wrong, or brings it up to date
+        return True
+    return not known.is_over or known.last is None or not 0 <= time.time() - known.last.started < every
+
+
+def follow(name: str, ready: Plan, watches: Watches) -> Followed | None:
+    """Audit the site that was run, and tell others what is new; None when another process works on it.
+
+    The site is held meanwhile, so that no other run of it is begun. Never raises for what becomes of the audit.
+    """
+    try:
+        with held(ready.state):
+            followed = _audit(ready, watches)
+        if followed.news is None:
+            return followed
+        announced = anyio.run(announce_findings, ready, name, backend_options=loop_options())
+        return msgspec.structs.replace(followed, announced=announced)
+    except StateInUse as error:
+        log.info("%s: not audited: %s", name, error)
+        return None
+    except KeyboardInterrupt:
+        return Followed(is_interrupted=True, error=CUT_SHORT)
+
+
+def _audit(ready: Plan, watches: Watches) -> Followed:
+    """Raises StateInUse, KeyboardInterrupt."""
+    directory = plan_audit(ready.config).state
+    try:
+        with audited(ready.config, watches, Begin.GO_ON_IF_ALIKE) as (report, _, _):
+            is_over = report.exit_code != Incomplete.exit_code
+        if is_over:
+            return Followed(news=audits.standing(directory).last, report=ready.config.audit.report)
+        cut = audits.standing(directory).newest
+        why = cut.because if cut else ""
+        return Followed(error=f"{CUT_SHORT}: {why}", is_interrupted=Ending.INTERRUPTED.value in why)
+    except StateInUse:
+        raise
+    except SiteatlasError as error:
+        return _failed(ready, error)
+    except Exception as error:
+        log.exception("internal error in the audit")
+        return _failed(ready, SiteatlasError(f"internal error: {type(error).__name__}: {error}"))
+
+
+def _failed(ready: Plan, error: SiteatlasError) -> Followed:
+    """What to say of an audit that made no report. It is kept for those who look; the next run tries again."""
+    _remember(ready, error)
+    return Followed(error=f"the audit after it made no report, and the next run tries again: {error}")
+
+
+def _remember(ready: Plan, error: SiteatlasError) -> None:
+    plan = plan_audit(ready.config)
+    with suppress(SiteatlasError):
+        if audits.standing(plan.state).trouble == str(error):  # it has said so itself
+            return
+    about = {"url": plan.seed, "sitemap_url": plan.sitemap_url, "user_agent": plan.config.fetch.user_agent}
+    with (
+        suppress(SiteatlasError),
+        Store(plan.state, planning.deciding(plan.config), begin=Begin.GO_ON_IF_ALIKE, about=about) as store,
+    ):
+        store.give_up(error, time.time())
