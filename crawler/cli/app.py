@@ -3,7 +3,6 @@
 import io
 import json
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -30,7 +29,7 @@ from crawler.cli.status import status
 from crawler.cli.told import Told
 from crawler.cli.why import EPILOG as WHY_EPILOG
 from crawler.cli.why import why
-from crawler.cli.wishes import AcceptShrink, AsJson, DryRun, Fresh, Quiet, Restart, Verbose, Wishes
+from crawler.cli.wishes import AcceptShrink, AsJson, DryRun, Fresh, Quiet, Restart, Settings, Verbose, Wishes
 from crawler.version import __version__
 
 EXIT_CODES = (
@@ -83,10 +82,7 @@ def crawl(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
-    ] = None,
+    config: Settings = None,
     fresh: Fresh = False,
     restart: Restart = False,
     dry_run: DryRun = False,

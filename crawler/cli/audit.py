@@ -1,7 +1,6 @@
 """``siteatlas audit``: what it is told on the command line, what it prints, and which exit code it has."""
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ from crawler.cli.flags import FLAGS
 from crawler.cli.helping import RAW
 from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
-from crawler.cli.wishes import Fresh, Quiet, Restart, Wishes
+from crawler.cli.wishes import Fresh, Quiet, Restart, Settings, Wishes
 
 EPILOG = f"""{RAW}Examples:
   siteatlas audit https://www.example.com/ -o report
@@ -36,10 +35,7 @@ def audit(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
-    ] = None,
+    config: Settings = None,
     site: Annotated[
         str | None,
         typer.Option("--site", metavar="NAME", help="The site of the configuration that is meant."),

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -20,6 +19,7 @@ from crawler.cli.helping import RAW
 from crawler.cli.options import with_flags
 from crawler.cli.told import Told
 from crawler.cli.which import state_directory
+from crawler.cli.wishes import Settings
 from crawler.errors import UsageError
 from crawler.memory.changes import Changes
 from crawler.memory.runs import Runs
@@ -73,10 +73,7 @@ def diff(
             show_default=False,
         ),
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
-    ] = None,
+    config: Settings = None,
     site: Annotated[
         str | None,
         typer.Option("--site", metavar="NAME", help="Which site of the configuration.", show_default=False),

@@ -21,8 +21,6 @@ from crawler.cli.lint_options import (
     Ignored,
     Listed,
     Only,
-    Quiet,
-    Settings,
     Shape,
     Sources,
     Table,
@@ -31,6 +29,7 @@ from crawler.cli.lint_options import (
 )
 from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
+from crawler.cli.wishes import Quiet, Settings
 from crawler.errors import FindingsFound, UsageError
 from crawler.quantities import size
 from crawler.reports.threshold import listed, named

@@ -1,7 +1,6 @@
 """The options of ``siteatlas lint``: their names, what they take, and what is said of them."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -155,11 +154,6 @@ CrossSubmits = Annotated[
         show_envvar=False,
     ),
 ]
-Settings = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Say what each rule demands, and where that is written.")
 ]

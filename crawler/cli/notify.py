@@ -12,7 +12,7 @@ from msgspec import Struct
 from crawler.cli.helping import RAW
 from crawler.cli.options import TELLING, settings, with_flags
 from crawler.cli.told import Told
-from crawler.cli.wishes import AsJson, Quiet
+from crawler.cli.wishes import AsJson, Quiet, Settings, Sites
 from crawler.cli.words import count
 from crawler.errors import Incomplete, UsageError, worst
 from sitemap import safe
@@ -99,16 +99,8 @@ def notify(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
-    ] = None,
-    site: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--site", metavar="NAME", help="Only this site of the file; may be given more than once."
-        ),
-    ] = None,
+    config: Settings = None,
+    site: Sites = None,
     dry_run: DryRun = False,
     again: Annotated[
         bool, typer.Option("--again", help="Send once more what was refused and set aside.")

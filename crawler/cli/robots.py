@@ -10,6 +10,7 @@ import typer
 from crawler.cli.helping import RAW
 from crawler.cli.options import with_flags
 from crawler.cli.told import Told
+from crawler.cli.wishes import Sites
 from crawler.errors import FindingsFound, UsageError
 
 EPILOG: Final = f"""{RAW}Examples:
@@ -33,10 +34,6 @@ _KEYS: Final = (
 )
 
 
-Sites = Annotated[
-    list[str] | None,
-    typer.Option("--site", metavar="NAME", help="Only this site of the file; may be given more than once."),
-]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show where an internal error is.")]
 
 

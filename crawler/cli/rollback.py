@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from crawler.cli.flags import FLAGS
 from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
-from crawler.cli.wishes import Quiet, Verbose
+from crawler.cli.wishes import Quiet, Settings, Verbose
 from crawler.cli.words import count
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
@@ -33,10 +32,7 @@ def rollback(
     url: Annotated[
         str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
-    ] = None,
+    config: Settings = None,
     site: Annotated[
         str | None, typer.Option("--site", metavar="NAME", help="Which site of a file of several.")
     ] = None,

@@ -2,31 +2,29 @@
 
 import json
 import sys
-from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from crawler.cli.options import with_flags
 from crawler.cli.told import Told
-from crawler.cli.wishes import AcceptShrink, AsJson, DryRun, Fresh, Quiet, Restart, Verbose, Wishes
+from crawler.cli.wishes import (
+    AcceptShrink,
+    AsJson,
+    DryRun,
+    Fresh,
+    Quiet,
+    Restart,
+    Sites,
+    SitesFile,
+    Verbose,
+    Wishes,
+)
 from crawler.errors import UsageError, worst
 
 
 @with_flags()
 def run(  # noqa: PLR0913 - the command line is wide
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config", metavar="FILE", help="The TOML file of the sites.", envvar="SITEATLAS_CONFIG"
-        ),
-    ] = None,
-    site: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--site", metavar="NAME", help="Only this site of the file; may be given more than once."
-        ),
-    ] = None,
+    config: SitesFile = None,
+    site: Sites = None,
     fresh: Fresh = False,
     restart: Restart = False,
     dry_run: DryRun = False,

@@ -3,7 +3,6 @@
 import logging
 import os
 import sys
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -11,7 +10,7 @@ import typer
 from crawler.cli.helping import RAW
 from crawler.cli.options import with_flags
 from crawler.cli.told import Harmless, Told
-from crawler.cli.wishes import Quiet
+from crawler.cli.wishes import Quiet, Sites, SitesFile
 from crawler.errors import UsageError
 
 EPILOG: Final = f"""{RAW}Examples:
@@ -25,18 +24,8 @@ keeps the same history, 7 storage error."""
 
 @with_flags("schedule.", "daemon.", "state.directory")
 def schedule(
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config", metavar="FILE", help="The TOML file of the sites.", envvar="SITEATLAS_CONFIG"
-        ),
-    ] = None,
-    site: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--site", metavar="NAME", help="Only this site of the file; may be given more than once."
-        ),
-    ] = None,
+    config: SitesFile = None,
+    site: Sites = None,
     quiet: Quiet = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Log when each site is due, and how far its run is.")

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from crawler.cli.columns import terminal_width
 from crawler.cli.options import with_flags
 from crawler.cli.told import Told
+from crawler.cli.wishes import Sites, SitesFile
 from crawler.errors import worst
 
 _FEW: Final = 3  # sites that are told of in full, unless they are named
@@ -17,18 +17,8 @@ _FEW: Final = 3  # sites that are told of in full, unless they are named
 
 @with_flags("state.directory", "daemon.directory")
 def status(
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config", metavar="FILE", help="The TOML file of the sites.", envvar="SITEATLAS_CONFIG"
-        ),
-    ] = None,
-    site: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--site", metavar="NAME", help="Only this site of the file; may be given more than once."
-        ),
-    ] = None,
+    config: SitesFile = None,
+    site: Sites = None,
     runs: Annotated[
         int, typer.Option("--runs", metavar="N", min=1, help="How many of the last runs are shown.")
     ] = 5,

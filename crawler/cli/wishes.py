@@ -1,5 +1,6 @@
-"""What a person asks of one run only, beside the configuration: the options, and the value that they become."""
+"""The options that several commands have, and what a person asks of one run only, as a value."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -7,6 +8,18 @@ from msgspec import Struct
 
 from crawler.errors import UsageError
 
+Settings = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
+]
+SitesFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="The TOML file of the sites.", envvar="SITEATLAS_CONFIG"),
+]
+Sites = Annotated[
+    list[str] | None,
+    typer.Option("--site", metavar="NAME", help="Only this site of the file; may be given more than once."),
+]
 Fresh = Annotated[
     bool,
     typer.Option(
