@@ -78,24 +78,34 @@ class Mended(Struct, frozen=True):
 
 
 class Trend(Struct, frozen=True):
-    """What became of the findings of one rule since the audit before: those new, still there, and mended."""
+    """What became of the findings of one rule since the audit before: those new, still there, and mended.
+
+    ``undecided`` are those that were not found and may be there all the same: they are neither mended nor forgotten.
+    """
 
     rule: str
     new: int
     still: int
     mended: int
+    undecided: int = 0
 
 
 class Compared(Struct, frozen=True, kw_only=True):
     """What an audit says compared with the one before, which began at ``started`` (Unix time).
 
     ``uncompared`` says why nothing can be called new or mended, by the id of a rule: one of the two did not look,
-    or could not decide it.
+    or could not decide it. A rule that the audit before could not decide is compared with the last one that could: its
+    start is in ``earlier``.
     """
 
     started: float
     trends: list[Trend]
     uncompared: dict[str, str] = {}
+    earlier: dict[str, float] = {}
+
+    def trend(self, rule: str) -> Trend:
+        """What became of the findings of a rule."""
+        return next((each for each in self.trends if each.rule == rule), Trend(rule, 0, 0, 0))
 
 
 class Count(Struct, frozen=True):

@@ -17,6 +17,7 @@ from msgspec import structs
 
 from crawler import plan as planning
 from crawler.audit import gathering
+from crawler.audit.comparing import Comparing
 from crawler.audit.concluding import Conclusion
 from crawler.audit.doors import MAX_DOORS, ask_doors
 from crawler.audit.media import CheckedMedia, check_media
@@ -70,6 +71,7 @@ def audit(
     about = {"url": plan.seed, "sitemap_url": plan.sitemap_url, "user_agent": plan.config.fetch.user_agent}
     with Store(plan.state, planning.deciding(plan.config), begin=begin, about=about, now=clock()) as store:
         db = tables.create(store.directory / tables.FILE, store.directory / STATE.file)
+        comparing = Comparing(db, store.directory, plan, is_fresh=begin is Begin.FRESH)
         try:
             with _giving_up(store, clock):
                 if plan.config.audit.logs:  # they take long, and would be read for nothing
@@ -82,13 +84,16 @@ def audit(
             report = Conclusion(plan, store, db).conclude(
                 visited, gathered.lint, media.findings, notes, wave.passed_by
             )
+            report = structs.replace(comparing.compared(report, media), seconds=clock() - begun)
             watches.part("writing reports")
-            report, found = structs.replace(report, seconds=clock() - begun), Found(db)
+            found = Found(db)
             yield report, found
             if visited.ending is Ending.COMPLETE:
+                # it was told by now: what nobody heard of is news the next time too
                 audits.keep(
                     store.directory, news_of(report, store.run.number, found), plan.config.state.keep_runs
                 )
+                comparing.keep(report)
         finally:
             db.close()
 

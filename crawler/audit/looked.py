@@ -11,7 +11,7 @@ NO_SOURCE: Final = (
 )
 NOT_SEEN: Final = "the crawl did not see everything that the start leads to"
 _TELLS_OF_VISITS: Final = frozenset({Source.LOG, Source.SEARCH, Source.ANALYTICS, Source.BACKLINKS})
-_WANTED: Final = (
+WANTED: Final = (
     (("orphan.log",), frozenset({Source.LOG}), "no --log given"),
     (
         ("orphan.search",),
@@ -47,7 +47,7 @@ def unchecked(inputs: Sequence[Account], media: bool) -> dict[str, str]:
     told: dict[str, str] = {} if media else {"media": "--no-media"}
     if not used:
         told["orphans"] = NO_SOURCE
-    for rules, sources, why in _WANTED:
+    for rules, sources, why in WANTED:
         if not used & sources:
             told |= dict.fromkeys(rules, why)
     if why := _no_sitemap([each for each in inputs if each.source is Source.SITEMAP]):
@@ -89,7 +89,7 @@ def undecided(inputs: Sequence[Account], *, is_doubtful: bool, stopped: str, una
         why = f"not all could be read of {names}"
         if source is Source.SITEMAP:
             told = dict.fromkeys((*_OF_SITEMAPS, "orphan.sitemap"), why) | told
-        for rules, sources, _ in _WANTED:
+        for rules, sources, _ in WANTED:
             if source in sources:
                 told = dict.fromkeys(rules, why) | told
     return told

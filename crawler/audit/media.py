@@ -31,11 +31,17 @@ _AS_IT_IS: Final = Params((), ())
 
 
 class CheckedMedia(Struct):
-    """What came of it: how many URLs were ``asked`` for, what cannot be had, and what a person should know."""
+    """What came of it: how many URLs were ``asked`` for, what cannot be had, and what a person should know.
+
+    ``answering`` can be had, and of ``unsure`` that is not known. ``is_whole``: no more were listed.
+    """
 
     asked: int
     findings: list[Finding]
     notes: list[str]
+    answering: list[str] = []
+    unsure: list[str] = []
+    is_whole: bool = False
 
 
 async def check_media(
@@ -67,7 +73,15 @@ async def check_media(
             f"{len(chosen):,} of the images and videos in sitemaps were asked for: raise --max-media for more",
         )
     asking.findings.sort(key=lambda finding: finding.url)
-    return CheckedMedia(asking.asked, asking.findings, notes)
+    bad = {each.url for each in asking.findings}
+    return CheckedMedia(
+        asking.asked,
+        asking.findings,
+        notes,
+        answering=sorted(asking.answering - bad),
+        unsure=sorted({each.url for each in chosen} - asking.answering - bad),
+        is_whole=not more,
+    )
 
 
 def _choose(media: Iterable[Medium], most: int) -> tuple[list[Medium], bool]:
@@ -98,6 +112,7 @@ class Asking:
     ) -> None:
         self.asked = 0
         self.findings: list[Finding] = []
+        self.answering: set[str] = set()
         self._config = config
         self._fetcher = fetcher
         self._rulebook = rulebook
@@ -136,6 +151,8 @@ class Asking:
                 self.asked += home not in self._private
                 if finding := judge_medium(medium, answer):
                     self.findings.append(finding)
+                elif isinstance(answer, Reply) and answer.status < 300:
+                    self.answering.add(medium.url)
 
     async def _follow(self, url: Url) -> Reply | Failure | None:
         """The answer at the end of its redirects; None when somebody there is not to be asked."""

@@ -8,11 +8,14 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from crawler.comparison import identity
 from crawler.database import change, storage
 from crawler.finding import Count, Finding, Mended
 
 BATCH: Final = 5_000  # findings in one transaction
 _encode = msgspec.msgpack.Encoder().encode
+_PUT: Final = """INSERT INTO finding (rule, rank, certain, url, value, file, state, times, others, key)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _decode = msgspec.msgpack.Decoder(Finding).decode
 
 
@@ -27,13 +30,7 @@ class Found:
         rows = iter(findings)
         while batch := list(islice(rows, BATCH)):
             with change(self._db):
-                self._db.executemany(
-                    "INSERT INTO finding (rule, rank, certain, url, value) VALUES (?, ?, ?, ?, ?)",
-                    (
-                        (each.rule, rank, each.times * each.is_certain, each.url, _encode(each))
-                        for rank, each in batch
-                    ),
-                )
+                self._db.executemany(_PUT, (_row(rank, each) for rank, each in batch))
 
     def __call__(self, rule: str) -> Iterator[Finding]:
         """Those of a rule, as :class:`crawler.finding.Findings` says."""
@@ -59,3 +56,11 @@ class Found:
         with storage():
             rows = self._db.execute("SELECT rule, sum(certain), sum(NOT certain) FROM finding GROUP BY rule")
             return [Count(*row) for row in rows]
+
+
+def _row(rank: float, each: Finding) -> tuple[object, ...]:
+    others = "[]"
+    if each.referrers and each.rule.startswith("cluster."):
+        others = msgspec.json.encode([by.url for by in each.referrers]).decode()
+    told = (each.rule, rank, each.times * each.is_certain, each.url, _encode(each))
+    return (*told, each.file, each.state, each.times, others, identity(each))

@@ -82,8 +82,14 @@ CREATE TABLE finding (
   certain INTEGER NOT NULL,
   url TEXT NOT NULL,
   value BLOB NOT NULL,                        -- msgpack of finding.Finding
-  since TEXT NOT NULL DEFAULT '',             -- these two in the place of the same in value
-  new INTEGER NOT NULL DEFAULT 0
+  file TEXT NOT NULL,                         -- these five as in it
+  state TEXT NOT NULL,
+  times INTEGER NOT NULL,
+  others TEXT NOT NULL,                       -- JSON: the URLs of its referrers, of a finding about hreflang
+  key BLOB NOT NULL,                          -- comparison.identity
+  since TEXT NOT NULL DEFAULT '',             -- in the place of the same in value
+  new INTEGER NOT NULL DEFAULT 0,             -- how many of its times are new
+  stood INTEGER NOT NULL DEFAULT 0            -- 1: an audit before had it
 );
 CREATE INDEX findings ON finding (rule, rank DESC, url);
 CREATE TABLE mended (
