@@ -2,7 +2,8 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -62,7 +63,7 @@ def check(plan: Plan) -> None:
         raise UsageError(f"cannot read {error.filename}: {error.strerror} (--sitemap)") from None
     homes([name for name in config.audit.logs if "://" in name])
     for name in named(_local(config.audit.logs)):
-        _check_log(name, _log_options(config))
+        _check_log(name, _log_options(plan))
     for source, name in _exports(config):
         if name == STDIN:
             raise UsageError("an audit does not read tables from the standard input: name files or URLs")
@@ -101,8 +102,9 @@ def gather(plan: Plan, db: sqlite3.Connection, watch: OnReading, now: float) -> 
     """
     config, claims, known = plan.config, Claims(db), addresses(plan)
     published = read_sitemaps(plan, db, known, now, lambda name: watch(Reading(name)))
-    for account, found in _logs(plan, watch):
-        _keep(claims, account, found)
+    with closing(_logs(plan, watch)) as logs:  # whatever happens, no process goes on counting
+        for account, found in logs:
+            _keep(claims, account, found)
     options = _export_options(config)
     for source, name in _exports(config):
         watch(Reading(name))
@@ -114,12 +116,12 @@ def gather(plan: Plan, db: sqlite3.Connection, watch: OnReading, now: float) -> 
     return Gathered(published.findings, published.notes)
 
 
-def _logs(plan: Plan, watch: OnReading) -> Iterator[tuple[Account, Iterator[Claim]]]:
+def _logs(plan: Plan, watch: OnReading) -> Generator[tuple[Account, Iterator[Claim]]]:
     def told(progress: Progress) -> None:
         watch(Reading(progress.name, progress.read, progress.size))
 
     config, known = plan.config, addresses(plan)
-    yield from read_logs(_local(config.audit.logs), known, _log_options(config), told)
+    yield from read_logs(_local(config.audit.logs), known, _log_options(plan), told)
     for url in dict.fromkeys(name for name in config.audit.logs if "://" in name):
         with TemporaryDirectory(prefix="siteatlas-") as folder:
             yield _fetched_log(url, Path(folder) / "log", plan, told)
@@ -141,7 +143,7 @@ def _fetched_log(
     except SourceError as error:
         return Account(source=Source.LOG, name=url, complete=False, faults=[str(error)]), iter(())
     path.write_bytes(content)
-    options = _log_options(config)
+    options = _log_options(plan)
     try:
         check_logs([str(path)], options)
     except UsageError as error:
@@ -182,8 +184,9 @@ def _never(url: str) -> bytes:
     raise AssertionError(f"{url} is a file")
 
 
-def _log_options(config: Config) -> LogOptions:
-    return LogOptions(format=config.audit.log_format, verify=config.audit.verify_bots)
+def _log_options(plan: Plan) -> LogOptions:
+    audit = plan.config.audit
+    return LogOptions(format=audit.log_format, verify=audit.verify_bots, processes=plan.processes)
 
 
 def _export_options(config: Config) -> ExportOptions:

@@ -12,7 +12,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from crawler.model import Document, Kind, Page
-from crawler.parsing.frames import LENGTH, Hello, Job, decode_page, encode
+from crawler.parsing.frames import Hello, Job, decode_page
+from crawler.parsing.pipes import LENGTH, encode
 
 TIMEOUT = "parse.timeout"
 CRASH = "parse.crash"

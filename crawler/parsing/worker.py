@@ -7,7 +7,7 @@ import resource
 import signal
 import sys
 from contextlib import suppress
-from typing import BinaryIO, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from crawler.content import compare, digest, keep_document
 from crawler.html import read_page, scan_page
 from crawler.model import Document, Kind, Page
-from crawler.parsing.frames import LENGTH, Hello, Job, decode_hello, decode_job, encode
+from crawler.parsing.frames import Hello, Job, decode_hello, decode_job
+from crawler.parsing.pipes import encode, frame
 from crawler.url import Resolver
 
 # Parameters of mallopt in the GNU C library (<malloc.h>), and bytes. By default the heap is shrunk and grown again
@@ -32,7 +33,7 @@ def main() -> None:
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches the whole group; stopping is the parent's decision
     source, sink = sys.stdin.buffer, sys.stdout.buffer
-    hello_frame = _frame(source)
+    hello_frame = frame(source)
     if hello_frame is None:
         return
     hello = decode_hello(hello_frame)
@@ -46,12 +47,12 @@ def main() -> None:
     resolver = Resolver(hello.params)
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)  # pages make much garbage and no cycles worth looking for
-    while (frame := _frame(source)) is not None:
+    while (packed := frame(source)) is not None:
         # The default action of the alarm ends the process even inside a native parser that never comes back, also
         # when the parent that would kill us is gone.
         signal.setitimer(signal.ITIMER_REAL, hello.deadline)
-        job = decode_job(frame)
-        del frame  # the body is a copy, and the tree will be ten times as large
+        job = decode_job(packed)
+        del packed  # the body is a copy, and the tree will be ten times as large
         page = _read(job, hello, resolver)
         del job
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -98,14 +99,6 @@ def _listing(document: Document, hello: Hello) -> Page:
     from crawler.parsing.listing import read_listing  # noqa: PLC0415 - most workers never see a sitemap
 
     return read_listing(document, hello.params)
-
-
-def _frame(source: BinaryIO) -> bytes | None:
-    head = source.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        return None
-    (length,) = LENGTH.unpack(head)
-    return source.read(length)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ from crawler.indexability import is_readable
 from crawler.lastmod import first_sight
 from crawler.memory.listing import Listing
 from crawler.model import Document, Find, Found, Lease, Outcome, Page, Reply, Url, Verdict
-from crawler.parsing.frames import LENGTH, Job, decode_job, decode_page, encode
+from crawler.parsing.frames import Job, decode_job, decode_page
+from crawler.parsing.pipes import LENGTH, encode
 from crawler.parsing.pool import ParsePool
 from crawler.publish import place, write
 from crawler.revisit import sighting

@@ -32,11 +32,11 @@ class Columns:
             if not all(name in self._places for name in _NEEDED):
                 raise NoFormat("it names no cs-uri-stem or no sc-status")
 
-    def rows(self, lines: list[bytes]) -> tuple[list[Row], list[bytes]]:
-        """What is in the lines, and those that do not have the columns they should. Directives are neither."""
+    def rows(self, text: bytes) -> tuple[list[Row], list[bytes]]:
+        """What is in some lines, and those that do not have the columns they should. Directives are neither."""
         rows: list[Row] = []
         others: list[bytes] = []
-        for line in lines:
+        for line in text.removesuffix(b"\n").split(b"\n"):
             if line[:1] == b"#":
                 if line[:8].lower() == b"#fields:":
                     self._begin(line)
@@ -47,6 +47,16 @@ class Columns:
             else:
                 rows.append(self._row(cells))
         return rows, others
+
+    def begun(self, text: bytes) -> bytes:
+        """The directive that names the columns after these lines, b"" when that is none of them."""
+        end = len(text)
+        while (end := text.rfind(b"#", 0, end)) >= 0:
+            if text[end : end + 8].lower() == b"#fields:" and text[end - 1 : end] in (b"\n", b""):
+                line = text[end:].partition(b"\n")[0]
+                self._begin(line)
+                return line
+        return b""
 
     def _begin(self, line: bytes) -> None:
         names = line.partition(b":")[2].lower().split()

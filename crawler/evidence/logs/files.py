@@ -13,6 +13,7 @@ from crawler.evidence.named import age, matching, within
 
 BLOCK: Final = 2**20
 """Bytes of text that are looked at together, and those of a line at most: a longer one cannot be read."""
+_SAMPLE: Final = 200  # lines by which a format is told
 _FLAG: Final = "--log"
 STDIN: Final = "-"
 
@@ -48,7 +49,7 @@ class File:
         self.torn = ""
         self.too_long = 0
         self.is_cut = False
-        self._begun: list[list[bytes]] = []
+        self._begun = b""
         try:
             self.size = 0 if name == STDIN else Path(name).stat().st_size
             self._raw = _Counted(sys.stdin.buffer if name == STDIN else io.FileIO(name))  # type: ignore[arg-type]
@@ -73,43 +74,42 @@ class File:
     def __exit__(self, *_: object) -> None:
         self._raw.close()
 
-    def sample(self, count: int) -> list[bytes]:
-        """The first lines, which are not lost by this."""
+    def sample(self) -> list[bytes]:
+        """The first lines with anything in them, which are not lost by this."""
         if not self._begun:
-            self._begun = [block for block in (next(self._blocks, []),) if block]
-        return [line for block in self._begun for line in block[:count]]
+            self._begun = next(self._blocks, b"")
+        lines = self._begun.split(b"\n", _SAMPLE)[:_SAMPLE]
+        return [line for line in lines if line and not line.isspace()]
 
-    def blocks(self) -> Iterator[list[bytes]]:
-        """All lines, without their ends, some thousands at a time.
+    def blocks(self) -> Iterator[bytes]:
+        """All of it, in blocks of whole lines: each ends as a line does, but for the last line of the file.
 
         Afterwards ``torn`` says what ended the file too early, ``is_cut`` whether its last line has no end, and
         ``too_long`` how many lines were longer than a block and are not among them.
         """
-        yield from self._begun
-        self._begun = []
+        if self._begun:
+            yield self._begun
+        self._begun = b""
         yield from self._blocks
 
-    def _split(self) -> Iterator[list[bytes]]:
+    def _split(self) -> Iterator[bytes]:
         rest = b""
         is_skipping = False
         while chunk := self._chunk():
-            lines = chunk.split(b"\n")
-            if is_skipping:
-                if len(lines) == 1:
-                    continue
-                del lines[0]
-                is_skipping = False
-            else:
-                lines[0] = rest + lines[0]
-            rest = lines.pop()
+            start, end = 0, chunk.rfind(b"\n") + 1
+            if is_skipping and end:
+                start, is_skipping = chunk.index(b"\n") + 1, False
+            if start < end:
+                yield b"".join((rest, memoryview(chunk)[start:end]))
+                rest = b""
+            if not is_skipping:
+                rest += chunk[end:]
             if len(rest) > BLOCK:
                 rest, is_skipping = b"", True
                 self.too_long += 1
-            if lines:
-                yield lines
         if rest:
             self.is_cut = True
-            yield [rest]
+            yield rest
 
     def _chunk(self) -> bytes:
         parts: list[bytes] = []

@@ -9,9 +9,6 @@ from crawler.evidence.logs.layout import Layout, NoFormat, unwrapped
 from crawler.evidence.logs.objects import Objects
 from crawler.evidence.logs.requests import Row
 
-LOOKED_AT: Final = 200
-"""Lines of a file by which its format is told."""
-
 COMMON: Final = '$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent'
 COMBINED: Final = f'{COMMON} "$http_referer" "$http_user_agent"'
 _ALB: Final = (
@@ -50,8 +47,17 @@ class Reader(Protocol):
     name: str
     has_agents: bool
 
-    def rows(self, lines: list[bytes]) -> tuple[list[Row], list[bytes]]:
-        """What is in the lines, and those that could not be read."""
+    def rows(self, text: bytes) -> tuple[list[Row], list[bytes]]:
+        """What is in some lines, and those of them that could not be read."""
+
+
+def told(text: str, sample: list[bytes]) -> Reader | None:
+    """The reader for a log that begins like this: by the format that was given, or "". Raises NoFormat."""
+    if text:
+        return asked(text, sample)
+    return (
+        detected(sample) if sample else Layout("combined", LAYOUTS["combined"])
+    )  # nothing is in every format
 
 
 def asked(text: str, sample: list[bytes]) -> Reader:
@@ -74,19 +80,18 @@ def asked(text: str, sample: list[bytes]) -> Reader:
     return Layout("as given", value)
 
 
-def detected(sample: list[bytes]) -> Reader | None:
+def detected(lines: list[bytes]) -> Reader | None:
     """The reader of the format that most of the first lines of a file are in."""
-    lines = [line for line in sample if line.strip()]
     if any(line[:8].lower() == b"#fields:" for line in lines):
         return Columns()
-    if lines and sum(line.lstrip()[:1] == b"{" for line in lines) * 2 > len(lines):
+    if sum(line.lstrip()[:1] == b"{" for line in lines) * 2 > len(lines):
         try:
             return Objects(objects.learnt(lines))
         except NoFormat:
             return None
     best, most = None, 0
     for reader in (_of_servers(lines), Layout("AWS ALB", _ALB)):
-        count = len(reader.rows(lines)[0]) if reader else 0
+        count = len(reader.rows(b"\n".join(lines))[0]) if reader else 0
         if count * 2 >= len(lines) and count > most:
             best, most = reader, count
     return best

@@ -37,6 +37,7 @@ _FIELDS: Final = {
 }
 _WANTED: Final = ("address", "when", "target", "status", "agent", "host", "request")
 _TARGET: Final = _WANTED.index("target")
+_REQUEST_LINE: Final = _WANTED.index("request")
 _PIECES: Final = ("method", "path", "query")
 _PORTS: Final = frozenset({"server_port", "p"})
 
@@ -76,23 +77,32 @@ class Layout:
         self._quick = quick(_shape(pieces)) if is_quick else None
         self.has_agents = "agent" in named
 
-    def rows(self, lines: list[bytes]) -> tuple[list[Row], list[bytes]]:
-        """What is in the lines, and those that are in another layout."""
+    def rows(self, text: bytes) -> tuple[list[Row], list[bytes]]:
+        """What is in some lines, and those of them that are in another layout."""
+        if self._quick:
+            return self._cut(self._quick.findall(text if text.endswith(b"\n") else text + b"\n"))
+        lines = text.removesuffix(b"\n").split(b"\n")
         if not self._is_whole:
             return self._composed(lines)
         match, picked = self._match, self._picked
-        if self._quick:
-            rows = self._quick.findall(b"\n".join([*lines, b""]))
-            odd = [place for place, row in enumerate(rows) if not row[_TARGET]]
-            for place in odd:
-                found = match(lines[place])
-                rows[place] = found.group(*picked) if found else None
-            return [row for row in rows if row], [lines[place] for place in odd if not rows[place]]
         matches = [match(line) for line in lines]
         return (
             [cast("Row", found.group(*picked)) for found in matches if found],
             [line for line, found in zip(lines, matches, strict=True) if not found],
         )
+
+    def _cut(self, rows: list[Row]) -> tuple[list[Row], list[bytes]]:
+        """The same of what the quick way found, in which whole lines stand for those that it did not understand."""
+        odd = [place for place, row in enumerate(rows) if not row[_TARGET]]
+        others: list[bytes] = []
+        for place in reversed(odd):
+            line = rows[place][_REQUEST_LINE] or b""
+            if found := self._match(line):
+                rows[place] = cast("Row", found.group(*self._picked))
+            else:
+                others.append(line)
+                del rows[place]
+        return rows, others[::-1]
 
     def _composed(self, lines: list[bytes]) -> tuple[list[Row], list[bytes]]:
         """The same when method, path and query stand apart."""

@@ -50,11 +50,11 @@ class Objects:
         self._paths = [paths.get(field, ()) for field in _FIELDS]
         self.has_agents = "agent" in paths
 
-    def rows(self, lines: list[bytes]) -> tuple[list[Row], list[bytes]]:
-        """What is in the lines, and those that are no object. One that is no request gives a row without any."""
+    def rows(self, text: bytes) -> tuple[list[Row], list[bytes]]:
+        """What is in some lines, and those that are no object. One that is no request gives a row without any."""
         rows: list[Row] = []
         others: list[bytes] = []
-        for line in lines:
+        for line in text.removesuffix(b"\n").split(b"\n"):
             found = _object(line)
             if found is not None:
                 rows.append(self._row(found))
