@@ -5,27 +5,34 @@ named by its hash. What comes from the site reaches the page as escaped text, or
 """
 
 import hashlib
+import re
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from crawler.audit_rules import AuditRule
 from crawler.claim import Source
+from crawler.cli.flags import FLAGS
 from crawler.cli.words import amount, clock
-from crawler.finding import AuditReport, Count, Finding, Findings
+from crawler.finding import AuditReport, Count, Finding, Findings, Trend
 from crawler.reports.charts import columns, part, tiles
 from crawler.reports.facts import ISLAND, Island, islands, visits
+from crawler.reports.html_since import since, trends
 from crawler.reports.packed import PIECE, chosen, pieces, room
 from crawler.reports.rules_told import GROUPS, TOLD
 from crawler.reports.verdict import but, empty, kind, why_open
 from sitemap import RULES as LINT
 from sitemap import Severity
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 MAX_ROWS: Final = 100_000  # findings in the file
 FIRST: Final = 10  # findings of each class that are told without a script
@@ -40,13 +47,18 @@ _SCRIPTS: Final = (
 _COLUMNS: Final = (
     ("url", "Page"), ("rule", "Class"), ("state", "Today"), ("depth", "Crawl depth"), ("inlinks", "Inlinks"),
     ("weight", "Link score"), ("visits", "Visits"), ("lastmod", "Changed"), ("known", "Known from"),
+    ("since", "Since"),
 )  # fmt: skip
+_OPTION: Final = re.compile(
+    rf"(?:{'|'.join(name for each in FLAGS for name in re.findall('--[a-z-]+', each.names))})(?![\w-])"
+)
 
 
 class Class(Struct, frozen=True):
     """A rule that has findings: ``held`` of them are in the file, the ``first`` to be read without a script.
 
     ``why`` says why some are inconclusive; ``islands`` are the first of those that the findings form, of ``apart``.
+    ``trend`` says what became of those of the audit before, None: nothing is known of that.
     """
 
     rule: AuditRule
@@ -56,6 +68,7 @@ class Class(Struct, frozen=True):
     why: str = ""
     islands: list[Island] = []
     apart: int = 0
+    trend: Trend | None = None
 
 
 class Family(Struct, frozen=True):
@@ -99,6 +112,7 @@ def write_html(report: AuditReport, findings: Findings, path: Path, *, limit: in
 def _values(report: AuditReport, findings: Findings, limit: int) -> dict[str, Any]:
     taken = room(report.counts, limit)
     families = list(_families(report, findings, taken))
+    before = since(report, findings)
     return {
         "report": report,
         "started": datetime.fromtimestamp(report.started, UTC),
@@ -110,16 +124,18 @@ def _values(report: AuditReport, findings: Findings, limit: int) -> dict[str, An
         "figures": list(map(_figure, families)),
         "families": families,
         "severities": list(Severity),
-        "columns": _COLUMNS,
+        "tally": _tally(report.counts),
+        "since": before,
+        "columns": _COLUMNS if before else _COLUMNS[:-1],
         "held": sum(each.held for family in families for each in family.classes),
         "total": sum(each.total for each in report.counts),
         "sections": sorted(report.sections, key=lambda each: -each.pages)[:MAX_SECTIONS],
         "tiles": tiles(report.sections),
         **{name: columns(getattr(report, name)) for name in ("states", "statuses", "depths", "ages", "inlinks")},
-        "facts": _facts(),
+        "facts": _facts(report),
         "parts": pieces(chosen(findings, taken)),
         "amount": amount, "clock": clock, "part": part, "percent": percent, "is_web": is_web,
-        "visits": visits, "lint": LINT,
+        "visits": visits, "lint": LINT, "unbroken": unbroken,
         **_own(),
     }  # fmt: skip
 
@@ -161,6 +177,7 @@ def _class(count: Count, report: AuditReport, findings: Findings, taken: dict[st
         why_open(report, rule.id) if count.open_ and not rule.needs_complete else "",
         found[:FIRST],
         len(found),
+        trends(report).get(rule.id),
     )
 
 
@@ -190,14 +207,42 @@ def _figure(family: Family) -> Figure:
     return Figure(family.title, family.total, f"{open_:,} inconclusive" if open_ else "", family.id, worst)
 
 
-def _facts() -> dict[str, Any]:
+def _tally(counts: list[Count]) -> list[tuple[Severity, int]]:
+    """How many findings there are of each severity that has any, the worst first."""
+    tally: Counter[Severity] = Counter()
+    for each in counts:
+        tally[TOLD[each.rule].severity] += each.total
+    return [(severity, tally[severity]) for severity in sorted(Severity, reverse=True) if tally[severity]]
+
+
+def _facts(report: AuditReport) -> dict[str, Any]:
     """What the script has to know beside the findings."""
     groups = {rule: group.name for group in GROUPS for rule in group.rules}
     rules = [
-        {"id": rule, "title": told.title, "severity": told.severity.value, "group": groups[rule]}
+        {
+            "id": rule,
+            "title": told.title,
+            "severity": told.severity.value,
+            "group": groups[rule],
+            # where all findings say the same, the title of the page says more
+            "alike": told.needs_complete or told.family == "listed",
+        }
         for rule, told in TOLD.items()
     ]
-    return {"piece": PIECE, "rules": rules, "sources": [source.value for source in Source]}
+    return {
+        "piece": PIECE,
+        "rules": rules,
+        "sources": [source.value for source in Source],
+        "home": "/".join(report.url.split("/", 3)[:3]),
+        "compared": report.compared is not None,
+    }
+
+
+def unbroken(text: str) -> "Markup":
+    """A text in which the names of our options stay whole: a line may end at any hyphen else."""
+    from markupsafe import Markup, escape  # noqa: PLC0415
+
+    return Markup(_OPTION.sub(r"<code>\g<0></code>", str(escape(text))))  # noqa: S704 - what was there is escaped
 
 
 def percent(share: float) -> str:

@@ -80,5 +80,7 @@ def _columns(some: Sequence[Finding]) -> dict[str, list[Any]]:
         "visits": [max(each.people, each.sessions, each.views, each.users, each.clicks) for each in some],
         "group": [each.group for each in some],
         "lastmod": [each.lastmod for each in some],
+        "since": [each.since for each in some],
+        "new": [int(each.is_new) for each in some],
         "known": [sum(_BITS.get(source, 0) for source in each.known) for each in some],
     }

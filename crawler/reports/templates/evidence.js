@@ -12,9 +12,14 @@ function isolated(text) {
   return make("bdi", {}, text);
 }
 
-function linked(url) {
-  if (!/^https?:\/\//i.test(url)) return isolated(url);
-  return make("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, isolated(url));
+function linked(url, text = url) {
+  if (!/^https?:\/\//i.test(url)) return isolated(text);
+  return make("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, isolated(text));
+}
+
+// Of a page of the site its path is enough.
+function pathOf(url) {
+  return url.startsWith(`${facts.home}/`) ? url.slice(facts.home.length) : url;
 }
 
 function number(value) {
@@ -28,6 +33,7 @@ function list(items) {
 // The terms that a finding has something for, each with what is to be shown.
 function* terms(finding) {
   const { referrers = [], hubs = [], evidence = [], spellings = [], known = [] } = finding;
+  if (finding.title) yield ["Title", isolated(finding.title)];
   if (hubs.length)
     yield ["Link to it from", list(hubs.map((hub) => [linked(hub.url), ": ", isolated(hub.reason)]))];
   if (evidence.length) yield ["Evidence", list(evidence.map((sentence) => [isolated(sentence)]))];
@@ -42,6 +48,7 @@ function* terms(finding) {
     yield ["Sitemap", make("span", {}, linked(finding.file), finding.line ? `, line ${finding.line}` : "")];
   if (finding.times) yield ["Stands for", `${number(finding.times)} of its kind`];
   if (finding.group) yield ["Island or group", isolated(finding.group)];
+  if (finding.since) yield ["Found since", finding.is_new ? `${finding.since}: it is new` : finding.since];
   if (finding.state) yield ["Today", [finding.state, finding.status].filter(Boolean).join(", ")];
 }
 

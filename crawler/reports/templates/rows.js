@@ -93,6 +93,7 @@ function* testsOf(view) {
   if (view.class) yield (row) => row.class.id === view.class || row.class.group === view.class;
   if (view.severity) yield (row) => row.class.severity === view.severity;
   if (view.certainty) yield (row) => row.certain === (view.certainty === "certain" ? 1 : 0);
+  if (view.since) yield (row) => (view.since === "new" ? row.new === 1 : !row.new && row.since !== "");
   if (view.source) yield (row) => row.sources.includes(view.source);
   if (view.section) yield (row) => (row.section ??= sectionOf(row.url)) === view.section;
   if (view.group) yield (row) => row.group === view.group;

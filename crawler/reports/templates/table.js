@@ -1,10 +1,11 @@
 // Owns the table: the view (what is filtered, sorted, on which page), which the fragment of the URL keeps, and its rows.
 
 const ROWS = 100; // on one page of the table
-const FIELDS = ["search", "class", "severity", "certainty", "source", "section", "group", "sort"];
-
 const explorer = document.getElementById("explorer");
 const filters = document.getElementById("filters");
+const FIELDS = ["search", "class", "severity", "certainty", "since", "source", "section", "group", "sort"].filter(
+  (name) => name in filters.elements, // that of the comparison is there only if there was an audit before
+);
 const told = document.getElementById("told");
 const table = document.getElementById("table");
 const findings = new Findings();
@@ -25,9 +26,11 @@ function keep() {
   history.replaceState(null, "", fragment ? `#${fragment}` : location.pathname + location.search);
 }
 
-// A cell: its name is shown where the head of the table is not, on a phone.
+// A cell: its name is shown where the head of the table is not, on a phone; there what is empty is left out.
 function cell(key, name, ...children) {
-  return make("td", { role: "cell", class: key, "data-name": name }, ...children);
+  const isEmpty = !children.length || !children[0];
+  const shown = isEmpty ? ["–"] : children;
+  return make("td", { role: "cell", class: isEmpty ? `${key} none` : key, "data-name": name }, ...shown);
 }
 
 function rowOf(row) {
@@ -40,8 +43,9 @@ function rowOf(row) {
   });
   opener.setAttribute("aria-label", `Evidence for ${row.url}`);
   opener.dataset.number = row.number;
-  const page = make("div", {}, linked(row.url));
-  if (row.title) page.append(make("div", { class: "quiet" }, isolated(row.title)));
+  const page = make("div", {}, linked(row.url, pathOf(row.url)));
+  const said = (row.class.alike && row.title) || row.sentence;
+  page.append(make("div", { class: "quiet said" }, isolated(said)));
   const rule = [
     make("span", { class: `badge ${row.class.severity}` }, row.class.severity),
     " ",
@@ -49,19 +53,21 @@ function rowOf(row) {
   ];
   if (!row.certain) rule.push(" ", make("span", { class: "open" }, "inconclusive"));
   const today = [row.state, row.status].filter(Boolean).join(" ");
-  return make(
-    "tr",
-    { role: "row", class: "finding" },
+  const cells = [
     cell("url", "Page", make("div", { class: "page" }, opener, page)),
     cell("rule", "Class", ...rule),
-    cell("state", "Today", today || "–"),
-    cell("depth", "Crawl depth", row.depth === null ? "–" : number(row.depth)),
+    cell("state", "Today", today),
+    cell("depth", "Crawl depth", row.depth === null ? "" : number(row.depth)),
     cell("inlinks", "Inlinks", number(row.inlinks)),
-    cell("weight", "Link score", row.weight ? row.weight.toFixed(2) : "–"),
-    cell("visits", "Visits", number(row.visits)),
-    cell("lastmod", "Changed", row.lastmod || "–"),
-    cell("known", "Known from", row.sources.join(", ") || "–"),
-  );
+    cell("weight", "Link score", row.weight ? row.weight.toFixed(2) : ""),
+    cell("visits", "Visits", row.visits ? number(row.visits) : ""),
+    cell("lastmod", "Changed", row.lastmod.slice(0, 10)),
+    cell("known", "Known from", row.sources.join(", ")),
+  ];
+  if (facts.compared) {
+    cells.push(cell("since", "Since", row.new ? make("span", { class: "new" }, "new") : row.since));
+  }
+  return make("tr", { role: "row", class: "finding" }, ...cells);
 }
 
 function draw() {

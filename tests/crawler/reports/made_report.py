@@ -2,12 +2,26 @@
 
 from collections.abc import Iterator, Sequence
 from random import Random
+from typing import Any
 
 from audits import Given
+from msgspec.structs import replace
 
 from crawler.audit_rules import RULES
 from crawler.claim import Account, Source
-from crawler.finding import AuditReport, Bar, Count, Finding, Findings, Hub, Referrer, Section
+from crawler.finding import (
+    AuditReport,
+    Bar,
+    Compared,
+    Count,
+    Finding,
+    Findings,
+    Hub,
+    Mended,
+    Referrer,
+    Section,
+    Trend,
+)
 from crawler.model import State
 
 SITE = "https://shop.example"
@@ -26,6 +40,8 @@ WEIGHTS = {
     "weak": 9,
     "gone": 9,
     "entry": 6,
+    "canonical": 2,
+    "link": 5,
     "cluster": 3,
     "media": 4,
 }
@@ -33,6 +49,9 @@ LINT = {
     "lastmod.future": 3,
     "sitemap.too_many": 1,
 }  # shares of lint findings: rules of the sitemap package
+TODAY = "2026-11-18"
+MENDED = {"entry.gone": 3, "gone.linked": 250}
+UNCOMPARED = "orphan.log"
 LIMIT_DOUBT = "The page limit of 100,000 was met with 12,408 URLs left to visit: raise --max-pages."
 HUB_DOUBT = (
     "https://shop.example/brands/ answered 503, so what it leads to is not known: run the audit again."
@@ -40,9 +59,12 @@ HUB_DOUBT = (
 
 
 def made(
-    number: int = 200, *, is_complete: bool = True, rules: Sequence[str] = ()
+    number: int = 200, *, is_complete: bool = True, is_compared: bool = False, rules: Sequence[str] = ()
 ) -> tuple[AuditReport, Findings]:
-    """A report of about ``number`` findings of ``rules``, or of all that there are, and a way to ask for them."""
+    """A report of about ``number`` findings of ``rules``, or of all that there are, and a way to ask for them.
+
+    ``is_compared``: there was an audit before, which had other findings too, and did not look for one rule.
+    """
     chosen = {each: WEIGHTS.get(RULES[each].family, 4) for each in RULES} | LINT
     shares = {each: share for each, share in chosen.items() if not rules or each in rules}
     total = sum(shares.values())
@@ -51,9 +73,35 @@ def made(
     def findings(rule: str) -> Iterator[Finding]:
         count = next((each for each in counts if each.rule == rule), Count(rule, 0))
         for place in range(count.total):
-            yield finding(rule, place, is_certain=place < count.certain)
+            made = finding(rule, place, is_certain=place < count.certain)
+            yield replace(made, **_news(rule, place)) if is_compared else made
 
-    return report(counts, is_complete=is_complete), Given(findings)
+    told = report(counts, is_complete=is_complete)
+    if not is_compared:
+        return told, Given(findings)
+    mended = [
+        Mended(rule, f"{SITE}/{rule}/{n}", "2026-10-01", "answered 200" if n else "", "sitemap.xml")
+        for rule in MENDED
+        for n in range(MENDED[rule])
+    ]
+    return replace(told, compared=_compared(counts)), Given(findings, mended)
+
+
+def _news(rule: str, place: int) -> dict[str, Any]:
+    """What makes every seventh finding a new one."""
+    if rule == UNCOMPARED:
+        return {}
+    return {"since": TODAY, "is_new": True} if place % 7 == 0 else {"since": "2026-10-01"}
+
+
+def _compared(counts: list[Count]) -> Compared:
+    found = {each.rule: each.total for each in counts if each.rule != UNCOMPARED}
+    trends = [
+        Trend(rule, new := -(-found.get(rule, 0) // 7), found.get(rule, 0) - new, MENDED.get(rule, 0))
+        for rule in dict.fromkeys([*found, *MENDED])
+    ]
+    why = "the audit before was given no log"
+    return Compared(started=1_794_000_000.0, trends=trends, uncompared={UNCOMPARED: why})
 
 
 def _count(rule: str, total: int, is_complete: bool) -> Count:

@@ -15,14 +15,16 @@ import msgspec
 import pytest
 from audits import Given
 from made_report import made
+from msgspec.structs import replace
 from naughty import NAUGHTY, storable
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawler.audit_rules import RULES
 from crawler.finding import AuditReport, Bar, Count, Finding, Findings, Hub, Referrer, Section
 from crawler.reports.charts import columns, shade, tiles
-from crawler.reports.html import percent, write_html
+from crawler.reports.html import percent, unbroken, write_html
 from crawler.reports.packed import room
+from crawler.reports.rules_told import TOLD
 
 WORDS = [storable(text) for text in NAUGHTY]
 
@@ -138,6 +140,61 @@ def test_ours_what_nobody_looked_for_is_said_and_no_green_light_is_given(tmp_pat
         "Not decided: cut short", "Hard to reach",
     ]  # fmt: skip
     assert "Nothing: every page" not in text(tree.css_first("#classes"))
+
+
+def test_ours_what_became_of_the_audit_before_is_told(tmp_path: Path) -> None:
+    report, findings = made(300, is_compared=True)
+    assert report.compared is not None
+    tree = page(tmp_path, report, findings)
+    new, still = (sum(getattr(each, name) for each in report.compared.trends) for name in ("new", "still"))
+    said = f"Since the audit of 6 November 2026, 21:20 UTC: {new} new, 253 mended, {still} still there."
+    assert said in text(tree.css_first(".short"))
+    assert [each.attributes["href"] for each in tree.css(".short p + p a")] == ["#since=new", "#mended"]
+    mended = tree.css_first("#mended")
+    assert [text(each) for each in mended.css(".count")] == ["250", "3"]
+    dead, gone = mended.css("details")
+    assert len(dead.css("li")) == 200
+    assert "And 50 more." in text(dead)
+    assert [text(each) for each in gone.css("li")] == [
+        "https://shop.example/entry.gone/0 in sitemap.xml · found since 2026-10-01",
+        *(
+            f"https://shop.example/entry.gone/{n} answered 200 · in sitemap.xml · found since 2026-10-01"
+            for n in (1, 2)
+        ),
+    ]
+    assert "Not compared: the audit before was given no log In the logs only" in text(mended)
+    trend = report.compared.trend("entry.gone")
+    told = tree.css_first('[id="class=entry.gone"]')
+    assert text(told.css_first(".new")) == f"{trend.new} new"
+    assert f"audit before: {trend.new} new, {trend.still} still there, 3 mended" in text(told)
+    assert tree.css_first('[id="class=orphan.log"] .new') is None
+
+
+def test_ours_an_audit_with_none_before_it_speaks_of_none(tmp_path: Path) -> None:
+    tree = page(tmp_path, *made(300))
+    assert tree.css_first("#mended, [name=since], th.since, .new") is None
+    for script in tree.css("script, style"):
+        script.decompose()
+    assert "since" not in text(tree.body).lower()
+
+
+def test_ours_the_findings_are_counted_by_severity_at_the_top(tmp_path: Path) -> None:
+    report, findings = made(300)
+    tree = page(tmp_path, report, findings)
+    counts = Counter[str]()
+    for each in report.counts:
+        counts[TOLD[each.rule].severity] += each.total
+    assert [text(each) for each in tree.css(".short .badge")] == [
+        f"{counts[severity]} {severity}s" for severity in ("error", "warning", "note")
+    ]
+    empty = page(tmp_path, replace(report, counts=[]), Given(lambda _: iter(())))
+    assert text(empty.css_first(".short")) == "No findings."
+
+
+def test_ours_no_line_ends_within_the_name_of_an_option() -> None:
+    assert unbroken("raise --max-outside, <b>now</b>, not --max-outsides or --none") == (
+        "raise <code>--max-outside</code>, &lt;b&gt;now&lt;/b&gt;, not --max-outsides or --none"
+    )
 
 
 def test_ours_islands_are_told_one_by_one_with_the_page_to_link(tmp_path: Path) -> None:

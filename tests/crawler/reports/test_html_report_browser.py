@@ -158,9 +158,37 @@ def test_ours_findings_are_searched_by_all_words(opening: Opening, complete: Pat
     page.get_by_text("No finding is like this.").wait_for()
 
 
+def test_ours_what_is_new_is_marked_filtered_and_sorted(
+    opening: Opening, tmp_path: Path, complete: Path
+) -> None:
+    report, found = made(2_000, is_compared=True)
+    assert report.compared is not None
+    new, still = (sum(getattr(each, name) for each in report.compared.trends) for name in ("new", "still"))
+    write_html(report, found, tmp_path / "audit.html")
+    page = opening(tmp_path / "audit.html")
+    page.get_by_role("link", name=f"{new} new").click()
+    expect(page.locator("#told")).to_have_text(f"{new} of {TOTAL:,} findings")
+    assert set(cells(page, "since")) == {"new"}
+    field(page, "since").select_option("still")
+    assert told(page) == f"{still:,} of {TOTAL:,} findings"
+    assert set(cells(page, "since")) == {"2026-10-01"}
+    field(page, "since").select_option("")
+    press(page, "th.since button")
+    press(page, "th.since button")
+    assert set(cells(page, "since")) == {"new"}
+    page.locator(".opener").first.click()
+    expect(page.locator(".opened")).to_contain_text("2026-11-18: it is new")
+    page.evaluate("location.hash = '#class=orphan.log'")  # which could not be compared
+    expect(field(page, "class")).to_have_value("orphan.log")
+    assert set(cells(page, "since")) == {NONE}
+    alone = opening(complete, "#since=new")  # a view from another file
+    assert told(alone) == f"{TOTAL:,} findings"
+    assert alone.locator("th.since, td.since").count() == 0
+
+
 TITLES = [rule.title for rule in TOLD.values()]
 SORTED: dict[str, Callable[[str], Any]] = {
-    "url": str,
+    "url": lambda shown: shown.partition("\n")[0],
     "rule": lambda shown: TITLES.index(shown.split(" ", 1)[1]),
     "state": lambda shown: shown.rstrip("0123456789"),
     "depth": int,
