@@ -129,6 +129,24 @@ def test_ours_what_nothing_leads_to_raises_no_doubt(audit: Audit) -> None:
         assert (audited.code, audited.doubts, audited.open()) == (0, [], set())
 
 
+def test_ours_what_says_neither_index_nor_follow_leads_nowhere(audit: Audit) -> None:
+    """Histories, forms and results lead to more of their kind for ever: that is not asked for, and raises no doubt."""
+    closed = '<meta name="robots" content="noindex,nofollow">'
+    changed: dict[str, Route] = {
+        "plain": links("/history"),
+        "history": links("/history?offset=1", "/form", "/lost", head=closed),
+        "form": links("/form?step=2", head=closed),
+    }
+    with scripted(pages(**changed)) as site:
+        audited = audit(site.url)
+        assert (audited.code, audited.doubts, audited.open()) == (0, [], set())
+        assert "/history" in site.paths
+        assert not {"/history?offset=1", "/form"} & set(site.paths)
+        assert ("weak.nofollow", f"{site.url}lost") in {
+            (each["rule"], each["url"]) for each in audited.report["findings"]
+        }
+
+
 CASES: dict[str, tuple[dict[str, Route], tuple[str, ...], int, str]] = {
     "a failed hub": (
         {"hub/": Answer("", 500)},

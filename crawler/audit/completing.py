@@ -58,7 +58,7 @@ def _homes(db: sqlite3.Connection) -> frozenset[str]:
 def _ends(db: sqlite3.Connection, graph: LinkGraph) -> dict[tuple[State, int | None], Seen]:
     """How the URLs ended that the start leads to. What is outside of the scope is not the site."""
     nodes = graph.nodes
-    touched = np.flatnonzero(graph.touched)
+    touched = np.flatnonzero(graph.touched & (graph.invited | ~nodes.of(State.NOFOLLOW)))
     keys = nodes.state[touched].astype(np.int32) * 1_000 + nodes.status[touched]
     found: dict[tuple[State, int | None], Seen] = {}
     for key, first, count in zip(*np.unique(keys, return_index=True, return_counts=True), strict=True):

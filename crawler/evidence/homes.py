@@ -11,6 +11,7 @@ from crawler.claim import Source
 from crawler.content import Delta, compare
 from crawler.database import change, storage
 from crawler.doors import doors
+from crawler.memory.link_graph import load
 from crawler.model import Found, Page, State, Url
 from crawler.orphans import Twin, fold, is_of_series
 from crawler.url import origin
@@ -27,7 +28,7 @@ SELECT c.url, group_concat(DISTINCT i.source), sum(c.people + c.engines), sum(c.
 FROM claim c JOIN input i ON i.id = c.input
   LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
 WHERE v.id IS NULL OR v.state = ? GROUP BY c.url"""
-_NOFOLLOWED: Final = """SELECT u.url FROM site.visit v JOIN site.url u ON u.id = v.id
+_NOFOLLOWED: Final = """SELECT v.id, u.url FROM site.visit v JOIN site.url u ON u.id = v.id
   WHERE v.state = ? AND NOT EXISTS (SELECT 1 FROM claim c WHERE c.url = u.url)"""
 _BEHIND: Final = """SELECT ?1 || substr(u.url, length(?2) + 1) AS own FROM site.url u
     JOIN site.visit v ON v.id = u.id AND v.state = ?4 AND v.status IS NULL WHERE u.url >= ?2 AND u.url < ?3
@@ -127,10 +128,18 @@ class Homes:
                 is_linked = state == nofollow or url in behind
                 behind.discard(url)
                 yield Stranger(Url(url), known, people, requests, ok, moved, other, is_linked)
-            for (url,) in self._db.execute(_NOFOLLOWED, (nofollow,)):
-                yield Stranger(Url(url), is_linked=True)
+            for url in self._nofollowed():
+                yield Stranger(url, is_linked=True)
             for url in sorted(behind):
                 yield Stranger(url, is_linked=True)
+
+    def _nofollowed(self) -> Iterator[Url]:
+        """What only nofollow links lead to and no source knows. Not: what only pages link so that are not indexed."""
+        rows = self._db.execute(_NOFOLLOWED, (State.NOFOLLOW.value,)).fetchall()
+        graph = load(self._db) if rows else None
+        for number, url in rows:
+            if graph is None or graph.invited[graph.nodes.node(number)]:
+                yield Url(url)
 
     def _behind(self) -> set[Url]:
         with storage():

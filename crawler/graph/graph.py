@@ -69,6 +69,14 @@ class LinkGraph:
         return touched(self.edges, self.target, self._first, EVIDENCE & ~HEADS)
 
     @cached_property
+    def invited(self) -> Bools:
+        """Which nodes the start leads to without the links of pages that say neither index nor follow.
+
+        Such are histories, forms and results, which lead to more of their kind for ever, and to nothing that counts.
+        """
+        return touched(self.edges, self.target, self._first, closed=self.nodes.of(State.NOINDEX))
+
+    @cached_property
     def weight(self) -> NDArray[np.float64]:
         """See :func:`crawler.graph.weight.weights`."""
         start = np.zeros(len(self.home) + 1, np.int64)

@@ -31,7 +31,7 @@ MAX_FAULTS: Final = 50
 
 def read_page(document: Document, options: ReadOptions, resolver: Resolver, now: float) -> Page:
     """What a document says. Never raises; may be slow on markup made to be slow, so run it with a deadline."""
-    if not is_html(document.content_type, document.body):
+    if not _is_page(document):
         return Page(is_html=False)
     text = charset.to_utf8(document.body, document.content_type)
     return Reading(document, tree.read(text.body), text.encoding, options, resolver).page(now)
@@ -46,10 +46,16 @@ def scan_page(document: Document, options: ReadOptions, resolver: Resolver, now:
     """
     from crawler.html import scanner  # noqa: PLC0415 - only needed for what the parser could not stand
 
-    if not is_html(document.content_type, document.body):
+    if not _is_page(document):
         return Page(is_html=False, fallback=why)
     text = charset.to_utf8(document.body, document.content_type)
     return Reading(document, scanner.scan(text.body), text.encoding, options, resolver).page(now, why)
+
+
+def _is_page(document: Document) -> bool:
+    """Whether there is HTML: scripts that only do something answer with that label and nothing else."""
+    body = document.body
+    return bool(body) and not body.isspace() and is_html(document.content_type, body)
 
 
 class Reading:

@@ -9,7 +9,7 @@ from typing import Final
 from crawler.model import Url
 
 _ANYWHERE: Final = (
-    *(r"wp-login\.php", "wp-admin", "wp-includes", r"wp-config[^/?]*", r"xmlrpc\.php", r"wlwmanifest\.xml"),
+    *(r"wp-[a-z-]+\.php", "wp-admin", "wp-includes", r"wp-config[^/?]*", r"xmlrpc\.php", r"wlwmanifest\.xml"),
     *(
         r"\.env[^/?]*",
         r"\.git",

@@ -6,7 +6,7 @@ from typing import Final
 from crawler.model import Url
 
 _PATH: Final = re.compile(
-    r"/(?:page|p|seite|pagina)[/-]?\d+(?:/|\.html?|\.php)?(?:\?|$)", re.IGNORECASE
+    r"/(?:(?:comments?-)?page|p|seite|pagina)[/-]?\d+(?:/|\.html?|\.php)?(?:\?|$)", re.IGNORECASE
 ).search
 _QUERY: Final = re.compile(r"[?&](?:page|paged|pg|p|pagenum|start|offset)=\d+(?:&|$)", re.IGNORECASE).search
 

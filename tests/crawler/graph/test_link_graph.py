@@ -98,6 +98,13 @@ def test_ours_a_nofollow_page_does_not_help_itself_by_its_old_address() -> None:
     assert ways(made, 1) == Way.NOFOLLOW
 
 
+def test_ours_what_asks_neither_to_be_indexed_nor_followed_invites_nobody() -> None:
+    made = graph([PAGE, State.NOINDEX, PAGE, PAGE], [(0, 1, LINK), (1, 2, Found.NOFOLLOW), (1, 3, LINK)])
+    assert made.touched.tolist() == [True] * 4
+    assert made.invited.tolist() == [True, True, False, True]
+    assert graph([PAGE] * 2, [(0, 1, Found.NOFOLLOW)]).invited.all()
+
+
 def test_ours_sitemaps_lead_nowhere() -> None:
     made = graph([PAGE, PAGE, PAGE], [(0, 1, Found.SITEMAP), (1, 2, LINK)])
     assert made.touched.tolist() == [True, False, False]

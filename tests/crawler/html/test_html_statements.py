@@ -1,7 +1,7 @@
 """What a page states about itself: canonicals, robots, refreshes, alternates and Link headers."""
 
 import pytest
-from htmlpages import NOW, URL, links, read
+from htmlpages import NOW, URL, links, read, scan
 
 from crawler.html import ReadOptions, linkheader, refresh
 from crawler.model import Found
@@ -202,3 +202,9 @@ def test_whatwg_query_of_a_link_is_in_the_encoding_of_the_page() -> None:
 def test_whatwg_invalid_utf8_in_a_link_is_stable() -> None:
     assert list(links(b"<a href='/\xff\xfe'>")) == [f"{AT}/%EF%BF%BD%EF%BF%BD"]
     assert list(links(b"<a href='/\xed\xa0\x80'>")) == list(links(b"<a href='/\xed\xa0\x80'>"))
+
+
+@pytest.mark.parametrize("body", ["", " \n\t "])
+def test_ours_an_empty_answer_is_no_page_whatever_its_label(body: str) -> None:
+    assert not read(body).is_html
+    assert not scan(body).is_html

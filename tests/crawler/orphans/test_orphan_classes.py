@@ -5,7 +5,7 @@ import pytest
 from crawler.claim import Source
 from crawler.graph import Way
 from crawler.model import State, Url
-from crawler.orphans import NOBODY, Known, Standing, Thresholds, classes, is_probe
+from crawler.orphans import NOBODY, Known, Standing, Thresholds, classes, is_of_series, is_probe
 
 LIMITS = Thresholds(max_clicks=3, few_inlinks=1, min_visits=5)
 LISTED = Known(sources={Source.SITEMAP})
@@ -130,7 +130,16 @@ def test_ours_what_scanners_ask_for_is_missed_only_if_something_says_that_it_was
 @pytest.mark.parametrize(
     "tail",
     [
-        *("wp-login.php", "blog/wp-login.php", "xmlrpc.php?rsd", ".env", "api/.env.local", ".git/config"),
+        *(
+            "wp-login.php",
+            "blog/wp-login.php",
+            "wp-trackback.php",
+            "wp-cron.php?doing_wp_cron=1",
+            "xmlrpc.php?rsd",
+            ".env",
+            "api/.env.local",
+            ".git/config",
+        ),
         *("vendor/phpunit/phpunit/src/Util/PHP/eval-stdin.php", "phpMyAdmin-5.1/index.php", "cgi-bin/luci"),
         *(
             "admin",
@@ -183,3 +192,17 @@ def test_rfc9110_what_refuses_us_is_not_gone(status: int) -> None:
 )
 def test_ours_what_is_no_page_is_no_orphan(state: State) -> None:
     assert of(Standing(state, 200, 0, -1, 0), LISTED) == set()
+
+
+@pytest.mark.parametrize(
+    "tail", ["page/2/", "blog/page-3.html", "?paged=4", "2026/05/news/comment-page-2/", "a/comments-page-3"]
+)
+def test_ours_a_further_page_of_a_list_is_told_by_its_url(tail: str) -> None:
+    assert is_of_series(Url(f"https://www.example.com/{tail}"))
+
+
+@pytest.mark.parametrize(
+    "tail", ["2026/05/", "homepage-2/", "landing-page-2/", "the-page/2/", "page/", "?pages=2"]
+)
+def test_ours_other_numbers_are_no_series(tail: str) -> None:
+    assert not is_of_series(Url(f"https://www.example.com/{tail}"))
