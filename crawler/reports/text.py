@@ -100,7 +100,7 @@ def _inputs(inputs: list[Account], page: Page) -> Iterator[str]:
         for number, what in (
             (each.unread, "unread"),
             (each.foreign, "of other sites"),
-            (each.beside, "assets"),
+            (each.beside, "left aside"),
         ):
             if number:
                 numbers.append(f"{number:,} {what}")

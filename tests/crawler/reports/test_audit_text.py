@@ -51,7 +51,7 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
         "2,140 URLs known, 1,900 of them indexable pages: 1,850 reached by links, 1,800 in a sitemap" in text
     )
     assert "sitemap   https://www.example.com/sitemap.xml (urlset): 1,800 rows, 1,795 used, 3 unread" in text
-    assert "20,000 rows, 18,000 used, 1,990 assets; 2026-10-01 to 2026-11-20; read in part" in text
+    assert "20,000 rows, 18,000 used, 1,990 left aside; 2026-10-01 to 2026-11-20; read in part" in text
     assert (
         "Orphans: 6\n  warning  6  In the sitemap only  orphan.sitemap\n    https://www.example.com/old/page\n"
         in text
@@ -64,9 +64,7 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
     assert "URL listed twice in a file  duplicate.loc" in text
     assert text.index("entry.gone") < text.index("orphan.sitemap") < text.index("reach.deep")
     assert "… 0 more" not in text
-    assert (
-        "nothing found: dead, redirects and canonicals, weakly linked, hreflang, images and videos\n" in text
-    )
+    assert "nothing found: dead, redirects and canonicals, weakly linked, hreflang, images and videos\n" in text
     assert "\n1 error, 14 warnings, 1 note\nnext: " in text
 
 
