@@ -3,9 +3,15 @@
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from forked import Forked
+    from playwright.sync_api import Browser
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests import their servers by name: nginx, hostile
 
@@ -24,3 +30,34 @@ def pytest_configure() -> None:
 def anyio_backend() -> str:
     """Asynchronous tests run on asyncio unless they say otherwise."""
     return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Forked]":
+    """Commands in forks of one warm process."""
+    from forked import forked
+
+    with forked(tmp_path_factory.mktemp("said")) as ready:
+        yield ready
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    """The Chromium of the system."""
+    from browsing import chromium
+
+    with chromium() as ready:
+        yield ready
+
+
+@pytest.fixture(scope="session")
+def sarif_schema() -> Any:
+    """The schema of SARIF, as OASIS has it."""
+    import schemas
+
+    try:
+        return schemas.sarif()
+    except schemas.Unavailable as error:
+        if schemas.REQUIRED:
+            pytest.fail(str(error))
+        pytest.skip(f"the schema could not be fetched: {error}")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from forked import Ended, Forked, forked
+from forked import Ended, Forked
 from run import FAST
 from scripted import Answer, Route, Site, links, scripted
 
@@ -83,12 +83,6 @@ class Nights:
 
     def ask(self, *words: str) -> Ended:
         return self._process.run(self.folder, self.day, *words)
-
-
-@pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forked]:
-    with forked(tmp_path_factory.mktemp("nights")) as ready:
-        yield ready
 
 
 @pytest.fixture

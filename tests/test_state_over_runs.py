@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from forked import Ended, Forked, forked
+from forked import Ended, Forked
 from run import FAST, command, environment
 from scripted import Answer, Route, Site, links, scripted
 
@@ -24,12 +24,6 @@ TABLES = ("url", "visit", "content", "memory", "published", "run")
 def pages(count: int, delay: float = 0.0) -> dict[str, Route]:
     own = [f"/p{n}" for n in range(count)]
     return {"/": links(*own)} | {path: Answer(f"<p>This is {path}.", delay=delay) for path in own}
-
-
-@pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forked]:
-    with forked(tmp_path_factory.mktemp("said")) as ready:
-        yield ready
 
 
 @pytest.fixture

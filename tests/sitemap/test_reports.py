@@ -8,7 +8,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import schemas
 from junitparser import Failure, JUnitXml
 from lxml import etree
 
@@ -42,16 +41,6 @@ def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LintReport:
     Path("bad one.xml").write_bytes(BAD)
     Path("good.xml").write_bytes(GOOD)
     return lint("bad one.xml", "good.xml")
-
-
-@pytest.fixture(scope="session")
-def sarif_schema() -> Any:
-    try:
-        return schemas.sarif()
-    except schemas.Unavailable as error:
-        if schemas.REQUIRED:
-            pytest.fail(str(error))
-        pytest.skip(f"the schema could not be fetched: {error}")
 
 
 def test_sarif_log_is_valid_and_says_what_was_found(report: LintReport, sarif_schema: Any) -> None:

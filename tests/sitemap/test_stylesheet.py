@@ -3,7 +3,6 @@
 import functools
 import http.server
 import os
-import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import binary
 from lxml import etree, html
 from test_encoding import FULL, document
 
@@ -131,13 +131,8 @@ def served(tmp_path_factory: Any) -> Iterator[tuple[Path, str]]:
 
 def dom(url: str, home: Path) -> Any:
     """What Chromium makes of a document."""
-    binary = shutil.which("chromium") or shutil.which("chromium-browser")
-    if binary is None:
-        if os.environ.get("SITEATLAS_REQUIRE_ALL"):
-            pytest.fail("chromium is not installed, and SITEATLAS_REQUIRE_ALL demands it")
-        pytest.skip("chromium is not installed")
     command = [
-        binary, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+        binary(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
         f"--user-data-dir={home}", "--dump-dom", url,
     ]  # fmt: skip
     run = subprocess.run(

@@ -1,13 +1,13 @@
 """What Google says of a sitemap after it was submitted: looked at in time, kept, shown, and never in the way."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from doubles_console import EMAIL, Console, console, failure
+from doubles_console import EMAIL, Console, failure
 from doubles_indexnow import Double, Site, memory
 from doubles_listener import Reply
 from typer.main import get_command
@@ -21,17 +21,6 @@ from crawler.notice import Reception
 NOW = 1_800_000_000.0
 HOURS = 3600.0
 KEY = "search console"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Callable[[], Console]]:
-    with console() as fresh:
-        yield fresh
-
-
-@pytest.fixture
-def google(server: Callable[[], Console]) -> Console:
-    return server()
 
 
 @pytest.fixture

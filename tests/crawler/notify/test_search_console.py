@@ -3,7 +3,6 @@
 import datetime as dt
 import json
 import sys
-from collections.abc import Callable, Iterator
 from email.utils import format_datetime
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the doubles are shared with other folders
 
-from doubles_console import EMAIL, Console, console, failure, private_key
+from doubles_console import EMAIL, Console, failure, private_key
 from doubles_listener import Reply
 
 from crawler.errors import UsageError
@@ -34,17 +33,6 @@ READ = {
     "errors": "2",
     "contents": [{"type": "web", "submitted": "1204", "indexed": "0"}, {"type": "image", "submitted": "7"}],
 }
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Callable[[], Console]]:
-    with console() as fresh:
-        yield fresh
-
-
-@pytest.fixture
-def google(server: Callable[[], Console]) -> Console:
-    return server()
 
 
 def channel(google: Console, http: Http, site: str = "") -> SearchConsole:

@@ -10,7 +10,6 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
-import schemas
 from audits import DOUBT, SITE, audit, findings, hostile, of
 from junitparser import Failure, JUnitXml, Skipped
 from lxml import etree
@@ -39,16 +38,6 @@ ORDER = ["entry.gone", "orphan.sitemap", "duplicate.loc", "reach.deep"]  # what 
 
 def ordered(found: list[Finding]) -> list[Finding]:
     return sorted(found, key=lambda each: ORDER.index(each.rule))
-
-
-@pytest.fixture(scope="module")
-def sarif_schema() -> Any:
-    try:
-        return schemas.sarif()
-    except schemas.Unavailable as error:
-        if schemas.REQUIRED:
-            pytest.fail(str(error))
-        pytest.skip(f"the schema could not be fetched: {error}")
 
 
 def test_ours_every_rule_is_told_in_one_group() -> None:

@@ -3,17 +3,16 @@
 import collections
 import csv
 import io
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import opened
 from made_report import made
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 from test_html_report import WORDS, hostile
 
 from crawler.finding import Finding
@@ -24,7 +23,7 @@ from crawler.reports.rules_told import GROUPS, TOLD
 pytestmark = pytest.mark.needs_chromium
 
 Opening = Callable[..., Page]
-OPTIONS: dict[str, Any] = {"viewport": {"width": 1366, "height": 900}, "reduced_motion": "reduce"}
+OPTIONS: dict[str, Any] = {"reduced_motion": "reduce"}
 NONE = "\u2013"
 MARKUP = [
     word
@@ -37,20 +36,6 @@ ORPHANS, REACH = (
     sum(each.total for group in GROUPS if group.name == name for each in group.counts(REPORT))
     for name in ("orphans", "reach")
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """The Chromium of the system; none is downloaded."""
-    binary = shutil.which("chromium") or shutil.which("chromium-browser")
-    if binary is None:
-        if os.environ.get("SITEATLAS_REQUIRE_ALL"):
-            pytest.fail("chromium is not installed, and SITEATLAS_REQUIRE_ALL demands it")
-        pytest.skip("chromium is not installed")
-    with sync_playwright() as drivers:
-        yield drivers.chromium.launch(
-            executable_path=binary, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
 
 
 @pytest.fixture(scope="module")
@@ -70,29 +55,15 @@ def incomplete(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def opening(browser: Browser) -> Iterator[Opening]:
     """Opens a file, and in the end sees to it that nothing went wrong and nothing was asked for."""
-    faults: list[str] = []
-    asked: list[str] = []
-    contexts = []
+    with opened(browser, "file://", "blob:") as open_:
 
-    def opened(path: Path, fragment: str = "", **options: Any) -> Page:
-        context = browser.new_context(**OPTIONS | options)
-        contexts.append(context)
-        context.set_default_timeout(10_000)
-        page = context.new_page()
-        page.on("console", lambda message: faults.append(message.text))
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(path.as_uri() + fragment)
-        if options.get("java_script_enabled", True):
-            page.wait_for_selector("#explorer:not([aria-busy])")
-        return page
+        def opening(path: Path, fragment: str = "", **options: Any) -> Page:
+            page = open_(path.as_uri() + fragment, **OPTIONS | options)
+            if options.get("java_script_enabled", True):
+                page.wait_for_selector("#explorer:not([aria-busy])")
+            return page
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert faults == []
-    assert not [url for url in asked if not url.startswith(("file://", "blob:", "data:image/svg+xml"))]
+        yield opening
 
 
 def told(page: Page) -> str:

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from forked import Forked, forked
+from forked import Forked
 from run import FAST, listed
 from scripted import Answer, Route, Site, links, scripted
 
@@ -103,12 +103,6 @@ def version_of(file: Path) -> int:
     with closing(sqlite3.connect(file)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-
-@pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forked]:
-    with forked(tmp_path_factory.mktemp("said")) as ready:
-        yield ready
 
 
 @pytest.fixture

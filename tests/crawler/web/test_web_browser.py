@@ -1,21 +1,19 @@
 """The pages in a real Chromium: pleasant on a phone and in the dark, and safe whatever names, URLs and reasons say."""
 
 import json
-import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
+from browsing import opened
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from web_made import LATER, NOW, PAGES, Seen, attempt, board, site, state, usual
-from web_served import Served, serving
+from web_served import serving
 
 from crawler.attempt import Fate
 from crawler.board import Board, SiteBoard
@@ -39,44 +37,11 @@ MARKUP = [
 ]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """The Chromium of the system; none is downloaded."""
-    binary = shutil.which("chromium") or shutil.which("chromium-browser")
-    if binary is None:
-        if os.environ.get("SITEATLAS_REQUIRE_ALL"):
-            pytest.fail("chromium is not installed, and SITEATLAS_REQUIRE_ALL demands it")
-        pytest.skip("chromium is not installed")
-    with sync_playwright() as drivers:
-        yield drivers.chromium.launch(
-            executable_path=binary, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
-
-
 @pytest.fixture
 def opening(browser: Browser) -> Iterator[Opening]:
     """Opens a page, and in the end sees to it that nothing went wrong and nobody else was asked."""
-    faults: list[str] = []
-    asked: list[str] = []
-    contexts = []
-
-    def opened(served: Served, path: str, **options: Any) -> Page:
-        context = browser.new_context(**{"viewport": {"width": 1366, "height": 900}, **options})
-        contexts.append(context)
-        context.set_default_timeout(10_000)
-        page = context.new_page()
-        page.on("console", lambda message: faults.append(message.text))
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(served.origin + path)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert faults == []
-    assert not [url for url in asked if not url.startswith(("http://127.0.0.1:", "data:image/svg+xml"))]
+    with opened(browser, "http://127.0.0.1:") as open_:
+        yield lambda served, path, **options: open_(served.origin + path, **options)
 
 
 def hostile(folder: Path, words: list[str]) -> tuple[SiteBoard, Board]:

@@ -1,0 +1,19 @@
+"""What the tests of the channels share."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from doubles_console import Console, console
+
+
+@pytest.fixture(scope="module")
+def consoles() -> Iterator[Callable[[], Console]]:
+    """Fresh ones, on one server."""
+    with console() as fresh:
+        yield fresh
+
+
+@pytest.fixture
+def google(consoles: Callable[[], Console]) -> Console:
+    """Search Console, of which nothing was asked yet."""
+    return consoles()
