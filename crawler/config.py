@@ -43,6 +43,8 @@ class Scope(Section):
     """Deeper paths are taken for a trap."""
     max_repeats: Count = 3
     """A path that repeats a segment more often in a row is taken for a trap."""
+    max_fruitless: int = Field(default=250, ge=0)
+    """How many pages in a row, which a site makes up by itself, may tell nothing new; 0: any number."""
     subdomains: bool = False
     """Crawl the subdomains of the site's registrable domain too."""
     hosts: tuple[str, ...] = ()

@@ -137,9 +137,14 @@ class Store:
         """Whether nothing was published yet when the state was opened."""
         return self._is_first
 
-    def frontier(self, admission: Admit, reading: str = "", *, by_level: bool = False) -> SqliteFrontier:
+    def frontier(
+        self, admission: Admit, reading: str = "", *, by_level: bool = False, patience: int = 0
+    ) -> SqliteFrontier:
         """The frontier of this run. ``reading`` is the key of the settings that pages are read with."""
-        return SqliteFrontier(self.db, admission, by_level=by_level, run=self.run.number, reading=reading)
+        run = self.run.number
+        return SqliteFrontier(
+            self.db, admission, by_level=by_level, run=run, reading=reading, patience=patience
+        )
 
     def give_up(self, error: SiteatlasError, now: float) -> None:
         """Record that the run came to nothing. One that had begun before stays open, to be gone on with."""

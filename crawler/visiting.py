@@ -62,8 +62,10 @@ def frontier(plan: Plan, store: Store) -> SqliteFrontier:
     def admit(find: Find) -> Verdict | None:
         return scope.admit(find.url, find.depth, find.found, find.kind)
 
-    by_level = plan.config.scope.max_depth is not None
-    return store.frontier(admit, planning.reading_key(plan), by_level=by_level)
+    section, reading = plan.config.scope, planning.reading_key(plan)
+    return store.frontier(
+        admit, reading, by_level=section.max_depth is not None, patience=section.max_fruitless
+    )
 
 
 async def visit(
@@ -106,11 +108,14 @@ async def visit(
             config.pace.longest_trouble,
         )
 
-        engine = Engine(waiting, journey, lanes, limits, watch, lambda: more(waiting))
+        def further() -> bool:
+            return waiting.look_again() or more(waiting) or waiting.look_again()
+
+        engine = Engine(waiting, journey, lanes, limits, watch, further)
         waiting.admit(planning.seeds(plan, robots))
         async with _stoppable(engine):
             ending = await engine.run()
-        return Visited(ending, engine.tally, robots.notes)
+        return Visited(ending, engine.tally, (*robots.notes, *waiting.notes.values()))
 
 
 async def reach(plan: Plan, store: Store, clock: Clock = time.time) -> None:

@@ -273,11 +273,13 @@ def test_ours_paths_that_repeat_or_deepen_for_ever_end(
         assert len(site.log) < most
 
 
-@pytest.mark.xfail(strict=True, reason="no budget per template: a calendar is followed for ever")
 def test_ours_a_calendar_without_end_ends(tmp_path: Path) -> None:
     with scripted(Endless(_turns)) as site:  # type: ignore[arg-type]
         ran = crawl_hostile(tmp_path, site.url, "--max-pages", "600")
         check(tmp_path, ran)
+        assert len(site.log) < 520
+        assert ran.state("/cal?date=502") == "trap"
+        assert ran.out.count("goes on for ever") == 1
 
 
 def test_ours_an_endless_site_ends_by_a_limit_and_says_so(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ FLAGS: Final = (
     Flag("--max-time", "scope.max_time", "SECONDS"),
     Flag("--max-segments", "scope.max_segments", "N"),
     Flag("--max-repeats", "scope.max_repeats", "N"),
+    Flag("--max-fruitless", "scope.max_fruitless", "N"),
     Flag("--subdomains/--no-subdomains", "scope.subdomains"),
     Flag("--host", "scope.hosts", "HOST[:PORT]", many=True),
     Flag("--sitemap-seeds/--no-sitemap-seeds", "scope.sitemap_seeds"),

@@ -4,15 +4,13 @@ import sqlite3
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
-import msgspec
-from msgspec.structs import replace
-
 from crawler.database import storage
 from crawler.frontier import Admit, Ready
 from crawler.frontier.batch import Batch
 from crawler.frontier.census import Census
+from crawler.frontier.contents import Contents
 from crawler.frontier.known import Known
-from crawler.frontier.links import pack
+from crawler.frontier.offspring import Offspring
 from crawler.model import (
     Done,
     Find,
@@ -20,7 +18,6 @@ from crawler.model import (
     Kind,
     Lease,
     Outcome,
-    Page,
     Record,
     Retry,
     Sighting,
@@ -29,16 +26,16 @@ from crawler.model import (
     Verdict,
     Wait,
 )
-from crawler.revisit import reading_of
 from crawler.url import origin
 
 READ_AHEAD = 256  # pending URLs of an origin read at once
 _UNSEEN = Sighting(0.0)
 IDLE = 60.0  # seconds to wait when only the end of what is out can bring more
 
-_REVISABLE = {State.NOFOLLOW, State.TOO_DEEP, State.UNLINKED}  # ends that another way to the URL undoes
+# ends that another way to the URL undoes
+_REVISABLE = {State.NOFOLLOW, State.TOO_DEEP, State.UNLINKED, State.TRAP}
 
-_LOOK = "SELECT u.id, v.found, v.depth FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"
+_LOOK = "SELECT u.id, v.found, v.depth, v.state FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"
 _KNOW = """INSERT INTO visit (id, origin, kind, state, found, depth, source, reason)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _PENDING = """SELECT v.id, u.url, v.depth, v.attempts, v.kind, v.found FROM visit v JOIN url u ON u.id = v.id
@@ -46,15 +43,13 @@ _PENDING = """SELECT v.id, u.url, v.depth, v.attempts, v.kind, v.found FROM visi
 _SETTLE = """UPDATE visit SET state = ?, reason = ?, status = ?, target = ?, attempts = ?, trail = trail || ?,
   content = ?, etag = ?, last_modified = ?, header_date = ?, page_date = ?, page_date_source = ?, seen_at = ?, whole = ?
   WHERE id = ?"""
-_READ = """INSERT INTO content (run, reading, digest, type, links, page, text, delta)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class SqliteFrontier:
     """See :class:`crawler.frontier.Frontier`. ``admission`` is asked once for each URL; ``by_level`` hands out nothing
     deeper while something nearer is out, so that depths are exact whatever the order of answers. ``run`` is the number
-    of the run, and ``reading`` the key of the settings that pages are read with.
+    of the run, and ``reading`` the key of the settings that pages are read with. ``patience`` is that with what a site
+    makes up by itself (:mod:`crawler.frontier.offspring`).
 
     Every method may raise StorageError.
     """
@@ -67,18 +62,26 @@ class SqliteFrontier:
         by_level: bool = False,
         run: int = 1,
         reading: str = "",
+        patience: int = 0,
     ) -> None:
         self._db = db
         self._admission = admission
         self._by_level = by_level
-        self._run = run
-        self._reading = reading
+        self._contents = Contents(db, run, reading)
         self._known = Known()
-        self._batch = Batch(db, self._known.forget)
+        self._batch = Batch(db, self._forget)
         self._ahead: dict[str, deque[Lease]] = {}
         self._out: dict[int, Lease] = {}
         with storage():
             self._census = Census(db)
+            self._offspring = Offspring(db, self._census, self._out, patience)
+        self.notes = self._offspring.notes
+        """What a person should know of what was left out, by path."""
+
+    def _forget(self) -> None:
+        """A change did not come about: what memory holds of it is not so."""
+        self._known.forget()
+        self._offspring.forget()
 
     def admit(self, finds: Iterable[Find]) -> None:
         with self._batch.change():
@@ -92,7 +95,9 @@ class SqliteFrontier:
             row = self._db.execute(_LOOK, (find.url,)).fetchone()
             if row is None or row[1] is None:
                 return self._insert(find, row[0] if row else None)
-            known = row
+            *known, state = row
+            if state == State.TRAP:  # every way to it counts
+                return self._merge(find, row[0], row[1] | find.found, min(row[2], find.depth))
             self._known.put(find.url, *known)
         number, found, depth = known
         if found | find.found != found or find.depth < depth:
@@ -101,7 +106,7 @@ class SqliteFrontier:
 
     def _insert(self, find: Find, number: int | None) -> int:
         """A URL that is new to this run; ``number`` is its id if an earlier one knew it."""
-        verdict = self._admission(find)
+        verdict = self._admission(find) or self._offspring.refusal(find)
         state = verdict.state if verdict else State.PENDING
         reason = verdict.reason if verdict else ""
         home = origin(find.url)
@@ -113,15 +118,18 @@ class SqliteFrontier:
         self._census.move(home, None, state)
         if state is State.PENDING:
             self._nearer(home, find.depth)
-        self._known.put(find.url, number, find.found, find.depth)
+        if state is not State.TRAP:
+            self._known.put(find.url, number, find.found, find.depth)
         return number
 
     def _merge(self, find: Find, number: int, found: int, depth: int) -> int:
         self._db.execute("UPDATE visit SET found = ?, depth = ? WHERE id = ?", (found, depth, number))
-        self._known.put(find.url, number, found, depth)
         state, kind, home = self._db.execute(
             "SELECT state, kind, origin FROM visit WHERE id = ?", (number,)
         ).fetchone()
+        if state == State.TRAP and self._offspring.of(find):
+            return number
+        self._known.put(find.url, number, found, depth)
         if kind == Kind.SITEMAP and find.kind is Kind.PAGE:
             # robots.txt or an index called a page a sitemap: it is read again, as what links to it takes it for
             kind, state = Kind.PAGE, State.NOFOLLOW if state == State.SITEMAP_FILE else state
@@ -132,9 +140,10 @@ class SqliteFrontier:
         if State(state) in _REVISABLE:
             verdict = self._admission(Find(find.url, found, depth, find.source, Kind(kind)))
             after = verdict.state if verdict else State.PENDING
+            source = find.source if state == State.TRAP else None
             self._db.execute(
-                "UPDATE visit SET state = ?, reason = ? WHERE id = ?",
-                (after, verdict.reason if verdict else "", number),
+                "UPDATE visit SET state = ?, reason = ?, source = coalesce(?, source) WHERE id = ?",
+                (after, verdict.reason if verdict else "", source, number),
             )
             self._census.move(home, State(state), after)
             if after is State.PENDING:
@@ -199,7 +208,11 @@ class SqliteFrontier:
                 number = self._know(find)
                 if find.kind is Kind.PAGE:
                     targets.append((number, find.found))
-            content = outcome.content if outcome.page is None else self._keep(outcome, outcome.page, targets)
+            content = (
+                outcome.content
+                if outcome.page is None
+                else self._contents.keep(outcome, outcome.page, targets)
+            )
             seen = outcome.sighting or _UNSEEN
             self._db.execute(
                 _SETTLE,
@@ -217,22 +230,6 @@ class SqliteFrontier:
             after = self._recast(lease) or verdict.state
             self._census.move(home, State.PENDING, after)
         del self._out[lease.id]
-
-    def _keep(self, outcome: Outcome, page: Page, targets: list[tuple[int, int]]) -> int | None:
-        """Keep what was read; answers its id."""
-        kind = outcome.sighting.content_type if outcome.sighting else ""
-        said = replace(page, links=[], digest=b"", text=b"", delta=b"")
-        row = (
-            self._run,
-            reading_of(self._reading, outcome.lease.kind),
-            page.digest,
-            kind,
-            pack(targets),
-            _encode(said),
-            page.text,
-            page.delta,
-        )
-        return self._db.execute(_READ, row).lastrowid
 
     def _recast(self, lease: Lease) -> State | None:
         """A sitemap that turned out to be linked as a page while it was out waits once more."""
@@ -260,6 +257,11 @@ class SqliteFrontier:
                 ),
             )
         del self._out[lease.id]
+
+    def look_again(self) -> bool:
+        """Whether something that was put off is to be visited after all, now that nothing else is left."""
+        with self._batch.change():
+            return self._offspring.look_again()
 
     def commit(self) -> None:
         self._batch.commit()

@@ -97,7 +97,8 @@ def _blocked(seen: Doubts) -> Iterator[str]:
     if endless := _of(seen, State.TRAP):
         yield (
             f"{_urls(endless.count)} {_look(endless)} endlessly many and {_were(endless)} not read, {_such(endless)}; "
-            "--max-segments and --max-repeats allow more, --trust-blocked takes it that they lead to nothing else"
+            "--max-segments, --max-repeats and --max-fruitless allow more, --trust-blocked takes it that they lead to "
+            "nothing else"
         )
     if seen.beside:
         yield (

@@ -5,6 +5,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from crawler.model import Kind, State, Url
+from crawler.traps import remedy_of
 from crawler.why.answers import canonical, leads_to, noindex, page, requests, robots
 from crawler.why.dates import lastmod
 from crawler.why.linked import links
@@ -143,6 +144,8 @@ def _state(story: Story) -> Topic:
     lines = [state(end, reason), MEANINGS[end]]
     if end is State.PENDING and seen and seen.due > 0:
         lines.append(f"the next try is not before {moment(seen.due)}")
+    if leaves_out := remedy_of(story.url, reason):
+        lines.append(f"{leaves_out} leaves out all that are like it; --max-fruitless 0 reads on")
     if past and past.failures:
         lines.append(f"failed in {times(past.failures, 'run')} in a row, for reasons that may pass")
     values = {
@@ -150,6 +153,7 @@ def _state(story: Story) -> Topic:
         "reason": reason,
         "status": seen.status if seen else past.status if past else None,
         "failures": past.failures if past else 0,
+        "remedy": leaves_out,
     }
     return Topic("state", lines, values)
 

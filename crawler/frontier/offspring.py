@@ -1,0 +1,229 @@
+"""The offspring in a frontier: how many of which template, which wait until all else is visited, what becomes of them.
+
+Little is kept of it: which page a URL was found on is in the state, and most follows from that. What waits stands as a
+trap there, which is its end unless :meth:`Offspring.look_again` finds that its like tell something still.
+"""
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from heapq import nlargest, nsmallest
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from crawler import traps
+from crawler.frontier.census import Census
+from crawler.frontier.telling import KEPT, Member, Telling
+from crawler.model import Find, Kind, Lease, State, Url, Verdict
+from crawler.traps import Template
+from crawler.url import origin
+
+_ANSWERED: Final = 200  # the status; what is not there, or fails, tells nothing of its like
+_DECIDED: Final = "endless"  # the key of what was decided
+_FEW: Final = (
+    10  # a template has this part of the patience for itself, however much others of its path have used up
+)
+_KIN: Final = """SELECT v.id, u.url, p.url, v.depth, v.state, v.status, v.content FROM visit v
+  JOIN url u ON u.id = v.id JOIN url p ON p.id = v.source WHERE v.kind = ? AND {}"""
+_PUT_OFF: Final = f"v.state = '{State.TRAP}' AND v.status IS NULL AND v.reason LIKE '{traps.ENDLESS}%'"
+_WAITING: Final = _KIN.format(_PUT_OFF)
+_ADMITTED: Final = _KIN.format(f"(v.attempts > 0 OR v.state = '{State.PENDING}' OR {_PUT_OFF})")
+_BROUGHT: Final = f"""SELECT v.source, u.url FROM visit v JOIN url u ON u.id = v.id
+  WHERE v.state = '{State.INDEXABLE}' AND v.source IS NOT NULL"""  # noqa: S608
+_KNOWN: Final = "SELECT 1 FROM url u JOIN visit v ON v.id = u.id WHERE u.url = ?"
+_SET: Final = "UPDATE visit SET state = ?, reason = ? WHERE id = ?"
+
+
+class _Decided(Struct, frozen=True):
+    """What a run that is gone on with cannot count: which templates are endless, and how much others are allowed."""
+
+    vain: list[Template] = []
+    allowed: list[tuple[Template, int]] = []
+
+
+class Offspring:
+    """Counts the offspring of each template. Of ``patience`` pages in a row one has to tell something; 0: no limit.
+
+    All templates of a path may have twice that much before any of their URLs wait. Every method is part of the caller's
+    transaction; :meth:`forget` is to be called when that failed. ``out`` are the leases that are out.
+    """
+
+    def __init__(
+        self, db: sqlite3.Connection, census: Census, out: Mapping[int, Lease], patience: int
+    ) -> None:
+        self._db = db
+        self._out = out
+        self._census = census
+        self._patience = patience
+        self._slack: Counter[str] = Counter()  # by path: how many more of what is endless are visited
+        self.notes: dict[str, str] = {}  # by path
+        self._is_counted = False
+        self._count()
+
+    def forget(self) -> None:
+        """Count anew."""
+        self._is_counted = False
+
+    def of(self, find: Find) -> Template | None:
+        """The template of a URL that is an offspring of the page it is found on now, which is ``out``."""
+        if not self._patience or find.source is None or find.kind is not Kind.PAGE:
+            return None
+        lease = self._out.get(find.source)
+        return traps.offspring(find.url, lease.url, self._knows) if lease else None
+
+    def refusal(self, find: Find) -> Verdict | None:
+        """Why a URL that is new waits; None: it is one of those that are visited."""
+        template = self.of(find)
+        if template is None:
+            return None
+        self._count()
+        own = self._own[template]
+        allowed = self._allowed.get(template, max(1, self._patience // _FEW))
+        is_enough = self._family[template.path] >= 2 * self._patience and own >= allowed
+        if template in self._vain:
+            self._slack[template.path] -= 1
+            is_enough = self._slack[template.path] < 0
+        if is_enough:
+            self._waiting.add(template)
+            return Verdict(State.TRAP, traps.reason(template, own))
+        self._family[template.path] += 1
+        self._own[template] += 1
+        return None
+
+    def look_again(self) -> bool:
+        """Decide about what waits, when all else is visited: whether some of it is to be visited now."""
+        self._count()
+        waiting = self._waiting - self._vain
+        paths = sorted({template.path for template in waiting} | self._closing)
+        if not paths:
+            return False
+        told = self._told({*paths})
+        for template in waiting:
+            if told[template.path].is_vain(template):
+                self._vain.add(template)
+                self._closing.add(template.path)
+        revived = [self._close(path, told[path]) for path in paths if path in self._closing]
+        going_on = self._go_on(waiting - self._vain)
+        self._remember()
+        return going_on or any(revived)
+
+    def _count(self) -> None:
+        """Count what is in the state, when a run is gone on with."""
+        if self._is_counted:
+            return
+        self._is_counted = True
+        self._family: Counter[str] = Counter()
+        self._own: Counter[Template] = Counter()
+        self._waiting: set[Template] = set()
+        for each in self._members(_ADMITTED):
+            if each.waits:
+                self._waiting.add(each.template)
+            else:
+                self._family[each.template.path] += 1
+                self._own[each.template] += 1
+        if not self._own:  # what is there is of another run
+            self._db.execute("DELETE FROM about WHERE key = ?", (_DECIDED,))
+        row = self._db.execute("SELECT value FROM about WHERE key = ?", (_DECIDED,)).fetchone()
+        decided = msgspec.json.decode(row[0], type=_Decided) if row else _Decided()
+        self._vain, self._allowed = set(decided.vain), dict(decided.allowed)
+        self._closing = {template.path for template in self._vain}
+
+    def _remember(self) -> None:
+        decided = _Decided(sorted(self._vain), sorted(self._allowed.items()))
+        row = (_DECIDED, msgspec.json.encode(decided).decode())
+        self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", row)
+
+    def _members(self, query: str) -> Iterator[Member]:
+        if self._patience:
+            for number, url, parent, depth, state, status, content in self._db.execute(query, (Kind.PAGE,)):
+                if template := traps.offspring(url, parent, self._knows):
+                    yield Member(depth, url, number, template, State(state), status, content)
+
+    def _knows(self, url: str) -> bool:
+        return self._db.execute(_KNOWN, (url,)).fetchone() is not None
+
+    def _told(self, paths: set[str]) -> dict[str, Telling]:
+        """What the last pages of each template of these paths told."""
+        last: defaultdict[str, defaultdict[Template, list[Member]]] = defaultdict(lambda: defaultdict(list))
+        most = KEPT * self._patience
+        for each in self._members(_ADMITTED):
+            if each.template.path in paths and each.status == _ANSWERED:
+                pages = last[each.template.path][each.template]
+                pages.append(each)
+                if len(pages) > 2 * most:
+                    pages[:] = nlargest(most, pages)
+        pages = [each for family in last.values() for pages in family.values() for each in pages]
+        brought = self._brought({each.id: each.url for each in pages})
+        return {
+            path: Telling(
+                self._db,
+                {template: sorted(pages)[-most:] for template, pages in sorted(last[path].items())},
+                brought,
+                self._patience,
+            )
+            for path in paths
+        }
+
+    def _brought(self, pages: dict[int, Url]) -> dict[int, list[Url]]:
+        """What is for the sitemap, was found on these pages first, and is no offspring of theirs."""
+        brought: defaultdict[int, list[Url]] = defaultdict(list)
+        for source, url in self._db.execute(_BROUGHT):
+            if source in pages and not traps.offspring(url, pages[source], self._knows):
+                brought[source].append(url)
+        return brought
+
+    def _close(self, path: str, told: Telling) -> bool:
+        """Leave what waits where it is, once those nearest to the start are all read, as many as were to be.
+
+        Answers came in some order, and others may have been read in their place: these join what waits, unless they
+        told something. So what is listed in the end does not depend on that order.
+        """
+        vain = sorted(
+            (each for each in self._vain if each.path == path), key=lambda each: (each.names.count("&"), each)
+        )
+        own = sum(self._own[each] for each in vain)
+        room = max(self._allowed.get(each, 0) for each in vain) or 2 * self._patience
+        near = nsmallest(room, (each for each in self._members(_ADMITTED) if each.template in vain))
+        if missing := [each for each in near if each.waits]:
+            self._slack[path] = own - room - len(missing)
+            self._revive(missing)
+            return True
+        self._closing.discard(path)
+        self._slack[path] = 0
+        for template in vain:
+            for each in told.quiet(template, near[-1]):
+                said = f"{traps.ENDLESS}others like {template} had been read, and it told nothing new"
+                self._move(each, State.TRAP, said)
+        if rest := min((each for each in self._members(_WAITING) if each.template in vain), default=None):
+            self.notes[path] = traps.note(vain, rest.url, own, sum(map(told.judged, vain)))
+        return False
+
+    def _go_on(self, templates: set[Template]) -> bool:
+        """Let as many more of these templates be visited as there were so far, nearest first."""
+        revived = False
+        for template in sorted(templates):
+            room = 2 * self._patience
+            while room <= self._own[template]:
+                room *= 2
+            self._allowed[template] = room
+            room = self._allowed[template] - self._own[template]
+            near = nsmallest(
+                room + 1, (each for each in self._members(_WAITING) if each.template == template)
+            )
+            if len(near) <= room:
+                self._waiting.discard(template)
+            self._revive(near[:room])
+            revived = revived or bool(near)
+        return revived
+
+    def _revive(self, members: list[Member]) -> None:
+        for each in members:
+            self._move(each, State.PENDING, "")
+            self._own[each.template] += 1
+            self._family[each.template.path] += 1
+
+    def _move(self, member: Member, after: State, reason: str) -> None:
+        self._db.execute(_SET, (after, reason, member.id))
+        self._census.move(origin(member.url), member.state, after)

@@ -1,0 +1,98 @@
+"""What the offspring of one path told so far: the last pages of each template, from what was kept of them."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from crawler import traps
+from crawler.content.kept import unfold
+from crawler.model import State, Url
+from crawler.traps import Template, Visited
+
+JUDGED: Final = 4
+"""Times the patience: how many of the last pages are judged, when there were twice as many."""
+KEPT: Final = JUDGED + 1  # times the patience: these, and what is compared with them
+
+
+class Member(NamedTuple):
+    """An offspring. Those nearer to the start come first, whatever the order of answers was."""
+
+    depth: int
+    url: Url
+    id: int
+    template: Template
+    state: State
+    status: int | None
+    content: int | None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it was never asked for, and is not to be."""
+        return self.state is State.TRAP and self.status is None
+
+
+class Telling:
+    """The last ``pages`` of each template of a path, those that were answered, in order. ``brought`` are the pages that
+    were found first on each of them, by id, and are no offspring of it."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        pages: Mapping[Template, list[Member]],
+        brought: Mapping[int, list[Url]],
+        patience: int,
+    ) -> None:
+        self._db = db
+        self._pages = pages
+        self._brought = brought
+        self._patience = patience
+
+    def judged(self, template: Template) -> int:
+        """How many of the last pages of a template are judged."""
+        return min(JUDGED * self._patience, len(self._pages.get(template, ())) // 2)
+
+    def is_vain(self, template: Template) -> bool:
+        """Whether all that are judged told nothing. Of fewer than a few nobody can tell."""
+        judged = self.judged(template)
+        if judged < max(1, self._patience // 20):
+            return False
+        told = self._told_before(template, judged)
+        return not any(traps.news(map(self._visited, self._pages[template][-judged:]), told))
+
+    def quiet(self, template: Template, after: Member) -> Iterator[Member]:
+        """The pages for the sitemap behind a certain one that told nothing."""
+        pages = [
+            each for each in self._pages.get(template, ()) if each > after and each.state is State.INDEXABLE
+        ]
+        told = self._told_before(template, sum(each > after for each in self._pages.get(template, ())))
+        for each, tells in zip(pages, traps.news(map(self._visited, pages), told), strict=True):
+            if not tells:
+                yield each
+
+    def _told_before(self, template: Template, judged: int) -> set[str]:
+        """What was told by pages of the template before so many, and by those of other templates of the path."""
+        told: set[str] = set()
+        for other, tells in self._told_elsewhere.items():
+            if other != template:
+                told |= tells
+        pages = self._pages.get(template, [])
+        for each in pages[: len(pages) - judged][-self._patience :]:
+            told |= traps.tells(self._visited(each))
+        return told
+
+    @cached_property
+    def _told_elsewhere(self) -> dict[Template, set[str]]:
+        if len(self._pages) < 2:
+            return {}
+        return {
+            template: set().union(*(traps.tells(self._visited(each)) for each in pages[-self._patience :]))
+            for template, pages in self._pages.items()
+        }
+
+    def _visited(self, member: Member) -> Visited:
+        markup = ""
+        if member.state is State.INDEXABLE and member.content is not None:
+            row = self._db.execute("SELECT text FROM content WHERE id = ?", (member.content,)).fetchone()
+            markup = (unfold(row[0]) or "") if row else ""
+        return Visited(member.url, markup, tuple(self._brought.get(member.id, ())))

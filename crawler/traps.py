@@ -1,0 +1,197 @@
+"""Endless URLs: which ones a site makes up by itself, of which template, and whether pages of it still tell anything.
+
+A URL is an *offspring* when the page it was found on is of its own template: the next day of a calendar, the same list
+with one more filter, a page below a session id that leads to itself under another one. Real pages come like this too
+(articles that only link to articles, the next page of a list), so that an offspring is under no suspicion by itself,
+and all other URLs are under none at all. What tells a trap is that its pages say nothing: no word, picture or page that
+the ones before them had not. Search engines describe such spaces
+(https://developers.google.com/search/blog/2008/08/to-infinity-and-beyond-no ,
+https://developers.google.com/crawling/docs/faceted-navigation) and leave it to the site to close them.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from crawler.model import Url
+
+ENDLESS: Final = "trap.template: "
+"""What the reason of a URL begins with that is left out as one of an endless template."""
+MAX_READ: Final = 200_000  # characters of a page that are looked at
+_ECHO: Final = "…/"  # the template of all paths that repeat what stands above them
+
+_MONTHS: Final = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?"
+)
+_DAYS: Final = "(?:mon|tues?|wed(?:nes)?|thur?s?|fri|sat(?:ur)?|sun)(?:day)?"
+_varies = re.compile("[0-9?]").search
+_figure = re.compile(rf"[0-9]++|(?<![a-z])(?:{_MONTHS})(?![a-z])", re.IGNORECASE).sub
+_date = re.compile(rf"/[12][0-9]{{3}}(?:/(?:[0-3]?[0-9]|{_MONTHS}))+(?![^/])", re.IGNORECASE)
+_token = re.compile(
+    r"(?:[A-Za-z_]{1,12}[=-])?(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+    r"|(?:\([A-Z]\()?(?=(?:[A-Za-z]*[0-9]){3})[0-9A-Za-z]{16,})"
+).match
+_dated = re.compile(
+    rf"(?<![0-9])[12][0-9]{{3}}(?:[-/.](?:0?[1-9]|1[0-2]|{_MONTHS})(?![0-9a-z])|(?:0[1-9]|1[0-2])[0-3][0-9](?![0-9]))"
+    r"|[?&](?:amp;)*(?:year|month|week|day|date)=",
+    re.IGNORECASE,
+).search
+
+
+class Template(NamedTuple):
+    """What a URL has in common with its like: ``path`` with figures and dates as ``#``, and the ``names`` of its query.
+
+    The days of a month are of the template of that, and so are the months of a year.
+    """
+
+    path: str
+    names: str = ""  # sorted, each once, with an & between; "" is none
+
+    def __str__(self) -> str:
+        if not self.names:
+            return self.path
+        return f"{self.path}?{'&'.join(f'{name}=…' for name in self.names.split('&'))}"
+
+
+@lru_cache(maxsize=64)  # a page is asked about once for each link that leads to something new
+def template_of(url: str) -> Template:
+    """The template of a URL. Linear in the URL."""
+    start = url.index("/", 8)
+    if not _varies(url, start):
+        return Template(url)
+    where, _, query = url.partition("?")
+    names = "&".join(sorted({_name(pair) for pair in query.split("&")})) if query else ""
+    parts = where[start:].split("/")
+    for number, part in enumerate(parts):
+        if len(part) >= 16 and _token(part):
+            return Template(url[:start] + _figure("#", "/".join(parts[:number])) + "/<token>", names)
+    return Template(url[:start] + _figure("#", _date.sub("/#", where[start:])), names)
+
+
+def _name(pair: str) -> str:
+    """The name of a parameter without what grows (``amp;amp;a``) or counts (``f[12]``)."""
+    name = pair.partition("=")[0]
+    while name.startswith("amp;"):
+        name = name[4:]
+    return _figure("#", name)
+
+
+def offspring(url: str, parent: str, knows: Callable[[str], bool]) -> Template | None:
+    """The template of a URL that is new, when the page it was found on is of the same, else None.
+
+    A parameter more or less makes no other template of it, as long as there is one left. A path is an offspring too
+    when it hangs below that of the page what ``knows`` says to exist beside that page: a relative link of the kind
+    ``news/about/``, ``news/about/news/`` … goes on for ever.
+    """
+    if _varies(url, url.index("/", 8)):
+        own, other = template_of(url), template_of(parent)
+        if own.path == other.path and own.path != url and bool(own.names) == bool(other.names):
+            names, others = set(own.names.split("&")), set(other.names.split("&"))
+            if names <= others or others <= names:
+                return own
+        if "?" in url:
+            return None
+    return _echo(url, parent, knows)
+
+
+def _echo(url: str, parent: str, knows: Callable[[str], bool]) -> Template | None:
+    here = parent.partition("?")[0].rpartition("/")[0]
+    tail = url[len(here) + 1 :]
+    start = url.index("/", 8)
+    if len(here) <= start or "/" not in tail or not url.startswith(f"{here}/") or _varies(tail):
+        return None
+    above = here.rpartition("/")[0]
+    segments = [part for part in url[start:].split("/") if not _varies(part) and part]
+    if len(set(segments)) < len(segments) or knows(f"{above}/{tail}"):
+        return Template(f"{url[:start]}/{_ECHO}")
+    return None
+
+
+# ---------------------------------------------------------------------------------------------------- what pages tell
+
+_unsaid = re.compile(r"<a\b.*?(?:</a\s*+>|\Z)|<[^>]*+>?", re.DOTALL | re.IGNORECASE).sub
+_word = re.compile(r"[^\W\d_]{2,60}").findall
+_picture = re.compile(r"[\w%-]{1,100}+\.(?:jpe?g|png|gif|webp|avif)\b", re.IGNORECASE).findall
+_dates = re.compile(rf"(?:{_MONTHS}|{_DAYS})\Z", re.IGNORECASE).match
+
+
+class Visited(NamedTuple):
+    """A page of a template as it was read. ``markup`` is "" unless it is one for a sitemap; ``brought`` are pages for a
+    sitemap that were found on it first and are no offspring."""
+
+    url: Url
+    markup: str
+    brought: tuple[Url, ...] = ()
+
+
+def tells(page: Visited) -> set[str]:
+    """What a page tells: words (not those of links, dates or its own URL), the names of its pictures, what it brought.
+
+    Of what it brought with a date in the URL only the template counts, for the days of a calendar bring nothing.
+    """
+    told = {template_of(url).path if _dated(url, url.index("/", 8)) else url for url in page.brought}
+    if page.markup:
+        markup = page.markup[:MAX_READ]
+        told.update(_picture(markup))
+        words = set(map(str.lower, _word(_unsaid(" ", markup))))
+        told |= {word for word in words - {*_word(page.url.lower())} if not _dates(word)}
+    return told
+
+
+def news(pages: Iterable[Visited], told: set[str]) -> Iterator[bool]:
+    """Of each page in turn, whether it tells anything that was not ``told`` before; that grows by what it tells."""
+    for page in pages:
+        own = tells(page)
+        yield not own <= told
+        told |= own
+
+
+# ---------------------------------------------------------------------------------------------------- how it is told
+
+
+def reason(template: Template, others: int) -> str:
+    """Why a URL is left out, in a sentence; ``others`` of its like had been found before."""
+    return f"{ENDLESS}{others:,} others like {template} had been found on one another before"
+
+
+def remedy(templates: list[Template], url: str) -> str:
+    """The flag that leaves out, for good, all URLs of templates of one path; ``url`` is one of them."""
+    path, names = templates[0].path, templates[0].names.split("&")
+    if path.endswith(f"/{_ECHO}"):
+        return r"--exclude 're:/([^/?0-9]+)/([^?]+/)?\1/'"
+    if tokens := [name for name in names if _token(_value(url, name))]:
+        return f"--drop-param {tokens[0]}"
+    figures = r"[\w/]+" if _date.search(url) else r"\w+"
+    where = re.escape(path).replace(r"\#", "#").replace("#", figures).replace("<token>", "[^/]{16,}")
+    if not names[0]:
+        return f"--exclude 're:^{where}{'' if path.endswith('<token>') else '$'}'"
+    if len(templates) > 1:
+        fewest = min(template.names.count("&") for template in templates)
+        return rf"--exclude 're:^{where}\?([^&]*&){{{fewest}}}'"
+    spelt = [re.escape(name).replace(r"\#", "[0-9]+") for name in names]
+    wanted = "".join(f"(?=(.*&)?(amp;)*{name}=)" for name in spelt)
+    return rf"--exclude 're:^{where}\?{wanted}'"
+
+
+def remedy_of(url: str, said: str) -> str:
+    """The same for a URL that was left out for such a reason; "" for any other."""
+    if not said.startswith(ENDLESS):
+        return ""
+    return remedy([Template(f"/{_ECHO}") if f"/{_ECHO} " in said else template_of(url)], url)
+
+
+def _value(url: str, name: str) -> str:
+    pairs = (pair.partition("=") for pair in url.partition("?")[2].split("&"))
+    return next((value for key, _, value in pairs if key == name), "")
+
+
+def note(templates: list[Template], url: str, read: int, vain: int) -> str:
+    """What a person is told of templates of one path that were found to be endless, once for all of their URLs."""
+    more = f" (and {len(templates) - 1:,} more like it)" if len(templates) > 1 else ""
+    return (
+        f"{templates[0]}{more} goes on for ever: {read:,} pages like that were read, the last {vain:,} of them told "
+        f"nothing new, and the rest was left out, such as {url}; {remedy(templates, url)} leaves out all of them, "
+        "--max-fruitless 0 reads on"
+    )
