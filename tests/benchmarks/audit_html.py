@@ -21,6 +21,7 @@ from made_report import made
 
 from crawler.reports.html import write_html
 
+TYPING = 150  # milliseconds after which a search begins
 # Both are told by the page itself: when the first rows were there, and when all were.
 WATCH = """
 addEventListener("DOMContentLoaded", () => {
@@ -43,20 +44,33 @@ def waits(browser: Browser, path: Path, slower: int) -> Iterator[tuple[str, floa
     yield "first rows", page.evaluate("window.first") / 1000
     yield "all rows", page.evaluate("window.last") / 1000
     for key in ("url", "weight"):
-        yield f"sort by {key}", pressed(page, f"th.{key} button")
-    yield "turn the page", pressed(page, "[data-step=next]")
+        yield f"sort by {key}", took(page, f"document.querySelector('th.{key} button').click()")
+    yield "turn the page", took(page, "document.querySelector('[data-step=next]').click()")
+    yield "filter", took(page, entered("class", "orphans"))
+    words = entered("search", "granite copper")
+    for search in ("first", "second"):
+        took(page, entered("class", ""))
+        yield f"{search} search", took(page, words, TYPING)
+        took(page, entered("search", ""), TYPING)
     page.close()
 
 
-def pressed(page: Page, button: str) -> float:
-    """Seconds from a press to the new picture."""
-    act = """button => {
+def entered(name: str, value: str) -> str:
+    """What enters a value into a field of the filters."""
+    field = f"document.getElementById('filters').elements['{name}']"
+    return f"{field}.value = '{value}'; {field}.dispatchEvent(new Event('input', {{ bubbles: true }}))"
+
+
+def took(page: Page, act: str, after: int = 0) -> float:
+    """Seconds from an act to the new picture, which is begun ``after`` so many milliseconds."""
+    timed = f"""async () => {{
         const start = performance.now();
-        button.click();
+        {act};
+        await new Promise((resolve) => setTimeout(resolve, {after}));
         document.body.offsetHeight;
-        return performance.now() - start;
-    }"""
-    return float(page.eval_on_selector(button, act)) / 1000
+        return performance.now() - start - {after};
+    }}"""
+    return float(page.evaluate(timed)) / 1000
 
 
 def axe(browser: Browser, path: Path, script: str) -> Iterator[str]:
@@ -87,7 +101,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as drivers:
         path = Path(folder) / "audit.html"
         start = time.process_time()
-        write_html(*made(told.findings), path)
+        write_html(*made(told.findings, is_compared=True), path)
         print(f"written in {time.process_time() - start:.2f} s of CPU, with the making of what it tells")
         print(
             f"{path.stat().st_size / 1e6:.1f} MB, {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB"
@@ -99,7 +113,7 @@ def main() -> None:
                 *(f"{what} {each:.2f} s" for what, each in waits(browser, path, slower)),
             )
         if told.axe:
-            write_html(*made(1_000, is_complete=False), path)
+            write_html(*made(1_000, is_complete=False, is_compared=True), path)
             print(*axe(browser, path, told.axe.read_text()), "axe has nothing more to say", sep="\n")
         browser.close()
 

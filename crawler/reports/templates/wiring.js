@@ -23,6 +23,12 @@ function sortBy(key) {
   change({ sort: { [key]: `-${key}`, [`-${key}`]: "" }[view.sort ?? ""] ?? key });
 }
 
+// Who asked for a view is led to it, with the keyboard too.
+function lead() {
+  document.getElementById("findings-head").focus({ preventScroll: true });
+  document.getElementById("findings").scrollIntoView();
+}
+
 function listen() {
   filters.addEventListener("submit", (event) => event.preventDefault());
   filters.addEventListener("reset", () =>
@@ -50,7 +56,7 @@ function listen() {
     const asked = viewOf(location.hash);
     if (!asked) return;
     show(asked);
-    document.getElementById("findings").scrollIntoView();
+    lead();
   });
   addEventListener("beforeprint", () => {
     for (const each of document.querySelectorAll("details")) each.open = true;
@@ -80,7 +86,7 @@ async function start() {
   document.getElementById("groups").hidden = filters.elements.group.options.length < 2;
   show(view);
   explorer.removeAttribute("aria-busy");
-  if (asked) document.getElementById("findings").scrollIntoView();
+  if (asked) lead();
 }
 
 start();

@@ -156,9 +156,9 @@ def test_ours_what_became_of_the_audit_before_is_told(tmp_path: Path) -> None:
     assert len(dead.css("li")) == 200
     assert "And 50 more." in text(dead)
     assert [text(each) for each in gone.css("li")] == [
-        "https://shop.example/entry.gone/0 in sitemap.xml · found since 2026-10-01",
+        "https://shop.example/entry.gone/0 it was in sitemap.xml · found since 2026-10-01",
         *(
-            f"https://shop.example/entry.gone/{n} answered 200 · in sitemap.xml · found since 2026-10-01"
+            f"https://shop.example/entry.gone/{n} answered 200 · it was in sitemap.xml · found since 2026-10-01"
             for n in (1, 2)
         ),
     ]

@@ -231,6 +231,34 @@ def test_ours_a_fragment_is_a_view_to_be_shared(opening: Opening, complete: Path
 
 
 @pytest.mark.slow
+def test_wcag_all_of_it_can_be_done_with_the_keyboard(opening: Opening, complete: Path) -> None:
+    page = opening(complete)
+    focused = "[document.activeElement.id, document.activeElement.textContent.trim()]"
+    page.keyboard.press("Tab")
+    assert page.evaluate(focused) == ["", "Skip to the findings"]
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.name") == "search"
+    page.keyboard.type("granite")
+    expect(page).to_have_url(re.compile("search=granite"))
+    for _ in range(4):
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.name") == "source"
+    page.locator("th.url button").press("Enter")
+    assert page.locator("th.url").get_attribute("aria-sort") == "ascending"
+    for _ in range(len(SORTED)):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    page.locator(".opened dl").wait_for()
+    assert "evidence" in str(page.evaluate("document.activeElement.getAttribute('aria-controls')"))
+    page.locator(".figures a", has_text="Orphans").press("Enter")  # and one is where one was led to
+    page.get_by_text(f"{ORPHANS} of {TOTAL:,} findings").wait_for()
+    assert page.evaluate(focused) == ["findings-head", "All findings"]
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.name") == "search"
+
+
+@pytest.mark.slow
 def test_ours_figures_and_tiles_lead_to_the_table(opening: Opening, complete: Path) -> None:
     page = opening(complete)
     page.locator(".figures a", has_text="Orphans").click()
