@@ -2,12 +2,9 @@
 
 import hashlib
 import os
-import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -15,16 +12,7 @@ from crawler import source as sources
 from crawler.config import Config
 from crawler.errors import UsageError
 from crawler.fetch import (
-    AddressPolicy,
     BodyLimits,
-    Credentials,
-    Fetcher,
-    FetchLimits,
-    HttpxTransports,
-    Identity,
-    ReqwestTransports,
-    TransportOptions,
-    overriding,
 )
 from crawler.html import ReadOptions
 from crawler.indexability import Judge
@@ -34,7 +22,6 @@ from crawler.params import Params
 from crawler.parsing.frames import Hello
 from crawler.robots import Robots, product_token
 from crawler.scope import Bounds, Scope, ScopeError
-from crawler.secret import reveal
 from crawler.source import Source
 from crawler.store import directory_for
 from crawler.url import InvalidUrl, normalise, origin
@@ -193,77 +180,6 @@ def hello(ready: Plan) -> Hello:
         token=product_token(ready.config.fetch.user_agent),
     )
     return Hello(options, ready.params, parse.deadline, parse.memory)
-
-
-def fetcher(
-    config: Config,
-    homes: Sequence[str],
-    clock: Callable[[], float] = time.time,
-    source: Source | None = None,
-) -> Fetcher:
-    """Who fetches, as whom, and with which secrets for the first of the origins that were named. Raises UsageError.
-
-    With a ``source`` the origin that is named is that, and so the secrets are for it alone.
-    """
-    fetch = config.fetch
-    limits = FetchLimits(
-        connect=fetch.connect_timeout,
-        first_byte=fetch.read_timeout,
-        idle=fetch.read_timeout,
-        total=fetch.timeout,
-    )
-    if fetch.ca_file and not Path(fetch.ca_file).is_file():
-        raise UsageError(f"--ca-file {fetch.ca_file} is no file")
-    proxy = reveal(fetch.proxy)
-    if fetch.http2 and sources.host_header(config):
-        raise UsageError("-H 'Host: …' cannot go with --http2, where the URL says the host: use --resolve")
-    if proxy and not _is_proxy(proxy):
-        raise UsageError("--proxy wants a URL: http://host:port, https://… or socks5://…")
-    options = TransportOptions(
-        proxy=proxy,
-        ca_file=Path(fetch.ca_file) if fetch.ca_file else None,
-        http2=fetch.http2,
-        idle=config.pace.concurrency,
-    )
-    kind = ReqwestTransports if fetch.transport == "fast" else HttpxTransports
-    doors = sources.overrides(config)
-    homes = [source.home] if source else homes
-    try:
-        transports = kind(options, limits)
-        identity = Identity(fetch.user_agent, credentials=(_credentials(config, homes[0]),))
-        # what the operator names may be at a private address; where pages lead to may not
-        named = [f"{scheme}://{host}" for host in config.scope.hosts for scheme in ("http", "https")]
-        named = [*(each for each in named if "*" not in each), *(f"http://{door}" for door in doors)]
-        policy = AddressPolicy.for_seeds(homes, named)
-        chosen = source.transports(transports) if source else transports
-        return Fetcher(chosen, identity, policy, limits, overriding(doors), clock)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-def _is_proxy(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return (
-            parts.scheme in ("http", "https", "socks5", "socks5h")
-            and bool(parts.hostname)
-            and parts.port != 0
-        )
-    except ValueError:
-        return False
-
-
-def _credentials(config: Config, home: str) -> Credentials:
-    fetch = config.fetch
-    user, separator, password = reveal(fetch.basic_auth).partition(":")
-    if fetch.basic_auth and not separator:
-        raise UsageError("--basic-auth wants user:password (or env:NAME, file:PATH)")
-    headers = tuple((name, reveal(value)) for name, value in fetch.headers.items())
-    cookies = tuple((name, reveal(value)) for name, value in fetch.cookies.items())
-    try:
-        return Credentials(home, headers, (user, password) if separator else None, cookies)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def address(text: str, what: str, params: Params) -> Url:

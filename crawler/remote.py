@@ -13,11 +13,12 @@ from msgspec.structs import replace
 
 from crawler.config import Config
 from crawler.fetch import ROBOTS_BODY, BodyLimits, Code, Fetcher
+from crawler.fetching import fetcher
 from crawler.indexability import REDIRECTS, is_transient, redirect_target
 from crawler.lanes import Lanes
 from crawler.model import Failure, Reply, Url
 from crawler.params import Params
-from crawler.plan import address, fetcher
+from crawler.plan import address
 from crawler.politeness import Pace, retry_delay
 from crawler.robots import Blocked, Robots
 from crawler.rulebook import Rulebook

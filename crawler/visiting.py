@@ -18,6 +18,7 @@ from typing import Final
 
 import anyio
 
+from crawler import fetching
 from crawler import plan as planning
 from crawler.engine import Ending, Engine, Limits, Tally, Watch
 from crawler.errors import NothingCrawlable
@@ -84,7 +85,7 @@ async def visit(
     config = plan.config
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(
-            planning.fetcher(config, [origin(plan.seed)], clock, plan.source)
+            fetching.fetcher(config, [origin(plan.seed)], clock, plan.source)
         )
         rules = rulebook(plan, store, fetcher, clock)
         robots = await _allowed(plan, rules)
@@ -120,7 +121,7 @@ async def visit(
 
 async def reach(plan: Plan, store: Store, clock: Clock = time.time) -> None:
     """See whether a site can be visited at all, before what takes long. Raises NothingCrawlable, StorageError."""
-    async with planning.fetcher(plan.config, [origin(plan.seed)], clock, plan.source) as fetcher:
+    async with fetching.fetcher(plan.config, [origin(plan.seed)], clock, plan.source) as fetcher:
         await _allowed(plan, rulebook(plan, store, fetcher, clock))
 
 

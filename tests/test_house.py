@@ -31,6 +31,7 @@ LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
             "crawler.rulebook",
             "crawler.lanes",
             "crawler.plan",
+            "crawler.fetching",
             "crawler.places",
             "crawler.remote",
             "crawler.report",

@@ -17,7 +17,7 @@ from scripted import Answer, Route, Site, links, scripted
 from crawler.config import Config
 from crawler.config_tables import build
 from crawler.errors import UsageError
-from crawler.plan import fetcher
+from crawler.fetching import fetcher
 from crawler.source import key, overrides, source
 from crawler.url import normalise
 

@@ -6,12 +6,13 @@ from typing import Final, Self
 
 from crawler.config import Config
 from crawler.fetch import BodyLimits, Fetcher
+from crawler.fetching import fetcher
 from crawler.indexability import REDIRECTS, redirect_target
 from crawler.memory.runs import Run
 from crawler.model import Failure, Reply, Url
 from crawler.notice import Answer, Reception
 from crawler.params import Params
-from crawler.plan import Plan, fetcher
+from crawler.plan import Plan
 from crawler.url import InvalidUrl, normalise, origin
 
 _MAX_REDIRECTS: Final = 5

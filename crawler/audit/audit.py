@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import anyio
 from msgspec import structs
 
+from crawler import fetching
 from crawler import plan as planning
 from crawler.audit import gathering
 from crawler.audit.comparing import Comparing
@@ -134,7 +135,7 @@ async def _look(
         return visited, CheckedMedia(0, [], [])
     visits, beside = Visits(db), doors(plan.seed)
     listed = Entries(db, visits, plan.params)
-    async with planning.fetcher(plan.config, [origin(plan.seed), *beside], clock, plan.source) as fetcher:
+    async with fetching.fetcher(plan.config, [origin(plan.seed), *beside], clock, plan.source) as fetcher:
         rules = rulebook(plan, store, fetcher, clock)
         others = dict.fromkeys([*listed.doors(MAX_DOORS), *visits.behind(beside, MAX_DOORS)])
         if others:

@@ -19,7 +19,8 @@ from crawler.cli.words import count
 from crawler.elsewhere import shown
 from crawler.engine import Ending
 from crawler.errors import Incomplete, UsageError
-from crawler.plan import Plan, fetcher, plan
+from crawler.fetching import fetcher
+from crawler.plan import Plan, plan
 from crawler.report import Report
 from crawler.reports.threshold import rules_failing
 from crawler.sites import Place, keep_apart

@@ -15,6 +15,7 @@ import anyio
 import psutil
 
 from crawler import config as settings
+from crawler import fetching
 from crawler import plan as planning
 from crawler.entries import Entries, Tally
 from crawler.frontier.sqlite import SqliteFrontier
@@ -104,7 +105,7 @@ class Bench:
         todo = iter(urls)
 
         async def run() -> float:
-            async with planning.fetcher(self._plan.config, [origin(self._plan.seed)]) as fetcher:
+            async with fetching.fetcher(self._plan.config, [origin(self._plan.seed)]) as fetcher:
 
                 async def work() -> None:
                     for url in todo:

@@ -7,8 +7,8 @@ from scripted import Answer, Site, scripted
 
 from crawler.audit.media import PIECE, CheckedMedia, check_media
 from crawler.config import Config
+from crawler.fetching import fetcher
 from crawler.health.media import Medium, Role
-from crawler.plan import fetcher
 from crawler.rulebook import Rulebook
 from crawler.url import normalise, origin
 
