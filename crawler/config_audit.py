@@ -50,7 +50,8 @@ class Audit(Section):
     """The directory that the reports are written in: HTML, JSON, CSV, SARIF and JUnit. In a directory that several
     sites share each has one of its name."""
     fail_on: tuple[str, ...] = ()
-    """Exit code 10 for conclusive findings of these severities, families or rules (error, orphan, entry.gone)."""
+    """Exit code 10 for conclusive findings of these severities, families or rules (error, orphan, entry.gone), or for
+    those that the audit before did not have (new, new:error, new:orphan)."""
 
     @field_validator("every", mode="before")
     @classmethod

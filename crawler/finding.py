@@ -171,7 +171,10 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     unchecked: dict[str, str] = {}
     undecided: dict[str, str] = {}
     unasked: int = 0  # URLs that only sources know and that were not asked for, for want of room
-    compared: Compared | None = None  # None: no audit before this one came to its end
+    compared: Compared | None = None
+    why_uncompared: str = (
+        ""  # why it is None: no audit before this one came to its end, or its memory is lost
+    )
 
     def count(self, rule: str) -> Count:
         """How many findings of a rule there are."""

@@ -27,6 +27,7 @@ from crawler.plan import Plan
 from crawler.reports.rules_told import GROUPS
 from crawler.reports.verdict import kind, why_unchecked, why_undecided
 
+FIRST: Final = "no audit of this site has come to its end before"
 _OF_SITEMAPS: Final = ("health", "media", "lint")
 _OWN: Final = "the sitemaps that the site names"
 _FORGOTTEN: Final = "what earlier visits saw was forgotten (--fresh)"
@@ -38,12 +39,12 @@ _BY_MEMORY: Final = ("entry.lastmod_late", "entry.lastmod_early")  # they rest o
 class Comparing:
     """Compares one audit. ``db`` has what it found, ``directory`` the memory of those before.
 
-    A memory that cannot be used is told in :attr:`fault`, and costs the audit nothing else. ``is_fresh``: what earlier
+    A memory that cannot be used is told in the report, and costs the audit nothing else. ``is_fresh``: what earlier
     visits brought was forgotten.
     """
 
     def __init__(self, db: sqlite3.Connection, directory: Path, plan: Plan, *, is_fresh: bool) -> None:
-        self.fault = ""
+        self._fault = ""
         self._plan = plan
         self._is_fresh = is_fresh
         self._settings = planning.deciding(plan.config)
@@ -69,7 +70,7 @@ class Comparing:
         try:
             self._past.compare(_day(report.started), (rule for rule, said in why.items() if not said))
             if self._last is None:
-                return report
+                return replace(report, why_uncompared=FIRST)
             self._past.mend(self._deciding(now, report, media))
             trends = self._past.trends()
         except StorageError as error:
@@ -112,11 +113,10 @@ class Comparing:
 
     def _give_up(self, error: Exception) -> None:
         self._past = None
-        self.fault = f"nothing is compared with the audit before: {error}"
+        self._fault = str(error)
 
     def _told(self, report: AuditReport, compared: Compared | None) -> AuditReport:
-        notes = [*report.notes, self.fault] if self.fault else report.notes
-        return replace(report, compared=compared, notes=notes)
+        return replace(report, compared=compared, why_uncompared=self._fault)
 
     def _knows_no_better(self, rule: str) -> bool:
         """Whether no audit before could decide a rule either."""

@@ -16,17 +16,19 @@ EPILOG = f"""{RAW}Examples:
   siteatlas audit https://www.example.com/ -o report
   siteatlas audit https://www.example.com/ --log '/var/log/nginx/access.log*' --search Pages.csv -o report
   siteatlas audit --config site.toml --site shop --fail-on error,orphan --format junit
+  siteatlas audit https://www.example.com/ --fail-on new:warning
 
 Exit codes: 0 done, 1 internal error, 2 usage or configuration, 4 incomplete (the report is written, what depends on
-the rest is inconclusive; run again to go on), or findings that --fail-on names are inconclusive, 5 nothing crawlable,
-6 state in use by another process, 7 storage error, 10 conclusive findings that --fail-on names.
+the rest is inconclusive; run again to go on), or findings that --fail-on names are inconclusive or may be new, 5
+nothing crawlable, 6 state in use by another process, 7 storage error, 10 conclusive findings that --fail-on names.
 """
 _SECTIONS = ("scope", "urls", "obey", "pace", "fetch", "parse", "audit")
 _MORE = ("site.sitemap_url", "state.directory", "state.keep_runs")
+_NOT_OURS = ("scope.sitemap_seeds", "audit.every")
 _KEYS = tuple(
     flag.key
     for flag in FLAGS
-    if flag.key in _MORE or (flag.key.partition(".")[0] in _SECTIONS and flag.key != "scope.sitemap_seeds")
+    if flag.key in _MORE or (flag.key.partition(".")[0] in _SECTIONS and flag.key not in _NOT_OURS)
 )
 
 

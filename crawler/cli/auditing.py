@@ -16,7 +16,7 @@ from crawler.reports.junit import as_junit
 from crawler.reports.rules_told import TOLD
 from crawler.reports.sarif import write_sarif
 from crawler.reports.text import write_text
-from crawler.reports.threshold import failing, undecided
+from crawler.reports.threshold import failing, undecided, why_not_new
 
 
 def run(config: Config, wishes: Wishes, form: Form, told: Told) -> None:
@@ -65,6 +65,8 @@ def _tell(  # noqa: PLR0913 - what is told, and how
         case _ if not wishes.quiet:
             write_text(report, findings, sys.stdout, verbose=wishes.verbose, written=written)
     sys.stdout.flush()
+    for sentence in why_not_new(report, names):
+        told.say(sentence)
     if failed:
         told.say(f"there are findings that --fail-on names: {', '.join(each.rule for each in failed)}")
     if wishes.quiet:

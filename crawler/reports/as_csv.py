@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import BinaryIO, Final
 
-from crawler.finding import Finding
+from crawler.finding import Finding, Mended
 from sitemap import safe
 
 _LONGEST: Final = 32_000  # characters: of what goes beyond 32,767, Excel makes cells of their own
@@ -52,17 +52,33 @@ COLUMNS: Final[tuple[tuple[str, Callable[[Finding], _Cell]], ...]] = (
     ("File", lambda each: text(each.file)),
     ("Line", lambda each: each.line or None),
     ("Times", lambda each: each.times),
+    ("New", lambda each: "yes" if each.is_new else "no"),
+    ("Found since", lambda each: text(each.since)),
 )
 """The columns, the same in every table: the heading, and what of a finding stands under it."""
 
 
 def write_csv(findings: Iterable[Finding], file: BinaryIO) -> None:
     """Write a table of findings, with a row of headings. Numbers are numbers. Raises OSError."""
+    rows = ([cell(each) for _, cell in COLUMNS] for each in findings)
+    _table([heading for heading, _ in COLUMNS], rows, file)
+
+
+MENDED: Final = ("Rule", "URL", "Found since", "Now", "File")
+
+
+def write_mended(mended: Iterable[Mended], file: BinaryIO) -> None:
+    """Write the table of what the audit before had and is no more. Raises OSError."""
+    rows = ((each.rule, each.url, each.since, each.now, each.file) for each in mended)
+    _table(MENDED, (map(text, row) for row in rows), file)
+
+
+def _table(headings: Iterable[str], rows: Iterable[Iterable[_Cell]], file: BinaryIO) -> None:
     lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
     try:
         table = csv.writer(lines, quoting=csv.QUOTE_NONNUMERIC)
-        table.writerow([heading for heading, _ in COLUMNS])
-        table.writerows([cell(each) for _, cell in COLUMNS] for each in findings)
+        table.writerow(headings)
+        table.writerows(rows)
     finally:
         lines.detach()  # which writes the rest, and leaves the file open
 

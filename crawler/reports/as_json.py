@@ -18,7 +18,8 @@ def write_json(report: AuditReport, findings: Findings, file: BinaryIO) -> None:
     ``format`` is 1. The other keys are the fields of :class:`crawler.finding.AuditReport`, of which ``counts`` has
     ``rule``, ``severity``, ``title``, ``certain`` and ``inconclusive`` for each rule with findings; and ``findings``, a
     list of all of them, rule by rule, each with its ``severity``, all fields of :class:`crawler.finding.Finding`, and
-    null for what is not known. Halves of characters, which UTF-8 cannot hold, are question marks.
+    null for what is not known; and ``mended``, a list of what the audit before had and is no more, with all fields of
+    :class:`crawler.finding.Mended`. Halves of characters, which UTF-8 cannot hold, are question marks.
     """
     whole = {"format": FORMAT, **msgspec.to_builtins(report), "counts": _counts(report)}
     file.write(_json(whole)[:-1] + b',\n"findings":[')
@@ -30,6 +31,12 @@ def write_json(report: AuditReport, findings: Findings, file: BinaryIO) -> None:
                 told = {"rule": finding.rule, "severity": severity, **msgspec.structs.asdict(finding)}
                 file.write(between + _json(told))
                 between = b",\n"
+    file.write(b'\n],\n"mended":[')
+    between = b"\n"
+    for rule in TOLD:
+        for gone in findings.mended(rule):
+            file.write(between + _json(msgspec.structs.asdict(gone)))
+            between = b",\n"
     file.write(b"\n]}\n")
 
 

@@ -1,12 +1,13 @@
 """Owns the report of an audit in JUnit's XML: a suite for each group of rules, a case for each rule."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from crawler.finding import AuditReport, Finding, Findings
+from crawler.finding import AuditReport, Count, Finding, Findings, Mended, Trend
 from crawler.reports.rules_told import TOLD, Group, suites, unproven
-from crawler.reports.threshold import rules_failing
+from crawler.reports.threshold import failing
 from crawler.reports.verdict import why_open, why_unchecked, why_undecided
 from sitemap import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
 
@@ -18,37 +19,45 @@ def as_junit(report: AuditReport, findings: Findings, fail_on: Sequence[str] = (
 
     Every rule of the audit is a case; of lint, the rules that were broken. A case without findings passes if somebody
     looked everywhere, and is skipped otherwise, with the reason. One with certain findings fails if ``fail_on`` names
-    it (:func:`crawler.reports.threshold.rules_failing`); if all it has is inconclusive, it is skipped, with the
+    it (:func:`crawler.reports.threshold.failing`); if all it has is inconclusive, it is skipped, with the
     reason. Otherwise it passes, and its output tells.
     """
-    failing = rules_failing(fail_on)
+    failed = {each.rule: each for each in failing(report, fail_on)}
     return junit_xml(
         f"siteatlas audit {report.url}",
         [
-            JUnitSuite(group.title, [_case(rule, group, report, findings, rule in failing) for rule in rules])
+            JUnitSuite(
+                group.title, [_case(rule, group, report, findings, failed.get(rule)) for rule in rules]
+            )
             for group, rules in suites(report)
         ],
     )
 
 
-def _case(rule: str, group: Group, report: AuditReport, findings: Findings, can_fail: bool) -> JUnitCase:
+def _case(
+    rule: str, group: Group, report: AuditReport, findings: Findings, failed: Count | None
+) -> JUnitCase:
     count = report.count(rule)
+    mended = [_mended(each) for each in islice(findings.mended(rule), MOST)]
     if not count.total:
-        return _empty(rule, group, report)
+        return replace(_empty(rule, group, report), text="\n".join(mended))
     told = TOLD[rule]
     some = list(islice(findings(rule), MOST))
     more = count.total - sum(each.times for each in some)
     outcome, message = JUnitOutcome.PASSED, ""
-    if count.certain and can_fail:
-        outcome, message = JUnitOutcome.FAILED, f"{told.title}: {count.certain:,}"
+    trend = report.compared.trend(rule) if report.compared else None
+    if failed:
+        what = " new" if failed.certain < count.certain else ""
+        outcome, message = JUnitOutcome.FAILED, f"{told.title}: {failed.certain:,}{what}"
     elif not count.certain:
         reason = why_open(report, rule)
         outcome, message = JUnitOutcome.SKIPPED, f"inconclusive: {reason or unproven(rule)}"
     lines = [
-        f"{told.severity}: {count.certain:,} certain, {count.open_:,} inconclusive",
+        f"{told.severity}: {count.certain:,} certain, {count.open_:,} inconclusive{_compared(trend)}",
         f"{told.sentence} {told.remedy}",
         *map(_line, some),
         *([f"and {more:,} more"] if more > 0 else []),
+        *mended,
         *([told.source] if told.source else []),
     ]
     return JUnitCase(
@@ -76,4 +85,14 @@ def _line(finding: Finding) -> str:
         f" ({finding.file}:{finding.line})" if finding.line else f" ({finding.file})" if finding.file else ""
     )
     doubt = "" if finding.is_certain else "inconclusive: "
-    return f"{doubt}{finding.url}{where}: {finding.sentence}"
+    since = "new: " if finding.is_new else ""
+    return f"{since}{doubt}{finding.url}{where}: {finding.sentence}"
+
+
+def _compared(trend: Trend | None) -> str:
+    return f"; {trend.new:,} new, {trend.still:,} still there, {trend.mended:,} mended" if trend else ""
+
+
+def _mended(each: Mended) -> str:
+    where = f" ({each.file})" if each.file and each.file != each.url else ""
+    return f"mended: {each.url}{where}: since {each.since}; {each.now}"

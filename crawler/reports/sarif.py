@@ -14,6 +14,7 @@ from msgspec.structs import asdict
 from crawler.audit_rules import AuditRule
 from crawler.finding import AuditReport, Finding, Findings
 from crawler.reports.rules_told import GROUPS, TOLD, unproven
+from crawler.reports.threshold import is_open
 from sitemap import sarif_log, sarif_uri
 
 MOST: Final = 25_000  # results: GitHub refuses a run with more
@@ -28,13 +29,17 @@ def write_sarif(report: AuditReport, findings: Findings, file: BinaryIO, most: i
 
     A finding that is inconclusive is a result of the kind "review" and so of the level "none" (section 3.27.10).
     ``properties`` of a result hold whatever else is known of its URL.
+
+    If of every finding it is known whether it is new, each result has a ``baselineState`` (section 3.27.24: all of them
+    or none); of what is new, ``properties.is_new`` says so in any case. What is mended is counted, and is no result: a
+    code host takes what is missing for mended, and whatever is there for a fault.
     """
     rules = sorted(
         (TOLD[count.rule] for group in GROUPS for count in group.counts(report)),
         key=lambda rule: rule.severity,
         reverse=True,
     )
-    results = _results(rules, findings, report.url)
+    results = _results(rules, findings, report)
     properties = {
         "url": report.url,
         "completeness": report.completeness,
@@ -44,6 +49,12 @@ def write_sarif(report: AuditReport, findings: Findings, file: BinaryIO, most: i
         "findings": sum(each.total for each in report.counts),
         "maxResults": most,
     }
+    if report.compared:
+        properties |= {
+            "comparedWith": report.compared.started,
+            "uncompared": report.compared.uncompared,
+            "mended": sum(each.mended for each in report.compared.trends),
+        }
     pieces = sarif_log(map(_rule, rules), islice(results, most), report.version, properties=properties)
     file.writelines(piece.encode() for piece in pieces)
 
@@ -63,13 +74,17 @@ def _rule(rule: AuditRule) -> dict[str, Any]:
     return told
 
 
-def _results(rules: list[AuditRule], findings: Findings, site: str) -> Iterator[dict[str, Any]]:
+def _results(rules: list[AuditRule], findings: Findings, report: AuditReport) -> Iterator[dict[str, Any]]:
+    is_compared = report.compared and not any(is_open(report, each) for each in report.counts)
     for index, rule in enumerate(rules):
         met: Counter[str] = Counter()  # no more of them than results
         for finding in findings(rule.id):
             mark = _fingerprint(finding)
             met[mark] += 1
-            yield _result(rule, index, finding, f"{mark}:{met[mark]}", site)
+            result = _result(rule, index, finding, f"{mark}:{met[mark]}", report.url)
+            if is_compared:
+                result["baselineState"] = "new" if finding.is_new else "unchanged"
+            yield result
 
 
 def _result(rule: AuditRule, index: int, finding: Finding, fingerprint: str, site: str) -> dict[str, Any]:

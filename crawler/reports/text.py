@@ -11,6 +11,7 @@ from crawler.finding import AuditReport, Count, Finding, Findings
 from crawler.reports.facts import ISLAND, Island, islands, visits
 from crawler.reports.page import Page
 from crawler.reports.rules_told import GROUPS, TOLD, Group
+from crawler.reports.text_since import day, mended, since, uncompared
 from crawler.reports.verdict import Empty, Kind, but, empty, kind, small, why_open
 from sitemap import RULES as LINT
 from sitemap import Severity, safe
@@ -48,6 +49,7 @@ def lines(
 ) -> Iterator[str]:
     """The summary, line by line. No more than one finding is held at a time."""
     yield from _verdict(report, page)
+    yield from since(report, page)
     yield ""
     yield from _figures(report, page)
     yield from _inputs(report.inputs, page)
@@ -56,8 +58,10 @@ def lines(
             yield from _group(group, counts, page)
             for each in counts:
                 yield from _class(each, report, findings, page, verbose)
+    yield from mended(report, findings, page, verbose=verbose)
     yield ""
     yield from _nothing(empty(report), page)
+    yield from uncompared(report.compared, page)
     yield from _end(report, page, written)
 
 
@@ -122,22 +126,24 @@ def _class(each: Count, report: AuditReport, findings: Findings, page: Page, ver
     """One rule: how bad, how many, the first of its findings, and what to do about them."""
     rule = TOLD[each.rule]
     severity = page.painted(rule.severity.value, _COLOUR[rule.severity])
-    yield from page.wrapped(f"{severity}  {_total([each])}  {rule.title}  {rule.id}", 2, 4)
+    new = report.compared.trend(each.rule).new if report.compared else 0
+    total = f"{_total([each])}, {new:,} new" if new else _total([each])
+    yield from page.wrapped(f"{severity}  {total}  {rule.title}  {rule.id}", 2, 4)
     if each.open_ and not rule.needs_complete and (why := why_open(report, each.rule)):
         yield from page.wrapped(f"inconclusive: {safe(why)}", _DEEP)
     if verbose or rule.severity > Severity.NOTE:
         if each.rule == ISLAND:
             yield from _islands(islands(findings(each.rule)), page, verbose)
         if verbose or each.rule != ISLAND:
-            yield from _first(each, findings, page, verbose)
+            yield from _first(each, findings, page, day(report.started), verbose)
     yield from page.wrapped(rule.sentence if rule.id in LINT else rule.remedy, _DEEP)
 
 
-def _first(each: Count, findings: Findings, page: Page, verbose: bool) -> Iterator[str]:
+def _first(each: Count, findings: Findings, page: Page, today: str, verbose: bool) -> Iterator[str]:
     left = each.total
     for finding in islice(findings(each.rule), None if verbose else FEW):
         left -= finding.times
-        yield from _finding(finding, TOLD[each.rule].sentence, page, verbose)
+        yield from _finding(finding, TOLD[each.rule].sentence, page, today, verbose)
     if left > 0:
         yield f"{'':{_DEEP}}… {left:,} more"
 
@@ -152,15 +158,18 @@ def _islands(found: list[Island], page: Page, verbose: bool) -> Iterator[str]:
         yield f"{'':{_DEEP}}… {count(len(found) - FEW, 'more island')}"
 
 
-def _finding(finding: Finding, known: str, page: Page, verbose: bool) -> Iterator[str]:
+def _finding(finding: Finding, known: str, page: Page, today: str, verbose: bool) -> Iterator[str]:
     place = f"{safe(finding.file)}:{finding.line}" if finding.line else safe(finding.file)
     url = safe(finding.url)
     doubt = "" if finding.is_certain else "  (inconclusive)"
-    yield f"{'':{_DEEP}}{url or place or 'the site'}{doubt}"
+    new = f"{page.painted('NEW', '31')} " if finding.is_new else ""
+    yield f"{'':{_DEEP}}{new}{url or place or 'the site'}{doubt}"
     told = [f"in {place}"] if url and place and place != url else []
     if finding.sentence and finding.sentence != known:
         told.append(safe(finding.sentence))
     told += _facts(finding, verbose)
+    if finding.since and finding.since != today:
+        told.append(f"found since {safe(finding.since)}")
     if told:
         yield from page.wrapped("; ".join(each.rstrip(".") for each in told), _DEEP + 2)
     for hub in finding.hubs if verbose else finding.hubs[:1]:

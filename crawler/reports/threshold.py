@@ -4,13 +4,23 @@ from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from msgspec import Struct
+
 from crawler.errors import UsageError
-from crawler.finding import AuditReport, Count
+from crawler.finding import AuditReport, Count, Trend
 from crawler.reports.rules_told import GROUPS, TOLD
 from sitemap import Severity
 
 NEVER: Final = "never"
+NEW: Final = "new"
 _LINT: Final = {each.name: frozenset(each.rules) for each in GROUPS if each.name == "lint"}
+
+
+class Chosen(Struct, frozen=True):
+    """Rules that make an audit fail: those of ``always`` by any finding, those of ``new`` by a new one."""
+
+    always: frozenset[str]
+    new: frozenset[str]
 
 
 def failing(report: AuditReport, fail_on: Sequence[str]) -> list[Count]:
@@ -19,31 +29,87 @@ def failing(report: AuditReport, fail_on: Sequence[str]) -> list[Count]:
     A finding that is inconclusive never fails.
     """
     chosen = rules_failing(fail_on)
-    return [each for group in GROUPS for each in group.counts(report) if each.certain and each.rule in chosen]
+    found: list[Count] = []
+    for each in _counts(report):
+        if each.certain and each.rule in chosen.always:
+            found.append(each)
+        elif each.rule in chosen.new and (new := _trend(report, each.rule).new):
+            found.append(Count(each.rule, new))
+    return found
 
 
 def undecided(report: AuditReport, fail_on: Sequence[str]) -> list[Count]:
-    """The counts that would make an audit fail if they were not inconclusive. Raises UsageError in the same way."""
+    """The counts that would make an audit fail if they were not inconclusive, or if they were known to be new.
+
+    Raises UsageError in the same way.
+    """
     chosen = rules_failing(fail_on)
-    return [each for group in GROUPS for each in group.counts(report) if each.open_ and each.rule in chosen]
+    return [
+        each
+        for each in _counts(report)
+        if (each.open_ and each.rule in chosen.always) or (each.rule in chosen.new and is_open(report, each))
+    ]
 
 
-def rules_failing(fail_on: Sequence[str]) -> frozenset[str]:
+def why_not_new(report: AuditReport, fail_on: Sequence[str]) -> list[str]:
+    """Why it is not known of findings whether they are new, in sentences, where ``fail_on`` wants to know it."""
+    new = rules_failing(fail_on).new
+    rules: dict[str, list[str]] = {}
+    for each in _counts(report):
+        if each.rule in new and is_open(report, each):
+            uncompared = report.compared.uncompared if report.compared else {}
+            why = report.why_uncompared or uncompared.get(each.rule, "inconclusive, and not found before")
+            rules.setdefault(why, []).append(each.rule)
+    told = [
+        f"whether findings of {', '.join(some)} are new is not known: {why}" for why, some in rules.items()
+    ]
+    return [*told, *([_NEXT] if told and report.compared is None else [])]
+
+
+_NEXT: Final = "the next audit is compared with this one, if the directory of --state is kept until then"
+
+
+def _counts(report: AuditReport) -> list[Count]:
+    return [each for group in GROUPS for each in group.counts(report)]
+
+
+def _trend(report: AuditReport, rule: str) -> Trend:
+    return report.compared.trend(rule) if report.compared else Trend(rule, 0, 0, 0)
+
+
+def is_open(report: AuditReport, count: Count) -> bool:
+    """Whether some findings of a rule are neither known to be new nor to have been there."""
+    trend = _trend(report, count.rule)
+    return count.total > trend.new + trend.still
+
+
+def rules_failing(fail_on: Sequence[str]) -> Chosen:
     """The ids of the rules that names stand for, with commas between names.
 
     A name is a severity ("warning": that or worse), a family ("orphan", "orphan.*"), an id ("orphan.sitemap"), "lint"
-    for all rules of lint, or, alone, "never". Raises UsageError for any other, with the nearest one that there is.
+    for all rules of lint, or, alone, "never". With "new:" before it only what is new is meant ("new:orphan"), and by
+    "new" whatever is new. Raises UsageError for any other, with the nearest one that there is.
     """
     names = listed(fail_on)
-    if NEVER in names and len(set(names)) > 1:
+    if (NEVER in names and len(set(names)) > 1) or f"{NEW}:{NEVER}" in names:
         raise UsageError(f"--fail-on {NEVER} stands alone: drop it, or drop the others")
-    known = (*Severity, NEVER, *_LINT)
-    return frozenset(rule for name in names for rule in _chosen(name, known))
+    known = (*Severity, NEVER, NEW, *_LINT)
+    always, new = set[str](), set[str]()
+    for name in names:
+        if name == NEW:
+            new |= TOLD.keys()
+        elif name.startswith(f"{NEW}:"):
+            new |= set(_chosen(name.removeprefix(f"{NEW}:").strip(), known[:-1]))
+        else:
+            always |= set(_chosen(name, known))
+    return Chosen(frozenset(always), frozenset(new))
 
 
 def _chosen(name: str, known: Sequence[str]) -> Collection[str]:
     if name == NEVER:
         return ()
+    if not name:
+        raise UsageError("--fail-on new: wants a name behind it, such as new:orphan; new alone means all")
     if name in set(Severity):
         return [rule for rule, told in TOLD.items() if told.severity >= Severity(name)]
     return _LINT.get(name) or named(name, TOLD, known, "siteatlas audit --rules names them all")

@@ -4,13 +4,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
 from crawler.errors import StorageError
 from crawler.finding import AuditReport, Findings
-from crawler.reports.as_csv import write_csv
+from crawler.reports.as_csv import write_csv, write_mended
 from crawler.reports.as_json import write_json
 from crawler.reports.html import write_html
 from crawler.reports.junit import as_junit
@@ -18,6 +19,7 @@ from crawler.reports.rules_told import GROUPS, TOLD
 from crawler.reports.sarif import write_sarif
 
 TABLES: Final = "csv"  # the folder of the tables, one for each rule with findings
+MENDED: Final = f"{TABLES}/mended.csv"
 
 
 def write_reports(
@@ -25,9 +27,10 @@ def write_reports(
 ) -> list[Path]:
     """Write all reports into a directory, which is made if it is not there; answers their paths.
 
-    They are ``audit.html``, ``audit.json``, ``audit.sarif``, ``audit.junit.xml``, and ``csv/RULE.csv`` for each rule
-    with findings. Tables of rules that have none now are removed, and no other file is touched. ``fail_on`` says which
-    cases of JUnit fail. Raises StorageError that names the path, and UsageError for a bad ``fail_on``.
+    They are ``audit.html``, ``audit.json``, ``audit.sarif``, ``audit.junit.xml``, ``csv/RULE.csv`` for each rule with
+    findings, and ``csv/mended.csv`` if some are mended. Tables of which there are none now are removed, and no other
+    file is touched. ``fail_on`` says which cases of JUnit fail. Raises StorageError that names the path, and UsageError
+    for a bad ``fail_on``.
     """
     junit = as_junit(report, findings, fail_on).encode()
     written = [_whole(directory / "audit.html", lambda path: write_html(report, findings, path))]
@@ -36,13 +39,15 @@ def write_reports(
         "audit.sarif": partial(write_sarif, report, findings),
         "audit.junit.xml": lambda file: file.write(junit),
     }
+    if report.compared and any(each.mended for each in report.compared.trends):
+        streams[MENDED] = lambda file: write_mended(chain.from_iterable(map(findings.mended, TOLD)), file)
     broken = [each.rule for group in GROUPS for each in group.counts(report)]
     for rule in broken:
         streams[f"{TABLES}/{rule}.csv"] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
     for name, write in streams.items():
         written.append(_whole(directory / name, partial(_stream, write)))
-    for rule in TOLD.keys() - set(broken):
-        path = directory / TABLES / f"{rule}.csv"
+    for name in {MENDED, *(f"{TABLES}/{rule}.csv" for rule in TOLD)} - streams.keys():
+        path = directory / name
         with _storage(path, "removed"):
             path.unlink(missing_ok=True)
     return written

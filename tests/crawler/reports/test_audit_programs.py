@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
-from audits import DOUBT, SITE, audit, findings, hostile, of
+from audits import DOUBT, SITE, Given, audit, findings, hostile, of
 from junitparser import Failure, JUnitXml, Skipped
 from lxml import etree
 from naughty import NAUGHTY, storable
@@ -234,6 +234,11 @@ def test_ours_fail_on_takes_severities_families_and_ids(names: list[str], rules:
         ("duplicate.lok", 'did you mean "duplicate.loc"?'),
         ("%$&", "siteatlas audit --rules names them all"),
         ("never,error", "stands alone"),
+        ("new:never", "stands alone"),
+        ("new:orphans", 'did you mean "orphan"?'),
+        ("nwe", 'did you mean "new"?'),
+        ("new:", "new:orphan"),
+        ("new:new", "there is no rule"),
     ],
 )
 def test_ours_fail_on_names_the_nearest_for_what_there_is_not(name: str, hint: str) -> None:
@@ -271,11 +276,11 @@ def _memory(kind: str, many: int) -> int:
     sink: Any = _Sink()
     tracemalloc.start()
     if kind == "json":
-        write_json(report, findings_of, sink)
+        write_json(report, Given(findings_of), sink)
     elif kind == "csv":
         write_csv(findings_of("entry.gone"), sink)
     else:
-        write_sarif(report, findings_of, sink)
+        write_sarif(report, Given(findings_of), sink)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert sink.size > many * 500
