@@ -40,7 +40,7 @@ from crawler.memory.runs import Run, Runs
 from crawler.memory.seen import Seen
 from crawler.model import State
 from crawler.observe import Observed, observe
-from crawler.orphans import Thresholds, copies, doubts
+from crawler.orphans import Lead, Thresholds, copies, doubts
 from crawler.plan import Plan
 from crawler.store import Store
 from crawler.version import __version__
@@ -117,7 +117,7 @@ class Conclusion:
         audit = self._plan.config.audit
         homes = Homes(self._db)
         homes.settle()
-        same = dict(copies(homes.twins(), lambda number: bool(graph.touched[graph.nodes.node(number)])))
+        same = dict(copies(homes.twins(), lambda number: _lead(graph, graph.nodes.node(number))))
         homes.move(same.items())
         sitemaps = [each for each in Claims(self._db).accounts() if each.source is Source.SITEMAP]
         return Survey(
@@ -128,7 +128,7 @@ class Conclusion:
             copies=same,
             doubtful=doubtful,
             has_sitemap=any(each.used for each in sitemaps),
-            is_listing_whole=all(each.complete for each in sitemaps),
+            is_listing_whole=all(each.complete for each in sitemaps) and not homes.is_open(Source.SITEMAP),
         )
 
     def _judge_leading(self, survey: Survey, leading: Leading) -> None:
@@ -208,3 +208,9 @@ class Conclusion:
             inlinks=figures.inlinks,
             sections=figures.sections(survey.lost, survey.unlisted),
         )
+
+
+def _lead(graph: LinkGraph, node: int) -> Lead:
+    if graph.touched[node]:
+        return Lead.LED_TO
+    return Lead.NAMED if graph.ways[node] else Lead.NOTHING

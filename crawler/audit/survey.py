@@ -60,7 +60,7 @@ class Survey:
     """Makes the findings about what leads where. ``copies`` are ids of pages that are another one, and that one's.
 
     ``doubtful``: something was not seen, so that what ``needs_complete`` is inconclusive. ``has_sitemap``: a sitemap
-    lists pages of the site; ``is_listing_whole``: every sitemap could be read to its end.
+    lists pages of the site; ``is_listing_whole``: every sitemap could be read to its end, and what it lists asked for.
     """
 
     def __init__(  # noqa: PLR0913 - what is known, from four sides
@@ -143,7 +143,8 @@ class Survey:
             is_start=node == graph.start,
             is_probe=is_gone(state, status) and is_probe(self._url(node)),
             is_open=bool(graph.open[node]),
-            is_circle=bool(graph.moved[node] >= 0 and graph.home[node] == node),
+            is_circle=status is not None
+            and graph.is_endless(node),  # another name of the site was not asked for
         )
 
     def _of(

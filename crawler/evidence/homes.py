@@ -37,15 +37,19 @@ _SEED: Final = "SELECT value FROM site.about WHERE key = 'url'"
 _ASKED: Final = "SELECT count(*) FROM site.visit WHERE found & ?"
 _SAME: Final = """INSERT OR IGNORE INTO home SELECT DISTINCT c.url, v.id FROM claim c
   JOIN site.url u ON u.url = c.url JOIN site.visit v ON v.id = u.id WHERE v.state = ?"""
+# What was asked for and never had is no visit to the page that it is spelt like.
 _HOMELESS: Final = """SELECT DISTINCT c.url, v.id, v.state, v.target FROM claim c
   LEFT JOIN site.url u ON u.url = c.url LEFT JOIN site.visit v ON v.id = u.id
-  WHERE NOT EXISTS (SELECT 1 FROM home h WHERE h.url = c.url)"""
+  WHERE NOT EXISTS (SELECT 1 FROM home h WHERE h.url = c.url)
+    AND (v.id IS NOT NULL OR c.dead = 0 OR c.ok + c.moved > 0)"""
 _STANDS: Final = (
     "SELECT v.id, v.state, v.target FROM site.url u JOIN site.visit v ON v.id = u.id WHERE u.url = ?"
 )
 _LISTED: Final = (
     "SELECT EXISTS (SELECT 1 FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ? AND i.source = ?)"
 )
+_OPEN: Final = """SELECT EXISTS (SELECT 1 FROM claim c JOIN input i ON i.id = c.input LEFT JOIN home h ON h.url = c.url
+  LEFT JOIN site.visit v ON v.id = h.id WHERE i.source = ? AND (v.id IS NULL OR v.state IN (?, ?)))"""
 _TWINS: Final = """SELECT s.key, s.id, u.url, c.digest, c.page
   FROM spelling s JOIN site.url u ON u.id = s.id JOIN site.visit v ON v.id = s.id
     LEFT JOIN site.content c ON c.id = v.content
@@ -58,9 +62,9 @@ _DRESSED: Final = f"""SELECT v.id, u.url, c.digest, c.text, c.page, p.id, b.url,
     JOIN site.url b ON b.url = substr(u.url, 1, instr(u.url, '?') - 1)
     JOIN site.visit p ON p.id = b.id AND p.state = v.state JOIN site.content d ON d.id = p.content
   WHERE v.state = ? AND instr(u.url, '?') AND (v.{_STRANGE} OR p.{_STRANGE})"""  # noqa: S608 - numbers
-_ALIKE: Final = f"""SELECT c.digest, v.id, u.url
+_ALIKE: Final = f"""SELECT c.digest, v.id, u.url, v.{_STRANGE}
   FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
-  WHERE v.state = ?1 AND v.found != {Found.SITEMAP} AND c.digest IN (
+  WHERE v.state = ?1 AND c.digest IN (
     SELECT k.digest FROM site.visit s JOIN site.content k ON k.id = s.content
     WHERE s.state = ?1 AND s.{_STRANGE} AND k.digest != x'')
   ORDER BY 1, 2"""  # noqa: S608 - numbers
@@ -185,6 +189,13 @@ class Homes:
         # who comes to a page that names a dead one as its canonical comes to no dead page
         return number if copy is None or state == _INDEXABLE else copy
 
+    def is_open(self, source: Source) -> bool:
+        """Whether it is not known of all that such a source names what it is: it may be any page in another dress."""
+        unseen = State.PENDING, State.NOFOLLOW
+        with storage():
+            (is_open,) = self._db.execute(_OPEN, (source, *unseen)).fetchone()
+        return bool(is_open)
+
     def twins(self) -> Iterator[Twin]:
         """The pages whose URLs are spellings of one another, those of one key together.
 
@@ -193,8 +204,8 @@ class Homes:
         the URL without parameters, if it says the same or has its title and is no further page of a list.
         """
         with storage():
-            for digest, number, url in self._db.execute(_ALIKE, (_INDEXABLE,)):
-                yield self._twin(digest.hex(), number, url, digest, "")
+            for digest, number, url, is_strange in self._db.execute(_ALIKE, (_INDEXABLE,)):
+                yield self._twin(digest.hex(), number, url, digest, "", is_stranger=bool(is_strange))
             for number, url, digest, text, packed, bare, plain, other, said, paged in self._db.execute(
                 _DRESSED, (_INDEXABLE,)
             ):
@@ -205,9 +216,11 @@ class Homes:
             for key, number, url, digest, packed in self._db.execute(_TWINS):
                 yield self._twin(key, number, url, digest or b"", _title(packed))
 
-    def _twin(self, key: str, number: int, url: str, digest: bytes, title: str) -> Twin:
+    def _twin(
+        self, key: str, number: int, url: str, digest: bytes, title: str, *, is_stranger: bool = True
+    ) -> Twin:
         (is_listed,) = self._db.execute(_LISTED, (url, Source.SITEMAP)).fetchone()
-        return Twin(key, number, Url(url), digest, title, bool(is_listed))
+        return Twin(key, number, Url(url), digest, title, bool(is_listed), is_stranger)
 
     def move(self, moves: Iterable[tuple[int, int]]) -> None:
         """What came to the first of each pair comes to the second."""

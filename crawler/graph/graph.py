@@ -70,11 +70,18 @@ class LinkGraph:
 
     @cached_property
     def invited(self) -> Bools:
-        """Which nodes the start leads to without the links of pages that say neither index nor follow.
+        """Which nodes anything names but the nofollow links of pages that say neither index nor follow.
 
         Such are histories, forms and results, which lead to more of their kind for ever, and to nothing that counts.
         """
-        return touched(self.edges, self.target, self._first, closed=self.nodes.of(State.NOINDEX))
+        found = np.zeros(len(self.home), np.bool_)
+        shut = self.nodes.of(State.NOINDEX)
+        for first, last in self.edges.blocks():
+            begin, end = int(self.edges.start[first]), int(self.edges.start[last])
+            many = np.diff(self.edges.start[first : last + 1])
+            counts = ~np.repeat(shut[first:last], many) | (self.edges.flags[begin:end] != Found.NOFOLLOW)
+            found[self.edges.to[begin:end][counts]] = True
+        return found
 
     @cached_property
     def weight(self) -> NDArray[np.float64]:
@@ -90,6 +97,10 @@ class LinkGraph:
         """See :func:`crawler.graph.islands.islands`."""
         return islands(self.edges, self.target, self.home, self.touched)
 
+    def is_endless(self, node: int) -> bool:
+        """Whether the redirects of a node come back to where they were, so that nobody gets anywhere."""
+        return bool(self.moved[_end(self.moved, node)] >= 0)
+
     def referrers(self, node: int, most: int) -> list[Lead]:
         """What leads to a node and to the other spellings of it: the best way first, then the weightiest."""
         found: dict[int, Lead] = {}
@@ -102,11 +113,13 @@ class LinkGraph:
 
     def clicked(self, node: int) -> int:
         """The ways by which a visitor gets to a node, by links to it and to what redirects there: no canonicals."""
+        moved = [each for each in self._aliases(node) if self._through[each] == Way.REDIRECT]
+        return self._clicks(node) | int(Way.REDIRECT) * any(self._clicks(each) & _TOUCHED for each in moved)
+
+    def _clicks(self, node: int) -> int:
         begin, end = int(self.incoming.start[node]), int(self.incoming.start[node + 1])
         is_click = (self.incoming.flags[begin:end] & _CLICKS) != 0
-        ways = int(np.bitwise_or.reduce(self._bits[begin:end][is_click], initial=0))
-        moved = [each for each in self._aliases(node) if self._through[each] == Way.REDIRECT]
-        return ways | int(Way.REDIRECT) * any(self.ways[each] & _TOUCHED for each in moved)
+        return int(np.bitwise_or.reduce(self._bits[begin:end][is_click], initial=0))
 
     def followers(self, node: int, most: int) -> Ints:
         """Some of the pages that lead to a node by FOLLOWED links, those first that were met first."""

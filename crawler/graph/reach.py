@@ -28,26 +28,16 @@ def clicks(edges: Edges, moved: Ints, start: int) -> Ints:
     return depth
 
 
-def touched(
-    edges: Edges, target: Ints, start: int, evidence: int = EVIDENCE, closed: Bools | None = None
-) -> Bools:
+def touched(edges: Edges, target: Ints, start: int, evidence: int = EVIDENCE) -> Bools:
     """Which nodes any evidence leads to: links of all kinds, statements, redirects and canonicals (``target``).
 
-    Or ``evidence`` of some kinds only: flags of :class:`crawler.model.Found`. What nodes that are ``closed`` ask not to
-    be followed is no evidence.
+    Or ``evidence`` of some kinds only: flags of :class:`crawler.model.Found`.
     """
     unseen = np.ones(len(target), np.bool_)
     found = np.array([start], np.int32)
     while len(found):
         unseen[found] = False
-        if closed is None:
-            led = [_next(edges, found, evidence, unseen)]
-        else:
-            led = [
-                _next(edges, found[~closed[found]], evidence, unseen),
-                _next(edges, found[closed[found]], evidence & ~Found.NOFOLLOW, unseen),
-            ]
-        found = _once(np.concatenate([target[found], *led]), unseen)
+        found = _once(np.concatenate([target[found], _next(edges, found, evidence, unseen)]), unseen)
     return ~unseen
 
 

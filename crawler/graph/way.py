@@ -72,7 +72,9 @@ def way(state: State, found: int) -> int:
         ways |= Way.CANONICAL
     if found & Found.REFRESH:
         ways |= Way.REDIRECT
-    return int(ways or (Way.HEAD if found & HEADS else 0))
+    if found & HEADS:
+        ways |= Way.HEAD
+    return int(ways)
 
 
 @cache

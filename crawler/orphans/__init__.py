@@ -5,13 +5,14 @@ from crawler.orphans.doubts import Doubts, Seen, doubts
 from crawler.orphans.probes import is_probe
 from crawler.orphans.series import is_of_series
 from crawler.orphans.spelling import fold
-from crawler.orphans.twins import Twin, copies
+from crawler.orphans.twins import Lead, Twin, copies
 
 __all__ = [
     "JUDGED",
     "NOBODY",
     "Doubts",
     "Known",
+    "Lead",
     "Seen",
     "Standing",
     "Thresholds",

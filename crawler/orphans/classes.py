@@ -86,7 +86,7 @@ class Standing(Struct, frozen=True):
     is_start: bool = False
     is_probe: bool = False  # see crawler.orphans.probes
     is_open: bool = True  # a visitor who clicks all there is gets to it
-    is_circle: bool = False  # redirects that come back to it
+    is_circle: bool = False  # its redirects never end
 
 
 def classes(standing: Standing, known: Known, limits: Thresholds) -> Iterator[str]:

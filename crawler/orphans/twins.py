@@ -1,6 +1,7 @@
 """Pages that answer under several URLs, without a redirect or a canonical between them."""
 
 from collections.abc import Callable, Iterable, Iterator
+from enum import IntEnum
 from itertools import groupby
 from operator import attrgetter
 
@@ -12,7 +13,8 @@ from crawler.model import Url
 class Twin(Struct, frozen=True):
     """One of several pages that may be one, such as by the spelling of their URLs (``key``).
 
-    ``digest`` is that of what was read; ``title`` is "" where a title is not enough.
+    ``digest`` is that of what was read; ``title`` is "" where a title is not enough. One that is no ``is_stranger``
+    may be what others are copies of, and is a page whatever they are.
     """
 
     key: str
@@ -21,22 +23,33 @@ class Twin(Struct, frozen=True):
     digest: bytes
     title: str
     is_listed: bool  # in a sitemap
+    is_stranger: bool = True
 
 
-def copies(twins: Iterable[Twin], is_led_to: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
+class Lead(IntEnum):
+    """What the site itself has for a URL, the best first."""
+
+    LED_TO = 0  # the start leads to it
+    NAMED = 1  # pages that nothing leads to name it
+    NOTHING = 2
+
+
+def copies(twins: Iterable[Twin], lead: Callable[[int], Lead]) -> Iterator[tuple[int, int]]:
     """Pairs of ids: a page that nothing leads to, and the page that it is another spelling or a copy of.
 
-    Of those that nothing leads to, the one that a sitemap lists is the page, else one without parameters. Twins of
-    one key stand together.
+    Of those that nothing leads to, the one that a sitemap lists is the page, else one that others name, one without
+    parameters, the shortest, one in lower case. Twins of one key stand together.
     """
     for _, group in groupby(twins, attrgetter("key")):
-        ranked = sorted(
-            group, key=lambda twin: (not is_led_to(twin.id), not twin.is_listed, "?" in twin.url, twin.url)
-        )
-        first, *others = ranked
+        first, *others = sorted(group, key=lambda twin: _order(twin, lead(twin.id)))
         for other in others:
-            if not is_led_to(other.id) and _is_same(first, other):
+            if lead(other.id) is not Lead.LED_TO and other.is_stranger and _is_same(first, other):
                 yield other.id, first.id
+
+
+def _order(twin: Twin, lead: Lead) -> tuple[object, ...]:
+    is_lost = lead is not Lead.LED_TO
+    return is_lost, not twin.is_listed, lead, "?" in twin.url, len(twin.url), twin.url.swapcase()
 
 
 def _is_same(one: Twin, other: Twin) -> bool:

@@ -126,7 +126,9 @@ class Plainly:
             found.add(Way.CANONICAL)
         if flags & Found.REFRESH:
             found.add(Way.REDIRECT)
-        return found or ({Way.HEAD} if flags & HEADS else set())
+        if flags & HEADS:
+            found.add(Way.HEAD)
+        return found
 
     def inlinks(self, node: int) -> int:
         return sum(

@@ -101,8 +101,18 @@ def test_ours_a_nofollow_page_does_not_help_itself_by_its_old_address() -> None:
 def test_ours_what_asks_neither_to_be_indexed_nor_followed_invites_nobody() -> None:
     made = graph([PAGE, State.NOINDEX, PAGE, PAGE], [(0, 1, LINK), (1, 2, Found.NOFOLLOW), (1, 3, LINK)])
     assert made.touched.tolist() == [True] * 4
-    assert made.invited.tolist() == [True, True, False, True]
-    assert graph([PAGE] * 2, [(0, 1, Found.NOFOLLOW)]).invited.all()
+    assert made.invited.tolist() == [False, True, False, True]
+    assert graph([PAGE] * 2, [(0, 1, Found.NOFOLLOW)]).invited[1]
+
+
+def test_ours_pages_that_nothing_leads_to_invite_all_the_same() -> None:
+    assert graph([PAGE] * 3, [(1, 2, Found.NOFOLLOW)]).invited[2]
+
+
+def test_ours_nobody_clicks_what_only_the_head_names_also_by_way_of_a_redirect() -> None:
+    made = graph([PAGE, MOVED, GONE], [(0, 1, Found.ALTERNATE), (0, 2, Found.CANONICAL)], {1: 2})
+    assert (made.clicked(2), ways(made, 2)) == (0, Way.REDIRECT | Way.CANONICAL)
+    assert graph([PAGE, MOVED, GONE], [(0, 1, LINK)], {1: 2}).clicked(2) == Way.REDIRECT
 
 
 def test_ours_sitemaps_lead_nowhere() -> None:

@@ -1,11 +1,13 @@
 """Which spellings may be one page, and which pages are another spelling of one that is linked."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model import Url
-from crawler.orphans import Twin, copies, fold, is_of_series
+from crawler.orphans import Lead, Twin, copies, fold, is_of_series
 from crawler.url import normalise
 
 SITE = "https://www.example.com"
@@ -61,26 +63,49 @@ def twin(number: int, digest: bytes = b"same", *, title: str = "", listed: bool 
     return Twin("key", number, Url(f"{SITE}/{number}"), digest, title, listed)
 
 
+def led_to(*ids: int) -> Callable[[int], Lead]:
+    return lambda number: Lead.LED_TO if number in ids else Lead.NOTHING
+
+
 def test_ours_an_unlinked_spelling_of_a_linked_page_is_no_page_of_its_own() -> None:
-    assert list(copies([twin(1), twin(2), twin(3)], {2}.__contains__)) == [(1, 2), (3, 2)]
+    assert list(copies([twin(1), twin(2), twin(3)], led_to(2))) == [(1, 2), (3, 2)]
 
 
 def test_ours_of_unlinked_spellings_the_listed_one_is_the_page() -> None:
-    assert list(copies([twin(1), twin(2, listed=True)], lambda _: False)) == [(1, 2)]
+    assert list(copies([twin(1), twin(2, listed=True)], led_to())) == [(1, 2)]
+
+
+def test_ours_of_unlinked_spellings_the_one_that_others_name_is_the_page() -> None:
+    twins = [twin(1), twin(2), twin(3, listed=True)]
+    named = lambda number: Lead.NAMED if number == 2 else Lead.NOTHING  # noqa: E731
+    assert list(copies(twins[:2], named)) == [(1, 2)]
+    assert list(copies(twins, named)) == [(2, 3), (1, 3)]
+
+
+def test_ours_of_two_cases_the_lower_one_is_the_page() -> None:
+    urls = [Url(f"{SITE}/Boats"), Url(f"{SITE}/boats")]
+    assert list(
+        copies([Twin("key", n, url, b"same", "", False) for n, url in enumerate(urls)], led_to())
+    ) == [(0, 1)]
+
+
+def test_ours_what_the_site_names_is_no_copy_by_what_it_says_alone() -> None:
+    island = Twin("same", 3, Url(f"{SITE}/3"), b"same", "", is_listed=False, is_stranger=False)
+    assert list(copies([twin(1), twin(2), island], led_to(1))) == [(2, 1)]
 
 
 def test_ours_what_says_something_else_is_another_page() -> None:
-    assert not list(copies([twin(1), twin(2, b"other")], {1}.__contains__))
-    assert not list(copies([twin(1, b""), twin(2, b"")], {1}.__contains__))
+    assert not list(copies([twin(1), twin(2, b"other")], led_to(1)))
+    assert not list(copies([twin(1, b""), twin(2, b"")], led_to(1)))
 
 
 def test_ours_a_title_is_enough_between_spellings() -> None:
     pages = [twin(1, b"one", title="Boats"), twin(2, b"two", title="Boats")]
-    assert list(copies(pages, {1}.__contains__)) == [(2, 1)]
+    assert list(copies(pages, led_to(1))) == [(2, 1)]
 
 
 def test_ours_linked_spellings_are_left_as_they_are() -> None:
-    assert not list(copies([twin(1), twin(2)], lambda _: True))
+    assert not list(copies([twin(1), twin(2)], led_to(1, 2)))
 
 
 @pytest.mark.parametrize(

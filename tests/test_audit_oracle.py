@@ -1,0 +1,217 @@
+"""The classes of an audit against an oracle that knows the whole site, and laws that every audit obeys."""
+
+import random
+from collections.abc import Callable
+from copy import deepcopy
+from itertools import count
+from pathlib import Path
+
+import pytest
+from audit_oracle import DECIDED, PAGE, Oracle
+from made_sites import Audited, Hits, Made, Res, Told, audited
+from random_sites import random_site, shrunk
+
+from crawler.audit_rules import RULES
+from crawler.errors import NothingCrawlable
+from crawler.store import Begin
+
+Audit = Callable[..., Audited]
+_LOST = ("orphan.", "weak.")
+
+
+@pytest.fixture
+def audit(tmp_path: Path) -> Audit:
+    """Audits a site, each with a state of its own unless a folder is given."""
+    numbers = count()
+
+    def once(site: Made, folder: Path | None = None, **more: object) -> Audited:
+        folder = folder or tmp_path / str(next(numbers))
+        folder.mkdir(exist_ok=True)
+        return audited(site, folder, **more)  # type: ignore[arg-type]
+
+    return once
+
+
+def decided(told: Told) -> Told:
+    """The findings that the oracle knows of."""
+    found = {
+        (rule.replace("listed.series", "listed.missing"), path): sure for (rule, path), sure in told.items()
+    }
+    return {each: sure for each, sure in found.items() if each[0] in DECIDED}
+
+
+def differs(audit: Audit, site: Made) -> bool:
+    try:
+        return decided(audit(site).told) != Oracle(site).told()
+    except NothingCrawlable:
+        return False
+
+
+def agree(audit: Audit, seeds: range) -> None:
+    for seed in seeds:
+        if differs(audit, random_site(seed)):
+            site = shrunk(random_site(seed), lambda each: differs(audit, each))
+            assert decided(audit(site).told) == Oracle(site).told(), (seed, site)
+
+
+def test_ours_the_classes_of_small_sites_are_those_of_the_oracle(audit: Audit) -> None:
+    agree(audit, range(20))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_ours_the_classes_of_1_000_sites_are_those_of_the_oracle(audit: Audit) -> None:
+    agree(audit, range(100_000, 101_000))
+
+
+# ---------------------------------------------------------------- laws
+
+
+def one_more_link(audit: Audit, site: Made) -> None:
+    """A followed link from the start to an orphan rescues that one, and what it leads to, and nothing else."""
+    truth, before = Oracle(site), audit(site).told
+    orphans = sorted(path for rule, path in before if rule.startswith("orphan."))
+    if truth.state("/") == PAGE and not site.pages["/"].hushed and orphans:
+        linked = deepcopy(site)
+        linked.pages["/"].links.append((orphans[0], "a"))
+        lost, left = (
+            {path for rule, path in told if rule.startswith(_LOST)} for told in (before, audit(linked).told)
+        )
+        below = truth.closure({orphans[0]})
+        assert orphans[0] not in left
+        assert lost ^ left <= below
+
+
+def another_order(audit: Audit, site: Made) -> None:
+    """The order of links, of pages and of the rows of sources changes nothing."""
+    dice, other = random.Random(1), deepcopy(site)
+    other.pages = dict(dice.sample(list(other.pages.items()), len(other.pages)))
+    for rows in (
+        *(page.links for page in other.pages.values()),
+        *(other.listed, other.hits, other.searched, other.noted, other.blocked),
+    ):
+        dice.shuffle(rows)
+    known = [
+        {
+            (each.rule, each.url): (each.sentence, each.known, each.people, each.depth, each.inlinks)
+            for each in found
+        }
+        for found in (audit(site).findings, audit(other).findings)
+    ]
+    assert known[0] == known[1]
+
+
+def another_source(audit: Audit, site: Made) -> None:
+    """A source more makes nothing unknown."""
+    dice, more = random.Random(2), deepcopy(site)
+    more.noted += [path for path in site.pages if dice.random() < 0.5]
+    copies = Oracle(more).copies
+    known = {each.url: each.known for each in audit(more).findings}
+    for each in audit(site).findings:
+        assert set(each.known) <= set(known.get(each.url, each.known)), each.url
+        if each.rule.startswith("orphan."):
+            assert each.url in known or each.url.removeprefix("https://s.example") in copies
+
+
+def a_limit(audit: Audit, site: Made) -> None:
+    """A limit of pages makes what is certain inconclusive, and nothing certain that is not so."""
+    whole = audit(site)
+    for most in (1, 3):
+        part = audit(site, scope={"max_pages": most})
+        for each, sure in part.told.items():
+            assert not sure or whole.told.get(each), (most, each)
+            assert not (sure and part.report.exit_code and each[0] in RULES and RULES[each[0]].needs_complete)
+
+
+def twice(audit: Audit, site: Made, folder: Path) -> None:
+    """An audit after another says the same, and so does one that went on from where another was cut short."""
+    first = audit(site, folder)
+    assert audit(site, folder, begin=Begin.GO_ON).whole == first.whole
+    audit(site, folder, begin=Begin.FRESH, scope={"max_pages": 2})
+    assert audit(site, folder, begin=Begin.GO_ON).told == first.told
+
+
+def all_laws(audit: Audit, site: Made, folder: Path) -> None:
+    try:
+        for law in (one_more_link, another_order, another_source, a_limit):
+            law(audit, site)
+        twice(audit, site, folder)
+    except NothingCrawlable:
+        return
+
+
+def test_ours_audits_obey_their_laws(audit: Audit, tmp_path: Path) -> None:
+    for seed in range(2):
+        all_laws(audit, random_site(seed + 500), tmp_path / f"law {seed}")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_ours_audits_of_100_sites_obey_their_laws(audit: Audit, tmp_path: Path) -> None:
+    for seed in range(100):
+        all_laws(audit, random_site(seed + 200_000), tmp_path / f"law {seed}")
+
+
+# ---------------------------------------------------------------- the smallest sites on which something was wrong
+
+
+def test_ours_canonicals_in_a_circle_are_no_failure(audit: Audit) -> None:
+    """What redirects to such a page gets there."""
+    pages = {
+        "/": Res(links=[("/moved", "a"), ("/two", "a")]),
+        "/moved": Res(301, target="/one"),
+        "/one": Res(canonicals=["/two"]),
+        "/two": Res(canonicals=["/one"]),
+    }
+    assert not [rule for rule, _ in audit(Made(pages)).told if rule == "gone.failing"]
+    pages["/two"] = Res(301, target="/moved")
+    pages["/one"] = Res(301, target="/two")
+    pages["/"].links.append(("http:/moved", "a"))  # another name of the site, which nobody asks for
+    failing = {path for rule, path in audit(Made(pages)).told if rule == "gone.failing"}
+    assert failing == {"/moved", "/two"}
+
+
+@pytest.mark.parametrize("by", ["one page", "two pages"])
+def test_ours_what_the_head_names_is_that_whatever_else_unreachable_pages_say(audit: Audit, by: str) -> None:
+    named = [("/x", "a"), ("/x", "amp")]
+    pages = {"/": Res(links=[("/w", "a"), ("/v", "hreflang")]), "/w": Res(), "/x": Res()}
+    pages["/v"] = Res(links=named if by == "one page" else named[:1])
+    if by == "two pages":
+        pages["/w"].links = named[1:]
+    assert ("weak.head", "/x") in audit(Made(pages)).told
+
+
+def test_ours_what_a_limited_crawl_did_not_ask_for_may_be_the_entry_of_any_page(audit: Audit) -> None:
+    pages = {"/": Res(links=[("/w", "a")]), "/w": Res(), "/old": Res(301, target="/w")}
+    site = Made(pages, listed=["/", "/old"])
+    assert audit(site, scope={"max_pages": 2}).told["listed.missing", "/w"] is False
+    assert ("listed.missing", "/w") not in audit(site).told
+    site.settings["max_outside"] = 0
+    assert audit(site).told["listed.missing", "/w"] is False
+
+
+def test_ours_what_nobody_ever_got_is_no_visit_to_what_it_is_spelt_like(audit: Audit) -> None:
+    pages = {"/": Res(links=[("/w", "a")]), "/w": Res(), "/x": Res()}
+    site = Made(pages, noted=["/x"], hits=[Hits("/X", 404, people=4)])
+    found = audit(site)
+    assert ("orphan.list", "/x") in found.told
+    assert next(each.known for each in found.findings if each.rule == "orphan.list") == ["list"]
+    pages["/X"], site.hits[0].status = Res(301, target="/x"), 301
+    assert ("orphan.log", "/x") in audit(site).told
+
+
+def test_ours_of_spellings_that_nothing_leads_to_the_one_that_the_site_names_is_the_page(
+    audit: Audit,
+) -> None:
+    pages = {"/": Res(links=[("/w", "a")]), "/w": Res(), "/i": Res(links=[("/x", "a")])}
+    pages |= {"/x": Res(), "/X": Res(same="/x")}
+    site = Made(pages, noted=["/X"], listed=["/i"])
+    assert {("orphan.island", "/x"), ("orphan.sitemap", "/i")} == {
+        each for each in audit(site).told if each[0].startswith("orphan.")
+    }
+
+
+def test_ours_a_listed_page_with_a_parameter_more_is_the_same_page(audit: Audit) -> None:
+    pages = {"/": Res(links=[("/w", "a")]), "/w": Res(), "/x?v=1": Res(), "/x?v=1&z=1": Res(same="/x?v=1")}
+    site = Made(pages, listed=["/x?v=1"], hits=[Hits("/x?v=1&z=1", 200, people=3)])
+    assert {path for rule, path in audit(site).told if rule.startswith("orphan.")} == {"/x?v=1"}
