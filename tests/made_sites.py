@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape as xml
 import httpx
 import pytest
 
+from crawler import fetching
 from crawler import plan as planning
 from crawler import visiting
 from crawler.audit.audit import Watches, audit
@@ -248,7 +249,7 @@ def in_memory(site: Made) -> Iterator[Served]:
     """Everything that is asked for is answered by a site."""
     served = Served(site)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planning, ReqwestTransports.__name__, lambda *_: GivenTransport(served))
+        patch.setattr(fetching, ReqwestTransports.__name__, lambda *_: GivenTransport(served))
         patch.setattr(visiting, "ParsePool", InPlace)
         yield served
 
