@@ -1,9 +1,11 @@
 """What one audit came to, in the few figures and URLs that others are told of it. Pure."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from crawler.finding import AuditReport, Findings, Trend
@@ -73,6 +75,11 @@ class AuditNews(Struct, frozen=True, kw_only=True):
         return sum(group.mended for group in self.groups)
 
     @property
+    def more(self) -> int:
+        """The new ones that are not among the ``first``."""
+        return max(0, self.new - len(self.first))
+
+    @property
     def is_news(self) -> bool:
         """Whether somebody who knows the audit before wants to know of it: the first one is news too."""
         return self.before is None or bool(self.new or self.mended)
@@ -93,6 +100,19 @@ class AuditNews(Struct, frozen=True, kw_only=True):
         if self.uncompared:
             since.append(f"{_count(self.uncompared, 'class', 'classes')} not compared")
         return ", ".join((told, *(since or ["nothing new"])))
+
+    def as_values(self) -> dict[str, Any]:
+        """All of it, and the totals, in values that JSON knows; times are W3C datetimes in UTC."""
+        built: dict[str, Any] = msgspec.to_builtins(self)
+        return {
+            **built,
+            "started": _w3c(self.started),
+            "before": None if self.before is None else _w3c(self.before),
+            "findings": self.total,
+            "new": self.new,
+            "mended": self.mended,
+            "more": self.more,
+        }
 
 
 def news_of(report: AuditReport, number: int, findings: Findings) -> AuditNews:
@@ -140,6 +160,10 @@ def _first(trends: dict[str, Trend], findings: Findings) -> Iterator[NewFinding]
                 url=each.url or each.file,
                 sentence=each.sentence or rule.sentence,
             )
+
+
+def _w3c(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
 
 
 def _count(number: int, what: str, many: str = "") -> str:

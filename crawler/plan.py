@@ -4,13 +4,13 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
 from crawler import source as sources
 from crawler.config import Config
 from crawler.errors import UsageError
+from crawler.evidence.audits import AUDIT
 from crawler.fetch import (
     BodyLimits,
 )
@@ -26,8 +26,6 @@ from crawler.source import Source
 from crawler.store import directory_for
 from crawler.url import InvalidUrl, normalise, origin
 from crawler.version import __version__
-
-AUDIT: Final = "audit"  # the directory in that of a site where its audits are remembered
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from crawler.ledger import Line, Sent, of_audits
 from crawler.memory.changes import w3c
 from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.notify.channel import Channel
-from crawler.plan import AUDIT, Plan
+from crawler.plan import Plan
 
 
 def wants_audits(plan: Plan, channel: Channel) -> bool:
@@ -25,7 +25,7 @@ def wants_audits(plan: Plan, channel: Channel) -> bool:
 
 def known(plan: Plan) -> list[AuditNews]:
     """The audits of a site that came to their end, the oldest first. Raises StorageError, UsageError."""
-    return audits.ended(plan.state / AUDIT)
+    return audits.ended(plan.state / audits.AUDIT)
 
 
 class FindingsTeller:

@@ -18,7 +18,7 @@ from crawler.cli.lint import EPILOG as LINT_EPILOG
 from crawler.cli.lint import lint
 from crawler.cli.notify import EPILOG as NOTIFY_EPILOG
 from crawler.cli.notify import notify
-from crawler.cli.options import settings, with_flags
+from crawler.cli.options import CRAWLING, settings, with_flags
 from crawler.cli.robots import EPILOG as ROBOTS_EPILOG
 from crawler.cli.robots import robots
 from crawler.cli.rollback import rollback
@@ -77,7 +77,7 @@ def siteatlas(
 
 
 @app.command(cls=Command, epilog=EPILOG)
-@with_flags()
+@with_flags(*CRAWLING)
 def crawl(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)

@@ -55,7 +55,7 @@ class Followed(Struct, frozen=True, kw_only=True):
     def as_json(self) -> dict[str, Any]:
         """The same in values that JSON knows."""
         built: dict[str, Any] = msgspec.to_builtins(self)
-        return built
+        return {**built, "news": self.news.as_values() if self.news else None}
 
 
 def is_due(ready: Plan, report: Report) -> bool:

@@ -17,12 +17,13 @@ from crawler.config_tables import build, known_keys
 from crawler.database import is_kept
 from crawler.errors import StorageError, UsageError
 from crawler.evidence import tables
+from crawler.evidence.audits import AUDIT
 from crawler.evidence.knowledge import Knowledge
 from crawler.memory.rules import RobotsStore
 from crawler.memory.story import Stories
 from crawler.model import Url
 from crawler.params import Params
-from crawler.plan import AUDIT, survey
+from crawler.plan import survey
 from crawler.robots import Access
 from crawler.scope import Scope
 from crawler.source import source

@@ -17,14 +17,14 @@ from crawler.quantities import as_size
 from crawler.sites import EITHER, anchored, choose, choose_either, split
 
 TELLING = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Telling others")
-_NOT_OF_A_CRAWL = ("audit.", "schedule.", "daemon.")
+CRAWLING = tuple(flag.key for flag in FLAGS if not flag.key.startswith(("audit.", "schedule.", "daemon.")))
 _LONGEST = 60  # characters of a list of defaults that is shown
 
 
 def with_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a Typer command that ends in ``**flags`` the flags of these keys as parameters.
 
-    A key that ends with a dot means the whole section. Without keys a command gets what a crawl knows.
+    A key that ends with a dot means the whole section.
     """
     wanted = [flag for flag in FLAGS if _is_among(flag.key, keys)]
 
@@ -44,8 +44,6 @@ def with_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None
 
 
 def _is_among(key: str, keys: tuple[str, ...]) -> bool:
-    if not keys:
-        return not key.startswith(_NOT_OF_A_CRAWL)
     return key in keys or f"{key.partition('.')[0]}." in keys
 
 

@@ -4,7 +4,7 @@ import json
 import sys
 from typing import Any
 
-from crawler.cli.options import with_flags
+from crawler.cli.options import CRAWLING, with_flags
 from crawler.cli.told import Told
 from crawler.cli.wishes import (
     AcceptShrink,
@@ -21,7 +21,7 @@ from crawler.cli.wishes import (
 from crawler.errors import UsageError, worst
 
 
-@with_flags()
+@with_flags(*CRAWLING, "audit.every")
 def run(  # noqa: PLR0913 - the command line is wide
     config: SitesFile = None,
     site: Sites = None,

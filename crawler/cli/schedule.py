@@ -22,7 +22,7 @@ Exit codes: 0 stopped by SIGTERM or SIGINT, 1 internal error, 2 usage or configu
 keeps the same history, 7 storage error."""
 
 
-@with_flags("schedule.", "daemon.", "state.directory")
+@with_flags("schedule.", "daemon.", "audit.every", "state.directory")
 def schedule(
     config: SitesFile = None,
     site: Sites = None,

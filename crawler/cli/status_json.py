@@ -8,6 +8,7 @@ import msgspec
 from crawler.attempt import Attempt
 from crawler.board import SiteBoard
 from crawler.cli.status_looking import Looked, Schedule, Site
+from crawler.evidence.audits import AuditStanding
 from crawler.memory.runs import Run
 from crawler.memory.standing import Standing
 
@@ -40,8 +41,20 @@ def _site(site: Site) -> dict[str, Any]:
         **told,
         **_standing(site.standing),
         "trend": msgspec.to_builtins(site.trend),
+        "audit": _audit(site.audit),
         "channels": msgspec.to_builtins(site.told.channels),
         "runs": [_run(run) for run in site.runs],
+    }
+
+
+def _audit(audit: AuditStanding) -> dict[str, Any] | None:
+    """The last audit that came to its end, and what is to be said of one that was begun after it."""
+    if audit.newest is None:
+        return None
+    return {
+        "running": audit.holder or None,
+        "trouble": audit.trouble,
+        "last": audit.last.as_values() if audit.last else None,
     }
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -17,6 +18,8 @@ from crawler.cli.which import states
 from crawler.config import Config
 from crawler.database import is_kept
 from crawler.errors import SiteatlasError
+from crawler.evidence import audits
+from crawler.evidence.audits import AuditStanding
 from crawler.ledger import Told, told
 from crawler.memory.runs import PUBLISHING, Run
 from crawler.memory.standing import Standing, standing
@@ -53,6 +56,7 @@ class Site(Struct, frozen=True, kw_only=True):
     schedule: SiteBoard | None = None
     attempts: tuple[Attempt, ...] = ()
     told: Told = Told()
+    audit: AuditStanding = AuditStanding()
     error: str = ""
     exit_code: int = 0
 
@@ -111,9 +115,17 @@ def _look(site: Site, runs: int) -> Site:
             runs=tuple(found.runs[:runs]),
             trend=trend(found.runs),
             told=told(site.directory),
+            audit=_audits(site.directory / audits.AUDIT),
         )
     except SiteatlasError as error:  # the others can be told of all the same
         return replace(site, error=str(error), exit_code=error.exit_code)
+
+
+def _audits(directory: Path) -> AuditStanding:
+    """How the audits of a site stand, as far as that can be told: the runs are told of in any case."""
+    with suppress(SiteatlasError):
+        return audits.standing(directory)
+    return AuditStanding()
 
 
 def _schedule(

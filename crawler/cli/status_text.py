@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from crawler.attempt import Attempt, Fate
 from crawler.board import SiteBoard
+from crawler.cli import status_words as words
 from crawler.cli.columns import Column, table, wrapped
 from crawler.cli.schedule_words import ahead, long_moment, moment, short_moment, verdict, zones
-from crawler.cli.status_looking import Looked, Schedule, Site, Trend
+from crawler.cli.status_looking import Looked, Schedule, Site
 from crawler.cli.words import amount, clock, count, outcome
-from crawler.ledger import ChannelTold
 from crawler.memory.runs import PUBLISHING, Run
 from crawler.memory.standing import Standing
 from sitemap import safe
@@ -152,10 +152,12 @@ def _trouble(site: Site, *, is_kept: bool) -> Iterator[str]:
         yield from _failing(site.schedule, is_kept=is_kept)
     elif run and run.exit_code and not run.is_open and (run.refusal or _not_uploaded(run)):
         yield safe(run.refusal or run.because)
+    if site.audit.trouble:
+        yield f"the last audit told nothing: {safe(site.audit.trouble)}"
     for channel in site.told.channels:
-        yield from _untold(channel)
+        yield from words.untold(channel)
         if channel.reading and channel.reading.errors:
-            yield from _read(channel)
+            yield from words.read(channel)
 
 
 def _site(site: Site, width: int, *, is_kept: bool) -> Iterator[str]:
@@ -170,11 +172,12 @@ def _site(site: Site, width: int, *, is_kept: bool) -> Iterator[str]:
     if site.schedule:
         about += _timed(site.schedule, is_kept=is_kept)
     if site.trend:
-        about.append(_trend(site.trend))
+        about.append(words.trend(site.trend))
+    about += words.audited(site.audit)
     for channel in site.told.channels:
-        about += _untold(channel)
+        about += words.untold(channel)
     for channel in site.told.channels:
-        about += _read(channel)
+        about += words.read(channel)
     for each in about:
         yield from wrapped(each, width, more="  ")
     if site.runs:
@@ -194,7 +197,11 @@ def _about(of: Standing) -> Iterator[str]:
         yield "nothing is published by these runs"
     run = of.unfinished
     if of.holder:
-        yield f"run {run.number if run else ''} is going on, in process {of.holder}"
+        yield (
+            f"run {run.number} is going on, in process {of.holder}"
+            if run
+            else f"process {of.holder} works on it"
+        )
     elif run:
         why = f" ({safe(run.because)})" if run.because else ""
         yield f"run {run.number} was cut short{why}; the next run goes on with it"
@@ -227,27 +234,6 @@ def _failing(board: SiteBoard, *, is_kept: bool) -> Iterator[str]:
 def _last(attempt: Attempt) -> str:
     told = f": {safe(attempt.told)}" if attempt.told else ""
     return f"on {moment(attempt.began)}{told}"
-
-
-def _trend(trend: Trend) -> str:
-    return (
-        f"the last run took {clock(trend.seconds)}, usually {clock(trend.usual_seconds)}; it listed "
-        f"{count(trend.listed, 'page')}, usually {trend.usual_listed:,}; it asked {trend.fetched:,} times, usually "
-        f"{trend.usual_fetched:,}"
-    )
-
-
-def _untold(channel: ChannelTold) -> Iterator[str]:
-    for each in channel.outstanding:
-        yield f"{safe(channel.key)} could not be told yet {safe(each)}"
-    for each in channel.refused:
-        yield f"{safe(channel.key)} refused {safe(each)}"
-
-
-def _read(channel: ChannelTold) -> Iterator[str]:
-    """What Google made of the sitemap."""
-    if reading := channel.reading:
-        yield f"{safe(channel.key)}: {safe(reading.sentence)} (asked on {moment(reading.at)})"
 
 
 def _runs(site: Site, width: int) -> Iterator[str]:

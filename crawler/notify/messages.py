@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from crawler.audit_news import AuditNews, GroupNews, NewFinding
 from crawler.change import Change, ChangeKind, Counts
-from crawler.memory.changes import w3c
 from crawler.model import Url
 from crawler.notice import Notice, Occasion
 from crawler.notify.quote import one_line
@@ -44,7 +43,8 @@ def document(notice: Notice, key: str) -> dict[str, Any]:
     """The message for programs, version 1, which is also what templates see.
 
     ``changes`` are the first of each kind, ``more`` is how many are left out; ``id`` is that of :func:`delivery`.
-    ``audit`` is null unless the occasion is "findings": see :func:`_audit`.
+    ``audit`` is null unless the occasion is "findings": then :meth:`crawler.audit_news.AuditNews.as_values`, and
+    ``report``, the directory of its report on the machine that made it.
     """
     return {
         "version": VERSION,
@@ -62,26 +62,7 @@ def document(notice: Notice, key: str) -> dict[str, Any]:
         "counts": {**msgspec.to_builtins(notice.counts), "total": notice.counts.total},
         "changes": msgspec.to_builtins(notice.changes),
         "more": max(0, notice.counts.total - len(notice.changes)),
-        "audit": _audit(notice.audit, notice.report) if notice.audit else None,
-    }
-
-
-def _audit(news: AuditNews, report: str) -> dict[str, Any]:
-    """The audit of a notice: the fields of :class:`crawler.audit_news.AuditNews`, its times as W3C datetimes in UTC.
-
-    ``findings``, ``new`` and ``mended`` are the totals, ``more`` is how many new ones are left out of ``first``, and
-    ``report`` the directory of its report on the machine that made it.
-    """
-    built: dict[str, Any] = msgspec.to_builtins(news)
-    return {
-        **built,
-        "started": w3c(news.started),
-        "before": None if news.before is None else w3c(news.before),
-        "findings": news.total,
-        "new": news.new,
-        "mended": news.mended,
-        "more": max(0, news.new - len(news.first)),
-        "report": report,
+        "audit": {**notice.audit.as_values(), "report": notice.report} if notice.audit else None,
     }
 
 

@@ -17,6 +17,8 @@ from crawler.board import SiteBoard
 from crawler.change import Change
 from crawler.database import storage
 from crawler.errors import SiteatlasError
+from crawler.evidence import audits
+from crawler.evidence.audits import AuditStanding
 from crawler.ledger import LEDGER, Reading, Told
 from crawler.ledger import told as told_of
 from crawler.memory.changes import Changes
@@ -35,12 +37,14 @@ class Look(Struct, frozen=True, kw_only=True):
     """How a site stood when it was looked at; neither: it was never run. ``error`` says why it cannot be told.
 
     With an error ``standing`` is the last that could be read. ``google`` is what Google said last of the sitemap, and
-    ``untold`` what others could not be told yet, "" for nothing, None when there is no ledger that says so.
+    ``untold`` what others could not be told yet, "" for nothing, None when there is no ledger that says so. ``audit``
+    is how its audits stood when they could be read last.
     """
 
     standing: Standing | None = None
     google: Reading | None = None
     untold: str | None = None
+    audit: AuditStanding = AuditStanding()
     error: str = ""
 
     @property
@@ -135,11 +139,19 @@ def _look(state: Path, before: Look) -> Look:
     said = _said(state)
     google = next((each.reading for each in said.channels if each.reading), None) if said else None
     untold = _untold(said) if said else None
+    audit = _audits(state, before)
     try:
         found = standing(state, RUNS) if (state / STATE.file).is_file() else None
-        return Look(standing=found, google=google, untold=untold)
+        return Look(standing=found, google=google, untold=untold, audit=audit)
     except FAULTS as error:
-        return replace(before, error=told(error), google=google, untold=untold)
+        return replace(before, error=told(error), google=google, untold=untold, audit=audit)
+
+
+def _audits(state: Path, before: Look) -> AuditStanding:
+    try:
+        return audits.standing(state / audits.AUDIT)
+    except FAULTS:  # the next audit says why
+        return before.audit
 
 
 def _said(state: Path) -> Told | None:
@@ -155,8 +167,10 @@ def _untold(said: Told) -> str:
 
 
 def _signature(state: Path) -> _Signature:
-    """What changes when the state does, or what others were told."""
-    return tuple(_stamp(state / f"{file}{end}") for file in (STATE.file, LEDGER.file) for end in ("", "-wal"))
+    """What changes when the state does, or what others were told, or an audit."""
+    audit = state / audits.AUDIT
+    files = (state / STATE.file, state / LEDGER.file, audit / STATE.file, audit / audits.AUDITS.file)
+    return tuple(_stamp(Path(f"{file}{end}")) for file in files for end in ("", "-wal"))
 
 
 def _stamp(file: Path) -> tuple[int, int]:

@@ -1,7 +1,8 @@
 """``/metrics``: the daemon and its sites as Prometheus measures them.
 
-https://prometheus.io/docs/practices/naming/: base units in the name, one label ``site``, and ``kind`` for changes, so
-that there are as many series as there are sites, whatever their pages do. What is not known has no sample.
+https://prometheus.io/docs/practices/naming/: base units in the name, one label ``site``, ``kind`` for changes and
+``severity`` for findings, so that there are as many series as there are sites, whatever their pages do. What is not
+known has no sample.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -47,6 +48,7 @@ class Sites(Collector):
                     family.add_metric([site.name], value)
             yield family
         yield self._changes()
+        yield self._findings()
 
     def _daemon(self) -> Iterator[Metric]:
         board = self._board
@@ -83,6 +85,30 @@ class Sites(Collector):
             for kind in ChangeKind if run else ():
                 family.add_metric([site.name, kind.value], getattr(run, kind))
         return family
+
+    def _findings(self) -> Metric:
+        family = GaugeMetricFamily(
+            "siteatlas_site_last_audit_findings",
+            "Findings of the last audit, by severity",
+            labels=["site", "severity"],
+        )
+        for site in self._board.sites:
+            audit = self._looks.get(site.name, Look()).audit.last
+            for severity, number in audit.severities.items() if audit else ():
+                family.add_metric([site.name, severity], number)
+        return family
+
+
+def _of_audit(what: str) -> Reading:
+    """A number of the last audit that came to its end."""
+    return lambda _, look: getattr(look.audit.last, what, None)
+
+
+def _since_audit(what: str) -> Reading:
+    """The same of one that is compared with the one before."""
+    return lambda _, look: (
+        getattr(look.audit.last, what) if look.audit.last and look.audit.last.before else None
+    )
 
 
 def _of_last(read: Callable[[Run], float | None]) -> Reading:
@@ -122,6 +148,10 @@ def _success(_: SiteBoard, look: Look) -> float | None:
     return look.good.ended if look.good else None
 
 
+def _audit_failed(_: SiteBoard, look: Look) -> float | None:
+    return bool(look.audit.trouble) if look.audit.newest else None
+
+
 def _of_google(what: str) -> Reading:
     """A number of what Google said last."""
     return lambda _, look: getattr(look.google, what, None)
@@ -141,6 +171,10 @@ _OF_SITES: Final[tuple[tuple[str, str, Reading], ...]] = (
     ("last_run_requests", "Requests of the last run", _of_last(lambda run: run.fetched)),
     ("last_run_received_bytes", "Bytes that the last run received", _of_last(lambda run: run.bytes)),
     ("listed_pages", "Pages in the published sitemap", _pages),
+    ("last_audit_timestamp_seconds", "When the last whole audit began, Unix time", _of_audit("started")),
+    ("last_audit_new_findings", "Findings of the last audit that the one before did not have", _since_audit("new")),
+    ("last_audit_mended_findings", "Findings of the audit before that are no more", _since_audit("mended")),
+    ("audit_failed", "Whether an audit was begun since that came to no end", _audit_failed),
     ("search_console_errors", "Errors that Google found in the sitemap", _of_google("errors")),
     ("search_console_warnings", "Warnings of Google about the sitemap", _of_google("warnings")),
 )  # fmt: skip
