@@ -1,14 +1,16 @@
 """Audits of one site after one another: what is new, mended, or stands since when, and what is not decided."""
 
 import json
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from audited import FAST, Command, in_process, page, pages, sitemap
-from scripted import scripted
+from audited import FAST, Command, in_process, log, page, pages, sitemap
+from scripted import Answer, scripted
 
 
 @pytest.fixture
@@ -47,25 +49,180 @@ def trend(whole: dict[str, Any], rule: str) -> dict[str, int]:
     return {name: number for name, number in next(found, {}).items() if name != "rule"}
 
 
-def test_ours_findings_appear_stay_and_vanish(audit: Command) -> None:
+def memory() -> Path:
+    """Where the audit before is remembered."""
+    (found,) = Path().rglob("past.db")
+    return found
+
+
+def backdate(day: str) -> None:
+    """Let all that is remembered be from that day on."""
+    with closing(sqlite3.connect(memory())) as db, db:
+        db.execute("UPDATE finding SET since = ?", (day,))
+
+
+def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone(audit: Command) -> None:
     with scripted(pages()) as site:
-        audit(site.url, "-o", "out")
+        words = (site.url, "-o", "out", "--fail-on", "new:orphan,new:entry")
+        ran = audit(*words)  # nothing to compare with: neither green nor red
         first = told()
+        assert ran.code == 4
+        assert "whether findings of orphan.sitemap are new is not known" in ran.err
+        assert "if the directory of --state is kept" in ran.err
         assert first["compared"] is None
         assert not new(first)
         assert {each["since"] for each in first["findings"]} == {TODAY}
-        site.routes["/sitemap.xml"] = sitemap(*LISTED, "later", "nowhere")
-        site.routes["/later"] = page("/")
-        audit(site.url, "-o", "out")
+
+        backdate("2026-01-31")
+        ran = audit(*words)
+        assert (ran.code, ran.err) == (0, "")
+        assert {each["since"] for each in told()["findings"]} == {"2026-01-31"}
+
+        site.routes["/sitemap.xml"] = sitemap("new", *LISTED, "later", "nowhere")
+        site.routes |= {"/later": page("/"), "/new": page("/")}
+        ran = audit(*words)
         second = told()
-        assert new(second) == {("orphan.sitemap", "/later"), ("entry.gone", "/nowhere")}
-        assert trend(second, "orphan.sitemap") == {"new": 1, "still": 1, "mended": 0, "undecided": 0}
-        assert second["compared"]["started"] == first["started"]
+        assert ran.code == 10
+        assert "--fail-on names: entry.gone, orphan.sitemap" in ran.err
+        assert new(second) == {
+            ("orphan.sitemap", "/later"),
+            ("orphan.sitemap", "/new"),
+            ("entry.gone", "/nowhere"),
+        }
+        assert trend(second, "orphan.sitemap") == {"new": 2, "still": 1, "mended": 0, "undecided": 0}
         assert second["compared"]["uncompared"] == second["compared"]["earlier"] == {}
 
         site.routes["/"] = page("/hub/", "/plain", "/lost")  # linked at last
-        audit(site.url, "-o", "out")
+        site.routes["/hub/two"] = '<a rel=nofollow href="/later">one</a>'
+        site.routes["/sitemap.xml"] = sitemap(*LISTED, "later")
+        ran = audit(*words)
         third = told()
-        assert new(third) == {("reach.few", "/lost")}
-        assert trend(third, "orphan.sitemap") == {"new": 0, "still": 1, "mended": 1, "undecided": 0}
-        assert trend(third, "entry.gone") == {"new": 0, "still": 1, "mended": 0, "undecided": 0}
+        assert ran.code == 0
+        assert ("reach.few", "/lost") in new(third)
+        assert ("weak.nofollow", "/later") in new(third)
+        now = {(each["rule"], path(each["url"])): each["now"] for each in third["mended"]}
+        assert now[("orphan.sitemap", "/lost")] == "it falls under reach.few now (Pages with few inlinks)"
+        assert (
+            now[("orphan.sitemap", "/later")] == "it falls under weak.nofollow now (Linked by nofollow only)"
+        )
+        assert now[("entry.gone", "/nowhere")] == "no sitemap lists it any more"
+        assert now[("orphan.sitemap", "/new")] == "no sitemap lists it any more"
+        assert "since the audit of" in ran.out
+        assert Path("out/csv/mended.csv").is_file()
+
+
+def test_ours_what_an_audit_did_not_look_for_or_did_not_see_is_neither_new_nor_mended(audit: Command) -> None:
+    Path("a.log").write_text(log("/asked", "/dead"))
+    with scripted(pages()) as site:
+        whole = (site.url, "-o", "out", "--log", "a.log")
+        audit(*whole)
+        backdate("2026-01-31")
+
+        audit(site.url, "-o", "out")  # the log is left out once
+        without = told()
+        assert not without["mended"]
+        assert trend(without, "orphan.log")["undecided"] == 1
+        assert without["compared"]["uncompared"]["orphan.log"] == "no --log given"
+
+        site.routes["/hub/"] = Answer("", 503)  # a hub fails: nobody can tell what is linked
+        Path("a.log").write_text(log("/asked", "/dead", "/other"))
+        site.routes["/other"] = page("/")
+        doubtful = audit(*whole, "--fail-on", "new:orphan")
+        assert doubtful.code == 4
+        assert "orphan.log" in doubtful.err
+        assert not [rule for rule, _ in new(told()) if rule.startswith("orphan.")]
+        assert not [each for each in told()["mended"] if each["rule"] != "reach.few"]
+
+        site.routes["/hub/"] = page("/", "/hub/one", "/hub/two")
+        cut = audit(*whole, "--max-pages", "3")  # an audit that is cut short is compared with by nobody
+        assert cut.code == 4
+        assert audit(*whole).code == 0
+        after = told()
+        assert ("orphan.log", "/other") in new(after)
+        assert trend(after, "orphan.log") == {"new": 1, "still": 1, "mended": 0, "undecided": 0}
+        assert after["compared"]["started"] > after["compared"]["earlier"]["orphan.log"]
+        since = {
+            path(each["url"]): each["since"] for each in after["findings"] if each["rule"] == "orphan.log"
+        }
+        assert since == {"/asked": "2026-01-31", "/other": TODAY}
+
+        Path("a.log").write_text(
+            log("/asked/", "/dead")
+        )  # the other is asked for by nobody: that mends nothing
+        site.routes["/asked/"] = site.routes["/asked"]
+        site.routes["/dead"] = Answer("", 301, {"Location": "/"})
+        audit(*whole)
+        last = told()
+        assert trend(last, "orphan.log") == {
+            "new": 0,
+            "still": 1,
+            "mended": 0,
+            "undecided": 1,
+        }  # spelled otherwise
+        assert [(each["rule"], each["now"]) for each in last["mended"]] == [
+            ("gone.visited", f"it redirects to {site.url} (301)")
+        ]
+
+
+def test_ours_audits_with_other_settings_are_not_compared(audit: Command) -> None:
+    with scripted(pages()) as site:
+        audit(site.url, "-o", "out")
+        audit(site.url, "-o", "out", "--exclude", "/lost", "--fail-on", "new")
+        narrow = told()
+        assert not narrow["mended"]
+        assert not new(narrow)
+        audit(site.url, "-o", "out", "--exclude", "/lost", "--few-inlinks", "2")
+        assert not new(told())
+        assert "--few-inlinks 1 before" in told()["compared"]["uncompared"]["reach.few"]
+        audit(site.url, "-o", "out", "--exclude", "/lost")
+        assert not told()["mended"]
+
+
+def foreign(path: Path) -> None:
+    path.unlink()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE theirs (a)")
+
+
+def newer(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("PRAGMA user_version = 99")
+
+
+def torn(path: Path) -> None:
+    """Whole to the eye, and broken where the findings are."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'finding'").fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    raw = bytearray(path.read_bytes())
+    raw[(page - 1) * size : page * size] = b"\xff" * size
+    path.write_bytes(raw)
+
+
+SPOILT: list[tuple[Callable[[Path], object], str]] = [
+    (lambda path: path.write_text("longer than the head of a database, and none" * 9), "not a database"),
+    (foreign, "database of another program"),
+    (newer, "newer version of siteatlas"),
+    (torn, "malformed"),
+]
+
+
+def test_ours_a_memory_that_cannot_be_used_costs_one_line_and_no_audit(audit: Command) -> None:
+    with scripted(pages()) as site:
+        audit(site.url)
+        path = memory()
+        whole = path.read_bytes()
+        for spoil, said in SPOILT:
+            path.write_bytes(whole)
+            spoil(path)
+            spoilt = path.read_bytes()
+            ran = audit(site.url, "-o", "out", "--fail-on", "new:orphan")
+            assert ran.code == 4  # whether they are new is not known
+            (line,) = [line for line in ran.err.splitlines() if said in line]
+            assert "past.db" in line
+            assert "move it away" in line
+            assert said in ran.out.replace("\n  ", " ")
+            assert told()["findings"]
+            assert {each["since"] for each in told()["findings"]} == {""}
+            assert path.read_bytes() == spoilt  # it is nobody's but the person's to throw away
