@@ -24,15 +24,19 @@ SAID = ("a boat sails home", "cars want roads", "what was lost is found", "only 
 
 def pages(held: Callable[[int], Answer] | None = None) -> dict[str, Route]:
     """Three pages that are linked, one that only the sitemap knows, and one that only a list does, perhaps held."""
-    entries = "".join(f"<url><loc>{{url}}{path}</loc></url>" for path in ("", "a", "b", "lost"))
     return {
         "/": links("/a", "/b"),
         "/a": links("/") + f"<p>{SAID[0]}",
         "/b": links("/") + f"<p>{SAID[1]}",
         "/lost": f"<p>{SAID[2]}",
         "/asked": held or f"<p>{SAID[3]}",
-        "/sitemap.xml": Answer(f"<urlset {SPACE}>{entries}</urlset>", headers=XML),
+        "/sitemap.xml": sitemap("", "a", "b", "lost"),
     }
+
+
+def sitemap(*paths: str) -> Answer:
+    entries = "".join(f"<url><loc>{{url}}{path}</loc></url>" for path in paths)
+    return Answer(f"<urlset {SPACE}>{entries}</urlset>", headers=XML)
 
 
 class World:
@@ -116,10 +120,24 @@ def test_ours_a_run_is_followed_by_an_audit_when_one_is_due_and_by_none_before(t
         assert Path(told["audit"]["report"]) == tmp_path / "report" / "shop"
         assert shop.run()["audit"] is None
         assert (shop.audits, shop.occasions) == (1, ["changes", "findings"])
-        assert shop.run("--audit-every", "0.001")["audit"]["news"]["number"] == 2
         assert shop.run("--audit-every", "0.001", "--dry-run")["audit"] is None
+        # of an audit that found nothing new nobody is told
+        second = shop.run("--audit-every", "0.001")["audit"]["news"]
+        assert (second["number"], second["new"], second["mended"]) == (2, 0, 0)
+        assert second["before"] == first["audit"]["news"]["started"]
+        assert shop.occasions == ["changes", "findings"]
+        shop.site.routes["/sitemap.xml"] = sitemap("", "a", "b", "forlorn")
+        shop.site.routes["/forlorn"] = "<p>nobody comes here"
+        del shop.site.routes["/lost"]
+        shop.run("--audit-every", "0.001")
+        assert shop.occasions == ["changes", "findings", "changes", "findings"]
+        told = shop.messages[3]["audit"]
+        assert (told["new"], told["mended"]) == (1, 1)
+        assert [(each["rule"], each["url"]) for each in told["first"]] == [
+            ("orphan.sitemap", f"{shop.site.url}forlorn")
+        ]
         ran = siteatlas(tmp_path, "crawl", shop.site.url, "-o", "elsewhere", "--rate", "0")
-        assert (ran.code, shop.audits) == (0, 2)
+        assert (ran.code, shop.audits) == (0, 3)
 
 
 @pytest.mark.slow

@@ -248,7 +248,7 @@ to = ["me@example.com"]
 server = "{mail}"
 security = "starttls"
 login = "env:MAIL"
-on = ["changes", "trouble"]
+on = ["changes", "trouble", "findings"]
 [hook]
 command = ["sh", "-c", "cat > /dev/null"]
 [upload]
@@ -256,6 +256,8 @@ command = ["sh", "-c", "cat > /dev/null"]
 upload_retries = 0
 [audit]
 sitemaps = ["out/sitemap.xml"]
+every = 0.001
+report = "report"
 [schedule]
 every = "1h"
 [daemon]

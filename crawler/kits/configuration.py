@@ -54,6 +54,12 @@ _MORE: Final = """
 # That is UTC, unless:
 # timezone = "Europe/Berlin"
 
+[audit]
+# Look for orphan pages, dead links and what is wrong with the sitemap too, after a run, so often:
+# every = "7d"
+# logs = ["/var/log/nginx/access.log*"]
+# report = "audit"
+
 # Tell search engines, and people, what changed. Secrets are named, not written: env:NAME or file:PATH.
 
 [indexnow]
@@ -69,7 +75,7 @@ _MORE: Final = """
 # urls = ["env:CHAT_URL"]
 
 [email]
-# Of runs that fail, once:
+# Of runs that fail, once, and of what audits find that is new:
 # to = ["webmaster@{host}"]
 # server = "localhost:25"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as prometheus
-from web_made import DAY, NOW, PAGES, attempt, board, replace, site, state, usual
+from web_made import DAY, NOW, PAGES, attempt, audited, board, replace, site, state, usual
 from web_served import Served, serving
 
 from crawler.attempt import Fate
@@ -27,6 +27,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (damaged.state / "state.db").write_bytes(b"no database" * 1_000)
     odd = site(folder, 'odd "na\\me\n', next_at=None)
     shop = usual(folder)
+    audited(shop)
+    audited(blog, before=None, failed="no log")
     with Ledger.opened(shop.state, 9) as ledger:
         ledger.meet(["search console"])
         ledger.read(Reading(channel="search console", at=NOW, errors=2, warnings=1, sentence=""))
@@ -41,9 +43,8 @@ def samples(text: str) -> Samples:
     for family in prometheus(text):
         assert family.documentation
         for each in family.samples:
-            assert set(each.labels) <= {"site", "kind", "version"}
-            name = each.labels.get("site", "")
-            key = f"{name}/{each.labels['kind']}" if "kind" in each.labels else name
+            assert set(each.labels) <= {"site", "kind", "severity", "version"}
+            key = "/".join(each.labels[name] for name in ("site", "kind", "severity") if name in each.labels)
             assert key not in found.setdefault(each.name, {}), "no sample is told twice"
             found[each.name][key] = each.value
     return found
@@ -78,6 +79,11 @@ def test_ours_metrics_tell_how_each_site_stands(served: Served) -> None:
     assert of("listed_pages") == {"shop": 3, "blog": 3}
     assert of("search_console_errors") == {"shop": 2}
     assert of("search_console_warnings") == {"shop": 1}
+    assert of("last_audit_timestamp_seconds") == {"shop": NOW - 2 * DAY, "blog": NOW - 2 * DAY}
+    assert of("last_audit_findings")["shop/warning"] == 4
+    assert of("last_audit_new_findings") == {"shop": 2}
+    assert of("last_audit_mended_findings") == {"shop": 1}
+    assert of("audit_failed") == {"shop": 0, "blog": 1}
     assert of("last_run_changes")["shop/added"] == 1
     assert of("last_run_changes")["shop/deindexed"] == 0
 

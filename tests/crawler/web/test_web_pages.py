@@ -7,10 +7,11 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
-from web_made import DAY, LATER, NOW, PAGES, Seen, attempt, board, replace, site, state, usual
+from web_made import DAY, LATER, NOW, PAGES, Seen, attempt, audited, board, replace, site, state, usual
 from web_served import serving
 
 from crawler.attempt import Fate
+from crawler.audit_news import NewFinding
 from crawler.board import Board, SiteBoard
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Reading, Sent
@@ -119,6 +120,28 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
         assert "There is no run 77" in words(served.text("/sites/shop?run=77"))
         for odd in ("x", "", "-1", "%F0%9F%92%A9", "%D9%A1"):
             assert served.ask(f"/sites/shop?run={odd}")[0] == 200
+
+
+def test_ours_the_last_audit_is_told_with_what_is_new_and_why_the_next_told_nothing(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>\"'\u202e\x1b[2J{{ 7 * 7 }}"
+    shop = usual(tmp_path)
+    first = [
+        NewFinding(rule="orphan.log", severity="warning", title=evil, url=url, sentence=evil)
+        for url in (f"https://www.example.com/{evil}", f"javascript:alert(1)//{evil}")
+    ]
+    audited(shop, first=first, verdict="inconclusive", why=f"a page failed {evil}", failed=f"no log {evil}")
+    with serving(board(shop), serve_sitemaps=True) as served:
+        html = served.text("/sites/shop")
+    told = words(html)
+    assert "Audited 2 days ago: 5 findings (1 error, 4 warnings), 2 new, 1 mended." in told
+    assert "The one before was 1 week ago." in told
+    assert "Inconclusive: a page failed" in told
+    assert "Orphans 5, 2 new, 1 mended" in told
+    assert "The last audit told nothing: no log" in told
+    assert "New since the audit before https://www.example.com/<script>alert(1)</script>" in told
+    assert "audit.html" in told
+    assert not [each for each in ("<script>", 'href="javascript', "\u202e", "\x1b") if each in html]
+    assert "49" not in told
 
 
 def test_ours_of_many_changes_the_first_of_each_kind_are_told_and_all_counted(tmp_path: Path) -> None:

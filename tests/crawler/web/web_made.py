@@ -10,7 +10,10 @@ from msgspec.structs import replace
 from site_history import DAY, START, History, Seen
 
 from crawler.attempt import Attempt, Because, Fate
+from crawler.audit_news import AuditNews, GroupNews
 from crawler.board import Board, SiteBoard
+from crawler.evidence import audits
+from crawler.memory.runs import Run, Runs
 from crawler.state.schema import STATE
 
 NOW = START + 10 * DAY
@@ -96,6 +99,25 @@ def usual(folder: Path, name: str = "shop", **values: Any) -> SiteBoard:
     return made
 
 
+def audited(made: SiteBoard, *, failed: str = "", **values: Any) -> None:
+    """Let a site have been audited two days ago; with ``failed`` there was one since that came to nothing."""
+    directory = made.state / audits.AUDIT
+    directory.mkdir(parents=True)
+    given: dict[str, Any] = {
+        "number": 3, "started": NOW - 2 * DAY, "before": NOW - 9 * DAY, "verdict": "conclusive", "why": "", "pages": 3,
+        "uncompared": 0, "severities": {"error": 1, "warning": 4, "note": 0},
+        "groups": [GroupNews(name="orphans", title="Orphans", total=5, new=2, mended=1)], "first": [],
+    }  # fmt: skip
+    audits.keep(directory, AuditNews(**given | values), 10)
+    with closing(STATE.connect(directory / STATE.file)) as db:
+        run = Run(
+            number=3, started=NOW - 2 * DAY, version="", ended=NOW - DAY, outcome="audited", exit_code=0
+        )
+        Runs(db).write(run)
+        if failed:
+            Runs(db).write(replace(run, number=4, outcome="nothing", exit_code=2, refusal=failed))
+
+
 def index(*names: str) -> str:
     """A sitemap index of the site."""
     items = "".join(f"<sitemap><loc>{HOME}/{name}</loc></sitemap>" for name in names)
@@ -114,4 +136,17 @@ def urlset(pages: int, start: int = 0) -> str:
     )
 
 
-__all__ = ["DAY", "NOW", "Seen", "attempt", "board", "index", "replace", "site", "state", "urlset", "usual"]
+__all__ = [
+    "DAY",
+    "NOW",
+    "Seen",
+    "attempt",
+    "audited",
+    "board",
+    "index",
+    "replace",
+    "site",
+    "state",
+    "urlset",
+    "usual",
+]
