@@ -61,7 +61,14 @@ def backdate(day: str) -> None:
         db.execute("UPDATE finding SET since = ?", (day,))
 
 
-def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone(audit: Command) -> None:
+@pytest.fixture
+def why(siteatlas: Command) -> Command:
+    return lambda *words: siteatlas("why", *words)
+
+
+def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone(
+    audit: Command, why: Command
+) -> None:
     with scripted(pages()) as site:
         words = (site.url, "-o", "out", "--fail-on", "new:orphan,new:entry")
         ran = audit(*words)  # nothing to compare with: neither green nor red
@@ -77,6 +84,8 @@ def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone
         ran = audit(*words)
         assert (ran.code, ran.err) == (0, "")
         assert {each["since"] for each in told()["findings"]} == {"2026-01-31"}
+        ran = why(f"{site.url}lost")
+        assert "findings   In the sitemap only (orphan.sitemap), found since 2026-01-31\n" in ran.out
 
         site.routes["/sitemap.xml"] = sitemap("new", *LISTED, "later", "nowhere")
         site.routes |= {"/later": page("/"), "/new": page("/")}

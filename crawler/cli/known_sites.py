@@ -19,11 +19,13 @@ from crawler.errors import StorageError, UsageError
 from crawler.evidence import tables
 from crawler.evidence.audits import AUDIT
 from crawler.evidence.knowledge import Knowledge
+from crawler.evidence.past import Kept, kept
 from crawler.memory.rules import RobotsStore
 from crawler.memory.story import Stories
 from crawler.model import Url
 from crawler.params import Params
 from crawler.plan import survey
+from crawler.reports.rules_told import TOLD
 from crawler.robots import Access
 from crawler.scope import Scope
 from crawler.source import source
@@ -61,6 +63,13 @@ class KnownSite:
                 return Knowledge(db).told(row[0], url)[0] if row else []
             except (sqlite3.Error, StorageError):  # another audit is making it anew
                 return []
+
+    def findings(self, url: Url) -> list[str]:
+        """What the last audit that came to its end found of a URL, a sentence each, if this is the state of audits."""
+        try:
+            return [_finding(each) for each in kept(self.directory, url)]
+        except (StorageError, UsageError):  # the next audit tells what is wrong with it
+            return []
 
     def policy(self, url: Url) -> Policy:
         """The rules that a crawl of the site goes by for a URL."""
@@ -199,3 +208,10 @@ def _config(about: Mapping[str, str], directory: Path) -> Config:
     if agent := about.get("user_agent"):
         tables.setdefault("fetch", {})["user_agent"] = agent
     return build(tables)
+
+
+def _finding(each: Kept) -> str:
+    title = TOLD[each.rule].title if each.rule in TOLD else each.rule
+    doubt = "" if each.is_certain else ", inconclusive"
+    carried = "; the last audit could not decide whether it still is" if each.is_carried else ""
+    return f"{title} ({each.rule}{doubt}), found since {each.since}{carried}"

@@ -52,7 +52,12 @@ def _story(text: str, site: KnownSite) -> Explanation:
     except InvalidUrl as error:
         hint = f"; did you mean https://{text}?" if error.code == "url.invalid" and "://" not in text else ""
         raise UsageError(f"{error.message}{hint}") from None
-    story = replace(site.stories.story(url), linked=site.stories.linked(url), sources=site.sources(url))
+    story = replace(
+        site.stories.story(url),
+        linked=site.stories.linked(url),
+        sources=site.sources(url),
+        findings=site.findings(url),
+    )
     near = [] if story.is_known else _near(url, site)
     return explain(text, story, site.policy(url), near)
 

@@ -6,7 +6,7 @@ whatever moment, leaves it as it was.
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.comparison import Before, Fate, Looked, Today, is_hidden
-from crawler.database import Database
+from crawler.database import Database, is_kept, storage
 from crawler.errors import StorageError
 from crawler.evidence import past_queries as sql
 from crawler.evidence.visits import Visits
@@ -217,6 +217,29 @@ class Past:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
+
+
+class Kept(Struct, frozen=True):
+    """A finding as it is remembered; ``is_carried``: the last audit could not decide whether it is there."""
+
+    rule: str
+    since: str
+    is_certain: bool
+    is_carried: bool
+
+
+def kept(directory: Path, url: str) -> list[Kept]:
+    """What is remembered of a URL; nothing where there is no memory. Raises StorageError, UsageError."""
+    path = directory / PAST.file
+    if not is_kept(path):
+        return []
+    with closing(PAST.look(path)) as db, storage(PAST.what):
+        rows = db.execute(
+            "SELECT rule, since, certain, audit < (SELECT max(number) FROM audit) FROM finding WHERE url = ? "
+            "ORDER BY since, id",
+            (url,),
+        ).fetchall()
+    return [Kept(rule, since, bool(certain), bool(carried)) for rule, since, certain, carried in rows]
 
 
 def _row(row: tuple[Any, ...], visits: Visits) -> tuple[Before, Today]:

@@ -16,6 +16,7 @@ from crawler.why.words import MEANINGS, Topic, moment, run, state, times, w3c, w
 TOPICS: Final = (
     "state",
     "found",
+    "findings",
     "sources",
     "links",
     "near",
@@ -68,6 +69,7 @@ def _known(story: Story, policy: Policy) -> list[Topic | None]:
     return [
         _state(story),
         _found(story),
+        Topic("findings", story.findings, story.findings) if story.findings else None,
         Topic("sources", story.sources, story.sources) if story.sources else None,
         links(story),
         robots(story.url, policy),

@@ -141,6 +141,7 @@ class Story(Struct, frozen=True, kw_only=True):
     starts: dict[int, float] = {}  # of runs whose record is kept: Unix times
     linked: Linked | None = None
     sources: list[str] = []  # what the sources of an audit say of it, a sentence each
+    findings: list[str] = []  # what the audit found of it, and since when
     distrust: str = ""  # why Last-Modified is not believed on the whole site, a sentence
 
     @property
