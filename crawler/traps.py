@@ -10,6 +10,7 @@ https://developers.google.com/crawling/docs/faceted-navigation) and leave it to 
 """
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -19,6 +20,7 @@ from crawler.model import Url
 ENDLESS: Final = "trap.template: "
 """What the reason of a URL begins with that is left out as one of an endless template."""
 MAX_READ: Final = 200_000  # characters of a page that are looked at
+_NAMELESS: Final = "…"  # a parameter without a name
 _ECHO: Final = "…/"  # the template of all paths that repeat what stands above them
 
 _MONTHS: Final = (
@@ -75,7 +77,7 @@ def _name(pair: str) -> str:
     name = pair.partition("=")[0]
     while name.startswith("amp;"):
         name = name[4:]
-    return _figure("#", name)
+    return _figure("#", name) or _NAMELESS
 
 
 def offspring(url: str, parent: str, knows: Callable[[str], bool]) -> Template | None:
@@ -113,7 +115,7 @@ def _echo(url: str, parent: str, knows: Callable[[str], bool]) -> Template | Non
 
 _unsaid = re.compile(r"<a\b.*?(?:</a\s*+>|\Z)|<[^>]*+>?", re.DOTALL | re.IGNORECASE).sub
 _word = re.compile(r"[^\W\d_]{2,60}").findall
-_picture = re.compile(r"[\w%-]{1,100}+\.(?:jpe?g|png|gif|webp|avif)\b", re.IGNORECASE).findall
+_picture = re.compile(r"(?<![\w%-])[\w%-]{1,100}+\.(?:jpe?g|png|gif|webp|avif)\b", re.IGNORECASE).findall
 _dates = re.compile(rf"(?:{_MONTHS}|{_DAYS})\Z", re.IGNORECASE).match
 
 
@@ -158,21 +160,25 @@ def reason(template: Template, others: int) -> str:
 
 def remedy(templates: list[Template], url: str) -> str:
     """The flag that leaves out, for good, all URLs of templates of one path; ``url`` is one of them."""
-    path, names = templates[0].path, templates[0].names.split("&")
-    if path.endswith(f"/{_ECHO}"):
-        return r"--exclude 're:/([^/?0-9]+)/([^?]+/)?\1/'"
+    names = templates[0].names.split("&")
     if tokens := [name for name in names if _token(_value(url, name))]:
-        return f"--drop-param {tokens[0]}"
+        return f"--drop-param {shlex.quote(tokens[0])}"
+    return f"--exclude {shlex.quote(f're:{_expression(templates, url)}')}"
+
+
+def _expression(templates: list[Template], url: str) -> str:
+    path, names = templates[0]
+    if path.endswith(f"/{_ECHO}"):
+        return r"/([^/?0-9]+)/([^?]+/)?\1/"
     figures = r"[\w/]+" if _date.search(url) else r"\w+"
-    where = re.escape(path).replace(r"\#", "#").replace("#", figures).replace("<token>", "[^/]{16,}")
-    if not names[0]:
-        return f"--exclude 're:^{where}{'' if path.endswith('<token>') else '$'}'"
+    where = "^" + re.escape(path).replace(r"\#", "#").replace("#", figures).replace("<token>", "[^/]{16,}")
+    if not names:
+        return where if path.endswith("<token>") else f"{where}$"
     if len(templates) > 1:
         fewest = min(template.names.count("&") for template in templates)
-        return rf"--exclude 're:^{where}\?([^&]*&){{{fewest}}}'"
-    spelt = [re.escape(name).replace(r"\#", "[0-9]+") for name in names]
-    wanted = "".join(f"(?=(.*&)?(amp;)*{name}=)" for name in spelt)
-    return rf"--exclude 're:^{where}\?{wanted}'"
+        return rf"{where}\?([^&]*&){{{fewest}}}"
+    spelt = [re.escape(each).replace(r"\#", r"\w+") for each in names.split("&") if each != _NAMELESS]
+    return where + r"\?" + "".join(f"(?=(.*&)?(amp;)*{name}(=|&|$))" for name in spelt)
 
 
 def remedy_of(url: str, said: str) -> str:

@@ -1,0 +1,175 @@
+"""Templates of URLs, what is an offspring of what, what a page tells, and the rule that a person is given."""
+
+import shlex
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler.model import Url
+from crawler.params import Params
+from crawler.patterns import Pattern
+from crawler.traps import Template, Visited, news, offspring, reason, remedy, remedy_of, tells, template_of
+from crawler.url import normalise
+
+HOME = "https://a.example"
+
+
+def unknown(_: str) -> bool:
+    return False
+
+
+@pytest.mark.parametrize(
+    ("path", "template"),
+    [
+        ("/about", "/about"),
+        ("/product/123", "/product/#"),
+        ("/product/12-blue-shoe", "/product/#-blue-shoe"),
+        ("/2031/05/12/", "/#/"),
+        ("/2031/05/", "/#/"),
+        ("/2031/may/a-post/", "/#/a-post/"),
+        ("/cal/2031-05-12", "/cal/#-#-#"),
+        ("/cal/May-2031", "/cal/#-#"),
+        ("/mayor/2", "/mayor/#"),
+        ("/s/0123456789abcdef0123/cart", "/s/<token>"),
+        ("/u/6ba7b810-9dad-11d1-80b4-00c04fd430c8/posts/1", "/u/<token>"),
+        ("/(S(lit3py55t21z5v55vlm25s55))/page", "/<token>"),
+        ("/the-10-best-movies-of-2019-and-2020/", "/the-#-best-movies-of-#-and-#/"),
+        ("/list?b=1&a=2&b=3", "/list?a=…&b=…"),
+        ("/list?f[0]=x&f[12]=y", "/list?f[#]=…"),
+        ("/list?a=1&amp;amp;b=2&amp;b=3", "/list?a=…&b=…"),
+    ],
+)
+def test_ours_a_template_is_what_urls_have_in_common(path: str, template: str) -> None:
+    assert str(template_of(HOME + path)) == HOME + template
+
+
+@pytest.mark.parametrize(
+    ("url", "parent", "is_one"),
+    [
+        ("/cal?date=2", "/cal?date=1", True),
+        ("/cal?date=1", "/cal", False),  # a page leads into a list: that is no growth
+        ("/product/2", "/product/1", True),
+        ("/product/2", "/list?page=1", False),
+        ("/list?page=2", "/list?page=1", True),
+        ("/shoes?color=red&size=4", "/shoes?color=red", True),
+        ("/shoes?color=red", "/shoes?color=red&size=4", True),
+        ("/shoes?size=4", "/shoes?color=red", False),
+        ("/hats?color=red&size=4", "/shoes?color=red", False),
+        ("/index.php?title=A&oldid=1", "/index.php?title=A&action=history", False),
+        ("/2031/05/12/", "/2031/05/", True),
+        ("/2031/05/a-post/", "/2031/05/", False),
+        ("/s/0123456789abcdef9999/b", "/s/0123456789abcdef0123/a", True),
+        ("/docs/api/map.html", "/docs/api/list.html", False),
+        ("/news/shop/news/", "/news/shop/", True),
+        ("/2031/5/5/x/", "/2031/5/5/", False),
+    ],
+)
+def test_ours_an_offspring_is_found_on_a_page_of_its_own_template(
+    url: str, parent: str, is_one: bool
+) -> None:
+    assert (offspring(HOME + url, HOME + parent, unknown) is not None) is is_one
+
+
+def test_ours_a_path_that_repeats_what_stands_beside_its_page_is_an_offspring() -> None:
+    there = {f"{HOME}/shop/", f"{HOME}/en/docs/"}.__contains__
+    assert offspring(f"{HOME}/news/shop/", f"{HOME}/news/", there)
+    assert offspring(f"{HOME}/en/jobs/docs/", f"{HOME}/en/jobs/", there)
+    assert offspring(f"{HOME}/news/press/", f"{HOME}/news/", there) is None
+    assert offspring(f"{HOME}/shop/", f"{HOME}/", there) is None
+
+
+def page(markup: str, *brought: str, url: str = "/list/7") -> Visited:
+    return Visited(Url(HOME + url), markup, tuple(Url(HOME + each) for each in brought))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_news"),
+    [
+        (page("<p>No events, Monday 3 May 2031"), page("<p>No events, Friday 9 July 2032"), False),
+        (page("<p>No events"), page("<p>No events but one"), True),
+        (page("<p>A roll"), page("<p>A roll <a href=x>of marvels</a>"), False),
+        (page("<p>Day 7"), page("<p>Day seven", url="/list/seven"), False),
+        (page("<img src=/a/1.jpg>"), page("<img src=/b/1.jpg>"), False),
+        (page("<img src=/a/1.jpg>"), page("<img src=/a/2.jpg>"), True),
+        (page("", "/part/1"), page("", "/part/2"), True),
+        (page("", "/part/2031"), page("", "/part/2032"), True),
+        (page("", "/yoga/2031-05-01/"), page("", "/yoga/2031-05-02/"), False),
+        (page("", "/yoga/2031-05-01/"), page("", "/chess/2031-05-02/"), True),
+        (page("", "/day?date=1"), page("", "/day?date=2"), False),
+        (page("", "/2031/05/party/"), page("", "/2031/05/match/"), True),
+    ],
+)
+def test_ours_a_page_tells_words_pictures_and_pages(before: Visited, after: Visited, is_news: bool) -> None:
+    assert [*news([before, after], set())] == [True, is_news]
+
+
+@pytest.mark.parametrize(
+    "urls",
+    [
+        ["/cal?date=2", "/cal?date=-40"],
+        ["/cal?a=1&date=2", "/cal?date=2&a=1"],
+        ["/list?a=1&amp;b=2", "/list?a=1&amp;amp;b=2"],
+        ["/list?f[0]=1&f[1]=x", "/list?f[7]=1"],
+        ["/cal/2031/05/", "/cal/2031/05/12/", "/cal/2031/may/"],
+        ["/p/1/x", "/p/22/x"],
+        ["/s/0123456789abcdef0123/a", "/s/ffff456789abcdef0123/b/c"],
+    ],
+)
+def test_ours_the_rule_that_is_told_leaves_out_what_it_is_told_for(urls: list[str]) -> None:
+    for url in urls:
+        flag, rule = shlex.split(remedy_of(HOME + url, reason(template_of(HOME + url), 500)))
+        assert flag == "--exclude"
+        pattern = Pattern(rule)
+        assert all(pattern.matches(Url(HOME + each)) for each in urls)
+        assert not any(
+            pattern.matches(Url(HOME + each)) for each in ("/", "/cal", "/list", "/about", "/cal/all")
+        )
+
+
+def test_ours_the_rule_for_a_session_is_to_drop_it() -> None:
+    template = template_of(f"{HOME}/a?id=5&sid=0123456789abcdef")
+    said = remedy([template], f"{HOME}/a?id=5&sid=0123456789abcdef")
+    assert said == "--drop-param sid"
+    assert normalise(f"{HOME}/a?id=5&sid=0123456789abcdef", Params(drop=("sid",))) == f"{HOME}/a?id=5"
+
+
+def test_ours_the_rule_for_echoes_and_for_many_sets_of_parameters() -> None:
+    _, echo = shlex.split(remedy_of(f"{HOME}/a/b/a/", reason(Template(f"{HOME}/…/"), 500)))
+    assert Pattern(echo).matches(Url(f"{HOME}/a/b/a/"))
+    assert not Pattern(echo).matches(Url(f"{HOME}/a/b/c/"))
+    many = [template_of(f"{HOME}/shoes?{query}") for query in ("a=1&b=2", "a=1&c=2", "a=1&b=2&c=3")]
+    _, combined = shlex.split(remedy(many, f"{HOME}/shoes?a=1&b=2"))
+    assert Pattern(combined).matches(Url(f"{HOME}/shoes?c=1&d=2"))
+    assert not Pattern(combined).matches(Url(f"{HOME}/shoes?c=1"))
+    assert remedy_of(f"{HOME}/a", "trap.path_segments: 40 path segments") == ""
+
+
+@given(
+    st.text(st.sampled_from("ab12/?&=;-()S%.maypr#'"), max_size=300),
+    st.text(st.sampled_from("ab1/?&="), max_size=40),
+)
+def test_ours_any_url_has_a_template_that_is_its_own_offspring_or_nothing(one: str, other: str) -> None:
+    url, parent = normalise(f"{HOME}/{one}"), normalise(f"{HOME}/{other}")
+    found = offspring(url, parent, unknown)
+    assert found is None or found.path.startswith(f"{HOME}/")
+    assert template_of(url) == template_of(url)
+    flag, rule = shlex.split(remedy([template_of(url)], url))
+    assert flag == "--drop-param" or Pattern(rule).matches(url)
+
+
+@pytest.mark.parametrize("piece", ["a1/", "amp;", "a1=2&", "jan", "0123456789abcdef/", "((S(", "-1"])
+def test_ours_a_hostile_url_costs_no_more_than_its_length(piece: str) -> None:
+    url = f"{HOME}/?{piece * 2000}", f"{HOME}/{piece * 2000}"
+    began = process_time()
+    for each in url:
+        offspring(each, each + piece, unknown)
+    assert process_time() - began < 0.5
+
+
+@pytest.mark.parametrize("piece", ["<a ", "<a>", "<", "é1", "-", "x.jpgx", "</a", "a"])
+def test_ours_a_hostile_page_costs_no_more_than_its_length(piece: str) -> None:
+    began = process_time()
+    tells(page(piece * 100_000))
+    assert process_time() - began < 0.5
