@@ -65,8 +65,10 @@ def check(plan: Plan) -> None:
     for name in named(_local(config.audit.logs)):
         _check_log(name, _log_options(plan))
     for source, name in _exports(config):
-        if name == STDIN:
-            raise UsageError("an audit does not read tables from the standard input: name files or URLs")
+        if name == STDIN or Path(name).is_fifo():  # they are looked at before they are read
+            raise UsageError(
+                "an audit does not read tables from the standard input or a pipe: name files or URLs"
+            )
         try:
             check_export(name, source, _export_options(config))
         except UsageError:

@@ -40,6 +40,11 @@ def _of(given: str) -> list[str]:
     return sorted(found, key=age)
 
 
+def is_stream(name: str) -> bool:
+    """Whether it is read but once, and nobody knows its size: standard input, or a pipe (``<(zcat …)``)."""
+    return name == STDIN or not Path(name).is_file()
+
+
 class File:
     """One file being read. ``read`` is how much of its ``size`` is, in bytes as stored; 0 when nobody knows."""
 
@@ -51,7 +56,7 @@ class File:
         self.is_cut = False
         self._begun = b""
         try:
-            self.size = 0 if name == STDIN else Path(name).stat().st_size
+            self.size = 0 if is_stream(name) else Path(name).stat().st_size
             self._raw = _Counted(sys.stdin.buffer if name == STDIN else io.FileIO(name))  # type: ignore[arg-type]
             try:
                 self._text = opened(io.BufferedReader(self._raw, 2**16))

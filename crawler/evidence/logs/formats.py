@@ -1,6 +1,7 @@
 """Which format a log is in: by its first lines, or as a person said."""
 
 import re
+from itertools import starmap
 from typing import Final, Protocol
 
 from crawler.evidence.logs import objects
@@ -11,26 +12,49 @@ from crawler.evidence.logs.requests import Row
 
 COMMON: Final = '$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent'
 COMBINED: Final = f'{COMMON} "$http_referer" "$http_user_agent"'
-_ALB: Final = (
-    '$type $time_iso8601 $elb $remote_addr $to $wait $work $back $status $from $received $sent "$request"'
+_ELB: Final = (
+    '$time_iso8601 $elb $remote_addr $to $wait $work $back $status $from $received $sent "$request"'
     ' "$http_user_agent"$rest'
 )
+_SYSLOG: Final = (
+    "$remote_user]: "  # whatever a relay of syslog writes before a line, to the number of the process
+)
+_ELSEWHERE: Final = {
+    "AWS ALB": f"$type {_ELB}",
+    "AWS ELB": _ELB,
+    "AWS S3": '$owner $bucket [$time_local] $remote_addr $requester $id $operation $key "$request" $status $error $sent'
+    ' $size $time $turn "$http_referer" "$http_user_agent"$rest',
+    "Envoy": '[$time_iso8601] "$request" $status $flags $received $sent $time $service "$http_x_forwarded_for"'
+    ' "$http_user_agent" "$id" "$host" "$upstream_addr"$rest',
+    "HAProxy": f"{_SYSLOG}$remote_addr [$time_local] $frontend $backend $times $status $sent $cookie $set $end"
+    ' $connections $queues $captured"$request"$rest',
+    "syslog combined": f"{_SYSLOG}{COMBINED}$rest",
+    "syslog common": f"{_SYSLOG}{COMMON}$rest",
+}
 LAYOUTS: Final = {
     "combined": f"{COMBINED}$rest",
     "vhost combined": f"$host {COMBINED}$rest",
     "common": f"{COMMON}$rest",
     "vhost common": f"$host {COMMON}$rest",
-    "AWS ALB": _ALB,
+    **_ELSEWHERE,
 }
+"""The formats that are lines of text.
+
+https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-access-logs.html,
+https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/access-log-collection.html,
+https://docs.aws.amazon.com/AmazonS3/latest/userguide/LogFormat.html,
+https://www.envoyproxy.io/docs/envoy/latest/configuration/observability/access_log/usage,
+https://docs.haproxy.org/3.0/configuration.html#8.2.3.
+"""
 _JSON: Final = ("json", "caddy", "traefik")
 _COLUMNS: Final = ("w3c", "iis", "cloudfront")
 _SAID: Final = {
     "vhost": "vhost combined",
     "vhost_combined": "vhost combined",
     "main": "combined",
-    "alb": "AWS ALB",
+    **{name.lower().removeprefix("aws "): name for name in _ELSEWHERE},
 }
-NAMES: Final = ("combined", "common", "vhost", *_JSON, *_COLUMNS, "alb")
+NAMES: Final = ("combined", "common", "vhost", *_JSON, *_COLUMNS, "alb", "elb", "s3", "envoy", "haproxy")
 """The names that a person may give."""
 
 _address = re.compile(rb"[0-9A-Fa-f:.]*[:.][0-9A-Fa-f:.]*").fullmatch
@@ -67,7 +91,7 @@ def asked(text: str, sample: list[bytes]) -> Reader:
         return Objects(objects.learnt(sample))
     if name in _COLUMNS:
         return Columns()
-    name = _SAID.get(name, "AWS ALB" if name == "aws alb" else name)
+    name = _SAID.get(name.removeprefix("aws "), name)
     if name in LAYOUTS:
         return Layout(name, LAYOUTS[name])
     if name.startswith("#fields:"):
@@ -90,7 +114,7 @@ def detected(lines: list[bytes]) -> Reader | None:
         except NoFormat:
             return None
     best, most = None, 0
-    for reader in (_of_servers(lines), Layout("AWS ALB", _ALB)):
+    for reader in (_of_servers(lines), *starmap(Layout, _ELSEWHERE.items())):
         count = len(reader.rows(b"\n".join(lines))[0]) if reader else 0
         if count * 2 >= len(lines) and count > most:
             best, most = reader, count

@@ -1,6 +1,9 @@
 """Logs of JSON objects, one a line: nginx with escape=json, Caddy, Traefik, and whatever uses names like theirs.
 
-https://caddyserver.com/docs/caddyfile/directives/log, https://doc.traefik.io/traefik/observability/access-logs/.
+https://caddyserver.com/docs/caddyfile/directives/log, https://doc.traefik.io/traefik/observability/access-logs/,
+https://developers.cloudflare.com/logs/logpush/logpush-job/datasets/zone/http_requests/,
+https://techdocs.akamai.com/datastream2/docs/data-set-parameters,
+https://cloud.google.com/load-balancing/docs/https/https-logging-monitoring.
 """
 
 import codecs
@@ -8,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from typing import Any, Final
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 
@@ -19,18 +23,21 @@ DEEP: Final = 4
 
 # Names without case and punctuation, the likeliest first.
 _NAMES: Final = {
-    "when": "startutc time timestamp ts timeiso8601 timelocal msec datetime date starttime requesttimestamp startlocal",
+    "when": "startutc timestamp ts timeiso8601 timelocal msec datetime date time starttime requesttimestamp startlocal"
+    " edgestarttimestamp reqtimesec",
     "request": "request requestline",
-    "method": "requestmethod method httpmethod verb httprequestmethod",
-    "target": "requesturi uri requestpath requesturl url urloriginal path requestpathname uripath",
-    "query": "querystring args query uriquery requestquery urlquery",
+    "method": "requestmethod method httpmethod verb httprequestmethod clientrequestmethod reqmethod csmethod",
+    "target": "requesturi uri requestpath requesturl url urloriginal path requestpathname uripath clientrequesturi"
+    " reqpath csuristem",
+    "query": "querystring args query uriquery requestquery urlquery querystr csuriquery",
     "status": "downstreamstatus status statuscode responsestatus responsestatuscode httpstatus httpstatuscode httpcode"
-    " httpresponsestatuscode originstatus code response",
+    " httpresponsestatuscode edgeresponsestatus originstatus responsecode scstatus code response",
     "agent": "httpuseragent useragent requestuseragent agent ua useragentoriginal requestheadersuseragent"
-    " headersuseragent",
-    "host": "httphost requesthost host domain vhost requestheadershost urldomain servername",
+    " headersuseragent clientrequestuseragent csuseragent",
+    "host": "httphost requesthost host domain vhost requestheadershost urldomain servername clientrequesthost reqhost"
+    " xhostheader authority",
     "address": "remoteaddr remoteip requestremoteip clientip clienthost ip client requestclientip sourceip"
-    " clientaddress",
+    " clientaddress cliip",
 }
 _FIELDS: Final = {name: names.split() for name, names in _NAMES.items()}
 _decode: Final = msgspec.json.Decoder().decode
@@ -68,7 +75,11 @@ class Objects:
         ]
         if method.upper() not in (b"GET", b"HEAD", b""):
             return (address, when, None, status, agent, host, None)
+        if b"%20" in agent:  # Akamai and CloudFront leave no spaces in what they write
+            agent = unquote_to_bytes(agent)
         if target and b" " not in request:
+            if not target.startswith(b"/") and b"://" not in target:
+                target = b"/" + target
             if query not in (b"", b"-") and b"?" not in target:
                 target += b"?" + query.removeprefix(b"?")
             return (address, when, target.replace(b" ", b"%20"), status, agent, host, None)

@@ -12,7 +12,7 @@ from crawler.claim import Account, Claim
 from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.logs.counter import SHOWN, shown
-from crawler.evidence.logs.files import STDIN, File, named
+from crawler.evidence.logs.files import File, is_stream, named
 from crawler.evidence.logs.formats import NAMES, Reader, told
 from crawler.evidence.logs.layout import NoFormat
 from crawler.evidence.logs.log import Block, Log
@@ -32,13 +32,13 @@ class Progress(Struct, frozen=True):
 
 
 def check_logs(paths: Sequence[str], options: LogOptions) -> list[str]:
-    """The files that will be read, in order; each was opened and its format told, but for standard input.
+    """The files that will be read, in order; each was opened and its format told, but for standard input and pipes.
 
     Raises UsageError for what does not exist, cannot be read or is in no format that is known.
     """
     files = named(list(paths))
     for name in files:
-        if name != STDIN:
+        if not is_stream(name):
             with File(name) as file:
                 _reader(file, options.format)
     return files
@@ -63,7 +63,7 @@ def read_logs(
     when a process that counts is ended by somebody else. Close it when you leave off.
     """
     files = named(list(paths))
-    size = 0 if STDIN in files else sum(Path(name).stat().st_size for name in files)
+    size = 0 if any(map(is_stream, files)) else sum(Path(name).stat().st_size for name in files)
     before = lines = 0
 
     def done(read: int, more: int) -> None:

@@ -169,6 +169,81 @@ GENERIC = {
 }
 
 
+SPACELESS = GOOGLE.replace(" ", "%20")
+CLOUDFLARE = {
+    "ClientIP": "203.0.113.1",
+    "ClientRequestHost": "www.example.com",
+    "ClientRequestMethod": "GET",
+    "ClientRequestPath": "/a",
+    "ClientRequestURI": "/a?b=1",
+    "ClientRequestUserAgent": GOOGLE,
+    "EdgeResponseStatus": 200,
+    "EdgeStartTimestamp": 1795255200000000000,
+    "OriginResponseStatus": 0,
+}
+GOOGLE_CLOUD = {
+    "httpRequest": {
+        "remoteIp": "203.0.113.1",
+        "requestMethod": "GET",
+        "requestUrl": f"{HOME}/a?b=1",
+        "status": 200,
+        "userAgent": GOOGLE,
+    },
+    "receiveTimestamp": "2026-11-22T00:00:02.1Z",
+    "resource": {"labels": {"url_map_name": "x"}, "type": "http_load_balancer"},
+    "timestamp": "2026-11-21T10:00:01.123456Z",
+}
+AKAMAI = {
+    "cliIP": "203.0.113.1",
+    "queryStr": "b=1",
+    "reqHost": "www.example.com",
+    "reqMethod": "GET",
+    "reqPath": "a",
+    "reqTimeSec": "1795255200.000",
+    "statusCode": "200",
+    "UA": SPACELESS,
+}
+CLOUDFRONT = {
+    "date": "2026-11-21",
+    "time": "10:00:00",
+    "cs-method": "GET",
+    "cs(Host)": "d1.cloudfront.net",
+    "cs-uri-stem": "/a",
+    "cs-uri-query": "b=1",
+    "sc-status": "200",
+    "cs(User-Agent)": SPACELESS,
+    "x-host-header": "www.example.com",
+}
+FASTLY = {
+    "timestamp": "2026-11-21T10:00:00+0000",
+    "host": "www.example.com",
+    "url": "/a?b=1",
+    "request_method": "GET",
+    "request_user_agent": GOOGLE,
+    "response_state": "HIT",
+    "response_status": 200,
+}
+AZURE = {
+    "time": "2026-11-21T10:00:00.1234567Z",
+    "category": "FrontDoorAccessLog",
+    "properties": {
+        "httpMethod": "GET",
+        "requestUri": f"{HOME}:443/a?b=1",
+        "userAgent": GOOGLE,
+        "httpStatusCode": "200",
+    },
+}
+ENVOY = {
+    "start_time": "2026-11-21T10:00:00.1Z",
+    "method": "GET",
+    "path": "/a?b=1",
+    "response_code": 200,
+    "response_flags": "-",
+    "user_agent": GOOGLE,
+    "authority": "www.example.com",
+}
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -176,6 +251,13 @@ GENERIC = {
         CADDY,
         TRAEFIK,
         GENERIC,
+        CLOUDFLARE,
+        GOOGLE_CLOUD,
+        AKAMAI,
+        CLOUDFRONT,
+        FASTLY,
+        AZURE,
+        ENVOY,
         {"time": 1795255200123, "method": "GET", "url": f"{HOME}/a?b=1", "code": 200.0, "ua": GOOGLE},
     ],
 )
@@ -229,6 +311,75 @@ def test_aws_the_log_of_a_load_balancer(tmp_path: Path) -> None:
     )
     account, claims = one(tmp_path, f"{line}\n")
     assert (account.format, claims["/a?b=1"].agents) == ("AWS ALB", {"Googlebot": 1})
+
+
+@pytest.mark.parametrize(
+    ("told", "name", "line", "agents"),
+    [
+        (
+            "AWS ELB",
+            "elb",
+            (
+                "2026-11-21T10:00:00.1Z lb 203.0.113.1:2817 10.0.0.1:80 0.1 0.2 0.3 200 200 0 29"
+                f' "GET http://www.example.com:80/a?b=1 HTTP/1.1" "{GOOGLE}" - -'
+            ),
+            {"Googlebot": 1},
+        ),
+        (
+            "AWS S3",
+            "s3",
+            (
+                "79a5 bucket [21/Nov/2026:10:00:00 +0000] 203.0.113.1 - 3E57 WEBSITE.GET.OBJECT a"
+                f' "GET /a?b=1 HTTP/1.1" 200 - 113 113 7 6 "-" "{GOOGLE}" - s9lz= - - - www.example.com TLSV1.3 - -'
+            ),
+            {"Googlebot": 1},
+        ),
+        (
+            "Envoy",
+            "envoy",
+            (
+                '[2026-11-21T10:00:00.123Z] "GET /a?b=1 HTTP/1.1" 200 - 0 12 3 2 "203.0.113.1"'
+                f' "{GOOGLE}" "uuid" "www.example.com" "10.0.0.1:80"'
+            ),
+            {"Googlebot": 1},
+        ),
+        (
+            "HAProxy",
+            "haproxy",
+            (
+                "Nov 21 10:00:00 lb haproxy[14389]: 203.0.113.1:33317 [21/Nov/2026:10:00:00.655] http-in static/srv1"
+                ' 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {www.example.com|Fire fox} {} "GET /a?b=1 HTTP/1.1"'
+            ),
+            {},
+        ),
+        (
+            "syslog combined",
+            "syslog combined",
+            (
+                "<134>2026-11-21T10:00:00Z web1 nginx[12]: 203.0.113.1 - - [21/Nov/2026:10:00:00 +0000]"
+                f' "GET /a?b=1 HTTP/1.1" 200 12 "-" "{GOOGLE}"'
+            ),
+            {"Googlebot": 1},
+        ),
+        (
+            "combined",
+            "combined",
+            (
+                "Nov 21 10:00:00 web1 nginx: 203.0.113.1 - - [21/Nov/2026:10:00:00 +0000]"
+                f' "GET /a?b=1 HTTP/1.1" 200 12 "-" "{GOOGLE}"'
+            ),
+            {"Googlebot": 1},
+        ),
+    ],
+)
+def test_ours_lines_of_balancers_buckets_and_relays(
+    tmp_path: Path, told: str, name: str, line: str, agents: dict[str, int]
+) -> None:
+    for given_name in ("", name):
+        account, claims = one(tmp_path, f"{line}\n", given_name)
+        assert (account.format, account.used, account.unread) == (told, 1, 0)
+        claim = claims["/a?b=1"]
+        assert (claim.agents, claim.status, claim.first) == (agents, 200, "2026-11-21")
 
 
 # --- as given

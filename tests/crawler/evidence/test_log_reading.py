@@ -4,8 +4,10 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import random
 import sys
+import threading
 import zipfile
 import zlib
 from pathlib import Path
@@ -265,6 +267,18 @@ def test_ours_an_empty_log_is_no_fault(tmp_path: Path) -> None:
     check_logs([str(log)], LogOptions())
     (account,), claims = read([log])
     assert (account.rows, claims, account.faults, account.notes) == (0, [], [], [f"{log} is empty"])
+
+
+def test_ours_a_pipe_is_read_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=((line("/a") * 50_000).encode(),))
+    writer.start()
+    assert check_logs([str(pipe)], LogOptions()) == [str(pipe)]
+    seen: list[Progress] = []
+    (account,), claims = read([pipe], seen=seen)
+    writer.join()
+    assert (account.rows, claims[0].people, seen[-1].size) == (50_000, 50_000, 0)
 
 
 def test_ours_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
