@@ -15,7 +15,14 @@ PACKAGES = ("crawler", "sitemap")
 LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
     "crawler": {
         "face": ("crawler",),
-        "interface": ("crawler.cli", "crawler.__main__", "crawler.reports", "crawler.web", "crawler.kits"),
+        "interface": (
+            "crawler.cli",
+            "crawler.__main__",
+            "crawler.reports",
+            "crawler.web",
+            "crawler.style",
+            "crawler.kits",
+        ),
         "pipeline": (
             "crawler.conclude",
             "crawler.embedding",

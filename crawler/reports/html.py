@@ -4,9 +4,7 @@ Its policy (https://www.w3.org/TR/CSP3/) lets the browser load nothing, and run 
 named by its hash. What comes from the site reaches the page as escaped text, or packed.
 """
 
-import hashlib
 import re
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -28,6 +26,7 @@ from crawler.reports.html_since import since, trends
 from crawler.reports.packed import PIECE, chosen, pieces, room
 from crawler.reports.rules_told import GROUPS, TOLD
 from crawler.reports.verdict import but, empty, kind, why_open
+from crawler.style import source, style
 from sitemap import RULES as LINT
 from sitemap import Severity
 
@@ -145,17 +144,13 @@ def _own() -> dict[str, Any]:
     from markupsafe import Markup  # noqa: PLC0415
 
     folder = files("crawler.reports") / "templates"
-    style = (folder / "report.css").read_text(encoding="utf-8")
+    sheet = style("crawler.reports", "report.css")
     script = "".join((folder / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        f"default-src 'none'; script-src {source(script)}; style-src {source(sheet)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return {"style": Markup(style), "script": Markup(script), "policy": policy}  # noqa: S704 - both are our own
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+    return {"style": Markup(sheet), "script": Markup(script), "policy": policy}  # noqa: S704 - both are our own
 
 
 def _families(report: AuditReport, findings: Findings, taken: dict[str, int]) -> Iterator[Family]:

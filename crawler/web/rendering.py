@@ -4,11 +4,8 @@ The policy of a page (https://www.w3.org/TR/CSP3/) lets the browser use its one 
 else: no script, no frame, no other host.
 """
 
-import hashlib
-from base64 import b64encode
 from datetime import UTC, datetime
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import Response
@@ -17,6 +14,7 @@ from crawler.change import Counts
 from crawler.cli.changes_text import told_counts
 from crawler.cli.words import amount, clock, count
 from crawler.reports.html import is_web
+from crawler.style import source, style
 from sitemap import safe
 
 if TYPE_CHECKING:
@@ -40,19 +38,18 @@ def _rooms() -> "tuple[Environment, str]":
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only who is asked pays for it
     from markupsafe import Markup  # noqa: PLC0415
 
-    style = (files("crawler.web") / "templates" / "web.css").read_text(encoding="utf-8")
+    sheet = style("crawler.web", "web.css")
     rooms = Environment(
         loader=PackageLoader("crawler.web"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     rooms.filters.update(shown=safe, amount=size, took=took, moment=moment, w3c=w3c, number=number)
     rooms.globals.update(
-        style=Markup(style),  # noqa: S704 - our own
+        style=Markup(sheet),  # noqa: S704 - our own
         count=count, relative=relative, is_web=is_web, told_counts=counted,
     )  # fmt: skip
-    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = (
-        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; form-action 'self'; base-uri 'none'; "
+        f"default-src 'none'; style-src {source(sheet)}; img-src data:; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'"
     )
     return rooms, policy

@@ -30,7 +30,9 @@ function keep() {
 function cell(key, name, ...children) {
   const isEmpty = !children.length || !children[0];
   const shown = isEmpty ? ["–"] : children;
-  return make("td", { role: "cell", class: isEmpty ? `${key} none` : key, "data-name": name }, ...shown);
+  const made = make("td", { role: "cell", class: isEmpty ? `${key} none` : key }, ...shown);
+  if (name) made.dataset.name = name;
+  return made;
 }
 
 function rowOf(row) {
@@ -54,8 +56,8 @@ function rowOf(row) {
   if (!row.certain) rule.push(" ", make("span", { class: "open" }, "inconclusive"));
   const today = [row.state, row.status].filter(Boolean).join(" ");
   const cells = [
-    cell("url", "Page", make("div", { class: "page" }, opener, page)),
-    cell("rule", "Class", ...rule),
+    cell("url row", "", make("div", { class: "page" }, opener, page)),
+    cell("rule row", "", ...rule),
     cell("state", "Today", today),
     cell("depth", "Crawl depth", row.depth === null ? "" : number(row.depth)),
     cell("inlinks", "Inlinks", number(row.inlinks)),
@@ -65,7 +67,7 @@ function rowOf(row) {
     cell("known", "Known from", row.sources.join(", ")),
   ];
   if (facts.compared) {
-    cells.push(cell("since", "Since", row.new ? make("span", { class: "new" }, "new") : row.since));
+    cells.push(cell("since", "Since", row.new ? make("span", { class: "badge new" }, "new") : row.since));
   }
   return make("tr", { role: "row", class: "finding" }, ...cells);
 }

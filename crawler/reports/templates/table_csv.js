@@ -42,6 +42,8 @@ const COLUMNS = [
   ["File", (each) => safe(each.file)],
   ["Line", (each) => each.line || ""],
   ["Times", (each) => each.times ?? 1],
+  ["New", (each) => (each.is_new ? "yes" : "no")],
+  ["Found since", (each) => safe(each.since)],
 ];
 
 function escaped(sign) {

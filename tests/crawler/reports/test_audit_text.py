@@ -64,7 +64,9 @@ def test_ours_the_summary_tells_figures_sources_classes_and_what_to_do_next() ->
     assert "URL listed twice in a file  duplicate.loc" in text
     assert text.index("entry.gone") < text.index("orphan.sitemap") < text.index("reach.deep")
     assert "… 0 more" not in text
-    assert "nothing found: dead, redirects and canonicals, weakly linked, hreflang, images and videos\n" in text
+    assert (
+        "nothing found: dead, redirects and canonicals, weakly linked, hreflang, images and videos\n" in text
+    )
     assert "\n1 error, 14 warnings, 1 note\nnext: " in text
 
 

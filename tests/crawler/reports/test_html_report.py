@@ -154,7 +154,7 @@ def test_ours_what_became_of_the_audit_before_is_told(tmp_path: Path) -> None:
     assert [text(each) for each in mended.css(".count")] == ["250", "3"]
     dead, gone = mended.css("details")
     assert len(dead.css("li")) == 200
-    assert "And 50 more." in text(dead)
+    assert "And 50 more: all are in csv/mended.csv." in text(dead)
     assert [text(each) for each in gone.css("li")] == [
         "https://shop.example/entry.gone/0 it was in sitemap.xml · found since 2026-10-01",
         *(

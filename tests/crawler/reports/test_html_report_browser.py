@@ -270,7 +270,7 @@ def test_ours_figures_and_tiles_lead_to_the_table(opening: Opening, complete: Pa
 
 
 def exported(page: Page) -> list[list[str]]:
-    with page.expect_download() as download:
+    with page.expect_download(timeout=60_000) as download:
         page.get_by_role("button", name="Export as CSV").click()
     data = Path(download.value.path()).read_bytes()
     assert data.startswith(b"\xef\xbb\xbf")
