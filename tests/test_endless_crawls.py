@@ -70,6 +70,24 @@ def test_ours_a_second_run_lists_the_same_of_it_though_nothing_is_sent_again(tmp
         assert len(site.log) <= 2 * asked + 5
 
 
+def test_ours_what_is_listed_of_it_does_not_grow_from_run_to_run_as_the_sitemap_is_read(
+    tmp_path: Path,
+) -> None:
+    """Each page in it leads to one that is not: that is no reason to read as many again every night."""
+    with scripted(Calendar()) as site:
+        assert crawl(tmp_path, site.url, *WORDS).code == 0
+        before = {*listed(tmp_path)}
+        for _ in range(2):
+            body = (tmp_path / "out" / "sitemap.xml").read_bytes()
+            site.routes["/sitemap.xml"] = Answer(body, headers={"Content-Type": "application/xml"})
+            asked = len(site.log)
+            ran = crawl(tmp_path, site.url, *WORDS)
+            assert ran.code == 0
+            assert {*listed(tmp_path)} == before
+            assert ran.out.count("goes on for ever") == 1
+            assert len(site.log) - asked < 60
+
+
 def _killed(folder: Path, site: Site, after: int) -> None:
     line = command("crawl", site.url, "-o", "out", "--settle", "0", *FAST, *WORDS)
     process = subprocess.Popen(

@@ -16,14 +16,14 @@ from msgspec import Struct
 from crawler import traps
 from crawler.frontier.census import Census
 from crawler.frontier.telling import KEPT, Member, Telling
-from crawler.model import Find, Kind, Lease, State, Url, Verdict
+from crawler.model import Find, Found, Kind, Lease, State, Url, Verdict
 from crawler.traps import Template
 from crawler.url import origin
 
 _ANSWERED: Final = 200  # the status; what is not there, or fails, tells nothing of its like
 _DECIDED: Final = "endless"  # the key of what was decided
 _FEW: Final = (
-    10  # a template has this part of the patience for itself, however much others of its path have used up
+    10  # a template has this part of the patience for itself, whatever others of its path have used up
 )
 _KIN: Final = """SELECT v.id, u.url, p.url, v.depth, v.state, v.status, v.content FROM visit v
   JOIN url u ON u.id = v.id JOIN url p ON p.id = v.source WHERE v.kind = ? AND {}"""
@@ -33,6 +33,10 @@ _ADMITTED: Final = _KIN.format(f"(v.attempts > 0 OR v.state = '{State.PENDING}' 
 _BROUGHT: Final = f"""SELECT v.source, u.url FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = '{State.INDEXABLE}' AND v.source IS NOT NULL"""  # noqa: S608
 _KNOWN: Final = "SELECT 1 FROM url u JOIN visit v ON v.id = u.id WHERE u.url = ?"
+_REMEMBERED: Final = f"""SELECT 1 FROM url u JOIN memory m ON m.id = u.id
+  WHERE u.url = ? AND m.state != '{State.TRAP}'"""  # noqa: S608
+_LISTED: Final = """SELECT u.url FROM visit v JOIN memory m ON m.id = v.id JOIN url u ON u.id = v.id
+  WHERE v.found & ? AND v.attempts > 0"""
 _SET: Final = "UPDATE visit SET state = ?, reason = ? WHERE id = ?"
 
 
@@ -82,7 +86,8 @@ class Offspring:
         own = self._own[template]
         allowed = self._allowed.get(template, max(1, self._patience // _FEW))
         is_enough = self._family[template.path] >= 2 * self._patience and own >= allowed
-        if template in self._vain:
+        is_enough = is_enough and template not in self._vain
+        if template in self._vain and not self._is_remembered(find.url):
             self._slack[template.path] -= 1
             is_enough = self._slack[template.path] < 0
         if is_enough:
@@ -100,7 +105,11 @@ class Offspring:
         if not paths:
             return False
         told = self._told({*paths})
-        for template in waiting:
+        again = {each for each in self._carried if told[each.path].is_telling(each)}
+        self._vain -= again
+        waiting |= again & self._waiting
+        self._carried.clear()
+        for template in waiting - again:
             if told[template.path].is_vain(template):
                 self._vain.add(template)
                 self._closing.add(template.path)
@@ -123,17 +132,28 @@ class Offspring:
             else:
                 self._family[each.template.path] += 1
                 self._own[each.template] += 1
-        if not self._own:  # what is there is of another run
-            self._db.execute("DELETE FROM about WHERE key = ?", (_DECIDED,))
         row = self._db.execute("SELECT value FROM about WHERE key = ?", (_DECIDED,)).fetchone()
         decided = msgspec.json.decode(row[0], type=_Decided) if row else _Decided()
-        self._vain, self._allowed = set(decided.vain), dict(decided.allowed)
+        self._vain = set(decided.vain)
         self._closing = {template.path for template in self._vain}
+        # the run before decided this too: what it read is read again, and perhaps it tells something now
+        self._carried = set() if self._own else set(self._vain)
+        self._inherited = frozenset(self._carried)
+        self._allowed = dict(decided.allowed) if self._own else {}
 
     def _remember(self) -> None:
-        decided = _Decided(sorted(self._vain), sorted(self._allowed.items()))
+        vain = self._vain - (self._inherited - self._waiting)  # what has come to an end is forgotten
+        decided = _Decided(sorted(vain), sorted(self._allowed.items()))
         row = (_DECIDED, msgspec.json.encode(decided).decode())
         self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", row)
+
+    def _is_remembered(self, url: Url) -> bool:
+        return self._db.execute(_REMEMBERED, (url,)).fetchone() is not None
+
+    def _listed(self, templates: list[Template]) -> int:
+        """How many URLs of these templates an earlier run knew and a sitemap names, be it our own."""
+        listed = self._db.execute(_LISTED, (Found.SITEMAP,))
+        return sum(traps.template_of(url) in templates for (url,) in listed)
 
     def _members(self, query: str) -> Iterator[Member]:
         if self._patience:
@@ -180,11 +200,13 @@ class Offspring:
         Answers came in some order, and others may have been read in their place: these join what waits, unless they
         told something. So what is listed in the end does not depend on that order.
         """
-        vain = sorted(
-            (each for each in self._vain if each.path == path), key=lambda each: (each.names.count("&"), each)
-        )
+        vain = sorted(each for each in self._vain if each.path == path)
+        vain.sort(key=lambda template: template.names.count("&"))
+        if not vain:
+            return False
         own = sum(self._own[each] for each in vain)
         room = max(self._allowed.get(each, 0) for each in vain) or 2 * self._patience
+        room = max(0, room - self._listed(vain))
         near = nsmallest(room, (each for each in self._members(_ADMITTED) if each.template in vain))
         if missing := [each for each in near if each.waits]:
             self._slack[path] = own - room - len(missing)
@@ -193,9 +215,10 @@ class Offspring:
         self._closing.discard(path)
         self._slack[path] = 0
         for template in vain:
-            for each in told.quiet(template, near[-1]):
-                said = f"{traps.ENDLESS}others like {template} had been read, and it told nothing new"
-                self._move(each, State.TRAP, said)
+            for each in told.quiet(template, near[-1]) if near else ():
+                if not self._is_remembered(each.url):
+                    said = f"{traps.ENDLESS}others like {template} had been read, and it told nothing new"
+                    self._move(each, State.TRAP, said)
         if rest := min((each for each in self._members(_WAITING) if each.template in vain), default=None):
             self.notes[path] = traps.note(vain, rest.url, own, sum(map(told.judged, vain)))
         return False

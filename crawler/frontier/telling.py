@@ -5,14 +5,20 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
 
+import msgspec
+
 from crawler import traps
 from crawler.content.kept import unfold
-from crawler.model import State, Url
+from crawler.frontier.links import unpack
+from crawler.model import Kind, State, Url
 from crawler.traps import Template, Visited
 
 JUDGED: Final = 4
 """Times the patience: how many of the last pages are judged, when there were twice as many."""
 KEPT: Final = JUDGED + 1  # times the patience: these, and what is compared with them
+
+_NAMED: Final = f"""SELECT u.url FROM json_each(?) j JOIN visit v ON v.id = j.value JOIN visit s ON s.id = v.source
+  JOIN url u ON u.id = v.id WHERE v.state = '{State.INDEXABLE}' AND s.kind = {int(Kind.SITEMAP)}"""  # noqa: S608
 
 
 class Member(NamedTuple):
@@ -51,6 +57,10 @@ class Telling:
     def judged(self, template: Template) -> int:
         """How many of the last pages of a template are judged."""
         return min(JUDGED * self._patience, len(self._pages.get(template, ())) // 2)
+
+    def is_telling(self, template: Template) -> bool:
+        """Whether enough was read of a template, and some of what is judged told something."""
+        return self.judged(template) >= self._patience and not self.is_vain(template)
 
     def is_vain(self, template: Template) -> bool:
         """Whether all that are judged told nothing. Of fewer than a few nobody can tell."""
@@ -95,4 +105,12 @@ class Telling:
         if member.state is State.INDEXABLE and member.content is not None:
             row = self._db.execute("SELECT text FROM content WHERE id = ?", (member.content,)).fetchone()
             markup = (unfold(row[0]) or "") if row else ""
-        return Visited(member.url, markup, tuple(self._brought.get(member.id, ())))
+        return Visited(member.url, markup, (*self._brought.get(member.id, ()), *self._led_to(member)))
+
+    def _led_to(self, member: Member) -> Iterator[Url]:
+        """The pages it links to that a sitemap had named before any page could bring them."""
+        row = self._db.execute("SELECT links FROM content WHERE id = ?", (member.content,)).fetchone()
+        ids = msgspec.json.encode([number for number, _ in unpack(row[0])] if row else []).decode()
+        for (url,) in self._db.execute(_NAMED, (ids,)):
+            if traps.template_of(url).path != member.template.path:
+                yield url
