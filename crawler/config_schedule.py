@@ -32,7 +32,7 @@ class Schedule(Section):
     retry_longest: Seconds = 21_600.0
     """Seconds between two of these at most."""
     longest_run: Seconds = 86_400.0
-    """A run that takes longer is ended; what it knows is saved, and the next goes on."""
+    """A run that takes longer, the audit after it included, is ended; what it knows is saved, and the next goes on."""
 
     @field_validator("every", "jitter", "retry_after", "retry_longest", "longest_run", mode="before")
     @classmethod

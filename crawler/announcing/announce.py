@@ -215,7 +215,11 @@ def _of_findings(desk: Desk, everyone: Channels) -> list[FindingsTeller]:
     """Those who tell what audits found, of the channels that are meant."""
     wanting = [each for each in everyone.messages if wants_audits(desk.plan, each)]
     meant = [each for each in wanting if each.key.startswith(desk.again.only)]
-    ended = known(desk.plan) if meant else []
+    try:
+        ended = known(desk.plan) if meant else []
+    except SiteatlasError as error:
+        desk.note(f"what audits found is not told: {error}")
+        return []
     return [FindingsTeller(desk, each, ended) for each in meant]
 
 

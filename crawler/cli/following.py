@@ -8,6 +8,7 @@ from typing import Any, Final
 import anyio
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler import plan as planning
 from crawler.announcing import Announced, announce_findings
@@ -27,13 +28,15 @@ from crawler.store import Begin, Store, held
 log = logging.getLogger(__name__)
 
 CUT_SHORT: Final = "the audit after it was cut short, and the next run goes on with it"
+_NO_REPORT: Final = "the audit after it made no report, and the next run tries again"
 
 
 class Followed(Struct, frozen=True, kw_only=True):
     """What became of the audit after a run. It says nothing of the run, which was done before it.
 
     ``news`` is what it found, None when it did not come to its end; ``error`` is then a sentence that says why.
-    ``report`` is the directory of its reports, "" for none.
+    ``is_interrupted``: somebody wanted it, or the telling of it, to end. ``report`` is the directory of its reports, ""
+    for none.
     """
 
     news: AuditNews | None = None
@@ -81,15 +84,20 @@ def follow(name: str, ready: Plan, watches: Watches) -> Followed | None:
     try:
         with held(ready.state):
             followed = _audit(ready, watches)
-        if followed.news is None:
-            return followed
-        announced = anyio.run(announce_findings, ready, name, backend_options=loop_options())
-        return msgspec.structs.replace(followed, announced=announced)
     except StateInUse as error:
         log.info("%s: not audited: %s", name, error)
         return None
+    except SiteatlasError as error:
+        return Followed(error=f"{_NO_REPORT}: {error}")
     except KeyboardInterrupt:
         return Followed(is_interrupted=True, error=CUT_SHORT)
+    if followed.news is None:
+        return followed
+    try:
+        announced = anyio.run(announce_findings, ready, name, backend_options=loop_options())
+    except KeyboardInterrupt:  # the next run tells
+        return replace(followed, is_interrupted=True)
+    return replace(followed, announced=announced)
 
 
 def _audit(ready: Plan, watches: Watches) -> Followed:
@@ -115,7 +123,7 @@ def _audit(ready: Plan, watches: Watches) -> Followed:
 def _failed(ready: Plan, error: SiteatlasError) -> Followed:
     """What to say of an audit that made no report. It is kept for those who look; the next run tries again."""
     _remember(ready, error)
-    return Followed(error=f"the audit after it made no report, and the next run tries again: {error}")
+    return Followed(error=f"{_NO_REPORT}: {error}")
 
 
 def _remember(ready: Plan, error: SiteatlasError) -> None:
