@@ -14,7 +14,7 @@ from random import Random
 
 from crawler.content import keep
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.model import Done, Find, Found, Lease, Outcome, Page, State, Url, Verdict
+from crawler.model import Done, Find, Found, Kind, Lease, Outcome, Page, State, Url, Verdict
 from crawler.state.schema import STATE
 from crawler.url import join
 
@@ -100,13 +100,20 @@ def visit(
     width: int = 8,
     most: int = 60_000,
     commit_every: int = 1_000,
+    named: Iterable[str] = (),
 ) -> Crawl:
-    """Crawl a site to its end, or until so many pages were read. What is in the folder is gone on with."""
+    """Crawl a site to its end, or until so many pages were read. What is in the folder is gone on with.
+
+    ``named`` are the paths that its sitemap lists.
+    """
+    listed = tuple(Url(HOME + path) for path in named)
     read: list[str] = []
     chance = Random(seed)
     with closing(STATE.connect(folder / "state.db")) as db:
         frontier = SqliteFrontier(db, lambda find: None, patience=patience)
         frontier.admit([Find(Url(HOME + "/"), Found.SEED, 0)])
+        if listed:
+            frontier.admit([Find(Url(HOME + "/sitemap.xml"), Found.SITEMAP, 0, kind=Kind.SITEMAP)])
         out: list[Lease] = []
         while len(read) < most:
             answer = frontier.next(0.0, lambda home, now: 0.0) if len(out) < width else None
@@ -114,6 +121,10 @@ def visit(
                 out.append(answer)
             elif out:
                 lease = out.pop(chance.randrange(len(out)))
+                if lease.kind is Kind.SITEMAP:
+                    finds = tuple(Find(url, Found.SITEMAP, 1, lease.id) for url in listed)
+                    frontier.settle(Outcome(lease, Verdict(State.SITEMAP_FILE), 200, finds=finds))
+                    continue
                 path = lease.url.removeprefix(HOME)
                 read.append(path)
                 frontier.settle(_outcome(lease, site(path)))

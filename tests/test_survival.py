@@ -17,10 +17,11 @@ from scripted import Answer, Route, links, scripted
 
 
 def web(pages: int, delay: float = 0.0) -> dict[str, Route]:
-    """A site of so many pages, each linking to a few others."""
+    """A site of so many pages, each linking to a few others, and with a word of its own."""
     routes: dict[str, Route] = {"/": Answer(links("/p1", "/p2"), delay=delay)}
     for n in range(1, pages):
         body = links(*(f"/p{m}" for m in (2 * n + 1, 2 * n + 2, n // 2) if 0 < m < pages))
+        body += f"<p>{''.join(chr(ord('a') + int(figure)) for figure in str(n))}ly"
         routes[f"/p{n}"] = Answer(
             body, headers={"Last-Modified": "Tue, 03 Mar 2020 04:05:06 GMT"}, delay=delay
         )

@@ -68,10 +68,16 @@ def make(folder: Path, pages: int) -> Path:
         links = "".join(f'<li><a href="{_name(each)}">{prose(rng, 3)}</a></li>' for each in others)
         body = "\n".join(rng.sample(texts, PARAGRAPHS))
         (folder / _name(number)).write_text(
-            f"<!doctype html><html lang=en><title>{number}</title><nav><ul>{links}</ul></nav><main>{body}</main>",
+            f"<!doctype html><html lang=en><title>{_word(number)}</title>"
+            f"<nav><ul>{links}</ul></nav><main>{body}</main>",
             encoding="utf-8",
         )
     return folder
+
+
+def _word(number: int) -> str:
+    """A word of its own for each page: one that tells nothing which others do not would be taken for a trap."""
+    return "".join(chr(ord("a") + int(figure)) for figure in str(number)) + "ly"
 
 
 def _name(number: int) -> str:

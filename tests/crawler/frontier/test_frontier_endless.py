@@ -62,6 +62,14 @@ def test_ours_twenty_thousand_products_behind_four_hundred_pages_of_a_list_are_a
     assert crawl.listed == real
 
 
+def test_ours_a_list_tells_something_though_a_sitemap_has_named_all_that_is_in_it(tmp_path: Path) -> None:
+    site, real = shop(1_200, 5)
+    crawl = visit(site, tmp_path, patience=PATIENCE, named=sorted(path for path in real if "product" in path))
+    assert crawl.read[1].startswith("/product") or crawl.read[2].startswith("/product")
+    assert real - crawl.listed == set()
+    assert not crawl.traps
+
+
 def test_ours_a_patience_of_nought_reads_on(tmp_path: Path) -> None:
     crawl = visit(calendar_by_query, tmp_path, patience=0, most=2_000)
     assert len(crawl.read) == 2_000
