@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.finding import AuditReport, Findings, Trend
+from crawler.quantities import count
 from crawler.reports.rules_told import GROUPS, TOLD, Group
 from crawler.reports.verdict import kind
 from sitemap import Severity
@@ -90,15 +91,15 @@ class AuditNews(Struct, frozen=True, kw_only=True):
         if not self.total:
             told = "no findings"
         else:
-            kinds = [_count(number, name) for name, number in self.severities.items() if number]
-            told = f"{_count(self.total, 'finding')} ({', '.join(kinds)})"
+            kinds = [count(number, name) for name, number in self.severities.items() if number]
+            told = f"{count(self.total, 'finding')} ({', '.join(kinds)})"
         if self.before is None:
             return told
         since = [
             f"{number:,} {what}" for number, what in ((self.new, "new"), (self.mended, "mended")) if number
         ]
         if self.uncompared:
-            since.append(f"{_count(self.uncompared, 'class', 'classes')} not compared")
+            since.append(f"{count(self.uncompared, 'class', 'classes')} not compared")
         return ", ".join((told, *(since or ["nothing new"])))
 
     def as_values(self) -> dict[str, Any]:
@@ -164,7 +165,3 @@ def _first(trends: dict[str, Trend], findings: Findings) -> Iterator[NewFinding]
 
 def _w3c(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
-
-
-def _count(number: int, what: str, many: str = "") -> str:
-    return f"{number:,} {what if number == 1 else many or f'{what}s'}"

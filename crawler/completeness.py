@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from crawler.indexability import FAILURES, is_transient
 from crawler.model import State, Url
+from crawler.quantities import count
 
 _FAILED: Final = FAILURES - {State.BAD_ANSWER}  # which is what some URLs always give: redirects that loop
 _MAX_NAMED: Final = 3  # hosts
@@ -64,12 +65,12 @@ def completeness(coverage: Coverage) -> Completeness:
 
 def _limits(coverage: Coverage) -> Iterator[str]:
     if coverage.stopped:
-        left = f", with {_urls(coverage.pending)} left to visit" if coverage.pending else ""
+        left = f", with {count(coverage.pending, 'URL')} left to visit" if coverage.pending else ""
         yield f"{coverage.stopped}{left}"
     elif coverage.pending:
-        yield f"{_urls(coverage.pending)} left to visit"
+        yield f"{count(coverage.pending, 'URL')} left to visit"
     if coverage.too_deep:
-        yield f"{_urls(coverage.too_deep)} further from the start than --max-depth"
+        yield f"{count(coverage.too_deep, 'URL')} further from the start than --max-depth"
     if coverage.cut:
         example = f" ({'such as ' if coverage.cut > 1 else ''}{coverage.example})" if coverage.example else ""
         documents = "1 document" if coverage.cut == 1 else f"{coverage.cut:,} documents"
@@ -79,11 +80,7 @@ def _limits(coverage: Coverage) -> Iterator[str]:
 def _failures(coverage: Coverage) -> Iterator[str]:
     if failed := {state: count for state, count in coverage.failed.items() if count}:
         told = ", ".join(f"{count:,} {state.value}" for state, count in failed.items())
-        yield f"{_urls(sum(failed.values()))} failed: {told}"
+        yield f"{count(sum(failed.values()), 'URL')} failed: {told}"
     if hosts := coverage.no_robots:
         more = f" and {len(hosts) - _MAX_NAMED:,} more" if len(hosts) > _MAX_NAMED else ""
         yield f"robots.txt could not be had from {', '.join(hosts[:_MAX_NAMED])}{more}"
-
-
-def _urls(count: int) -> str:
-    return "1 URL" if count == 1 else f"{count:,} URLs"

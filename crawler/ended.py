@@ -7,6 +7,7 @@ from crawler.engine import Ending
 from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, UsageError
 from crawler.memory.runs import PUBLISHING
 from crawler.model import State
+from crawler.quantities import count
 from crawler.report import Report
 
 _FATES: Final = {StateInUse.exit_code: Fate.BUSY, UsageError.exit_code: Fate.BROKEN}
@@ -56,11 +57,11 @@ def _sentence(report: Report) -> str:
     if report.exit_code and not _is_odd(report):
         return report.refusal or report.because
     told = [f"{number:,} {kind}" for kind in _CHANGES if (number := getattr(report, kind))]
-    pages = f"{report.listed:,} page{'s' * (report.listed != 1)}"
+    pages = count(report.listed, "page")
     return f"{_odd(report)}{pages} listed: {', '.join(told) or 'nothing changed'}"
 
 
 def _odd(report: Report) -> str:
     """What failed in us: it is worth a word also when the rest is published."""
     failed = sum(group.count for group in report.left_out if group.state is State.INTERNAL_ERROR)
-    return f"internal error with {failed:,} URL{'s' * (failed != 1)}, left out; " if failed else ""
+    return f"internal error with {count(failed, 'URL')}, left out; " if failed else ""

@@ -96,6 +96,11 @@ def later(
     return Dated(moment.strftime(_MOMENT), SEEN)
 
 
+def w3c(moment: float) -> str:
+    """A moment (Unix time) as a W3C datetime in UTC, to the second."""
+    return datetime.fromtimestamp(moment, UTC).strftime(_MOMENT)
+
+
 def distrust(still: int, moved: int) -> str:
     """Why Last-Modified is not believed on a site, in a sentence, or "" when it is.
 

@@ -11,9 +11,7 @@ from crawler import source as sources
 from crawler.config import Config
 from crawler.errors import UsageError
 from crawler.evidence.audits import AUDIT
-from crawler.fetch import (
-    BodyLimits,
-)
+from crawler.fetch import BodyLimits
 from crawler.html import ReadOptions
 from crawler.indexability import Judge
 from crawler.journey import Manners

@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them. Pure."""
+"""Durations and sizes as people write them, and counts as they read them. Pure."""
 
 import re
 
@@ -26,3 +26,10 @@ def size(text: str) -> int:
     if not match:
         raise ValueError(f'"{text}" is not a size: write bytes, or 512K, 20M, 1G')
     return int(float(match[1]) * _SIZES[match[2].upper()])
+
+
+def count(number: int, what: str, many: str = "") -> str:
+    """A number and what it counts: ``1 page``, ``1,204 pages``; ``many`` is the plural when it takes no s."""
+    if number != 1 and not what.startswith("with"):
+        what = many or f"{what}s"
+    return f"{number:,} {what}"

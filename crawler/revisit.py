@@ -3,12 +3,10 @@
 https://www.rfc-editor.org/rfc/rfc9110#section-13 , https://www.rfc-editor.org/rfc/rfc9111#section-4.3
 """
 
-from datetime import UTC, datetime
-
 from msgspec.structs import replace
 
 from crawler.directives import HEADER, NOTHING, read_header
-from crawler.lastmod import believable, schema_form
+from crawler.lastmod import believable, schema_form, w3c
 from crawler.model import Failure, Kind, Page, Remembered, Reply, Request, Sighting
 
 
@@ -73,7 +71,7 @@ def sighting(answer: Reply, page: Page | None) -> Sighting:
         answer.header("content-type") or "",
         "" if answer.cut else answer.header("etag") or "",
         "" if answer.cut else last_modified,
-        "" if moment is None else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00"),
+        "" if moment is None else w3c(moment),
         schema_form(page.modified, answer.fetched_at + answer.elapsed) if page else "",
         page.modified_source if page else "",
     )

@@ -22,11 +22,13 @@ from crawler.attempt import Ended
 from crawler.change import Counts
 from crawler.database import is_kept
 from crawler.errors import SiteatlasError, StorageError
+from crawler.lastmod import w3c
 from crawler.ledger import LEDGER, Ledger, Reading
-from crawler.memory.changes import Changes, w3c
+from crawler.memory.changes import Changes
 from crawler.memory.runs import Run, Runs
 from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.plan import Plan
+from crawler.quantities import count
 from crawler.recent import recent_address
 from crawler.state.schema import STATE
 from crawler.store import held
@@ -241,8 +243,8 @@ def _note_aside(desk: Desk, everyone: Channels) -> None:
         return
     for key in (each for each in everyone.keys if each.startswith(desk.again.only)):
         for each in desk.ledger.refused(key):
-            message = f"a message about {each.urls:,} change{'s' * (each.urls != 1)}"
-            urls = f"{each.urls:,} URL{'s' * (each.urls != 1)}"
+            message = f"a message about {count(each.urls, 'change')}"
+            urls = count(each.urls, "URL")
             is_one = each.upto is None or each.urls == 1
             desk.note(
                 f"{each.channel}: {message if each.upto is None else urls} {'is' if is_one else 'are'} set aside"

@@ -11,8 +11,9 @@ from crawler.announcing.announced import Delivered
 from crawler.attempt import Ended
 from crawler.change import Change
 from crawler.errors import UsageError
+from crawler.lastmod import w3c
 from crawler.ledger import Ledger, Line, Sent
-from crawler.memory.changes import Changes, w3c
+from crawler.memory.changes import Changes
 from crawler.memory.runs import Run, Runs
 from crawler.model import Url
 from crawler.notice import Answer, Occasion, Reception

@@ -11,8 +11,8 @@ from crawler.announcing.patience import persist
 from crawler.audit_news import AuditNews
 from crawler.change import Counts
 from crawler.evidence import audits
+from crawler.lastmod import w3c
 from crawler.ledger import Line, Sent, of_audits
-from crawler.memory.changes import w3c
 from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.notify.channel import Channel
 from crawler.plan import Plan

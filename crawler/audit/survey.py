@@ -31,6 +31,7 @@ from crawler.orphans import (
     is_of_series,
     is_probe,
 )
+from crawler.quantities import count
 
 _ANY: Final = 0xFFFF  # all flags of Found
 MAX_REFERRERS: Final = 10  # that are told of a finding
@@ -230,7 +231,9 @@ class Survey:
             case "reach.deep":
                 return f"more than {self._limits.max_clicks} clicks away (--max-clicks)"
             case "reach.few":
-                return f"{_pages(standing.inlinks)} {'links' if standing.inlinks == 1 else 'link'} to it"
+                return (
+                    f"{count(standing.inlinks, 'page')} {'links' if standing.inlinks == 1 else 'link'} to it"
+                )
             case "gone.visited":
                 before = "it answered before" if known.ok else "somebody asks for it"
                 meant = ", as it should when it is gone for good" if standing.status == _FOR_GOOD else ""
@@ -277,11 +280,9 @@ def _linked(base: Finding) -> str:
     if not base.referrers:
         return ""
     pages, first = max(base.inlinks, len(base.referrers)), base.referrers[0].url
-    return f"; linked from {first}" if pages == 1 else f"; linked from {_pages(pages)}, such as {first}"
-
-
-def _pages(count: int) -> str:
-    return "1 page" if count == 1 else f"{count:,} pages"
+    return (
+        f"; linked from {first}" if pages == 1 else f"; linked from {count(pages, 'page')}, such as {first}"
+    )
 
 
 def _rank(rule: str, standing: Standing, known: Known, base: Finding) -> float:

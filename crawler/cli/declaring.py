@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from crawler.cli.configured import configured
 from crawler.cli.options import settings
-from crawler.cli.words import count
 from crawler.config import Config
 from crawler.declared.check import check, of_one_robots_txt
 from crawler.declared.looks import Declaration, Outcome
@@ -18,6 +17,7 @@ from crawler.errors import UsageError
 from crawler.memory.standing import sitemap_address
 from crawler.model import Url
 from crawler.plan import survey
+from crawler.quantities import count
 from crawler.store import directory_for
 from sitemap import safe
 

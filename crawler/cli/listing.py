@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from crawler.cli.words import amount, count
+from crawler.cli.words import amount
+from crawler.quantities import count
 from sitemap import Child, Document, Entry, Finding, Format, LintReport, as_json, safe
 
 _NOT_OPENED: Final = frozenset({"index.child_unreadable", "index.too_deep", "index.too_many"})

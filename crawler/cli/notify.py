@@ -13,8 +13,8 @@ from crawler.cli.helping import RAW
 from crawler.cli.options import TELLING, settings, with_flags
 from crawler.cli.told import Told
 from crawler.cli.wishes import AsJson, Quiet, Settings, Sites
-from crawler.cli.words import count
 from crawler.errors import Incomplete, UsageError, worst
+from crawler.quantities import count
 from sitemap import safe
 
 if TYPE_CHECKING:  # the crawler is not needed to show help

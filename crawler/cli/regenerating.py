@@ -15,12 +15,12 @@ from crawler.cli.crawl import crawl_site
 from crawler.cli.summary import show, telling
 from crawler.cli.told import Told
 from crawler.cli.wishes import Wishes
-from crawler.cli.words import count
 from crawler.elsewhere import shown
 from crawler.engine import Ending
 from crawler.errors import Incomplete, UsageError
 from crawler.fetching import fetcher
 from crawler.plan import Plan, plan
+from crawler.quantities import count
 from crawler.report import Report
 from crawler.reports.threshold import rules_failing
 from crawler.sites import Place, keep_apart

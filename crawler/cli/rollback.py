@@ -10,7 +10,7 @@ from crawler.cli.flags import FLAGS
 from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
 from crawler.cli.wishes import Quiet, Settings, Verbose
-from crawler.cli.words import count
+from crawler.quantities import count
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.memory.runs import Run

@@ -12,9 +12,10 @@ from crawler.cli import status_words as words
 from crawler.cli.columns import Column, table, wrapped
 from crawler.cli.schedule_words import ahead, long_moment, moment, short_moment, verdict, zones
 from crawler.cli.status_looking import Looked, Schedule, Site
-from crawler.cli.words import amount, clock, count, outcome
+from crawler.cli.words import amount, clock, outcome
 from crawler.memory.runs import PUBLISHING, Run
 from crawler.memory.standing import Standing
+from crawler.quantities import count
 from sitemap import safe
 
 _RUNS: Final = (

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from crawler.cli.schedule_words import moment
 from crawler.cli.status_looking import Trend
-from crawler.cli.words import clock, count
+from crawler.cli.words import clock
 from crawler.evidence.audits import AuditStanding
 from crawler.ledger import ChannelTold
+from crawler.quantities import count
 from sitemap import safe
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from crawler.announcing import Announced, Delivered
 from crawler.change import ChangeKind, Counts, Few
 from crawler.cli.changes_text import lines_of
-from crawler.cli.words import amount, clock, count
+from crawler.cli.words import amount, clock
 from crawler.model import State
 from crawler.notice import Occasion, Reception
+from crawler.quantities import count
 from crawler.report import Report
 from crawler.uploading import Uploaded
 from sitemap import safe

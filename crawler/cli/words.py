@@ -1,11 +1,4 @@
-"""How numbers and sizes are said to a person."""
-
-
-def count(number: int, what: str, many: str = "") -> str:
-    """A number and what it counts: ``1 page``, ``1,204 pages``; ``many`` is the plural when it takes no s."""
-    if number != 1 and not what.startswith("with"):
-        what = many or f"{what}s"
-    return f"{number:,} {what}"
+"""How sizes, durations and outcomes are said to a person."""
 
 
 def outcome(said: str) -> str:

@@ -30,7 +30,6 @@ from crawler.attempt import Attempt, Ended, Fate
 from crawler.cli.crawl import crawl_site, loop_options
 from crawler.cli.progress import Logged
 from crawler.cli.wishes import Wishes
-from crawler.cli.words import count
 from crawler.config import Config
 from crawler.ended import ended, ended_by
 from crawler.engine import Ending, Watch
@@ -38,6 +37,7 @@ from crawler.errors import Incomplete, SiteatlasError
 from crawler.ledger import told
 from crawler.memory.runs import Run, Runs
 from crawler.plan import Plan, plan
+from crawler.quantities import count
 from crawler.report import Report
 from crawler.scheduling.order import Order
 from crawler.state.schema import STATE

@@ -1,7 +1,7 @@
 """Fills an outline from the tree that Lexbor builds. The only module that knows the parser; no rule lives here.
 
 Lexbor is an HTML5 parser without scripting, so ``noscript`` has content and the content of ``template`` is apart. It
-has inputs with quadratic cost (deep nesting): whoever reads the pages of others has a deadline, and :mod:`.scan`.
+has inputs with quadratic cost (deep nesting): whoever reads the pages of others has a deadline, and :mod:`.scanner`.
 One query collects everything: a list that begins with two attributes known to Lexbor is its fastest kind.
 """
 

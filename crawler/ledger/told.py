@@ -10,6 +10,7 @@ from crawler.database import is_kept, storage
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent, of_audits
 from crawler.ledger.tables import LEDGER
+from crawler.quantities import count
 
 
 class ChannelTold(Struct, frozen=True, kw_only=True):
@@ -97,7 +98,7 @@ def _of_mood(mood: Mood) -> list[str]:
 
 def _refused(refused: Refused) -> str:
     where = f" of {refused.host}" if refused.host else ""
-    what = "a message" if refused.upto is None else f"{refused.urls:,} URL{'s' * (refused.urls != 1)}{where}"
+    what = "a message" if refused.upto is None else f"{count(refused.urls, 'URL')}{where}"
     begun = f"from run {refused.after}" if refused.after else "from the first run"
     runs = f"{begun} to run {refused.until}"
     return f"{what}, {runs}: {refused.said}"

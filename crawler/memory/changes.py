@@ -2,11 +2,11 @@
 
 import sqlite3
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from crawler.change import Change, ChangeKind, Counts, compose, standing_moves, why_added, why_gone
 from crawler.database import storage
+from crawler.lastmod import w3c
 from crawler.model import State, Url
 
 # The runs after which the listed set is out there: those that have a feed.
@@ -215,8 +215,3 @@ class Changes:
                 break
             hop, told = further, f"{told}, then {why}"
         return target, f"{told}, which is not listed"
-
-
-def w3c(moment: float) -> str:
-    """A moment (Unix time) as a W3C datetime in UTC, to the second."""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")

@@ -8,7 +8,7 @@ import msgspec
 
 from crawler.change import Change, ChangeKind
 from crawler.database import storage
-from crawler.memory.changes import w3c
+from crawler.lastmod import w3c
 from crawler.model import Page, Url
 
 _RUNS: Final = (

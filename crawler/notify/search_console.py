@@ -15,6 +15,7 @@ from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.notify.google_account import ServiceAccount, Tokens, read_object
 from crawler.notify.http import Http, Sent, Unsent, judged, origin_of
 from crawler.notify.quote import quoted
+from crawler.quantities import count
 
 _QUOTA: Final = frozenset(
     {
@@ -67,7 +68,7 @@ class ConsoleStatus(Struct, frozen=True, rename="camel"):
         """For people, in one line."""
         if not self.last_downloaded:
             return "Google has not read it yet"
-        found = [_count(self.errors, "error"), _count(self.warnings, "warning")]
+        found = [count(self.errors, "error"), count(self.warnings, "warning")]
         counted = [f"{each.submitted:,} {quoted(each.type)}" for each in self.contents]
         has = f" and {', '.join(counted)} in it" if counted else ""
         waits = "; it waits to be read again" if self.is_pending else ""
@@ -202,7 +203,3 @@ def _reasons(answer: dict[str, Any]) -> tuple[frozenset[str], str]:
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

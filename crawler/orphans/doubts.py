@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from crawler.completeness import is_failure
 from crawler.model import State
+from crawler.quantities import count
 
 REFUSED: Final = frozenset({401, 403, 407, 451})  # the page is there, and not for us
 _EMPTY: Final = frozenset(
@@ -53,15 +54,15 @@ def doubts(seen: Doubts) -> list[str]:
 def _limits(seen: Doubts) -> Iterator[str]:
     pending = _of(seen, State.PENDING)
     if seen.stopped:
-        left = f", with {_urls(pending.count)} left to visit" if pending else ""
+        left = f", with {_urls(pending)} left to visit" if pending else ""
         yield f"the crawl is not complete: {seen.stopped}{left}; run the same command again to go on"
     elif pending:
         yield (
-            f"{_urls(pending.count)} {_were(pending)} not visited, such as {pending.example}; "
+            f"{_urls(pending)} {_were(pending)} not visited, such as {pending.example}; "
             "run the same command again to go on"
         )
     if deep := _of(seen, State.TOO_DEEP):
-        yield f"{_urls(deep.count)} {_were(deep)} further from the start than --max-depth; leave that out"
+        yield f"{_urls(deep)} {_were(deep)} further from the start than --max-depth; leave that out"
 
 
 def _failures(seen: Doubts) -> Iterator[str]:
@@ -70,7 +71,7 @@ def _failures(seen: Doubts) -> Iterator[str]:
         if is_failure(state, status) or (state is State.BAD_ANSWER and status not in _EMPTY):
             failed[state] = _add(failed.get(state), each)
     for state, each in failed.items():
-        yield f"{_urls(each.count)} failed ({state.value}), {_such(each)}; run it again when that is mended"
+        yield f"{_urls(each)} failed ({state.value}), {_such(each)}; run it again when that is mended"
     if seen.no_robots:
         shown = ", ".join(seen.no_robots[:3])
         yield f"robots.txt could not be had from {shown}, and so nothing there was read; run it again later"
@@ -81,7 +82,7 @@ def _blocked(seen: Doubts) -> Iterator[str]:
         return
     if blocked := _of(seen, State.ROBOTS):
         yield (
-            f"{_urls(blocked.count)} {_are(blocked)} blocked by robots.txt and {_were(blocked)} not read, "
+            f"{_urls(blocked)} {_are(blocked)} blocked by robots.txt and {_were(blocked)} not read, "
             f"{_such(blocked)}; --ignore-robots reads them if the site is yours, --trust-blocked takes it that they "
             "lead to nothing else"
         )
@@ -91,18 +92,18 @@ def _blocked(seen: Doubts) -> Iterator[str]:
             refused = _add(refused, each)
     if refused:
         yield (
-            f"{_urls(refused.count)} refused us (401, 403), {_such(refused)}; --basic-auth, --header or --cookie let "
+            f"{_urls(refused)} refused us (401, 403), {_such(refused)}; --basic-auth, --header or --cookie let "
             "us in, --trust-blocked takes it that they lead to nothing else"
         )
     if endless := _of(seen, State.TRAP):
         yield (
-            f"{_urls(endless.count)} {_look(endless)} endlessly many and {_were(endless)} not read, {_such(endless)}; "
+            f"{_urls(endless)} {_look(endless)} endlessly many and {_were(endless)} not read, {_such(endless)}; "
             "--max-segments, --max-repeats and --max-fruitless allow more, --trust-blocked takes it that they lead to "
             "nothing else"
         )
     if seen.beside:
         yield (
-            f"{_urls(seen.beside.count)} outside of the directory of the start {_were(seen.beside)} not read, "
+            f"{_urls(seen.beside)} outside of the directory of the start {_were(seen.beside)} not read, "
             f"{_such(seen.beside)}; start from a page further up, or --trust-blocked takes it that they lead to "
             "nothing else"
         )
@@ -111,28 +112,28 @@ def _blocked(seen: Doubts) -> Iterator[str]:
 def _chosen(seen: Doubts) -> Iterator[str]:
     if excluded := _of(seen, State.EXCLUDED):
         yield (
-            f"{_urls(excluded.count)} {_were(excluded)} left out by --include or --exclude, {_such(excluded)}; "
+            f"{_urls(excluded)} {_were(excluded)} left out by --include or --exclude, {_such(excluded)}; "
             "audit without these patterns"
         )
     nofollow = None if seen.stopped or seen.trust_blocked else _of(seen, State.NOFOLLOW)
     if nofollow:  # they are asked for at the end
         yield (
-            f"{_urls(nofollow.count)} {_are(nofollow)} linked by nofollow only and {_were(nofollow)} not read, such "
+            f"{_urls(nofollow)} {_are(nofollow)} linked by nofollow only and {_were(nofollow)} not read, such "
             f"as {nofollow.example}; raise --max-outside, or --trust-blocked takes it that they lead to nothing else"
         )
     if seen.doors and not seen.stopped:
         yield (
-            f"{_urls(seen.doors.count)} with another name of the site {_were(seen.doors)} not read, such as "
+            f"{_urls(seen.doors)} with another name of the site {_were(seen.doors)} not read, such as "
             f"{seen.doors.example}; raise --max-outside"
         )
     if long := _of(seen, State.TOO_LONG):
-        yield f"{_urls(long.count)} {_were(long)} too long to be fetched, such as {long.example[:200]}"
+        yield f"{_urls(long)} {_were(long)} too long to be fetched, such as {long.example[:200]}"
 
 
 def _unread(seen: Doubts) -> Iterator[str]:
     if seen.cut:
         yield (
-            f"{_urls(seen.cut.count)} {_were(seen.cut)} read in part only, {_such(seen.cut)}; raise --max-body, "
+            f"{_urls(seen.cut)} {_were(seen.cut)} read in part only, {_such(seen.cut)}; raise --max-body, "
             "--max-wire or --max-links"
         )
     if seen.one_page:
@@ -158,8 +159,8 @@ def _such(seen: Seen) -> str:
     return f"such as {seen.example}{f' ({seen.reason})' if seen.reason else ''}"
 
 
-def _urls(count: int) -> str:
-    return "1 URL" if count == 1 else f"{count:,} URLs"
+def _urls(seen: Seen) -> str:
+    return count(seen.count, "URL")
 
 
 def _were(seen: Seen) -> str:

@@ -6,8 +6,8 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.claim import Source
-from crawler.cli.words import count
 from crawler.finding import Finding
+from crawler.quantities import count
 
 ISLAND: Final = "orphan.island"  # the rule whose findings come in groups
 _KNOWN_TO_ALL: Final = Source.SITEMAP.value

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from crawler.claim import Account
-from crawler.cli.words import amount, clock, count
+from crawler.cli.words import amount, clock
 from crawler.finding import AuditReport, Count, Finding, Findings
+from crawler.quantities import count
 from crawler.reports.facts import ISLAND, Island, islands, visits
 from crawler.reports.page import Page
 from crawler.reports.rules_told import GROUPS, TOLD, Group

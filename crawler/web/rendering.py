@@ -12,7 +12,8 @@ from starlette.responses import Response
 
 from crawler.change import Counts
 from crawler.cli.changes_text import told_counts
-from crawler.cli.words import amount, clock, count
+from crawler.cli.words import amount, clock
+from crawler.quantities import count
 from crawler.reports.html import is_web
 from crawler.style import source, style
 from sitemap import safe

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from crawler.attempt import Fate
 from crawler.board import SiteBoard
-from crawler.cli.words import count
 from crawler.memory.runs import PUBLISHING, Run
+from crawler.quantities import count
 from crawler.web.looks import Look
 
 WIDTH, HEIGHT = 100.0, 24.0  # of the picture of a trend, which is stretched to what there is

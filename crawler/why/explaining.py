@@ -5,13 +5,14 @@ from typing import Any, Final
 from msgspec import Struct
 
 from crawler.model import Kind, State, Url
+from crawler.quantities import count
 from crawler.traps import remedy_of
 from crawler.why.answers import canonical, leads_to, noindex, page, requests, robots
 from crawler.why.dates import lastmod
 from crawler.why.linked import links
 from crawler.why.story import Listed, Story
 from crawler.why.unseen import Policy, would
-from crawler.why.words import MEANINGS, Topic, moment, run, state, times, w3c, ways
+from crawler.why.words import MEANINGS, Topic, moment, run, state, w3c, ways
 
 TOPICS: Final = (
     "state",
@@ -149,7 +150,7 @@ def _state(story: Story) -> Topic:
     if leaves_out := remedy_of(story.url, reason):
         lines.append(f"{leaves_out} leaves out all that are like it; --max-fruitless 0 reads on")
     if past and past.failures:
-        lines.append(f"failed in {times(past.failures, 'run')} in a row, for reasons that may pass")
+        lines.append(f"failed in {count(past.failures, 'run')} in a row, for reasons that may pass")
     values = {
         "state": end.value,
         "reason": reason,
@@ -166,7 +167,7 @@ def _found(story: Story) -> Topic:
         return Topic("found", ["not in the last run"], {"by": [], "path": [], "clicks": None})
     by = ways(seen.found)
     clicks: int | None = seen.depth
-    way = f"{times(seen.depth, 'click')} from the start"
+    way = f"{count(seen.depth, 'click')} from the start"
     if story.is_audit and story.linked:  # which also asks for what no click leads to
         clicks, way = (
             story.linked.clicks,
@@ -181,7 +182,7 @@ def _found(story: Story) -> Topic:
             for number, step in enumerate(shown)
         ]
     if len(shown) < len(steps):
-        lines.insert(4, f"… {times(len(steps) - len(shown), 'step')} …")
+        lines.insert(4, f"… {count(len(steps) - len(shown), 'step')} …")
     path = [{"url": step.url, "by": ways(step.found)} for step in steps]
     return Topic("found", lines, {"by": by, "path": path, "clicks": clicks})
 

@@ -3,8 +3,9 @@
 from typing import Final
 
 from crawler.model import Kind
+from crawler.quantities import count
 from crawler.why.story import Referrer, Story
-from crawler.why.words import Topic, times
+from crawler.why.words import Topic
 
 SHOWN: Final = 5  # referrers that people are shown; machines get all that are known
 
@@ -14,12 +15,12 @@ def links(story: Story) -> Topic | None:
     linked, seen = story.linked, story.seen
     if linked is None or seen is None or seen.kind is Kind.SITEMAP:
         return None
-    count = times(linked.inlinks, "page")
-    lines = [f"from {count} by links that count", f"weight {linked.weight:.2f}; the average page has 1"]
+    pages = count(linked.inlinks, "page")
+    lines = [f"from {pages} by links that count", f"weight {linked.weight:.2f}; the average page has 1"]
     if linked.clicks is None:
         lines[0] += "; nothing to click leads here"
     else:
-        lines[0] += f"; {times(linked.clicks, 'click')} from the start"
+        lines[0] += f"; {count(linked.clicks, 'click')} from the start"
     lines += [f"< {each.url}  ({_how(each)})" for each in linked.referrers[:SHOWN]]
     values = {
         "inlinks": linked.inlinks,

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from crawler import lastmod
 from crawler.model import Found, State
 
 WAYS: Final = {
@@ -76,7 +77,7 @@ def moment(at: float) -> str:
 
 def w3c(at: float | None) -> str | None:
     """A Unix time for machines: ``2026-01-31T12:00:00+00:00``."""
-    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
+    return None if at is None else lastmod.w3c(at)
 
 
 def run(number: int, starts: dict[int, float]) -> str:
@@ -88,8 +89,3 @@ def run(number: int, starts: dict[int, float]) -> str:
         return "a run of an older version"
     at = starts.get(number)
     return f"run {number}" if at is None else f"run {number} ({moment(at)})"
-
-
-def times(number: int, what: str) -> str:
-    """A number and what it counts."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
