@@ -15,9 +15,8 @@ from xml.sax.saxutils import escape as xml
 import httpx
 import pytest
 
-from crawler import fetching
+from crawler import fetching, visiting
 from crawler import plan as planning
-from crawler import visiting
 from crawler.audit.audit import Watches, audit
 from crawler.config import Config
 from crawler.fetch import ReqwestTransports
