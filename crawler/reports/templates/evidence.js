@@ -17,9 +17,10 @@ function linked(url, text = url) {
   return make("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, isolated(text));
 }
 
-// Of a page of the site its path is enough.
-function pathOf(url) {
-  return url.startsWith(`${facts.home}/`) ? url.slice(facts.home.length) : url;
+// Of pages of the site their paths are enough, in a text too: where a word begins with the site.
+function shortened(text) {
+  if (!facts.home.startsWith("http")) return text;
+  return ` ${text}`.replaceAll(` ${facts.home}/`, " /").slice(1);
 }
 
 function number(value) {
@@ -48,7 +49,8 @@ function* terms(finding) {
     yield ["Sitemap", make("span", {}, linked(finding.file), finding.line ? `, line ${finding.line}` : "")];
   if (finding.times) yield ["Stands for", `${number(finding.times)} of its kind`];
   if (finding.group) yield ["Island or group", isolated(finding.group)];
-  if (finding.since) yield ["Found since", finding.is_new ? `${finding.since}: it is new` : finding.since];
+  if (facts.compared && finding.since)
+    yield ["Found since", finding.is_new ? `${finding.since}: it is new` : finding.since];
   if (finding.state) yield ["Today", [finding.state, finding.status].filter(Boolean).join(", ")];
 }
 

@@ -45,9 +45,9 @@ function rowOf(row) {
   });
   opener.setAttribute("aria-label", `Evidence for ${row.url}`);
   opener.dataset.number = row.number;
-  const page = make("div", {}, linked(row.url, pathOf(row.url)));
+  const page = make("div", {}, linked(row.url, shortened(row.url)));
   const said = (row.class.alike && row.title) || row.sentence;
-  page.append(make("div", { class: "quiet said" }, isolated(said)));
+  page.append(make("div", { class: "quiet said" }, isolated(shortened(said))));
   const rule = [
     make("span", { class: `badge ${row.class.severity}` }, row.class.severity),
     " ",

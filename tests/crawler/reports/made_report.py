@@ -74,7 +74,7 @@ def made(
         count = next((each for each in counts if each.rule == rule), Count(rule, 0))
         for place in range(count.total):
             made = finding(rule, place, is_certain=place < count.certain)
-            yield replace(made, **_news(rule, place)) if is_compared else made
+            yield replace(made, **_news(rule, place) if is_compared else {"since": TODAY})
 
     told = report(counts, is_complete=is_complete)
     if not is_compared:

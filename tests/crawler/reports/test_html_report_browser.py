@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audits import Given
 from browsing import opened
 from made_report import made
+from msgspec.structs import replace
 from playwright.sync_api import Browser, Locator, Page, expect
 from test_html_report import WORDS, hostile
 
-from crawler.finding import Finding
+from crawler.finding import Count, Finding
 from crawler.reports.as_csv import write_csv
 from crawler.reports.html import write_html
 from crawler.reports.rules_told import GROUPS, TOLD
@@ -155,6 +157,9 @@ def test_ours_what_is_new_is_marked_filtered_and_sorted(
     alone = opening(complete, "#since=new")  # a view from another file
     assert told(alone) == f"{TOTAL:,} findings"
     assert alone.locator("th.since, td.since").count() == 0
+    alone.locator(".opener").first.click()
+    alone.locator(".opened dl").wait_for()
+    assert "since" not in alone.locator(".opened").inner_text().lower()
 
 
 TITLES = [rule.title for rule in TOLD.values()]
@@ -187,6 +192,23 @@ def test_ours_every_column_sorts_both_ways_and_back(opening: Opening, complete: 
     page.locator("th.known button").click()
     assert page.locator("th[aria-sort=none]").count() == 9
     assert urls(page) == first
+
+
+@pytest.mark.slow
+def test_ours_pages_of_the_site_are_shown_by_their_paths(opening: Opening, tmp_path: Path) -> None:
+    page_, other = "https://shop.example/a?to=https://shop.example/b", "https://www.shop.example/a"
+    said = f"it names {page_} as its canonical, which leads to {other}"
+    found = [Finding(rule="canonical.lost", url=url, sentence=said, title="A") for url in (page_, other)]
+    report, _ = made(1)
+    counts = [Count("canonical.lost", 2)]
+    write_html(replace(report, counts=counts), Given(lambda _: iter(found)), tmp_path / "audit.html")
+    page = opening(tmp_path / "audit.html")
+    assert urls(page) == ["/a?to=https://shop.example/b", other]
+    assert page.locator("td.url a").first.get_attribute("href") == page_
+    short = said.replace(page_, "/a?to=https://shop.example/b")
+    assert page.locator("td.url .said").all_inner_texts() == [short] * 2
+    page.locator(".opener").first.click()
+    expect(page.locator(".opened")).to_contain_text(said)
 
 
 @pytest.mark.slow
