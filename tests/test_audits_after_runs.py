@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -173,6 +174,40 @@ def test_ours_what_an_audit_found_is_told_once_though_nobody_took_it_at_first(tm
         ran_again = siteatlas(tmp_path, "notify", "--config", "sites.toml")
         assert (ran_again.code, len(shop.messages)) == (0, 4)
         assert status(tmp_path)["sites"][0]["channels"][0]["outstanding"] == []
+
+
+@pytest.mark.slow
+def test_ours_a_crash_while_findings_are_told_repeats_that_message_and_no_other(tmp_path: Path) -> None:
+    def answer(heard: Heard) -> Reply:
+        if b'"findings"' in heard.body[:200] and len(shop.ear.heard) == 2:
+            time.sleep(5)  # the process is killed meanwhile
+        return Reply()
+
+    with world(tmp_path, answer=answer) as shop:
+        with (tmp_path / "log").open("wb") as out:
+            words = ("run", "--config", "sites.toml")
+            process = warm.begin(tmp_path, words, environment(), out.fileno(), out.fileno())
+        wait_for(lambda: len(shop.ear.heard) == 2)
+        process.kill()
+        process.wait(60)
+        assert shop.run()["audit"] is None
+        assert shop.run()["audit"] is None
+        assert shop.occasions == ["changes", "findings", "findings"]
+        first, again = shop.ear.heard[1:]
+        assert first.body == again.body
+        assert first.headers["x-siteatlas-delivery"] == again.headers["x-siteatlas-delivery"]
+
+
+@pytest.mark.slow
+def test_ours_who_is_new_is_told_of_the_next_audit_and_of_none_that_is_over(tmp_path: Path) -> None:
+    with world(tmp_path) as shop:
+        shop.run("--no-notify")
+        shop.run()
+        assert "findings" not in shop.occasions
+        shop.site.routes["/sitemap.xml"] = sitemap("", "a", "b")
+        shop.run("--audit-every", "0.001")
+        assert shop.occasions.count("findings") == 1
+        assert shop.messages[-1]["audit"]["mended"] >= 1
 
 
 def test_ours_a_log_that_is_not_there_costs_the_audit_and_not_the_run(tmp_path: Path) -> None:
