@@ -118,6 +118,8 @@ def detected(lines: list[bytes]) -> Reader | None:
         count = len(reader.rows(b"\n".join(lines))[0]) if reader else 0
         if count * 2 >= len(lines) and count > most:
             best, most = reader, count
+        if most == len(lines):
+            break
     return best
 
 

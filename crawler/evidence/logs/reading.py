@@ -88,11 +88,13 @@ def _reader(file: File, wanted: str) -> Reader:
     sample = file.sample()
     try:
         reader = told(wanted, sample)
-        if reader and wanted and sample and len(reader.rows(b"\n".join(sample))[1]) == len(sample):
-            raise UsageError(
-                f"the log {file.name} is not in the format that was given (--log-format); it begins {shown(sample[0])}"
-            )
-        reader = told(wanted, sample)  # the first lines come again, in their order
+        if reader and wanted and sample:
+            if len(reader.rows(b"\n".join(sample))[1]) == len(sample):
+                raise UsageError(
+                    f"the log {file.name} is not in the format that was given (--log-format); it begins"
+                    f" {shown(sample[0])}"
+                )
+            reader = told(wanted, sample)  # the first lines come again, in their order
     except NoFormat as error:
         raise UsageError(
             f"--log-format {shown(wanted.encode())} does not do for {file.name}: {error}"

@@ -4,9 +4,9 @@ import fcntl
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain, islice
+from itertools import islice
 from typing import IO, Final
 
 import msgspec
@@ -20,6 +20,8 @@ ALONE: Final = 16
 """Blocks that are counted here before there are other processes: starting them takes as long."""
 TOGETHER: Final = 8
 """Blocks that a process gets at a time. The more, the fewer things come back several times; all are held in memory."""
+SMALL: Final = 2**18
+"""Bytes of a block that is not worth the handing on."""
 _PIPE: Final = 2**20  # bytes that a pipe may hold, where that can be said
 _decode = msgspec.msgpack.Decoder(Share).decode
 
@@ -31,45 +33,67 @@ def shared(blocks: Iterator[Block], processes: int) -> Generator[tuple[Block, Sh
     process ends that should not. Close it to end them all.
     """
     yield from ((block, None) for block in (islice(blocks, ALONE) if processes > 1 else blocks))
-    first = next(blocks, None)
-    if first is None:
-        return
-    workers = [_Worker() for _ in range(processes)]
+    turns = _Turns(processes)
     try:
-        yield from _in_turn(chain([first], blocks), workers)
+        for block in blocks:
+            yield from turns.take(block)
+        yield from turns.rest()
     finally:
-        for worker in workers:
+        turns.end()
+
+
+class _Turns:
+    """Whose turn it is. What is too small to be handed on waits until it is its turn to be counted here."""
+
+    def __init__(self, processes: int) -> None:
+        self._most = processes
+        self._workers: list[_Worker] = []
+        self._idle: deque[_Worker] = deque()
+        self._waiting: deque[tuple[Block, _Worker | None]] = deque()
+        self._given = 0  # blocks, to the first of those that are idle
+
+    def take(self, block: Block) -> list[tuple[Block, Share | None]]:
+        """See that it is counted; what is counted by now."""
+        done = []
+        if self._given or len(block.text) >= SMALL:
+            if not self._idle and len(self._workers) < self._most:
+                self._workers.append(_Worker())
+                self._idle.append(self._workers[-1])
+            while not self._idle:
+                done.append(self._oldest())
+            self._give(block)
+        else:
+            self._waiting.append((block, None))
+        while self._waiting and (self._waiting[0][1] is None or len(self._waiting) > 4 * self._most):
+            done.append(self._oldest())
+        return done
+
+    def rest(self) -> Iterator[tuple[Block, Share | None]]:
+        """What was not counted yet."""
+        while self._waiting:
+            yield self._oldest()
+
+    def end(self) -> None:
+        """Leave no process behind."""
+        for worker in self._workers:
             worker.end()
 
-
-def _in_turn(blocks: Iterable[Block], workers: list["_Worker"]) -> Iterator[tuple[Block, Share | None]]:
-    idle = deque(workers)
-    waiting: deque[tuple[Block, _Worker | None]] = deque()
-    given = 0  # blocks, to the first of those that are idle
-
-    def oldest() -> tuple[Block, Share | None]:
-        block, worker = waiting.popleft()
-        share = worker.share() if worker else None
-        if worker:
-            idle.append(worker)
-        return block, share
-
-    for block in blocks:
-        done = []
-        while not idle:
-            done.append(oldest())
+    def _give(self, block: Block) -> None:
         if block.text:
-            idle[0].take(block)
-            given += 1
-        if given and (given == TOGETHER or not block.text):
-            idle[0].count()  # before the others are added up, which takes a while
-            waiting.append((block._replace(text=b""), idle.popleft()))
-            given = 0
-        if not block.text:
-            waiting.append((block, None))
-        yield from done
-    while waiting:
-        yield oldest()
+            self._idle[0].take(block)
+            self._given += 1
+        if self._given == TOGETHER or not block.text:
+            self._idle[0].count()  # before the others are added up, which takes a while
+            self._waiting.append((block._replace(text=b""), self._idle.popleft()))
+            self._given = 0
+
+    def _oldest(self) -> tuple[Block, Share | None]:
+        block, worker = self._waiting.popleft()
+        if worker is None:
+            return block, None
+        share = worker.share()
+        self._idle.append(worker)
+        return block, share
 
 
 class _Worker:

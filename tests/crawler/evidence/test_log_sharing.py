@@ -109,6 +109,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "BLOCK", 4_096)
     monkeypatch.setattr(sharing, "ALONE", 2)
     monkeypatch.setattr(sharing, "TOGETHER", 3)
+    monkeypatch.setattr(sharing, "SMALL", 2_048)
 
 
 def combined(numbers: range) -> Iterator[str]:
