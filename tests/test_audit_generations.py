@@ -185,6 +185,7 @@ def test_ours_audits_with_other_settings_are_not_compared(audit: Command) -> Non
         assert "--few-inlinks 1 before" in told()["compared"]["uncompared"]["reach.few"]
         audit(site.url, "-o", "out", "--exclude", "/lost")
         assert not told()["mended"]
+        assert not trend(told(), "orphan.sitemap")  # of what is out of the scope nothing can be known
 
 
 def foreign(path: Path) -> None:

@@ -127,8 +127,8 @@ def test_ours_lines_files_and_spellings_may_change(audits: Audits) -> None:
 
 def test_ours_the_same_url_in_another_file_comes_before_another_spelling(audits: Audits) -> None:
     audits(gone("a"), gone("A", file=f"{SITE}2.xml"))
-    audits(gone("A", file=f"{SITE}1.xml"))
-    assert audits.mended == [("a", "2026-11-01")]
+    audits(gone("a", file=f"{SITE}1.xml"))
+    assert audits.mended == [("A", "2026-11-01")]
 
 
 def test_ours_what_cannot_be_decided_keeps_its_day_until_it_can(audits: Audits) -> None:
