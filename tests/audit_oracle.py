@@ -284,20 +284,24 @@ class Oracle:
 
     def doubtful(self) -> bool:
         """Whether something that the start leads to was not read."""
-        kept_out = {BLOCKED, REFUSED} if not self.site.settings.get("trust_blocked") else set()
-        unread = {FAILING, *kept_out}
-        if self.is_alone():
+        led = self.touched & self.known
+        if any(self.state(path) == FAILING and not self.res(path).target for path in led):
             return True
-        return any(
-            self.state(path) in unread and not (self.state(path) == FAILING and self.res(path).target)
-            for path in self.touched & self.known
-        )
+        if any(self.state(path) in (BLOCKED, REFUSED) for path in led):  # which explains why few pages are linked
+            return not self.site.settings.get("trust_blocked")
+        return self.is_alone()
 
     def is_alone(self) -> bool:
-        """Whether links lead from the start to no other page, and there are some: perhaps scripts make the links."""
-        read = {path for path in self.depth() if self.state(path) in (PAGE, NOINDEX, COPY)}
-        others = {path for path in read if self.home(path) != self.start}
-        return self.start in self.pages and len(self.pages) > 1 and not others
+        """Whether links lead from the start to no other page, or to few from one without text: are they by scripts?"""
+        read, pages = (PAGE, NOINDEX, COPY), self.pages - self.copies.keys()
+        led = {
+            path
+            for path in self.depth()
+            if self.state(path) in read and self.home(path) != self.home(self.start)
+        }
+        if self.state(self.start) not in read or len(pages) <= 1:
+            return False
+        return not led or (self.res(self.start).bare and 2 * (len(led) + 1) < len(pages))
 
     def told(self) -> Told:
         """All findings, with whether they are certain."""

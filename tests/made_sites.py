@@ -60,6 +60,7 @@ class Res:
     same: str = ""  # the path of the page that it is a copy of
     base: str = ""
     feed: bool = False
+    bare: bool = False  # next to no text
 
 
 @dataclass
@@ -128,7 +129,7 @@ def render(site: Made, path: str) -> str:
         else []
     )
     body = "\n".join(_BODIES[kind].format(href) for kind, href in hrefs if kind in _BODIES)
-    said = f"This is {escape(page.same or path)}"
+    said = f"This is {escape(page.same or path)}. {'' if page.bare else 'More of it. ' * 25}"
     return f"<!doctype html><html lang=en><head>{''.join(head)}</head><body><p>{said}</p>{body}</body></html>"
 
 

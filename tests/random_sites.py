@@ -19,6 +19,7 @@ def random_site(seed: int) -> Made:
     pages = {path: _page(dice, path, paths, density, calm) for path in paths}
     if dice.random() < 0.8:
         pages["/"] = Res(links=pages["/"].links or [(dice.choice(paths), "a")])
+    pages["/"].bare = dice.random() < 0.1
     site = Made(pages, dressed=dice.choice([0, dice.randrange(1, 100)]))
     if dice.random() < 0.3:
         pages["/feed"] = Res(links=[(dice.choice(paths), "item")], feed=True)

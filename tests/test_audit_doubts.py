@@ -254,6 +254,36 @@ def test_ours_a_site_made_by_scripts_is_not_full_of_orphans(audit: Audit) -> Non
         assert [each for each in audited.report["findings"] if each["rule"] == "orphan.island"]
 
 
+@pytest.mark.parametrize("start", ["plain", "noindex", "moved"])
+def test_ours_a_site_made_by_scripts_that_links_a_page_or_two_is_not_full_of_orphans(
+    audit: Audit, start: str
+) -> None:
+    """What links for those without scripts, such as an imprint, leads to is not the site."""
+    head = '<meta name="robots" content="noindex">' if start == "noindex" else ""
+    shell = f"""<!doctype html><title>Our shop, with a long title</title>{head}<style>{"p {color: red}" * 50}</style>
+      <noscript>{"You need to enable JavaScript to run this app. " * 9}<a href="/plain">about us</a></noscript>
+      <div id="root">Loading …</div><script src="/app.js"></script><script>{"let state = 1;" * 99}</script>"""
+    changed: dict[str, Route] = {"": shell, "plain": "<p>Who we are</p>"}
+    if start == "moved":
+        changed = {"": Answer("", 302, {"Location": "/app"}), "app": shell, "plain": "<p>Who we are</p>"}
+    with scripted(pages(**changed)) as site:
+        audited = audit(site.url)
+        (doubt,) = audited.doubts
+        assert doubt.startswith("only 2 pages were found by links, which are perhaps made by JavaScript")
+        assert not audited.is_orphan(site.url)
+
+
+@pytest.mark.parametrize("start", ["one that says something", "one that leads to most"])
+def test_ours_a_start_with_few_links_is_no_doubt_by_itself(audit: Audit, start: str) -> None:
+    changed: dict[str, Route] = {"": links("/hub/"), "hub/": links("/", "/hub/one", "/hub/two", "/plain")}
+    if start == "one that says something":
+        changed = {"": links("/plain") + "<p>Our boats are the best of the coast.</p>" * 9}
+    with scripted(pages(**changed)) as site:
+        audited = audit(site.url)
+        assert audited.doubts == []
+        assert audited.is_orphan(site.url)
+
+
 def test_ours_a_spelling_that_a_log_knows_is_no_second_site(audit: Audit) -> None:
     """A server that takes any case, with relative links: what the other spelling links to is not asked for."""
     changed = pages()

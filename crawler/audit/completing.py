@@ -1,20 +1,22 @@
 """What a crawl saw of what its start leads to: the facts by which it is doubted whether an orphan is one."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Final
 
 import numpy as np
 
+from crawler.content import unfold
 from crawler.database import storage
 from crawler.doors import doors
 from crawler.graph import STATES, LinkGraph
 from crawler.memory.facts import CUT, coverage
 from crawler.model import Kind, State, Url
-from crawler.orphans import Doubts, Seen
+from crawler.orphans import Doubts, Seen, is_bare
 from crawler.url import origin
 
 _ROW: Final = "SELECT u.url, v.reason, v.kind FROM visit v JOIN url u ON u.id = v.id WHERE v.id = ?"
+_TEXT: Final = "SELECT c.text FROM visit v JOIN content c ON c.id = v.content WHERE v.id = ?"
 _IN_PART: Final = f"SELECT v.id, u.url FROM visit v JOIN url u ON u.id = v.id WHERE {CUT} ORDER BY u.url"  # noqa: S608
 _OUTSIDE: Final = """SELECT v.id, u.url, v.reason FROM url u JOIN visit v ON v.id = u.id
   WHERE v.state = ? AND v.status IS NULL AND u.url >= ? AND u.url < ?"""
@@ -31,10 +33,20 @@ _TOLD: Final = frozenset(
 )
 
 
-def completing(
-    db: sqlite3.Connection, graph: LinkGraph, start: Url, stopped: str, since: float, *, trust_blocked: bool
+def completing(  # noqa: PLR0913 - what was seen, from all sides
+    db: sqlite3.Connection,
+    graph: LinkGraph,
+    copies: Container[int],
+    start: Url,
+    stopped: str,
+    since: float,
+    *,
+    trust_blocked: bool,
 ) -> Doubts:
-    """The facts about a run that started at ``since`` (Unix time). ``stopped`` as in :class:`Doubts`. StorageError."""
+    """The facts about a run that started at ``since`` (Unix time). ``stopped`` as in :class:`Doubts`. StorageError.
+
+    ``copies`` are ids of pages that are another spelling of one; they are no pages of their own.
+    """
     seen = coverage(db, stopped, since)
     return Doubts(
         ends=_ends(db, graph),
@@ -43,7 +55,7 @@ def completing(
         beside=_outside(db, graph, [origin(start)]),
         doors=_outside(db, graph, doors(start)),
         no_robots=tuple(home for home in seen.no_robots if home in _homes(db)),
-        one_page=_is_one_page(graph),
+        few=_few(db, graph, copies),
         trust_blocked=trust_blocked,
     )
 
@@ -92,10 +104,23 @@ def _outside(db: sqlite3.Connection, graph: LinkGraph, origins: Iterable[str]) -
     return found
 
 
-def _is_one_page(graph: LinkGraph) -> bool:
-    """Whether the start is a page and its links lead to none of the site's others, of which there are some."""
+def _few(db: sqlite3.Connection, graph: LinkGraph, copies: Container[int]) -> int:
+    """How many pages links lead to, where scripts perhaps make the links to the others, or 0.
+
+    The start is such a page if it leads to no other, or says next to nothing itself and leads to less than half of all.
+    """
     nodes = graph.nodes
     pages = nodes.of(State.INDEXABLE)
     read = pages | nodes.of(State.NOINDEX, State.CANONICAL_ELSEWHERE)
-    others = graph.reached & read & (graph.home != graph.start)
-    return bool(pages[graph.start]) and not others.any() and int(np.count_nonzero(pages)) > 1
+    others = graph.reached & read & (graph.home != graph.home[graph.start])
+    led, known = int(np.count_nonzero(others)) + 1, sum(n not in copies for n in nodes.ids[pages].tolist())
+    if not read[graph.start] or known <= 1:
+        return 0
+    return led if led == 1 or (2 * led < known and _is_bare(db, int(nodes.ids[graph.start]))) else 0
+
+
+def _is_bare(db: sqlite3.Connection, number: int) -> bool:
+    with storage():
+        row = db.execute(_TEXT, (number,)).fetchone()
+    markup = unfold(row[0]) if row else None
+    return markup is not None and is_bare(markup)

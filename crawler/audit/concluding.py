@@ -79,16 +79,19 @@ class Conclusion:
         graph = load(store.db, self._plan.seed)
         if graph is None:
             raise self._nothing(run)
+        homes = Homes(self._db)
+        same = _joined(homes, graph)
         facts = completing(
             store.db,
             graph,
+            same,
             self._plan.seed,
             stopped,
             run.started,
             trust_blocked=self._plan.config.audit.trust_blocked,
         )
         why = doubts(facts)
-        survey = self._survey(graph, doubtful=bool(why))
+        survey = self._survey(graph, homes, same, doubtful=bool(why))
         visits = Visits(self._db)
         self._found.put(survey.findings())
         self._judge_leading(survey, Leading(self._db, graph, visits))
@@ -113,12 +116,8 @@ class Conclusion:
             unasked=unasked,
         )
 
-    def _survey(self, graph: LinkGraph, *, doubtful: bool) -> Survey:
+    def _survey(self, graph: LinkGraph, homes: Homes, same: dict[int, int], *, doubtful: bool) -> Survey:
         audit = self._plan.config.audit
-        homes = Homes(self._db)
-        homes.settle()
-        same = dict(copies(homes.twins(), lambda number: _lead(graph, graph.nodes.node(number))))
-        homes.move(same.items())
         sitemaps = [each for each in Claims(self._db).accounts() if each.source is Source.SITEMAP]
         return Survey(
             self._store.db,
@@ -208,6 +207,14 @@ class Conclusion:
             inlinks=figures.inlinks,
             sections=figures.sections(survey.lost, survey.unlisted),
         )
+
+
+def _joined(homes: Homes, graph: LinkGraph) -> dict[int, int]:
+    """Give every claim its home; answers which pages are copies of which."""
+    homes.settle()
+    same = dict(copies(homes.twins(), lambda number: _lead(graph, graph.nodes.node(number))))
+    homes.move(same.items())
+    return same
 
 
 def _lead(graph: LinkGraph, node: int) -> Lead:

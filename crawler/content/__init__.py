@@ -2,7 +2,7 @@
 
 from crawler.content.delta import Delta, Difference, compare, holdings
 from crawler.content.habits import Habit
-from crawler.content.kept import MAX_KEPT, digest, keep, keep_document
+from crawler.content.kept import MAX_KEPT, digest, keep, keep_document, unfold
 from crawler.content.survey import SAMPLE, Survey, survey
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "keep",
     "keep_document",
     "survey",
+    "unfold",
 ]

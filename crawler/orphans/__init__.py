@@ -1,5 +1,6 @@
 """Which pages nothing leads to, in what way, and whether that can be said at all. Pure."""
 
+from crawler.orphans.bareness import is_bare
 from crawler.orphans.classes import JUDGED, NOBODY, Known, Standing, Thresholds, classes, is_gone
 from crawler.orphans.doubts import Doubts, Seen, doubts
 from crawler.orphans.probes import is_probe
@@ -21,6 +22,7 @@ __all__ = [
     "copies",
     "doubts",
     "fold",
+    "is_bare",
     "is_gone",
     "is_of_series",
     "is_probe",

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.completeness import is_failure
 from crawler.model import State
@@ -33,7 +34,8 @@ class Doubts(Struct, frozen=True, kw_only=True):
 
     ``stopped`` says why the visiting ended too early, as the end of a sentence, or is "". ``cut`` are pages of which
     only a part was read, ``beside`` URLs of the site's own origin outside of its directory, ``doors`` those under
-    another name of the site.
+    another name of the site. ``few`` counts the pages that links lead to, if these are so few that perhaps scripts make
+    the links to the others, or is 0.
     """
 
     ends: Mapping[tuple[State, int | None], Seen]
@@ -42,13 +44,16 @@ class Doubts(Struct, frozen=True, kw_only=True):
     beside: Seen | None = None
     doors: Seen | None = None
     no_robots: tuple[str, ...] = ()
-    one_page: bool = False
+    few: int = 0
     trust_blocked: bool = False
 
 
 def doubts(seen: Doubts) -> list[str]:
     """A sentence for each way in which links may have been missed, with the remedy; none: all were seen."""
-    return [*_limits(seen), *_failures(seen), *_blocked(seen), *_chosen(seen), *_unread(seen)]
+    found = [*_limits(seen), *_failures(seen), *_blocked(seen), *_chosen(seen), *_cut(seen)]
+    # what was not read explains why few pages are linked, also if it is trusted to lead to nothing else
+    kept_out = replace(seen, trust_blocked=False)
+    return found or list(() if any((*_blocked(kept_out), *_chosen(kept_out))) else _scripted(seen))
 
 
 def _limits(seen: Doubts) -> Iterator[str]:
@@ -130,15 +135,19 @@ def _chosen(seen: Doubts) -> Iterator[str]:
         yield f"{_urls(long)} {_were(long)} too long to be fetched, such as {long.example[:200]}"
 
 
-def _unread(seen: Doubts) -> Iterator[str]:
+def _cut(seen: Doubts) -> Iterator[str]:
     if seen.cut:
         yield (
             f"{_urls(seen.cut)} {_were(seen.cut)} read in part only, {_such(seen.cut)}; raise --max-body, "
             "--max-wire or --max-links"
         )
-    if seen.one_page:
+
+
+def _scripted(seen: Doubts) -> Iterator[str]:
+    if seen.few:
+        found = "one page was" if seen.few == 1 else f"{seen.few:,} pages were"
         yield (
-            "only one page was found by links, which are perhaps made by JavaScript: that is not run, so every other "
+            f"only {found} found by links, which are perhaps made by JavaScript: that is not run, so every other "
             "page would seem to be an orphan"
         )
 

@@ -55,7 +55,8 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
             Doubts(ends={}, no_robots=("https://a.example",)),
             ("robots.txt could not be had from https://a.example",),
         ),
-        (Doubts(ends={}, one_page=True), ("JavaScript",)),
+        (Doubts(ends={}, few=1), ("only one page was found", "JavaScript")),
+        (Doubts(ends={}, few=3), ("only 3 pages were found", "JavaScript")),
     ],
 )
 def test_ours_whatever_was_not_read_is_a_doubt_with_a_remedy(seen: Doubts, words: tuple[str, ...]) -> None:
@@ -69,3 +70,10 @@ def test_ours_what_is_blocked_may_be_trusted_and_what_failed_may_not() -> None:
     assert len(doubts(Doubts(ends=blocked, beside=Seen(1, PAGE)))) == 5
     assert doubts(Doubts(ends=blocked, beside=Seen(1, PAGE), trust_blocked=True)) == []
     assert doubts(Doubts(ends={(State.SERVER_ERROR, 503): Seen(1, PAGE)}, trust_blocked=True))
+
+
+def test_ours_what_was_not_read_explains_why_few_pages_are_linked() -> None:
+    (doubt,) = doubts(
+        Doubts(ends={(State.SERVER_ERROR, 500): Seen(1, "https://www.example.com/hub/")}, few=1)
+    )
+    assert "JavaScript" not in doubt
