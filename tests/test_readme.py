@@ -73,10 +73,9 @@ def test_ours_the_configurations_in_the_pages_are_read(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [README, MANUAL], ids=["README", "crawler"])
 def test_ours_the_options_in_the_pages_are_there(page: Path) -> None:
-    commands = vars(typer.main.get_command(app))["commands"].values()
-    known = {
-        name for command in commands for one in command.params for name in (*one.opts, *one.secondary_opts)
-    }
+    whole = typer.main.get_command(app)
+    parameters = [each for command in (whole, *vars(whole)["commands"].values()) for each in command.params]
+    known = {name for each in parameters for name in (*each.opts, *each.secondary_opts)}
     text = re.sub(r"^\.venv/.*$|^python3 .*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", text))
     assert named
