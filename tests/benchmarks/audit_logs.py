@@ -15,7 +15,6 @@ import gzip
 import json
 import random
 import shutil
-import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -101,33 +100,9 @@ def make(path: Path, count: int, packed: bool) -> None:
             file.write(part)
 
 
-def read(path: Path, processes: int) -> None:
-    """What is measured of ours: the log from its lines to claims in the file of an audit."""
-    from crawler.evidence.addresses import Addresses
-    from crawler.evidence.claims import Claims
-    from crawler.evidence.logs import LogOptions, read_logs
-    from crawler.evidence.tables import FILE, TABLES
-    from crawler.model import Url
-    from crawler.params import Params
-
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        db = sqlite3.connect(Path(folder, FILE), isolation_level=None)
-        db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {TABLES}")
-        claims = Claims(db)
-        addresses = Addresses(Url("https://www.example.com/"), Params(), lambda _: True)
-        options = LogOptions(processes=processes)
-        for account, found in read_logs([str(path)], addresses, options, lambda _: None):
-            number = claims.begin(account)
-            claims.put(number, found)
-            claims.end(number, account)
-            seen = {name: getattr(account, name) for name in ("rows", "used", "beside", "unread", "urls")}
-            Path(path.parent, "account.json").write_text(json.dumps(seen))
-
-
 def ours(log: Path, processes: int) -> list[str]:
     """How we read a log."""
-    code = f"from pathlib import Path; import {__spec__.name} as it; it.read(Path({str(log)!r}), {processes})"
-    return [sys.executable, "-c", code]
+    return [sys.executable, "-m", "tests.benchmarks.audit_logs_read", str(log), str(processes)]
 
 
 def peers(log: Path, less: Path) -> dict[str, list[str]]:

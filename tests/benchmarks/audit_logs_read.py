@@ -1,0 +1,39 @@
+"""What is measured of ours: a log from its lines to claims in the file of an audit. Imports nothing else.
+
+::
+
+    python -m tests.benchmarks.audit_logs_read LOG PROCESSES
+"""
+
+import json
+import sqlite3
+import sys
+import tempfile
+from pathlib import Path
+
+from crawler.evidence.addresses import Addresses
+from crawler.evidence.claims import Claims
+from crawler.evidence.logs import LogOptions, read_logs
+from crawler.evidence.tables import FILE, TABLES
+from crawler.model import Url
+from crawler.params import Params
+
+
+def read(path: Path, processes: int) -> None:
+    """Read a log; what came of it is told in ``account.json`` beside it."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        db = sqlite3.connect(Path(folder, FILE), isolation_level=None)
+        db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {TABLES}")
+        claims = Claims(db)
+        addresses = Addresses(Url("https://www.example.com/"), Params(), lambda _: True)
+        options = LogOptions(processes=processes)
+        for account, found in read_logs([str(path)], addresses, options, lambda _: None):
+            number = claims.begin(account)
+            claims.put(number, found)
+            claims.end(number, account)
+            seen = {name: getattr(account, name) for name in ("rows", "used", "beside", "unread", "urls")}
+            Path(path.parent, "account.json").write_text(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    read(Path(sys.argv[1]), int(sys.argv[2]))
