@@ -287,7 +287,9 @@ class Oracle:
         led = self.touched & self.known
         if any(self.state(path) == FAILING and not self.res(path).target for path in led):
             return True
-        if any(self.state(path) in (BLOCKED, REFUSED) for path in led):  # which explains why few pages are linked
+        if any(
+            self.state(path) in (BLOCKED, REFUSED) for path in led
+        ):  # which explains why few pages are linked
             return not self.site.settings.get("trust_blocked")
         return self.is_alone()
 

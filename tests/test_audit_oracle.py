@@ -215,3 +215,25 @@ def test_ours_a_listed_page_with_a_parameter_more_is_the_same_page(audit: Audit)
     pages = {"/": Res(links=[("/w", "a")]), "/w": Res(), "/x?v=1": Res(), "/x?v=1&z=1": Res(same="/x?v=1")}
     site = Made(pages, listed=["/x?v=1"], hits=[Hits("/x?v=1&z=1", 200, people=3)])
     assert {path for rule, path in audit(site).told if rule.startswith("orphan.")} == {"/x?v=1"}
+
+
+def test_ours_who_comes_to_a_page_comes_to_no_dead_one_that_it_calls_its_canonical(audit: Audit) -> None:
+    pages = {"/": Res(links=[("/w", "a"), ("/moved", "hreflang")]), "/w": Res(canonicals=["/dead"])}
+    pages["/moved"] = Res(301, target="/dead")
+    site = Made(pages, searched=["/w"])
+    assert not [each for each in audit(site).told if each[0].startswith("gone.")]
+    pages["/"].links.append(("/moved", "a"))
+    assert ("gone.linked", "/dead") in audit(site).told
+
+
+def test_ours_what_an_orphan_links_by_nofollow_is_asked_for_too(audit: Audit) -> None:
+    pages = {"/": Res(links=[("/w", "a")]), "/w": Res(), "/x": Res(links=[("/y", "nofollow")]), "/y": Res()}
+    found = audit(Made(pages, noted=["/x"])).told
+    assert {("orphan.list", "/x"), ("orphan.island", "/y")} <= found.keys()
+
+
+def test_ours_what_is_linked_by_another_name_is_asked_for_whatever_a_log_says_of_it(audit: Audit) -> None:
+    pages = {"/": Res(links=[("/w", "a"), ("http:/x", "a")]), "/w": Res(), "/x": Res()}
+    found = audit(Made(pages, hits=[Hits("/x", 404, people=1)]))
+    assert found.told["weak.redirect", "/x"] is True
+    assert found.report.doubts == []

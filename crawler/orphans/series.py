@@ -5,10 +5,15 @@ from typing import Final
 
 from crawler.model import Url
 
+# "p" may as well be a product, and at the root it is a post of WordPress
 _PATH: Final = re.compile(
-    r"/(?:(?:comments?-)?page|p|seite|pagina)[/-]?\d+(?:/|\.html?|\.php)?(?:\?|$)", re.IGNORECASE
+    r"/(?:(?:(?:comments?-)?page|seite|pagina)[/-]?\d+|p[/-]?\d{1,3})(?:/|\.html?|\.php)?(?:\?|$)",
+    re.IGNORECASE,
 ).search
-_QUERY: Final = re.compile(r"[?&](?:page|paged|pg|p|pagenum|start|offset)=\d+(?:&|$)", re.IGNORECASE).search
+_QUERY: Final = re.compile(
+    r"[?&](?:page|paged|pg|pagenum|start|offset)=\d+(?:&|$)|//[^/]+/[^?]+\?(?:.*&)?p=\d{1,3}(?:&|$)",
+    re.IGNORECASE,
+).search
 
 
 def is_of_series(url: Url) -> bool:

@@ -1,6 +1,7 @@
 """The link graph: what counts as a link, what leads where, how far it is and what it weighs."""
 
 import numpy as np
+import pytest
 from graphs import Link, Plainly, graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -237,3 +238,9 @@ def test_ours_islands_are_the_components_of_what_is_not_touched(
     parts.sort(key=lambda part: (-len(part), min(part)))
     expected = {node: number for number, part in enumerate(parts) for node in part}
     assert made.island.tolist() == [expected.get(node, -1) for node in range(len(states))]
+
+
+def test_ours_weight_flows_through_redirects_to_the_page() -> None:
+    made = graph([PAGE, MOVED, PAGE, PAGE], [(0, 1, LINK), (0, 3, LINK)], {1: 2})
+    assert made.weight[2] == pytest.approx(made.weight[3])
+    assert made.weight[1] == 0.0

@@ -206,3 +206,8 @@ def test_ours_a_further_page_of_a_list_is_told_by_its_url(tail: str) -> None:
 )
 def test_ours_other_numbers_are_no_series(tail: str) -> None:
     assert not is_of_series(Url(f"https://www.example.com/{tail}"))
+
+
+def test_ours_sessions_views_and_users_are_the_same_visits() -> None:
+    known = Known(people=1, bots=2, clicks=4, sessions=8, views=16, users=3, links=32, domains=5)
+    assert known.visits == 1 + 2 + 4 + 16 + 32

@@ -109,14 +109,41 @@ def test_ours_linked_spellings_are_left_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    "tail", ["page/2/", "page/2", "?page=2", "?a=1&paged=3", "blog/page-4.html", "?start=20&a=1"]
+    "tail",
+    [
+        "page/2/",
+        "page/2",
+        "?page=2",
+        "?a=1&paged=3",
+        "blog/page-4.html",
+        "?start=20&a=1",
+        "shop/p2",
+        "shop/p/12/",
+        "shop/?p=2",
+        "shop?a=1&p=12",
+    ],
 )
 def test_ours_a_further_page_of_a_list_is_told_by_its_url(tail: str) -> None:
     assert is_of_series(Url(f"{SITE}/{tail}"))
 
 
 @pytest.mark.parametrize(
-    "tail", ["", "page/", "pages/2/", "page/two/", "?pages=2", "?page=two", "2/", "landing-page/"]
+    "tail",
+    [
+        "",
+        "page/",
+        "pages/2/",
+        "page/two/",
+        "?pages=2",
+        "?page=two",
+        "2/",
+        "landing-page/",
+        "p/77812",
+        "p77812/",
+        "?p=12",
+        "?a=b&p=12",
+        "shop/?p=7781",
+    ],
 )
 def test_ours_what_only_looks_alike_is_none(tail: str) -> None:
     assert not is_of_series(Url(f"{SITE}/{tail}"))
