@@ -5,7 +5,7 @@ Guarantees, tested against every implementation with a dictionary as oracle (``t
 1. A URL is leased to one holder at a time.
 2. ``settle`` commits everything of one outcome or nothing, once; a settle of a lease that is not out changes nothing.
 3. Admitting a known URL only adds evidence: its flags grow, its depth shrinks, and a URL that was refused for want of
-   evidence (nofollow only, too deep) is asked about again.
+   evidence (nofollow only, too deep, one of an endless template) is asked about again.
 4. ``next`` says ``Done`` only when nothing waits and nothing is out.
 5. ``records`` streams in byte order of URL, in flat memory.
 6. Whatever is not settled when the process dies is pending at the next start; there is no lease to wait for.
