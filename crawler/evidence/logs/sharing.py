@@ -18,7 +18,7 @@ from crawler.parsing.pipes import LENGTH, encode, frame
 
 ALONE: Final = 16
 """Blocks that are counted here before there are other processes: starting them takes as long."""
-TOGETHER: Final = 8
+TOGETHER: Final = 6
 """Blocks that a process gets at a time. The more, the fewer things come back several times; all are held in memory."""
 SMALL: Final = 2**18
 """Bytes of a block that is not worth the handing on."""
