@@ -105,7 +105,9 @@ class Offspring:
         if not paths:
             return False
         told = self._told({*paths})
-        again = {each for each in self._carried if told[each.path].is_telling(each)}
+        # what a sitemap names is near to the start, however far it was: in no order to judge by
+        judged = (each for each in self._carried if told[each.path].is_telling(each))
+        again = {each for each in judged if not self._listed([each])}
         self._vain -= again
         waiting |= again & self._waiting
         self._carried.clear()
