@@ -254,7 +254,9 @@ def in_memory(site: Made) -> Iterator[Served]:
         yield served
 
 
-def audited(site: Made, folder: Path, *, begin: Begin = Begin.FRESH, **sections: dict[str, Any]) -> Audited:
+def audited(
+    site: Made, folder: Path, /, *, begin: Begin = Begin.FRESH, **sections: dict[str, Any]
+) -> Audited:
     """Audit a site whose state is kept in a folder."""
     given = {
         "site": {"url": f"{ORIGIN}/"},

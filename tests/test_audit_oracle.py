@@ -24,7 +24,7 @@ def audit(tmp_path: Path) -> Audit:
     """Audits a site, each with a state of its own unless a folder is given."""
     numbers = count()
 
-    def once(site: Made, folder: Path | None = None, **more: object) -> Audited:
+    def once(site: Made, folder: Path | None = None, /, **more: object) -> Audited:
         folder = folder or tmp_path / str(next(numbers))
         folder.mkdir(exist_ok=True)
         return audited(site, folder, **more)  # type: ignore[arg-type]
@@ -237,3 +237,69 @@ def test_ours_what_is_linked_by_another_name_is_asked_for_whatever_a_log_says_of
     found = audit(Made(pages, hits=[Hits("/x", 404, people=1)]))
     assert found.told["weak.redirect", "/x"] is True
     assert found.report.doubts == []
+
+
+# ---------------------------------------------------------------- what only matters where the start leads to it
+
+TWO = {"/": Res(links=[("/w", "a")]), "/w": Res()}
+"""A start and another page."""
+
+
+def test_ours_only_what_the_start_leads_to_is_doubted(audit: Audit) -> None:
+    by: dict[str, tuple[list[tuple[str, str]], dict[str, object]]] = {
+        "read in part only": ([("/v", "a"), ("/w", "a")], {"parse": {"max_links": 1}}),
+        "too long to be fetched": ([("/" + "v" * 9_000, "a")], {}),
+        "outside of the directory": ([("/out", "a")], {"site": {"url": "https://s.example/d/"}}),
+    }
+    for said, (links, more) in by.items():
+        top = "/d" if "site" in more else ""
+        pages = {f"{top}/": Res(links=[(f"{top}/w", "a")]), f"{top}/w": Res(), f"{top}/x": Res(links=links)}
+        site = Made(pages, noted=[f"{top}/x"])
+        assert audit(site, **more).report.doubts == [], said
+        pages[f"{top}/w"].links = links
+        (doubt,) = audit(site, **more).report.doubts
+        assert said in doubt
+
+
+def test_ours_what_is_linked_by_another_name_and_was_not_asked_for_is_a_doubt(audit: Audit) -> None:
+    pages = {"/": Res(links=[("/w", "a"), ("http:/x", "a")]), "/w": Res(), "/x": Res()}
+    (doubt,) = audit(Made(pages, settings={"max_outside": 0})).report.doubts
+    assert "with another name of the site was not read" in doubt
+
+
+# ---------------------------------------------------------------- what is asked for, and what is a page
+
+
+def test_ours_what_nobody_got_is_asked_for_when_enough_want_it(audit: Audit) -> None:
+    for people in (4, 5):
+        found = audit(Made(TWO, hits=[Hits("/never", 404, people=people)]))
+        assert ("/never" in found.asked) == (("gone.visited", "/never") in found.told) == (people == 5)
+
+
+def test_ours_a_spelling_that_only_ever_redirected_is_not_asked_for(audit: Audit) -> None:
+    assert "/W" not in audit(Made(TWO, hits=[Hits("/W", 301, people=9)])).asked
+    assert "/W" in audit(Made(TWO, hits=[Hits("/W", 200, people=1)])).asked
+
+
+def test_ours_parameters_that_change_a_text_and_not_the_title_are_the_same_page(audit: Audit) -> None:
+    site = Made({**TWO, "/w?z=1": Res(same="/w", bare=True)}, hits=[Hits("/w?z=1", 200, people=1)])
+    assert not [each for each in audit(site).told if each[0] == "orphan.log"]
+
+
+def test_ours_a_copy_is_no_page_whoever_names_it(audit: Audit) -> None:
+    pages = {**TWO, "/i": Res(links=[("/x", "a"), ("/X", "a")]), "/x": Res(), "/X": Res(same="/x")}
+    found = audit(Made(pages, noted=["/i"])).told
+    assert {path for rule, path in found if rule.startswith("orphan.")} == {"/i", "/x"}
+
+
+def test_ours_what_a_list_named_that_is_not_given_again_is_forgotten(audit: Audit, tmp_path: Path) -> None:
+    site = Made({**TWO, "/x": Res(), "/y": Res()}, noted=["/x", "/y"])
+    assert audit(site, tmp_path / "one", scope={"max_pages": 3}).report.exit_code == 4
+    site.noted = ["/y"]
+    found = audit(site, tmp_path / "one", begin=Begin.GO_ON).told
+    assert {path for rule, path in found if rule.startswith("orphan.")} == {"/y"}
+
+
+def test_ours_an_entry_with_a_tracking_parameter_is_the_same_page_twice(audit: Audit) -> None:
+    found = audit(Made(TWO, listed=["/", "/w", "/w?utm_source=sitemap"])).told
+    assert ("entry.duplicate", "/w") in found

@@ -153,9 +153,10 @@ def _scripted(seen: Doubts) -> Iterator[str]:
 
 
 def _of(seen: Doubts, state: State) -> Seen | None:
+    """What ended so unasked: a page may be too long for a sitemap, say, and was read."""
     found = None
-    for (each, _), some in seen.ends.items():
-        if each is state:
+    for (each, status), some in seen.ends.items():
+        if each is state and status is None:
             found = _add(found, some)
     return found
 

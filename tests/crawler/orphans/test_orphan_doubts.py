@@ -77,3 +77,11 @@ def test_ours_what_was_not_read_explains_why_few_pages_are_linked() -> None:
         Doubts(ends={(State.SERVER_ERROR, 500): Seen(1, "https://www.example.com/hub/")}, few=1)
     )
     assert "JavaScript" not in doubt
+
+
+def test_ours_what_is_too_long_for_a_sitemap_and_was_read_is_no_doubt() -> None:
+    long = Seen(1, "https://www.example.com/" + "x" * 9_000)
+    assert not doubts(Doubts(ends={(State.TOO_LONG, 200): long, (State.EXCLUDED, 200): long}))
+    (doubt,) = doubts(Doubts(ends={(State.TOO_LONG, None): long}))
+    assert doubt.startswith("1 URL was too long to be fetched")
+    assert len(doubt) < 300

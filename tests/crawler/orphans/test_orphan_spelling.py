@@ -90,7 +90,7 @@ def test_ours_of_two_cases_the_lower_one_is_the_page() -> None:
 
 
 def test_ours_what_the_site_names_is_no_copy_by_what_it_says_alone() -> None:
-    island = Twin("same", 3, Url(f"{SITE}/3"), b"same", "", is_listed=False, is_stranger=False)
+    island = Twin("key", 3, Url(f"{SITE}/3"), b"same", "", is_listed=False, is_stranger=False)
     assert list(copies([twin(1), twin(2), island], led_to(1))) == [(2, 1)]
 
 
@@ -102,6 +102,12 @@ def test_ours_what_says_something_else_is_another_page() -> None:
 def test_ours_a_title_is_enough_between_spellings() -> None:
     pages = [twin(1, b"one", title="Boats"), twin(2, b"two", title="Boats")]
     assert list(copies(pages, led_to(1))) == [(2, 1)]
+
+
+def test_ours_a_title_is_not_enough_where_a_value_is_another() -> None:
+    urls = [Url(f"{SITE}/boat?id=aB"), Url(f"{SITE}/boat?id=Ab")]
+    twins = [Twin("key", n, url, bytes([n + 1]), "Boat", is_listed=False) for n, url in enumerate(urls)]
+    assert not list(copies(twins, led_to(0)))
 
 
 def test_ours_linked_spellings_are_left_as_they_are() -> None:
