@@ -92,6 +92,32 @@ def test_ours_the_sites_of_a_configuration_are_checked_and_patched(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
+    ("named", "redirects", "lacks"),
+    [
+        ("Sitemap: {url}wp-sitemap.xml", True, ""),
+        ("Sitemap: {url}wp-sitemap.xml", False, ""),
+        ("Sitemap: {url}gone.xml\nSitemap: {url}wp-sitemap.xml", True, ""),
+        ("Sitemap: {url}gone.xml", True, "wp-sitemap.xml"),
+        ("Sitemap: {url}gone.xml", False, "sitemap.xml"),
+    ],
+)
+def test_ours_where_nobody_says_which_the_sitemap_that_the_site_has_is_meant(
+    tmp_path: Path, site: Site, named: str, redirects: bool, lacks: str
+) -> None:
+    site.routes["/wp-sitemap.xml"] = site.routes["/sitemap.xml"]
+    if redirects:
+        site.routes["/sitemap.xml"] = Answer("", 301, {"Location": "/wp-sitemap.xml"})
+    body = f"User-agent: *\n{named}\n".format(url=site.url)
+    site.routes["/robots.txt"] = Answer(body, headers={"Content-Type": "text/plain"})
+    told = json.loads(siteatlas(tmp_path, "robots", site.url, *NOW, "--json").out)["sites"][0]
+    faults = [each["about"] for each in told["checks"] if each["outcome"] == "problem"]
+    assert faults == (["sitemap.declared"] if lacks else [])
+    assert told["missing"] == ({f"{site.url}robots.txt": [f"Sitemap: {site.url}{lacks}"]} if lacks else {})
+    meant = ("robots", "--sitemap-url", f"{site.url}sitemap.xml", *NOW)
+    assert siteatlas(tmp_path, *meant).code == 10
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         ((), "say which site: siteatlas robots https://www.example.com/"),

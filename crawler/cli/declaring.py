@@ -47,9 +47,12 @@ def wanted(
 
 
 def _as_published(config: Config) -> Config:
-    """A configuration that names the sitemap that is out there: with gzip one file is elsewhere than an index."""
-    planned = survey(config)[1]
-    there = sitemap_address(directory_for(Path(config.state.directory), planned), planned)
+    """A configuration that names the sitemap that is out there: with gzip one file is elsewhere than an index.
+
+    One of which nobody knows is not named.
+    """
+    state = directory_for(Path(config.state.directory), survey(config)[1])
+    there = sitemap_address(state, Url(config.site.sitemap_url))
     return config.model_copy(update={"site": config.site.model_copy(update={"sitemap_url": there})})
 
 
@@ -94,8 +97,11 @@ def lines(declared: Declaration) -> Iterator[str]:
         yield f"  {_MARKS[look.outcome]}  {safe(look.told)}"
         if look.remedy:
             yield f"           {safe(look.remedy)}"
+    is_found = any(look.about == "sitemap.meant" for look in declared.looks)
+    wish = f"--sitemap-url {declared.sitemap_url} " if is_found else ""
     for where, missing in declared.missing.items():
-        yield from ("", f"add to {where} (--patch FILE does it to a local one):", "", *missing)
+        patch = f"{wish}--patch FILE does it to a local one"
+        yield from ("", f"add to {where} ({patch}):", "", *missing)
     faults = sum(look.outcome is Outcome.PROBLEM for look in declared.looks)
     yield from ("", count(faults, "problem") if faults else "all is well")
 

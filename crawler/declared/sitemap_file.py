@@ -50,6 +50,11 @@ def served(reply: Reply, sitemap_url: Url) -> Iterator[Look]:
         yield ok("sitemap.is_one", f"what is served is a sitemap ({kind})")
 
 
+def is_one(body: bytes, url: str) -> bool:
+    """Whether it looks like a sitemap from its beginning."""
+    return not _read(body, url)[0]
+
+
 def _read(body: bytes, url: str) -> tuple[str, Format | None]:
     """Why it is no sitemap, or "", and what it is. A glance at its beginning is enough."""
     reader = SitemapReader(body, url, _ENOUGH)
