@@ -12,7 +12,7 @@ from crawler.why.dates import lastmod
 from crawler.why.linked import links
 from crawler.why.story import Listed, Story
 from crawler.why.unseen import Policy, would
-from crawler.why.words import MEANINGS, Topic, moment, run, state, w3c, ways
+from crawler.why.words import MEANINGS, Topic, away, moment, run, state, w3c, ways
 
 TOPICS: Final = (
     "state",
@@ -166,14 +166,9 @@ def _found(story: Story) -> Topic:
     if seen is None:
         return Topic("found", ["not in the last run"], {"by": [], "path": [], "clicks": None})
     by = ways(seen.found)
-    clicks: int | None = seen.depth
-    way = f"{count(seen.depth, 'click')} from the start"
-    if story.is_audit and story.linked:  # which also asks for what no click leads to
-        clicks, way = (
-            story.linked.clicks,
-            way if story.linked.clicks is not None else "nothing to click leads there",
-        )
-    lines = [f"by {', '.join(by)}; {way}"]
+    # how near it seemed is not told: a sitemap that names it, or an earlier run, brings nobody there
+    clicks = story.linked.clicks if story.linked else seen.depth
+    lines = [f"by {', '.join(by)}; {away(clicks)}"]
     steps = story.steps
     shown = steps if len(steps) <= SHOWN_STEPS else [*steps[:3], *steps[3 - SHOWN_STEPS :]]
     if len(steps) > 1:

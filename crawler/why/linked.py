@@ -5,7 +5,7 @@ from typing import Final
 from crawler.model import Kind
 from crawler.quantities import count
 from crawler.why.story import Referrer, Story
-from crawler.why.words import Topic
+from crawler.why.words import Topic, away
 
 SHOWN: Final = 5  # referrers that people are shown; machines get all that are known
 
@@ -16,11 +16,10 @@ def links(story: Story) -> Topic | None:
     if linked is None or seen is None or seen.kind is Kind.SITEMAP:
         return None
     pages = count(linked.inlinks, "page")
-    lines = [f"from {pages} by links that count", f"weight {linked.weight:.2f}; the average page has 1"]
-    if linked.clicks is None:
-        lines[0] += "; nothing to click leads here"
-    else:
-        lines[0] += f"; {count(linked.clicks, 'click')} from the start"
+    lines = [
+        f"from {pages} by links that count; {away(linked.clicks)}",
+        f"weight {linked.weight:.2f}; the average page has 1",
+    ]
     lines += [f"< {each.url}  ({_how(each)})" for each in linked.referrers[:SHOWN]]
     values = {
         "inlinks": linked.inlinks,

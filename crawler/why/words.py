@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from crawler import lastmod
 from crawler.model import Found, State
+from crawler.quantities import count
 
 WAYS: Final = {
     Found.SEED: "start URL",
@@ -62,6 +63,11 @@ class Topic(Struct, frozen=True):
 def ways(found: int) -> list[str]:
     """How a URL was found, each way in words."""
     return [way for flag, way in WAYS.items() if found & flag] or ["unknown"]
+
+
+def away(clicks: int | None) -> str:
+    """How far it is from the start over links that are to be followed; None: there is no such way."""
+    return "no link to follow leads there" if clicks is None else f"{count(clicks, 'click')} from the start"
 
 
 def state(of: State | None, reason: str = "") -> str:
