@@ -51,7 +51,7 @@ def trend(whole: dict[str, Any], rule: str) -> dict[str, int]:
 
 def memory() -> Path:
     """Where the audit before is remembered."""
-    (found,) = Path().rglob("past.db")
+    (found,) = Path().rglob("audits.db")
     return found
 
 
@@ -230,7 +230,7 @@ def test_ours_a_memory_that_cannot_be_used_costs_one_line_and_no_audit(audit: Co
             ran = audit(site.url, "-o", "out", "--fail-on", "new:orphan")
             assert ran.code == 4  # whether they are new is not known
             (line,) = [line for line in ran.err.splitlines() if said in line]
-            assert "past.db" in line
+            assert "audits.db" in line
             assert "move it away" in line
             assert said in ran.out.replace("\n  ", " ")
             assert told()["findings"]

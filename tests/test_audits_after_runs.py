@@ -229,6 +229,23 @@ def test_ours_a_log_that_is_not_there_costs_the_audit_and_not_the_run(tmp_path: 
         assert (shop.audit["trouble"], shop.audit["last"]["number"]) == ("", shop.audits)
 
 
+def test_ours_a_memory_that_cannot_be_used_costs_the_telling_and_neither_the_audit_nor_its_report(
+    tmp_path: Path,
+) -> None:
+    with world(tmp_path) as shop:
+        shop.run()
+        (memory,) = tmp_path.glob("state/*/audit/audits.db")
+        with closing(sqlite3.connect(memory)) as db, db:
+            db.execute("PRAGMA user_version = 99")
+        (tmp_path / "report/shop/audit.json").unlink()
+        ran = shop.run("--audit-every", "0.001")
+        assert (ran["audit"]["news"], shop.report["compared"]) == (None, None)
+        assert "what the audit after it found is in its report" in ran["audit"]["error"]
+        assert "audits.db was written by a newer version" in ran["audit"]["error"]
+        assert "move it away" in ran["audit"]["error"]
+        assert shop.occasions == ["changes", "findings"]
+
+
 @pytest.mark.slow
 def test_ours_no_audit_follows_a_run_of_a_site_in_trouble(tmp_path: Path) -> None:
     with world(tmp_path) as shop:

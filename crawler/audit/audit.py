@@ -28,7 +28,7 @@ from crawler.audit_news import news_of
 from crawler.doors import doors
 from crawler.engine import Ending, Watch
 from crawler.errors import NothingCrawlable
-from crawler.evidence import audits, tables
+from crawler.evidence import tables
 from crawler.evidence.entries import Entries
 from crawler.evidence.found import Found
 from crawler.evidence.homes import Homes
@@ -91,10 +91,7 @@ def audit(
             yield report, found
             if visited.ending is Ending.COMPLETE:
                 # it was told by now: what nobody heard of is news the next time too
-                audits.keep(
-                    store.directory, news_of(report, store.run.number, found), plan.config.state.keep_runs
-                )
-                comparing.keep(report)
+                comparing.keep(report, news_of(report, store.run.number, found))
         finally:
             db.close()
 

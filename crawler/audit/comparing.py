@@ -17,15 +17,16 @@ from msgspec.structs import replace
 from crawler import plan as planning
 from crawler.audit.looked import WANTED
 from crawler.audit.media import CheckedMedia
+from crawler.audit_news import AuditNews
 from crawler.claim import Account
 from crawler.comparison import Before, Fate, Looked, Sight, Today, became, why_none_new
 from crawler.config_audit import Audit
 from crawler.errors import StorageError, UsageError
-from crawler.evidence.past import Last, Past, Summary
-from crawler.finding import AuditReport, Compared, Trend
+from crawler.evidence.past import Last, Past
+from crawler.finding import AuditReport, Compared
 from crawler.plan import Plan
 from crawler.reports.rules_told import GROUPS
-from crawler.reports.verdict import kind, why_unchecked, why_undecided
+from crawler.reports.verdict import why_unchecked, why_undecided
 
 FIRST: Final = "no audit of this site has come to its end before"
 _OF_SITEMAPS: Final = ("health", "media", "lint")
@@ -91,25 +92,17 @@ class Comparing:
             report, Compared(started=started, trends=trends, uncompared=uncompared, earlier=earlier)
         )
 
-    def keep(self, report: AuditReport) -> None:
-        """Let this be the audit that the next one is compared with. Raises StorageError."""
+    def keep(self, report: AuditReport, news: AuditNews) -> None:
+        """Let this be the audit that the next one is compared with, and others are told of. Raises StorageError."""
         if self._past is None:
             return
-        summary = Summary(
-            started=report.started,
-            seconds=report.seconds,
-            verdict=kind(report),
-            completeness=report.completeness,
-            settings=self._settings,
-        )
         looked = {
             rule: how
             for rule, how in self._looked(report).items()
             if not how.gap or self._knows_no_better(rule)
         }
-        trends: Sequence[Trend] = report.compared.trends if report.compared else ()
         most = self._plan.config.state.keep_runs
-        self._past.keep(summary, report.counts, trends, looked, most, anew=bool(self._changed))
+        self._past.keep(news, self._settings, looked, most, anew=bool(self._changed))
 
     def _give_up(self, error: Exception) -> None:
         self._past = None

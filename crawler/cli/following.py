@@ -3,6 +3,7 @@
 import logging
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 import anyio
@@ -21,6 +22,7 @@ from crawler.ended import ended
 from crawler.engine import Ending
 from crawler.errors import Incomplete, SiteatlasError, StateInUse
 from crawler.evidence import audits
+from crawler.finding import AuditReport
 from crawler.plan import Plan, plan_audit
 from crawler.report import Report
 from crawler.store import Begin, Store, held
@@ -28,6 +30,7 @@ from crawler.store import Begin, Store, held
 log = logging.getLogger(__name__)
 
 CUT_SHORT: Final = "the audit after it was cut short, and the next run goes on with it"
+_UNTOLD: Final = "what the audit after it found is in its report, and told to nobody"
 _NO_REPORT: Final = "the audit after it made no report, and the next run tries again"
 
 
@@ -107,7 +110,7 @@ def _audit(ready: Plan, watches: Watches) -> Followed:
         with audited(ready.config, watches, Begin.GO_ON_IF_ALIKE) as (report, _, _):
             is_over = report.exit_code != Incomplete.exit_code
         if is_over:
-            return Followed(news=audits.standing(directory).last, report=ready.config.audit.report)
+            return _over(directory, report, ready.config.audit.report)
         cut = audits.standing(directory).newest
         why = cut.because if cut else ""
         return Followed(error=f"{CUT_SHORT}: {why}", is_interrupted=Ending.INTERRUPTED.value in why)
@@ -118,6 +121,15 @@ def _audit(ready: Plan, watches: Watches) -> Followed:
     except Exception as error:
         log.exception("internal error in the audit")
         return _failed(ready, SiteatlasError(f"internal error: {type(error).__name__}: {error}"))
+
+
+def _over(directory: Path, report: AuditReport, reports: str) -> Followed:
+    """What there is to say of an audit whose reports are written: nothing of others is said in its place."""
+    with suppress(SiteatlasError):
+        known = audits.standing(directory)
+        if known.last and known.is_over:
+            return Followed(news=known.last, report=reports)
+    return Followed(error=f"{_UNTOLD}: {report.why_uncompared}", report=reports)
 
 
 def _failed(ready: Plan, error: SiteatlasError) -> Followed:

@@ -17,9 +17,8 @@ from crawler.config_tables import build, known_keys
 from crawler.database import is_kept
 from crawler.errors import StorageError, UsageError
 from crawler.evidence import tables
-from crawler.evidence.audits import AUDIT
+from crawler.evidence.audits import AUDIT, Kept, kept
 from crawler.evidence.knowledge import Knowledge
-from crawler.evidence.past import Kept, kept
 from crawler.memory.rules import RobotsStore
 from crawler.memory.story import Stories
 from crawler.model import Url

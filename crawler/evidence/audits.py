@@ -1,14 +1,17 @@
-"""The audits of a site that came to their end, each as others are told of it: ``audits.db`` beside their state."""
+"""The memory of audits, ``audits.db`` beside their state: those that came to their end, and what the last one found."""
 
-from contextlib import closing
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
 from crawler.audit_news import AuditNews
-from crawler.database import Database, change, is_kept, storage
+from crawler.database import Database, is_kept
+from crawler.errors import StorageError
 from crawler.lock import holder
 from crawler.memory.runs import Run, Runs
 from crawler.state.schema import STATE
@@ -18,11 +21,34 @@ AUDITS: Final = Database(
     file="audits.db",
     mark=0x53_41_41_55,  # "SAAU"
     version=1,
-    tables="CREATE TABLE audit (number INTEGER PRIMARY KEY, news BLOB NOT NULL);  -- msgpack of AuditNews\n",
-    what="memory of audits",
-    remedy="move it away: what others were not told yet of audits is then forgotten",
+    tables="""
+CREATE TABLE audit (                          -- the last ones that came to their end
+  number INTEGER PRIMARY KEY,                 -- of its run in the state
+  news BLOB NOT NULL,                         -- msgpack of AuditNews
+  settings TEXT NOT NULL                      -- JSON: those that decide what a crawl finds
+);
+CREATE TABLE looked (
+  rule TEXT PRIMARY KEY,
+  started REAL NOT NULL,                      -- of the last audit that could decide it, or that looked if none could
+  how BLOB NOT NULL                           -- msgpack of comparison.Looked
+) WITHOUT ROWID;
+CREATE TABLE finding (
+  id INTEGER PRIMARY KEY,
+  missed INTEGER NOT NULL,                    -- audits since the last that had it, none of which could decide it
+  rule TEXT NOT NULL,
+  key BLOB NOT NULL,                          -- comparison.identity
+  url TEXT NOT NULL,
+  file TEXT NOT NULL,
+  state TEXT NOT NULL,
+  times INTEGER NOT NULL,
+  others TEXT NOT NULL,                       -- JSON
+  since TEXT NOT NULL,
+  certain INTEGER NOT NULL                    -- 1: it was told as conclusive
+);
+""",
+    what="the memory of audits",
+    remedy="move it away: the next audit is then compared with nothing, and others hear of none before it",
 )
-_encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(AuditNews).decode
 
 
@@ -53,11 +79,13 @@ class AuditStanding(Struct, frozen=True, kw_only=True):
         return run.refusal or "it was cut short while its report was written, and the next run audits again"
 
 
-def keep(directory: Path, news: AuditNews, keep: int) -> None:
-    """Remember an audit that has come to its end, and of all of them the last ``keep``. Raises StorageError."""
-    with closing(AUDITS.connect(directory / AUDITS.file)) as db, change(db):
-        db.execute("INSERT OR REPLACE INTO audit VALUES (?, ?)", (news.number, _encode(news)))
-        db.execute("DELETE FROM audit WHERE number <= ?", (news.number - keep,))
+class Kept(Struct, frozen=True):
+    """A finding as it is remembered; ``is_carried``: the last audit could not decide whether it is there."""
+
+    rule: str
+    since: str
+    is_certain: bool
+    is_carried: bool
 
 
 def ended(directory: Path) -> list[AuditNews]:
@@ -80,8 +108,33 @@ def standing(directory: Path) -> AuditStanding:
     )
 
 
+def kept(directory: Path, url: str) -> list[Kept]:
+    """What is remembered of a URL. Raises StorageError, UsageError."""
+    rows = _rows(
+        directory, "SELECT rule, since, certain, missed FROM finding WHERE url = ? ORDER BY since, id", url
+    )
+    return [Kept(rule, since, bool(certain), bool(missed)) for rule, since, certain, missed in rows]
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """The fence: what a file that is damaged raises ends here, as StorageError that names it and the remedy."""
+    try:
+        yield
+    except (sqlite3.Error, msgspec.MsgspecError) as error:
+        raise StorageError(f"{path} cannot be used: {error}; {AUDITS.remedy}") from None
+
+
 def _read(directory: Path, clause: str) -> list[AuditNews]:
-    if not is_kept(directory / AUDITS.file):
+    rows = _rows(directory, f"SELECT news FROM audit {clause}")  # noqa: S608 - our words
+    with usable(directory / AUDITS.file):
+        return [_decode(news) for (news,) in rows]
+
+
+def _rows(directory: Path, query: str, *values: str) -> list[tuple[Any, ...]]:
+    """Nothing where there is no memory."""
+    path = directory / AUDITS.file
+    if not is_kept(path):
         return []
-    with closing(AUDITS.look(directory / AUDITS.file)) as db, storage():
-        return [_decode(news) for (news,) in db.execute(f"SELECT news FROM audit {clause}")]  # noqa: S608 - our words
+    with closing(AUDITS.look(path)) as db, usable(path):
+        return db.execute(query, values).fetchall()

@@ -1,12 +1,10 @@
-"""What the last audit found: the file ``past.db`` beside the state, with which the findings of the next are compared.
+"""The comparison of what an audit finds with what the ones before did, and its keeping, in one transaction.
 
-It is written in one transaction when an audit has come to its end and was told: one that is cut short, or killed, at
-whatever moment, leaves it as it was.
+One that is cut short, or killed, at whatever moment, leaves the memory of :mod:`crawler.evidence.audits` as it was.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -14,80 +12,23 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from crawler.audit_news import AuditNews
 from crawler.comparison import Before, Fate, Looked, Today, is_hidden
-from crawler.database import Database, is_kept, storage
-from crawler.errors import StorageError
+from crawler.database import change
 from crawler.evidence import past_queries as sql
+from crawler.evidence.audits import AUDITS, usable
 from crawler.evidence.visits import Visits
-from crawler.finding import Count, Trend
+from crawler.finding import Trend
 from crawler.model import State
 
 BATCH: Final = 5_000  # rows at once
-PAST: Final = Database(
-    file="past.db",
-    mark=0x53_41_50_41,  # "SAPA"
-    version=1,
-    tables="""
-CREATE TABLE audit (                          -- the last ones that came to their end
-  number INTEGER PRIMARY KEY,                 -- of the run
-  started REAL NOT NULL,                      -- Unix time
-  seconds REAL NOT NULL,
-  verdict TEXT NOT NULL,                      -- reports.verdict.Kind
-  completeness TEXT NOT NULL,                 -- completeness.Kind
-  settings TEXT NOT NULL                      -- JSON: those that decide what a crawl finds
-);
-CREATE TABLE tally (                          -- what became of the findings of a rule in an audit
-  audit INTEGER NOT NULL,
-  rule TEXT NOT NULL,
-  certain INTEGER NOT NULL,
-  open INTEGER NOT NULL,
-  new INTEGER NOT NULL,
-  still INTEGER NOT NULL,
-  mended INTEGER NOT NULL,
-  undecided INTEGER NOT NULL,
-  PRIMARY KEY (audit, rule)
-) WITHOUT ROWID;
-CREATE TABLE looked (
-  rule TEXT PRIMARY KEY,
-  started REAL NOT NULL,                      -- of the last audit that could decide it, or that looked if none could
-  how BLOB NOT NULL                           -- msgpack of comparison.Looked
-) WITHOUT ROWID;
-CREATE TABLE finding (
-  id INTEGER PRIMARY KEY,
-  audit INTEGER NOT NULL,                     -- the last that had it
-  rule TEXT NOT NULL,
-  key BLOB NOT NULL,                          -- comparison.identity
-  url TEXT NOT NULL,
-  file TEXT NOT NULL,
-  state TEXT NOT NULL,
-  times INTEGER NOT NULL,
-  others TEXT NOT NULL,                       -- JSON
-  since TEXT NOT NULL,
-  certain INTEGER NOT NULL                    -- 1: it was told as conclusive
-);
-""",
-    what="the memory of the audit before",
-    remedy="move it away: the next audit is then compared with nothing",
-)
-"""The file, kept apart from what is made anew by every audit."""
 
 
 class Last(Struct, frozen=True):
-    """The last audit that came to its end. ``settings`` decided what its crawl found."""
+    """The last audit that came to its end. ``started`` is Unix time; ``settings`` decided what its crawl found."""
 
-    number: int
     started: float
     settings: dict[str, Any]
-
-
-class Summary(Struct, frozen=True, kw_only=True):
-    """What is remembered of an audit as a whole. ``started`` is Unix time."""
-
-    started: float
-    seconds: float
-    verdict: str  # reports.verdict.Kind
-    completeness: str  # completeness.Kind
-    settings: dict[str, object]
 
 
 class Past:
@@ -98,29 +39,30 @@ class Past:
 
     def __init__(self, db: sqlite3.Connection, directory: Path) -> None:
         self._db = db
-        self._path = directory / PAST.file
-        PAST.connect(self._path).close()
-        with self._fence():
+        self._path = directory / AUDITS.file
+        AUDITS.connect(self._path).close()
+        with usable(self._path):
             db.execute("ATTACH ? AS past", (str(self._path.absolute()),))
             db.execute("PRAGMA past.synchronous = FULL")
 
     def last(self) -> Last | None:
         """The audit before."""
-        with self._fence():
-            row = self._db.execute(
-                "SELECT number, started, settings FROM past.audit ORDER BY number DESC LIMIT 1"
-            ).fetchone()
-            return Last(row[0], row[1], msgspec.json.decode(row[2])) if row else None
+        with usable(self._path):
+            row = self._db.execute(sql.LAST).fetchone()
+            if row is None:
+                return None
+            news = msgspec.msgpack.decode(row[0], type=AuditNews)
+            return Last(news.started, msgspec.json.decode(row[1]))
 
     def looked(self) -> dict[str, tuple[float, Looked]]:
         """How each rule was looked for: by the last audit that could decide it, or that looked if none could."""
-        with self._fence():
+        with usable(self._path):
             rows = self._db.execute("SELECT rule, started, how FROM past.looked")
             return {rule: (started, msgspec.msgpack.decode(how, type=Looked)) for rule, started, how in rows}
 
     def compare(self, day: str, comparable: Iterable[str]) -> None:
         """Give each finding its ``since`` and say whether it is new. ``day`` is today, ``comparable`` are rules."""
-        with self._fence():
+        with usable(self._path):
             self._db.executescript(sql.PAIR)
             self._db.executemany("INSERT INTO temp.comparable VALUES (?)", ((rule,) for rule in comparable))
             self._db.execute(sql.SINCE, (day,))
@@ -129,11 +71,10 @@ class Past:
 
     def mend(self, decide: Callable[[Before, Today], tuple[Fate, str]]) -> None:
         """Decide what became of each finding that is no more, in flat memory."""
-        with self._fence():
-            last = self._db.execute("SELECT max(number) FROM past.audit").fetchone()[0]
+        with usable(self._path):
             self._db.executescript(sql.PLACES)
             visits = Visits(self._db)
-            rows = self._db.execute(sql.GONE, (last,))
+            rows = self._db.execute(sql.GONE)
             while batch := list(islice(rows, BATCH)):
                 gone, mended = [], []
                 for row in batch:
@@ -149,97 +90,39 @@ class Past:
 
     def trends(self) -> list[Trend]:
         """What became of the findings of each rule that has, or had, some."""
-        with self._fence():
+        with usable(self._path):
             return [Trend(*row) for row in self._db.execute(sql.TRENDS)]
-
-    def withdraw(self) -> None:
-        """Say nothing of an audit before after all."""
-        with self._fence():
-            self._db.execute("UPDATE main.finding SET since = '', new = 0")
-            self._db.execute("DELETE FROM main.mended")
 
     def keep(
         self,
-        summary: Summary,
-        counts: list[Count],
-        trends: Sequence[Trend],
+        news: AuditNews,
+        settings: Mapping[str, object],
         looked: Mapping[str, Looked],
         keep: int,
         *,
         anew: bool,
     ) -> None:
-        """Let this audit be the one that the next is compared with, and remember the last ``keep`` as a whole.
+        """Let this audit be the one that the next is compared with, and remember the last ``keep`` of all.
 
-        ``looked`` are the rules that it could decide, or that none could; ``anew``: earlier ones looked otherwise.
+        ``settings`` decided what its crawl found, ``looked`` are the rules that it could decide, or that none could;
+        ``anew``: earlier ones looked otherwise.
         """
-        tallies = {each.rule: Trend(each.rule, 0, 0, 0) for each in counts} | {t.rule: t for t in trends}
-        of = {each.rule: each for each in counts}
-        with self._fence(), self._change():
-            row = self._db.execute(
-                "INSERT INTO past.audit (started, seconds, verdict, completeness, settings) VALUES (?, ?, ?, ?, ?)",
-                (summary.started, summary.seconds, summary.verdict, summary.completeness,
-                 msgspec.json.encode(summary.settings).decode()),
-            )  # fmt: skip
-            number = row.lastrowid or 0
-            self._db.executemany(
-                "INSERT INTO past.tally VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    (number, rule, count.certain, count.open_, t.new, t.still, t.mended, t.undecided)
-                    for rule, t in tallies.items()
-                    for count in [of.get(rule, Count(rule, 0))]
-                ),
-            )
+        with change(self._db, str(self._path)):
             if anew:
                 self._db.execute("DELETE FROM past.looked")
             self._db.executemany(
                 "INSERT OR REPLACE INTO past.looked VALUES (?, ?, ?)",
-                ((rule, summary.started, msgspec.msgpack.encode(how)) for rule, how in looked.items()),
+                ((rule, news.started, msgspec.msgpack.encode(how)) for rule, how in looked.items()),
             )
-            self._db.execute(sql.KEEP, (number,))
-            self._db.execute(sql.FORGET, (number, keep))
-            for table, column in (("audit", "number"), ("tally", "audit")):
-                self._db.execute(f"DELETE FROM past.{table} WHERE {column} <= ?", (number - keep,))  # noqa: S608
-
-    @contextmanager
-    def _fence(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise StorageError(f"{self._path} cannot be used: {error}; {PAST.remedy}") from None
-
-    @contextmanager
-    def _change(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
-
-
-class Kept(Struct, frozen=True):
-    """A finding as it is remembered; ``is_carried``: the last audit could not decide whether it is there."""
-
-    rule: str
-    since: str
-    is_certain: bool
-    is_carried: bool
-
-
-def kept(directory: Path, url: str) -> list[Kept]:
-    """What is remembered of a URL; nothing where there is no memory. Raises StorageError, UsageError."""
-    path = directory / PAST.file
-    if not is_kept(path):
-        return []
-    with closing(PAST.look(path)) as db, storage(PAST.what):
-        rows = db.execute(
-            "SELECT rule, since, certain, audit < (SELECT max(number) FROM audit) FROM finding WHERE url = ? "
-            "ORDER BY since, id",
-            (url,),
-        ).fetchall()
-    return [Kept(rule, since, bool(certain), bool(carried)) for rule, since, certain, carried in rows]
+            self._db.execute(sql.FORGET, (keep,))
+            self._db.execute(sql.MISSED)
+            self._db.execute(sql.KEEP)
+            encoded = msgspec.msgpack.encode(news), msgspec.json.encode(settings).decode()
+            self._db.execute("INSERT OR REPLACE INTO past.audit VALUES (?, ?, ?)", (news.number, *encoded))
+            # there are later ones where the state was begun anew since
+            self._db.execute(
+                "DELETE FROM past.audit WHERE number > ? OR number <= ?", (news.number, news.number - keep)
+            )
 
 
 def _row(row: tuple[Any, ...], visits: Visits) -> tuple[Before, Today]:

@@ -6,12 +6,12 @@ _TWINS: Final = """
 INSERT INTO temp.pair
 WITH ours AS (SELECT id, key, url, file, row_number() OVER (PARTITION BY {of} ORDER BY {by}) AS place
     FROM main.finding WHERE id NOT IN (SELECT now FROM temp.pair)),
-  theirs AS (SELECT id, key, url, file, row_number() OVER (PARTITION BY {of} ORDER BY {by}) AS place
+  theirs AS (SELECT id, key, url, file, certain, row_number() OVER (PARTITION BY {of} ORDER BY {by}) AS place
     FROM past.finding WHERE id NOT IN (SELECT before FROM temp.pair))
-SELECT ours.id, theirs.id FROM ours JOIN theirs USING ({of}, place);
+SELECT ours.id, theirs.id, theirs.certain FROM ours JOIN theirs USING ({of}, place);
 """
 PAIR: Final = f"""
-CREATE TEMP TABLE pair (now INTEGER PRIMARY KEY, before INTEGER NOT NULL UNIQUE);
+CREATE TEMP TABLE pair (now INTEGER PRIMARY KEY, before INTEGER NOT NULL UNIQUE, certain INTEGER NOT NULL);
 CREATE TEMP TABLE comparable (rule TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY, rule TEXT, times INTEGER, fate INTEGER);
 CREATE TEMP TABLE read AS SELECT DISTINCT file FROM main.entry;
@@ -33,6 +33,7 @@ FROM place LEFT JOIN ours USING (rule, file) LEFT JOIN theirs USING (rule, file)
 
 ``many`` are the places in which not each is told: their totals, and whether some are told by their number only.
 """
+LAST: Final = "SELECT news, settings FROM past.audit ORDER BY number DESC LIMIT 1"
 SINCE: Final = "UPDATE main.finding SET since = ?"
 STOOD: Final = """
 UPDATE main.finding SET since = b.since, stood = b.certain OR NOT main.finding.certain
@@ -55,7 +56,7 @@ CREATE INDEX by_url ON finding (url);
 CREATE INDEX by_door ON entry (door) WHERE door != '';
 """
 GONE: Final = """
-SELECT b.id, b.rule, b.url, b.file, b.state, b.since, b.others, b.times, b.audit < ?,
+SELECT b.id, b.rule, b.url, b.file, b.state, b.since, b.others, b.times, b.missed,
   coalesce(d.state, v.state, ''), coalesce(d.status, v.status), coalesce(d.target, v.target, ''),
   (SELECT group_concat(DISTINCT f.rule) FROM main.finding f WHERE f.url = b.url),
   EXISTS (SELECT 1 FROM entry e WHERE e.url = b.url)
@@ -71,11 +72,11 @@ SELECT rule, sum(new), sum(still), sum(mended), sum(undecided) FROM (
   SELECT rule, new, stood * (times - new) AS still, 0 AS mended, 0 AS undecided FROM main.finding
   UNION ALL SELECT rule, 0, 0, times * (fate = 1), times * (fate != 1) FROM temp.gone)
 GROUP BY rule"""
-KEEP: Final = """
-INSERT INTO past.finding (audit, rule, key, url, file, state, times, others, since, certain)
-SELECT ?, f.rule, f.key, f.url, f.file, f.state, f.times, f.others, f.since, f.certain != 0 OR coalesce(b.certain, 0)
-FROM main.finding f LEFT JOIN temp.pair p ON p.now = f.id LEFT JOIN past.finding b ON b.id = p.before ORDER BY f.id"""
 FORGET: Final = """
-DELETE FROM past.finding WHERE audit < ?1 AND
-  (id NOT IN (SELECT id FROM temp.gone WHERE fate = 2) OR audit <= ?1 - ?2)"""
-"""All that this audit has not, but what it could not decide; and that too after so many audits."""
+DELETE FROM past.finding WHERE id NOT IN (SELECT id FROM temp.gone WHERE fate = 2) OR missed + 1 >= ?"""
+"""All that was remembered, but what this audit could not decide; and that too after so many audits."""
+MISSED: Final = "UPDATE past.finding SET missed = missed + 1"
+KEEP: Final = """
+INSERT INTO past.finding (missed, rule, key, url, file, state, times, others, since, certain)
+SELECT 0, f.rule, f.key, f.url, f.file, f.state, f.times, f.others, f.since, f.certain != 0 OR coalesce(p.certain, 0)
+FROM main.finding f LEFT JOIN temp.pair p ON p.now = f.id ORDER BY f.id"""

@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from crawler.audit_news import AuditNews
 from crawler.comparison import Before, Fate, Looked, Today
 from crawler.evidence import tables
+from crawler.evidence.audits import AUDITS, Kept, ended, kept
 from crawler.evidence.found import Found
-from crawler.evidence.past import PAST, Past, Summary
+from crawler.evidence.past import Past
 from crawler.finding import Finding, Trend
 from crawler.state.schema import STATE
 
@@ -67,7 +69,7 @@ class Audits:
             self.mended = [(name(each), each.since) for rule in RULES for each in told.mended(rule)]
             self.trends = past.trends()
             if is_kept:
-                past.keep(summary(self.number), told.counts(), self.trends, {}, self.keep, anew=False)
+                past.keep(news(self.number), {}, {}, self.keep, anew=False)
 
     @contextmanager
     def past(self, found: Iterable[Finding]) -> Iterator[tuple[sqlite3.Connection, Past]]:
@@ -85,8 +87,11 @@ def name(each: object) -> str:
     return str(getattr(each, "url", "")).removeprefix(SITE)
 
 
-def summary(number: int) -> Summary:
-    return Summary(started=number, seconds=1.0, verdict="conclusive", completeness="complete", settings={})
+def news(number: int) -> AuditNews:
+    return AuditNews(
+        number=number, started=number, before=None, verdict="conclusive", why="", pages=0, uncompared=0,
+        severities={}, groups=[], first=[],
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -212,17 +217,48 @@ def test_ours_the_last_audits_are_remembered_as_a_whole_and_no_more(tmp_path: Pa
     audits(gone("a"), gone("b"))
     for _ in range(5):
         audits(gone("a"), fate=Fate.CARRIED)
-    with closing(PAST.look(tmp_path / PAST.file)) as db:
-        assert [started for (started,) in db.execute("SELECT started FROM audit")] == [4.0, 5.0, 6.0]
-        assert db.execute("SELECT min(audit), count(*) FROM tally").fetchone() == (4, 3)
-        assert db.execute("SELECT count(*) FROM finding").fetchone() == (1,)  # b was not seen for as long
+    assert [each.number for each in ended(tmp_path)] == [4, 5, 6]
+    assert kept(tmp_path, f"{SITE}a")
+    assert not kept(tmp_path, f"{SITE}b")  # it was not seen for as long
+
+
+def test_ours_a_state_that_was_begun_anew_counts_its_audits_anew_and_is_compared_all_the_same(
+    audits: Audits,
+) -> None:
+    audits(gone("a"), gone("b"))
+    audits(gone("b"), fate=Fate.CARRIED)
+    audits.number = 0
+    audits(gone("b"), gone("c"), fate=Fate.CARRIED)
+    assert [each.number for each in ended(audits.directory)] == [1]
+    assert (audits.new, audits.trend("entry.gone")) == (["c"], (1, 1, 0, 1))
+    assert kept(audits.directory, f"{SITE}a") == [Kept("entry.gone", "2026-11-01", True, True)]
+    assert kept(audits.directory, f"{SITE}b") == [Kept("entry.gone", "2026-11-01", True, False)]
+
+
+def test_ours_who_looks_while_an_audit_is_kept_sees_the_one_before_and_nobody_else_may(
+    audits: Audits,
+) -> None:
+    audits(gone("a"))
+    with audits.past([gone("b")]) as (db, past):
+        past.compare("2026-11-02", RULES)
+        seen = []
+
+        def look(statement: str) -> None:
+            if statement.startswith("DELETE FROM past.audit"):
+                modes = {oct(each.stat().st_mode) for each in audits.directory.glob(f"{AUDITS.file}*")}
+                seen.append(([each.number for each in ended(audits.directory)], modes))
+
+        db.set_trace_callback(look)
+        past.keep(news(2), {}, {}, 365, anew=False)
+    assert seen == [([1], {"0o100600"})]
+    assert [each.number for each in ended(audits.directory)] == [1, 2]
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[1:]
-from test_past_audits import Audits, gone
+from test_past_audits import Audits, gone, news
 audits = Audits(Path.cwd(), number=1)
 found = [gone(str(n)) for n in range(2_000)]
 with audits.past(found) as (db, past):
@@ -231,8 +267,7 @@ with audits.past(found) as (db, past):
         if statement.lstrip().startswith("DELETE FROM past.audit"):  # nearly all is done
             os.kill(os.getpid(), signal.SIGKILL)
     db.set_trace_callback(said)
-    from test_past_audits import summary
-    past.keep(summary(2), [], [], {}, 365, anew=False)
+    past.keep(news(2), {}, {}, 365, anew=False)
 """
 
 
@@ -242,6 +277,7 @@ def test_ours_kill_9_while_it_is_written_leaves_the_memory_as_it_was(audits: Aud
     command = [sys.executable, "-c", KILLED, *here]
     run = subprocess.run(command, cwd=audits.directory, capture_output=True, text=True, check=False)
     assert run.returncode == -signal.SIGKILL, run.stdout + run.stderr
+    assert [each.number for each in ended(audits.directory)] == [1]
     audits.number = 1
     audits(gone("a"))
     assert (audits.new, audits.mended) == ([], [("b", "2026-11-01")])
@@ -255,11 +291,11 @@ def test_ours_300_000_findings_are_compared_in_flat_memory(audits: Audits) -> No
         return (gone(str(n), file=f"{SITE}{n % 50}.xml") for n in range(first, first + 300_000))
 
     def whole(number: int) -> list[Trend]:
-        with audits.past(many(number * 100_000)) as (db, past):
+        with audits.past(many(number * 100_000)) as (_, past):
             past.compare(f"2026-11-0{number}", RULES)
             past.mend(lambda _before, _today: (Fate.MENDED, "now"))
             trends = past.trends()
-            past.keep(summary(number), Found(db).counts(), trends, {"entry.gone": Looked()}, 365, anew=False)
+            past.keep(news(number), {}, {"entry.gone": Looked()}, 365, anew=False)
         return trends
 
     whole(2)

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 from site_history import DAY, START, History, Seen
 
@@ -108,7 +109,9 @@ def audited(made: SiteBoard, *, failed: str = "", **values: Any) -> None:
         "uncompared": 0, "severities": {"error": 1, "warning": 4, "note": 0},
         "groups": [GroupNews(name="orphans", title="Orphans", total=5, new=2, mended=1)], "first": [],
     }  # fmt: skip
-    audits.keep(directory, AuditNews(**given | values), 10)
+    with closing(audits.AUDITS.connect(directory / audits.AUDITS.file)) as db:
+        news = AuditNews(**given | values)
+        db.execute("INSERT INTO audit VALUES (?, ?, '{}')", (news.number, msgspec.msgpack.encode(news)))
     with closing(STATE.connect(directory / STATE.file)) as db:
         run = Run(
             number=3, started=NOW - 2 * DAY, version="", ended=NOW - DAY, outcome="audited", exit_code=0
