@@ -95,7 +95,7 @@ class LinkGraph:
     @cached_property
     def island(self) -> Ints:
         """See :func:`crawler.graph.islands.islands`."""
-        return islands(self.edges, self.target, self.home, self.touched)
+        return islands(self.edges, self.target, self.nodes.of(State.INDEXABLE), self.touched)
 
     def is_endless(self, node: int) -> bool:
         """Whether the redirects of a node come back to where they were, so that nobody gets anywhere."""

@@ -6,11 +6,11 @@ from crawler.graph.arrays import Bools, Edges, Ints
 from crawler.graph.way import EVIDENCE
 
 
-def islands(edges: Edges, target: Ints, home: Ints, touched: Bools) -> Ints:
+def islands(edges: Edges, target: Ints, pages: Bools, touched: Bools) -> Ints:
     """The number of the island of each node, from 0 on, the largest first; -1: touched, or alone.
 
-    Direction does not matter, and neither does the kind of evidence. A page in two spellings is alone; an old
-    address of a page that is touched is no page.
+    Direction does not matter, and neither does the kind of evidence. ``pages`` are those that count: one of them in
+    two spellings, or with a feed of its own, is alone.
     """
     size = len(target)
     label = np.arange(size, dtype=np.int32)
@@ -30,7 +30,7 @@ def islands(edges: Edges, target: Ints, home: Ints, touched: Bools) -> Ints:
         label = label[label]
         if np.array_equal(label, before):
             break
-    alone = np.bincount(label[np.unique(home[lost])], minlength=size) < 2
+    alone = np.bincount(label[lost[pages[lost]]], minlength=size) < 2
     label[touched] = -1
     label[lost] = np.where(alone[label[lost]], -1, label[lost])
     return _by_size(label)

@@ -152,7 +152,8 @@ def _first(each: Count, findings: Findings, page: Page, today: str, verbose: boo
 def _islands(found: list[Island], page: Page, verbose: bool) -> Iterator[str]:
     """A line for each island: the pages of one say the same as often as there are pages."""
     for each in found if verbose else found[:FEW]:
-        told = "; ".join([f"island of {count(each.pages, 'page')}", *visits(each.entry)])
+        size = f"island of {each.pages:,} pages" if each.pages > 1 else "one page"
+        told = "; ".join([size, *visits(each.entry)])
         doubt = "" if each.entry.is_certain else "  (inconclusive)"
         yield from page.wrapped(f"{told}: link {safe(each.entry.url)}{doubt}", _DEEP, _DEEP + 2)
     if not verbose and len(found) > FEW:

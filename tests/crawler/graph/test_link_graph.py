@@ -147,6 +147,8 @@ def test_ours_islands_are_numbered_by_size_and_a_lonely_page_is_none() -> None:
     links = [(1, 2, LINK), (3, 4, LINK), (5, 4, LINK), (6, 6, LINK), (1, 0, LINK), (6, 0, LINK)]
     made = graph([PAGE] * 7, links)
     assert made.island.tolist() == [-1, 1, 1, 0, 0, 0, -1]
+    with_a_feed = graph([PAGE, PAGE, State.WRONG_TYPE], [(1, 2, Found.FEED)])
+    assert with_a_feed.island.tolist() == [-1, -1, -1]
 
 
 def test_ours_the_best_referrers_come_first() -> None:
@@ -234,7 +236,7 @@ def test_ours_islands_are_the_components_of_what_is_not_touched(
         if not plain.touched & set(pair):
             joined = set().union(*(part for part in parts if part & set(pair)))
             parts = [*(part for part in parts if not part & joined), joined]
-    parts = [part for part in parts if len({plain.homes[each] for each in part} - plain.touched) > 1]
+    parts = [part for part in parts if sum(states[each] is PAGE for each in part) > 1]
     parts.sort(key=lambda part: (-len(part), min(part)))
     expected = {node: number for number, part in enumerate(parts) for node in part}
     assert made.island.tolist() == [expected.get(node, -1) for node in range(len(states))]
