@@ -176,6 +176,32 @@ def test_ours_what_an_audit_found_is_told_once_though_nobody_took_it_at_first(tm
         assert status(tmp_path)["sites"][0]["channels"][0]["outstanding"] == []
 
 
+def test_ours_findings_that_were_refused_are_set_aside_and_sent_once_more_when_somebody_asks(
+    tmp_path: Path,
+) -> None:
+    refuses = [True]
+
+    def answer(heard: Heard) -> Reply:
+        return Reply(403 if refuses[0] and b'"findings"' in heard.body[:200] else 200)
+
+    def notify(*words: str) -> str:
+        ran = siteatlas(tmp_path, "notify", "--config", "sites.toml", *words)
+        return ran.out + ran.err
+
+    with world(tmp_path, answer=answer) as shop:
+        shop.run()
+        (channel,) = status(tmp_path)["sites"][0]["channels"]
+        assert (channel["outstanding"], len(shop.messages)) == ([], 2)
+        assert channel["refused"][0].startswith("what an audit found: ")
+        assert "what an audit found is set aside because " in notify()
+        refuses[0] = False
+        notify("--again")
+        assert shop.occasions == ["changes", "findings", "findings"]
+        assert len({heard.headers["x-siteatlas-delivery"] for heard in shop.ear.heard[1:]}) == 1
+        notify("--again")
+        assert len(shop.messages) == 3
+
+
 @pytest.mark.slow
 def test_ours_a_crash_while_findings_are_told_repeats_that_message_and_no_other(tmp_path: Path) -> None:
     def answer(heard: Heard) -> Reply:

@@ -23,7 +23,7 @@ from crawler.change import Counts
 from crawler.database import is_kept
 from crawler.errors import SiteatlasError, StorageError
 from crawler.lastmod import w3c
-from crawler.ledger import LEDGER, Ledger, Reading
+from crawler.ledger import LEDGER, Ledger, Reading, of_audits
 from crawler.memory.changes import Changes
 from crawler.memory.runs import Run, Runs
 from crawler.notice import Answer, Notice, Occasion, Reception
@@ -242,12 +242,13 @@ def _note_aside(desk: Desk, everyone: Channels) -> None:
     if desk.ended is not None or desk.again.refused:
         return
     for key in (each for each in everyone.keys if each.startswith(desk.again.only)):
-        for each in desk.ledger.refused(key):
-            message = f"a message about {count(each.urls, 'change')}"
+        for each in (*desk.ledger.refused(key), *desk.ledger.refused(of_audits(key))):
+            is_audit = each.channel != key
+            message = "what an audit found" if is_audit else f"a message about {count(each.urls, 'change')}"
             urls = count(each.urls, "URL")
             is_one = each.upto is None or each.urls == 1
             desk.note(
-                f"{each.channel}: {message if each.upto is None else urls} {'is' if is_one else 'are'} set aside"
+                f"{key}: {message if each.upto is None else urls} {'is' if is_one else 'are'} set aside"
                 f" because {each.said}; --again sends {'it' if is_one else 'them'} once more"
             )
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from crawler.announcing.announced import Delivered
 from crawler.announcing.desk import Desk
 from crawler.announcing.messages import always, notice_of
@@ -45,8 +47,11 @@ class FindingsTeller:
         return lines[0] if is_here else ledger.start(name, 0 if lines else last)
 
     async def tell(self) -> list[Delivered]:
-        """Everything that is outstanding, audit after audit, until there is no more or it is put off."""
-        told, line = list[Delivered](), self.begin()
+        """Everything that is outstanding, audit after audit, until there is no more or it is put off.
+
+        What was refused before is sent once more if somebody asks for that.
+        """
+        told, line = await self._again(), self.begin()
         for news in (each for each in self._ended if each.number > line.told):
             if not news.is_news:
                 line = self._desk.ledger.done(line, news.number)
@@ -59,7 +64,28 @@ class FindingsTeller:
             if answer.reception is Reception.LATER:
                 self._desk.ledger.put_off(line, answer.said, self._desk.due(answer), sent)
                 break
-            line = self._desk.ledger.done(line, news.number, sent)  # what is refused would be refused again
+            if answer.reception is Reception.REFUSED:
+                line = self._desk.ledger.refuse(replace(line, until=news.number), None, sent)
+            else:
+                line = self._desk.ledger.done(line, news.number, sent)
+        return told
+
+    async def _again(self) -> list[Delivered]:
+        """What was refused, once more, and what is remembered of it no more is dropped."""
+        told, ledger = list[Delivered](), self._desk.ledger
+        remembered = {news.number: news for news in self._ended}
+        for refused in ledger.refused(of_audits(self._channel.key)):
+            news = remembered.get(refused.until)
+            if news is None:
+                ledger.forgive(refused)
+            elif self._desk.again.refused:
+                answer = await self._send(news)
+                sent = self._sent(news, answer)
+                if answer.reception is Reception.ACCEPTED:
+                    ledger.forgive(refused, sent)
+                else:
+                    ledger.note(sent)
+                told.append(self._told(news, answer, self._desk.due(answer)))
         return told
 
     async def _send(self, news: AuditNews) -> Answer:

@@ -9,7 +9,7 @@ from typing import Final, Self, TypeVar
 import msgspec
 
 from crawler.database import change, storage
-from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent
+from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent, of_audits
 from crawler.ledger.tables import LEDGER
 from crawler.notice import Occasion
 
@@ -174,9 +174,14 @@ class Ledger:
             self._note(sent)
 
     def forget(self, before: int) -> None:
-        """Drop what was refused of deliveries that ended before the run ``before``, which nobody can tell again."""
+        """Drop what was refused of deliveries that ended before the run ``before``, which nobody can tell again.
+
+        Audits are counted by themselves.
+        """
         with change(self._db):
-            self._db.execute("DELETE FROM refused WHERE until < ?", (before,))
+            self._db.execute(
+                "DELETE FROM refused WHERE until < ? AND channel NOT LIKE ?", (before, of_audits("%"))
+            )
 
     def note(self, sent: Sent) -> None:
         """Keep a message in the log."""

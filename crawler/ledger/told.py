@@ -65,7 +65,10 @@ def _channel(ledger: Ledger, key: str) -> ChannelTold:
         until=min((line.told for line in lines), default=0),
         last=next(iter(ledger.log(1, key)), None),
         outstanding=(*_outstanding(lines), *_of_audits(ledger.lines(of_audits(key))), *_of_mood(mood)),
-        refused=tuple(map(_refused, ledger.refused(key))),
+        refused=(
+            *map(_refused, ledger.refused(key)),
+            *(f"what an audit found: {each.said}" for each in ledger.refused(of_audits(key))),
+        ),
         knows_trouble=mood.knows,
         due=max((line.due for line in lines), default=0.0),
         reading=ledger.reading(key),

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from crawler.errors import StorageError, UsageError
-from crawler.ledger import LEDGER, Ledger, Line, Mood, Sent, Told, told
+from crawler.ledger import LEDGER, Ledger, Line, Mood, Sent, Told, of_audits, told
 from crawler.notice import Occasion, Reception
 
 SENT = Sent(
@@ -111,8 +111,10 @@ def test_ours_what_is_refused_next_to_each_other_is_one_range(tmp_path: Path) ->
         assert ledger.refused("x")[0].urls == 2
         ledger.forgive(first)
         assert ledger.refused("x") == [second]
+        ledger.refuse(ledger.freeze(ledger.start(of_audits("x"), 0), 1), None, SENT)
         ledger.forget(6)
         assert not ledger.refused("x")
+        assert ledger.refused(of_audits("x"))  # of an audit, not of a run
 
 
 def test_ours_a_host_that_has_caught_up_goes_on_with_the_others(tmp_path: Path) -> None:
