@@ -89,8 +89,8 @@ class Oracle:
 
     def onward(self, path: str) -> str:
         """Where a redirect or a canonical leads, or ""."""
-        page = self.res(path)
-        match self.state(path):
+        page = self.res(path) if path not in self.unread else _NOTHING
+        match self.state(path) if path not in self.unread else GONE:
             case 4:
                 return page.target or page.refresh
             case 5:

@@ -232,6 +232,18 @@ def test_ours_what_an_orphan_links_by_nofollow_is_asked_for_too(audit: Audit) ->
     assert {("orphan.list", "/x"), ("orphan.island", "/y")} <= found.keys()
 
 
+def test_ours_what_nofollow_links_lead_to_is_no_page_of_its_own_if_it_says_the_same_to_the_byte(
+    audit: Audit,
+) -> None:
+    script, other = "/index.php?title=W", "/index.php?title=w&lang=en"
+    pages = {"/": Res(links=[("/w", "a"), (script, "nofollow"), (other, "nofollow")]), "/w": Res()}
+    pages |= {script: Res(same="/w"), other: Res()}
+    assert [path for rule, path in audit(Made(pages)).told if rule.startswith("weak.")] == [other]
+    pages["/w"] = Res(noindex="meta")
+    pages[other].same = "/w"
+    assert [path for rule, path in audit(Made(pages)).told if rule.startswith("weak.")] == [script]
+
+
 def test_ours_what_is_linked_by_another_name_is_asked_for_whatever_a_log_says_of_it(audit: Audit) -> None:
     pages = {"/": Res(links=[("/w", "a"), ("http:/x", "a")]), "/w": Res(), "/x": Res()}
     found = audit(Made(pages, hits=[Hits("/x", 404, people=1)]))
@@ -303,3 +315,9 @@ def test_ours_what_a_list_named_that_is_not_given_again_is_forgotten(audit: Audi
 def test_ours_an_entry_with_a_tracking_parameter_is_the_same_page_twice(audit: Audit) -> None:
     found = audit(Made(TWO, listed=["/", "/w", "/w?utm_source=sitemap"])).told
     assert ("entry.duplicate", "/w") in found
+
+
+def test_ours_another_name_of_the_site_invites_to_what_closed_pages_only_nofollow(audit: Audit) -> None:
+    pages = {"/": Res(links=[("/w", "a"), ("/v", "a"), ("http:/x", "a")]), "/w": Res(), "/x": Res()}
+    pages["/v"] = Res(links=[("/x", "nofollow")], noindex="meta")
+    assert audit(Made(pages)).told["weak.redirect", "/x"] is True

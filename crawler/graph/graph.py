@@ -70,11 +70,12 @@ class LinkGraph:
 
     @cached_property
     def invited(self) -> Bools:
-        """Which nodes anything names but the nofollow links of pages that say neither index nor follow.
+        """Which nodes anything names, or leads on to, but the nofollow links of pages that say neither index nor follow.
 
         Such are histories, forms and results, which lead to more of their kind for ever, and to nothing that counts.
         """
         found = np.zeros(len(self.home), np.bool_)
+        found[self.target[self.target >= 0]] = True
         shut = self.nodes.of(State.NOINDEX)
         for first, last in self.edges.blocks():
             begin, end = int(self.edges.start[first]), int(self.edges.start[last])
