@@ -31,7 +31,7 @@ from crawler.evidence.knowledge import Knowledge
 from crawler.evidence.versions import KnownVersions
 from crawler.evidence.visits import Visits
 from crawler.finding import AuditReport, Finding
-from crawler.graph import LinkGraph
+from crawler.graph import LinkGraph, Way
 from crawler.memory import closing
 from crawler.memory.changes import Changes
 from crawler.memory.facts import coverage
@@ -219,5 +219,5 @@ def _joined(homes: Homes, graph: LinkGraph) -> dict[int, int]:
 
 def _lead(graph: LinkGraph, node: int) -> Lead:
     if graph.touched[node]:
-        return Lead.LED_TO
+        return Lead.SHUNNED if graph.ways[node] == Way.NOFOLLOW else Lead.LED_TO
     return Lead.NAMED if graph.ways[node] else Lead.NOTHING

@@ -54,19 +54,21 @@ _TWINS: Final = """SELECT s.key, s.id, u.url, c.digest, c.page
   FROM spelling s JOIN site.url u ON u.id = s.id JOIN site.visit v ON v.id = s.id
     LEFT JOIN site.content c ON c.id = v.content
   WHERE s.key IN (SELECT key FROM spelling GROUP BY key HAVING count(*) > 1) ORDER BY s.key, s.id"""
-# A page that is known to be named by nobody but logs, exports and lists.
+# A page that is known to be named by nobody but logs, exports and lists ...
 _STRANGE: Final = f"found & {~(Found.OUTSIDE | Found.SPELLING)} = 0"
+# ... and by links that are not to be followed.
+_SHUNNED: Final = f"found & {~(Found.OUTSIDE | Found.SPELLING | Found.NOFOLLOW)} = 0"
 _DRESSED: Final = f"""SELECT v.id, u.url, c.digest, c.text, c.page, p.id, b.url, d.digest, d.text,
     d.page
   FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
     JOIN site.url b ON b.url = substr(u.url, 1, instr(u.url, '?') - 1)
     JOIN site.visit p ON p.id = b.id AND p.state = v.state JOIN site.content d ON d.id = p.content
   WHERE v.state = ? AND instr(u.url, '?') AND (v.{_STRANGE} OR p.{_STRANGE})"""  # noqa: S608 - numbers
-_ALIKE: Final = f"""SELECT c.digest, v.id, u.url, v.{_STRANGE}
+_ALIKE: Final = f"""SELECT c.digest, v.id, u.url, v.{_SHUNNED}
   FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
   WHERE v.state = ?1 AND c.digest IN (
     SELECT k.digest FROM site.visit s JOIN site.content k ON k.id = s.content
-    WHERE s.state = ?1 AND s.{_STRANGE} AND k.digest != x'')
+    WHERE s.state = ?1 AND s.{_SHUNNED} AND k.digest != x'')
   ORDER BY 1, 2"""  # noqa: S608 - numbers
 
 _page = msgspec.msgpack.Decoder(Page).decode
@@ -199,9 +201,10 @@ class Homes:
     def twins(self) -> Iterator[Twin]:
         """The pages whose URLs are spellings of one another, those of one key together.
 
-        Before them, for what is known of one may have to move twice, come pages that only logs and their like name:
-        with what answers the same to the byte, as a site does that has one page for all that it does not know; and with
-        the URL without parameters, if it says the same or has its title and is no further page of a list.
+        Before them, for what is known of one may have to move twice, come pages that only logs and their like name, or
+        nofollow links: with what answers the same to the byte, as a site does that has one page for all that it does
+        not know; and with the URL without parameters, if it says the same or has its title and is no further page of
+        a list.
         """
         with storage():
             for digest, number, url, is_strange in self._db.execute(_ALIKE, (_INDEXABLE,)):

@@ -30,26 +30,36 @@ class Lead(IntEnum):
     """What the site itself has for a URL, the best first."""
 
     LED_TO = 0  # the start leads to it
-    NAMED = 1  # pages that nothing leads to name it
-    NOTHING = 2
+    SHUNNED = 1  # by links only that are not to be followed
+    NAMED = 2  # pages that nothing leads to name it
+    NOTHING = 3
 
 
 def copies(twins: Iterable[Twin], lead: Callable[[int], Lead]) -> Iterator[tuple[int, int]]:
     """Pairs of ids: a page that nothing leads to, and the page that it is another spelling or a copy of.
 
-    Of those that nothing leads to, the one that a sitemap lists is the page, else one that others name, one without
-    parameters, the shortest, one in lower case. Twins of one key stand together.
+    Or one that nofollow links lead to, if it says the same to the byte. Of those that nothing leads to, the one that a
+    sitemap lists is the page, else one that others name, one without parameters, the shortest, one in lower case. Twins
+    of one key stand together.
     """
     for _, group in groupby(twins, attrgetter("key")):
         first, *others = sorted(group, key=lambda twin: _order(twin, lead(twin.id)))
         for other in others:
-            if lead(other.id) is not Lead.LED_TO and other.is_stranger and _is_same(first, other):
+            found = lead(other.id)
+            is_copy = _is_same(first, other) if found is not Lead.SHUNNED else _is_exact(first, other)
+            if found is not Lead.LED_TO and other.is_stranger and is_copy:
                 yield other.id, first.id
 
 
 def _order(twin: Twin, lead: Lead) -> tuple[object, ...]:
-    is_lost = lead is not Lead.LED_TO
-    return is_lost, not twin.is_listed, lead, "?" in twin.url, len(twin.url), twin.url.swapcase()
+    return (
+        min(lead, Lead.NAMED),
+        not twin.is_listed,
+        lead,
+        "?" in twin.url,
+        len(twin.url),
+        twin.url.swapcase(),
+    )
 
 
 def _is_same(one: Twin, other: Twin) -> bool:
@@ -57,9 +67,13 @@ def _is_same(one: Twin, other: Twin) -> bool:
 
     Not of one query: what differs in case only is another value, such as of an id, and many pages may have one title.
     """
-    if one.digest and one.digest == other.digest:
+    if _is_exact(one, other):
         return True
     return bool(one.title) and one.title == other.title and _query(one.url) == _query(other.url)
+
+
+def _is_exact(one: Twin, other: Twin) -> bool:
+    return bool(one.digest) and one.digest == other.digest
 
 
 def _query(url: Url) -> list[str]:
