@@ -16,6 +16,7 @@ from run import siteatlas
 from crawler.attempt import Attempt, Because, Fate
 from crawler.cli.columns import Column, table, wrapped
 from crawler.cli.status_looking import trend
+from crawler.evidence.audits import AUDIT
 from crawler.history import History
 from crawler.memory.runs import PublishedFile, Run, Runs
 from crawler.standing import Start
@@ -139,6 +140,22 @@ def test_ours_what_is_not_known_is_no_zero_and_what_is_going_on_has_no_numbers(t
     with held(place):
         row = siteatlas(tmp_path, "status", "--state", "state").out.partition("exit\n")[2].splitlines()[0]
     assert row.split()[3:] == ["-", "going", "on", *"------"]
+
+
+def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: Path) -> None:
+    state(tmp_path, "crawled", [run(1)])
+    directory = directory_for(tmp_path / "state", "http://audited.example/sitemap.xml") / AUDIT
+    directory.mkdir(parents=True)
+    with closing(STATE.connect(directory / STATE.file)) as db:
+        Runs(db).write(run(1, outcome="nothing", refusal="there is no log of that name"))
+    shown = siteatlas(tmp_path, "status", "--state", "state")
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.startswith("== audited.example-")
+    assert "  not crawled yet\n  the last audit told nothing: there is no log of that name\n" in shown.out
+    assert "== crawled.example-" in shown.out
+    write(tmp_path, a="http://audited.example/")
+    (site,) = status(tmp_path)["sites"]
+    assert (site["name"], site["audit"]["trouble"]) == ("a", "there is no log of that name")
 
 
 @pytest.mark.parametrize(("zone", "said"), [("Europe/Berlin", "CEST/CET"), ("UTC", "UTC")])

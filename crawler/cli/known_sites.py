@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.cli.options import settings
 from crawler.cli.which import states
 from crawler.config import Config
 from crawler.config_tables import build, known_keys
@@ -118,24 +117,9 @@ def _places(
     file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]
 ) -> list[tuple[Path, Config | None]]:
     """The directories of states: those of runs, and then those of audits, which know other URLs."""
-    try:
-        found = [(directory, config) for _, directory, config in states(file, flags, wanted)]
-    except UsageError:
-        found = []
-        if file is not None or wanted or not (audits := _audits(Path(settings(None, flags).state.directory))):
-            raise
-    else:
-        audits = [(directory / AUDIT, config) for directory, config in found]
+    found = [(directory, config) for _, directory, config in states(file, flags, wanted)]
+    audits = [(directory / AUDIT, config) for directory, config in found]
     return found + [each for each in audits if is_kept(each[0] / STATE.file)]
-
-
-def _audits(root: Path) -> list[tuple[Path, Config | None]]:
-    """Those of sites of which there is nothing else."""
-    return [
-        (path.parent, None)
-        for name in (AUDIT, f"*/{AUDIT}")
-        for path in sorted(root.glob(f"{name}/{STATE.file}"))
-    ]
 
 
 def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:

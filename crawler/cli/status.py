@@ -28,9 +28,9 @@ def status(
 ) -> None:
     """Show the sites, what is published of each, whether a run is going on, and the last runs.
 
-    These are the sites of a configuration, or without one all that have a state in the state directory. Of more than
-    three each gets one line; --site shows all there is of one. With a schedule it is told when the next run begins.
-    Nothing is changed, and a run that is going on is not disturbed.
+    These are the sites of a configuration, or without one all that have a state, or an audit, in the state directory.
+    Of more than three each gets one line; --site shows all there is of one. With a schedule it is told when the next
+    run begins. Nothing is changed, and a run that is going on is not disturbed.
     """
     with Told(verbose) as told:
         from crawler.cli.status_json import as_values  # noqa: PLC0415

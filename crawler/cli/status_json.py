@@ -36,7 +36,7 @@ def _site(site: Site) -> dict[str, Any]:
     if site.error:
         return {**told, "error": site.error}
     if site.standing is None:
-        return {**told, "runs": []}
+        return {**told, "audit": _audit(site.audit), "runs": []}
     return {
         **told,
         **_standing(site.standing),

@@ -105,6 +105,7 @@ def look_at(file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str], 
 
 
 def _look(site: Site, runs: int) -> Site:
+    site = replace(site, audit=_audits(site.directory / audits.AUDIT))
     try:
         if not is_kept(site.directory / STATE.file):
             return site
@@ -115,7 +116,6 @@ def _look(site: Site, runs: int) -> Site:
             runs=tuple(found.runs[:runs]),
             trend=trend(found.runs),
             told=told(site.directory),
-            audit=_audits(site.directory / audits.AUDIT),
         )
     except SiteatlasError as error:  # the others can be told of all the same
         return replace(site, error=str(error), exit_code=error.exit_code)

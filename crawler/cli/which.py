@@ -47,8 +47,9 @@ def state_directory(url: str | None, file: Path | None, site: str | None, flags:
 def states(
     file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]
 ) -> list[tuple[str, Path, Config | None]]:
-    """The sites of a configuration, or without one all that have a state in the state directory; at least one.
+    """The sites of a configuration, or without one all that have a state, or an audit, in the state directory.
 
+    At least one.
     Each with its name, the directory of its state, which may not be there yet, and its configuration.
     Raises UsageError.
     """
@@ -63,8 +64,14 @@ def states(
         ]
     if wanted:
         raise UsageError("--site is the name of a site in a configuration: give it with --config")
+    from crawler.evidence.audits import AUDIT  # noqa: PLC0415 - it knows all that is told of an audit
+
     root = Path(settings(None, flags).state.directory)
-    found = [root] if is_kept(root / STATE.file) else known(root)
+    audited = f"{AUDIT}/{STATE.file}"
+    is_one = is_kept(root / STATE.file) or is_kept(root / audited)
+    found = (
+        [root] if is_one else sorted({*known(root), *(path.parents[1] for path in root.glob(f"*/{audited}"))})
+    )
     if not found:
         raise UsageError(_nothing(root))
     return [(directory.name, directory, None) for directory in found]
