@@ -14,7 +14,7 @@ class SiteBoard(Struct, frozen=True, kw_only=True):
     of its audits, and ``recent`` the name of the feed beside the sitemap, "" for none. ``timetable`` is in words, ""
     for a site that the schedule leaves alone. ``next_at`` is when the next run begins at the soonest, ``running_since``
     when the one that is going on began, ``failures`` the number of attempts in a row that failed, and ``last`` the last
-    run that ended.
+    run that ended. A run is followed by an audit when the last is ``audit_every`` seconds old, None: by none.
     """
 
     name: str
@@ -29,6 +29,7 @@ class SiteBoard(Struct, frozen=True, kw_only=True):
     running_since: float | None = None
     failures: int = 0
     last: Attempt | None = None
+    audit_every: float | None = None
 
 
 class Board(Struct, frozen=True, kw_only=True):

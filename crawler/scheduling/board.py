@@ -59,4 +59,5 @@ def _site(site: Scheduled, entry: Entry, now: float) -> SiteBoard:
         running_since=running.began if running and running.because is not Because.TELL else None,
         failures=entry.failures,
         last=entry.last,
+        audit_every=site.config.audit.every,
     )

@@ -147,6 +147,26 @@ def test_ours_the_last_audit_is_told_with_what_is_new_and_why_the_next_told_noth
     assert "49" not in told
 
 
+@pytest.mark.parametrize(
+    ("every", "failed", "said"),
+    [
+        (7 * DAY, "", "The next audit is due in 5 days, after a run."),
+        (DAY, "", "The next audit follows the next run."),
+        (7 * DAY, "no log", "The next audit follows the next run."),
+        (None, "", ""),
+    ],
+)
+def test_ours_when_the_next_audit_is_due_is_told(
+    tmp_path: Path, every: float | None, failed: str, said: str
+) -> None:
+    shop = usual(tmp_path, audit_every=every)
+    audited(shop, failed=failed)
+    with serving(board(shop), serve_sitemaps=True) as served:
+        told = words(served.text("/sites/shop"))
+    assert said in told
+    assert ("The next audit" in told) == bool(said)
+
+
 def test_ours_of_many_changes_the_first_of_each_kind_are_told_and_all_counted(tmp_path: Path) -> None:
     big = site(tmp_path, "big")
     state(big.state, [{f"/{number:04}": Seen() for number in range(300)}], ["sitemap.xml"])
