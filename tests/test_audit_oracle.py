@@ -77,7 +77,7 @@ def one_more_link(audit: Audit, site: Made) -> None:
         lost, left = (
             {path for rule, path in told if rule.startswith(_LOST)} for told in (before, audit(linked).told)
         )
-        below = truth.closure({orphans[0]})
+        below = Oracle(linked).closure({orphans[0]})
         assert orphans[0] not in left
         assert lost ^ left <= below
 
@@ -106,9 +106,11 @@ def another_source(audit: Audit, site: Made) -> None:
     dice, more = random.Random(2), deepcopy(site)
     more.noted += [path for path in site.pages if dice.random() < 0.5]
     copies = Oracle(more).copies
-    known = {each.url: each.known for each in audit(more).findings}
+    known: dict[str, set[str]] = {}
+    for each in audit(more).findings:
+        known.setdefault(each.url, set()).update(each.known)
     for each in audit(site).findings:
-        assert set(each.known) <= set(known.get(each.url, each.known)), each.url
+        assert set(each.known) <= known.get(each.url, {*each.known}), each.url
         if each.rule.startswith("orphan."):
             assert each.url in known or each.url.removeprefix("https://s.example") in copies
 
@@ -242,6 +244,16 @@ def test_ours_what_nofollow_links_lead_to_is_no_page_of_its_own_if_it_says_the_s
     pages["/w"] = Res(noindex="meta")
     pages[other].same = "/w"
     assert [path for rule, path in audit(Made(pages)).told if rule.startswith("weak.")] == [script]
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_ours_it_is_the_page_too_if_scripts_alone_differ_but_not_where_they_make_the_page(
+    audit: Audit, bare: bool
+) -> None:
+    script = "/index.php?title=W"
+    pages = {"/": Res(links=[("/w", "a"), (script, "nofollow")]), "/w": Res(bare=bare)}
+    pages[script] = Res(same="/w", bare=bare, script="let request = 7")
+    assert (("weak.nofollow", script) in audit(Made(pages)).told) is bare
 
 
 def test_ours_what_is_linked_by_another_name_is_asked_for_whatever_a_log_says_of_it(audit: Audit) -> None:

@@ -70,7 +70,7 @@ class LinkGraph:
 
     @cached_property
     def invited(self) -> Bools:
-        """Which nodes anything names, or leads on to, but the nofollow links of pages that say neither index nor follow.
+        """Which nodes anything names or leads on to but nofollow links of pages that say neither index nor follow.
 
         Such are histories, forms and results, which lead to more of their kind for ever, and to nothing that counts.
         """

@@ -236,17 +236,17 @@ def test_ours_what_is_no_page_of_the_site_is_told_apart(text: str, stray: Stray)
 
 def test_ours_the_days_are_those_of_the_log_whatever_time_exports_are_about(desk: Desk) -> None:
     desk.visit("/a")
-    url, days = Url(f"{SITE}/a"), {"first": "2025-01-01", "last": "2025-01-02"}
-    desk.claim(Source.ANALYTICS, Claim(url, first="2024-01-01", last="2025-12-01"))
-    desk.claim(Source.LOG, Claim(url, people=1, ok=1, **days))
-    desk.claim(Source.SEARCH, Claim(url, first="2024-01-01", last="2025-12-31"))
+    page, days = url("/a"), {"first": "2025-01-01", "last": "2025-01-02"}
+    desk.claim(Source.ANALYTICS, Claim(url=page, first="2024-01-01", last="2025-12-01"))
+    desk.claim(Source.LOG, Claim(url=page, people=1, ok=1, **days))
+    desk.claim(Source.SEARCH, Claim(url=page, first="2024-01-01", last="2025-12-31"))
     desk.homes.settle()
-    known = Knowledge(desk.db).of(url)
+    known = Knowledge(desk.db).of(page)
     assert (known.first, known.last) == ("2025-01-01", "2025-01-02")
 
 
 def test_ours_visits_of_a_log_that_tells_no_status_count_in_every_spelling(desk: Desk) -> None:
     desk.visit("/a")
-    desk.claim(Source.LOG, Claim(Url(f"{SITE}/A"), people=3))
+    desk.claim(Source.LOG, Claim(url=url("/A"), people=3))
     desk.homes.settle()
-    assert Knowledge(desk.db).of(f"{SITE}/A").people == 3
+    assert Knowledge(desk.db).of(url("/A")).people == 3
