@@ -61,6 +61,7 @@ class Res:
     base: str = ""
     feed: bool = False
     bare: bool = False  # next to no text
+    script: str = ""
 
 
 @dataclass
@@ -123,6 +124,7 @@ def render(site: Made, path: str) -> str:
     head += [f'<link rel="canonical" href="{escape(ORIGIN + to)}">' for to in page.canonicals]
     head += ['<meta name="robots" content="noindex">'] if page.noindex == "meta" else []
     head += ['<meta name="robots" content="nofollow">'] if page.hushed else []
+    head += [f"<script>{page.script}</script>"] if page.script else []
     head += (
         [f'<meta http-equiv="refresh" content="0; url={escape(ORIGIN + page.refresh)}">']
         if page.refresh

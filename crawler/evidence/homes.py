@@ -2,18 +2,19 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from crawler.claim import Source
-from crawler.content import Delta, compare
+from crawler.content import Delta, compare, unfold
 from crawler.database import change, storage
 from crawler.doors import doors
 from crawler.memory.link_graph import load
 from crawler.model import Found, Page, State, Url
-from crawler.orphans import Twin, fold, is_of_series
+from crawler.orphans import Twin, fold, is_bare, is_of_series
 from crawler.url import origin
 
 MAX_HOPS: Final = 10  # redirects and canonicals in a row
@@ -64,11 +65,15 @@ _DRESSED: Final = f"""SELECT v.id, u.url, c.digest, c.text, c.page, p.id, b.url,
     JOIN site.url b ON b.url = substr(u.url, 1, instr(u.url, '?') - 1)
     JOIN site.visit p ON p.id = b.id AND p.state = v.state JOIN site.content d ON d.id = p.content
   WHERE v.state = ? AND instr(u.url, '?') AND (v.{_STRANGE} OR p.{_STRANGE})"""  # noqa: S608 - numbers
-_ALIKE: Final = f"""SELECT c.digest, v.id, u.url, v.{_SHUNNED}
+# The length is known without reading a text.
+_ALIKE: Final = f"""SELECT c.{{0}}, v.id, u.url, v.{_SHUNNED}
   FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
-  WHERE v.state = ?1 AND c.digest IN (
-    SELECT k.digest FROM site.visit s JOIN site.content k ON k.id = s.content
-    WHERE s.state = ?1 AND s.{_SHUNNED} AND k.digest != x'')
+  WHERE v.state = ?1 AND length(c.{{0}}) IN (
+    SELECT length(k.{{0}}) FROM site.visit s JOIN site.content k ON k.id = s.content
+    WHERE s.state = ?1 AND s.{_SHUNNED})
+  AND c.{{0}} IN (
+    SELECT k.{{0}} FROM site.visit s JOIN site.content k ON k.id = s.content
+    WHERE s.state = ?1 AND s.{_SHUNNED} AND k.{{0}} != x'')
   ORDER BY 1, 2"""  # noqa: S608 - numbers
 
 _page = msgspec.msgpack.Decoder(Page).decode
@@ -203,12 +208,12 @@ class Homes:
 
         Before them, for what is known of one may have to move twice, come pages that only logs and their like name, or
         nofollow links: with what answers the same to the byte, as a site does that has one page for all that it does
-        not know; and with the URL without parameters, if it says the same or has its title and is no further page of
-        a list.
+        not know, or the same but for scripts; and with the URL without parameters, if it says the same or has its title
+        and is no further page of a list.
         """
         with storage():
-            for digest, number, url, is_strange in self._db.execute(_ALIKE, (_INDEXABLE,)):
-                yield self._twin(digest.hex(), number, url, digest, "", is_stranger=bool(is_strange))
+            yield from self._alike("digest")
+            yield from self._alike("text")
             for number, url, digest, text, packed, bare, plain, other, said, paged in self._db.execute(
                 _DRESSED, (_INDEXABLE,)
             ):
@@ -218,6 +223,16 @@ class Homes:
                     yield self._twin(url, bare, plain, other, "")
             for key, number, url, digest, packed in self._db.execute(_TWINS):
                 yield self._twin(key, number, url, digest or b"", _title(packed))
+
+    def _alike(self, column: str) -> Iterator[Twin]:
+        """The pages that are alike in a column, where one of them is named by strangers or nofollow links only.
+
+        What says next to nothing without its scripts may be another page by them.
+        """
+        for said, number, url, is_strange in self._db.execute(_ALIKE.format(column), (_INDEXABLE,)):
+            if column == "digest" or not is_bare(unfold(said) or ""):
+                mark = blake2b(said, digest_size=16).digest()
+                yield self._twin(mark.hex(), number, url, mark, "", is_stranger=bool(is_strange))
 
     def _twin(
         self, key: str, number: int, url: str, digest: bytes, title: str, *, is_stranger: bool = True
