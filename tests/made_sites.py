@@ -62,6 +62,7 @@ class Res:
     feed: bool = False
     bare: bool = False  # next to no text
     script: str = ""
+    up: bool = False  # a link to its own beginning
 
 
 @dataclass
@@ -131,6 +132,7 @@ def render(site: Made, path: str) -> str:
         else []
     )
     body = "\n".join(_BODIES[kind].format(href) for kind, href in hrefs if kind in _BODIES)
+    body += '<a href="#top">Up</a>' if page.up else ""
     said = f"This is {escape(page.same or path)}. {'' if page.bare else 'More of it. ' * 25}"
     return f"<!doctype html><html lang=en><head>{''.join(head)}</head><body><p>{said}</p>{body}</body></html>"
 

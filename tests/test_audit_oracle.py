@@ -238,8 +238,8 @@ def test_ours_what_nofollow_links_lead_to_is_no_page_of_its_own_if_it_says_the_s
     audit: Audit,
 ) -> None:
     script, other = "/index.php?title=W", "/index.php?title=w&lang=en"
-    pages = {"/": Res(links=[("/w", "a"), (script, "nofollow"), (other, "nofollow")]), "/w": Res()}
-    pages |= {script: Res(same="/w"), other: Res()}
+    pages = {"/": Res(links=[("/w", "a"), (script, "nofollow"), (other, "nofollow")]), "/w": Res(up=True)}
+    pages |= {script: Res(same="/w", up=True), other: Res(up=True)}
     assert [path for rule, path in audit(Made(pages)).told if rule.startswith("weak.")] == [other]
     pages["/w"] = Res(noindex="meta")
     pages[other].same = "/w"

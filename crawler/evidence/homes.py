@@ -55,10 +55,10 @@ _TWINS: Final = """SELECT s.key, s.id, u.url, c.digest, c.page
   FROM spelling s JOIN site.url u ON u.id = s.id JOIN site.visit v ON v.id = s.id
     LEFT JOIN site.content c ON c.id = v.content
   WHERE s.key IN (SELECT key FROM spelling GROUP BY key HAVING count(*) > 1) ORDER BY s.key, s.id"""
-# A page that is known to be named by nobody but logs, exports and lists ...
+# A page that is known to be named by nobody but logs, exports and lists.
 _STRANGE: Final = f"found & {~(Found.OUTSIDE | Found.SPELLING)} = 0"
-# ... and by links that are not to be followed.
-_SHUNNED: Final = f"found & {~(Found.OUTSIDE | Found.SPELLING | Found.NOFOLLOW)} = 0"
+# One that was asked for because of these, or of links that are not to be followed: it may link to itself.
+_ASKED_FOR: Final = f"found & {Found.OUTSIDE | Found.SPELLING}"
 _DRESSED: Final = f"""SELECT v.id, u.url, c.digest, c.text, c.page, p.id, b.url, d.digest, d.text,
     d.page
   FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
@@ -66,14 +66,14 @@ _DRESSED: Final = f"""SELECT v.id, u.url, c.digest, c.text, c.page, p.id, b.url,
     JOIN site.visit p ON p.id = b.id AND p.state = v.state JOIN site.content d ON d.id = p.content
   WHERE v.state = ? AND instr(u.url, '?') AND (v.{_STRANGE} OR p.{_STRANGE})"""  # noqa: S608 - numbers
 # The length is known without reading a text.
-_ALIKE: Final = f"""SELECT c.{{0}}, v.id, u.url, v.{_SHUNNED}
+_ALIKE: Final = f"""SELECT c.{{0}}, v.id, u.url, v.{_STRANGE}
   FROM site.visit v JOIN site.url u ON u.id = v.id JOIN site.content c ON c.id = v.content
   WHERE v.state = ?1 AND length(c.{{0}}) IN (
     SELECT length(k.{{0}}) FROM site.visit s JOIN site.content k ON k.id = s.content
-    WHERE s.state = ?1 AND s.{_SHUNNED})
+    WHERE s.state = ?1 AND s.{_ASKED_FOR})
   AND c.{{0}} IN (
     SELECT k.{{0}} FROM site.visit s JOIN site.content k ON k.id = s.content
-    WHERE s.state = ?1 AND s.{_SHUNNED} AND k.{{0}} != x'')
+    WHERE s.state = ?1 AND s.{_ASKED_FOR} AND k.{{0}} != x'')
   ORDER BY 1, 2"""  # noqa: S608 - numbers
 
 _page = msgspec.msgpack.Decoder(Page).decode
@@ -225,7 +225,7 @@ class Homes:
                 yield self._twin(key, number, url, digest or b"", _title(packed))
 
     def _alike(self, column: str) -> Iterator[Twin]:
-        """The pages that are alike in a column, where one of them is named by strangers or nofollow links only.
+        """The pages that are alike in a column, where one of them is one that was asked for at the end.
 
         What says next to nothing without its scripts may be another page by them.
         """

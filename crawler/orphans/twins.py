@@ -45,9 +45,14 @@ def copies(twins: Iterable[Twin], lead: Callable[[int], Lead]) -> Iterator[tuple
     for _, group in groupby(twins, attrgetter("key")):
         first, *others = sorted(group, key=lambda twin: _order(twin, lead(twin.id)))
         for other in others:
-            found = lead(other.id)
-            is_copy = _is_same(first, other) if found is not Lead.SHUNNED else _is_exact(first, other)
-            if found is not Lead.LED_TO and other.is_stranger and is_copy:
+            match lead(other.id):
+                case Lead.LED_TO:
+                    is_copy = False
+                case Lead.SHUNNED:
+                    is_copy = _is_exact(first, other)
+                case _:
+                    is_copy = other.is_stranger and _is_same(first, other)
+            if is_copy:
                 yield other.id, first.id
 
 
