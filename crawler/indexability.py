@@ -166,7 +166,8 @@ def _other_status(case: Case) -> Verdict | None:
 def _wrong_type(case: Case) -> Verdict | None:
     label = media_type(case.reply.header("content-type") or "")
     if is_html_type(label) is False:
-        return Verdict(State.WRONG_TYPE, f"{label} is no HTML")
+        name = "a feed, read for its links, and " if label in FEEDS else ""
+        return Verdict(State.WRONG_TYPE, f"{label} is {name}no HTML")
     page = case.page
     if page is not None and not page.is_html and not page.fallback:
         return Verdict(

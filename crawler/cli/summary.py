@@ -26,6 +26,7 @@ _NEWS_OF = {
 }
 
 _MEANING = {
+    State.WRONG_TYPE: "feeds, images, PDF and other files, which are no web pages",
     State.OUT_OF_SCOPE: "other hosts, or outside the sitemap's directory",
     State.PENDING: "known, and not visited yet",
 }

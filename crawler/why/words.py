@@ -37,7 +37,7 @@ MEANINGS: Final = {
     State.SERVER_ERROR: "the server failed",
     State.UNREACHABLE: "no answer came",
     State.BAD_ANSWER: "what came is no answer to go by",
-    State.WRONG_TYPE: "it is no HTML page",
+    State.WRONG_TYPE: "it is no web page but another file, such as a feed, an image or a PDF; a sitemap lists pages",
     State.PARSE_FAILED: "what came could not be read",
     State.ROBOTS: "robots.txt forbids to ask for it, so nothing is known of the page",
     State.NOFOLLOW: "every link to it asks not to be followed",

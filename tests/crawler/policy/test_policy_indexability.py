@@ -147,6 +147,12 @@ def test_ours_content_types_are_read_with_tolerance(label: str, name: str, reada
     assert readable or verdict.reason == f"{name} is no HTML"
 
 
+def test_ours_a_feed_is_told_to_be_one() -> None:
+    verdict = judge(reply(content_type="application/rss+xml"), Page(is_html=False))
+    assert verdict.state is State.WRONG_TYPE
+    assert verdict.reason == "application/rss+xml is a feed, read for its links, and no HTML"
+
+
 def test_ours_wrong_types_and_parse_failures_are_told_apart() -> None:
     assert judge(reply(), Page(is_html=False)).state is State.WRONG_TYPE
     assert "labelled text/html" in judge(reply(), Page(is_html=False)).reason
