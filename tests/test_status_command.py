@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from run import siteatlas
 
 from crawler.attempt import Attempt, Because, Fate
+from crawler.cli import status_words as words
 from crawler.cli.columns import Column, table, wrapped
 from crawler.cli.status_looking import trend
 from crawler.evidence.audits import AUDIT
@@ -64,6 +65,12 @@ def test_ours_a_trend_compares_the_last_run_with_the_median_of_those_before() ->
     assert found is not None
     assert (found.seconds, found.usual_seconds, found.runs) == (250, 65, 4)
     assert (found.listed, found.usual_listed, found.usual_fetched) == (1190, 1202, 1000)
+    assert words.trend(found) == "the last run took 4:10, usually 1:05", "1,190 pages are as good as 1,202"
+    far = replace(found, seconds=70, listed=900, fetched=2000)
+    assert words.trend(far) == (
+        "the last run listed 900 pages, usually 1,202; it asked 2,000 times, usually 1,000"
+    )
+    assert words.trend(replace(found, seconds=70)) == "", "what is as ever is not told each time"
     assert trend([run(3), run(2), run(1)]) is None
     assert trend([]) is None
 
@@ -102,15 +109,15 @@ def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
 def test_ours_one_site_is_told_of_in_full_and_fits_the_terminal(tmp_path: Path) -> None:
     write(tmp_path, 'cron = "30 3 * * *"\ntimezone = "Europe/Berlin"', shop="http://shop.example/")
     because = "611 URLs failed: 611 server error, " + "and a long tale of each of them " * 5
-    state(tmp_path, "shop", [*(run(n, 230) for n in range(1, 6)), run(6, 250, because=because)])
+    state(tmp_path, "shop", [*(run(n, 230) for n in range(1, 6)), run(6, 290, because=because)])
     ran = siteatlas(tmp_path, "status", "--config", "sites.toml", COLUMNS="80", TZ="UTC")
     assert ran.code == 0
     assert max(map(len, ran.out.splitlines())) <= 80
     assert "schedule: 30 3 * * * Europe/Berlin; next run as soon as siteatlas schedule is\n" in ran.out
-    assert "the last run took 4:10, usually 3:50" in ran.out
+    assert "the last run took 4:50, usually 3:50\n" in ran.out
     assert "run  started, UTC      took  crawl     outcome" in ran.out
     (site,) = status(tmp_path)["sites"]
-    assert (site["trend"]["seconds"], site["trend"]["usual_seconds"]) == (250, 230)
+    assert (site["trend"]["seconds"], site["trend"]["usual_seconds"]) == (290, 230)
     assert site["schedule"]["timetable"] == "30 3 * * * Europe/Berlin"
     assert (site["schedule"]["attempts"], site["channels"]) == ([], [])
     assert [each["number"] for each in site["runs"]] == [6, 5, 4, 3, 2]

@@ -172,8 +172,8 @@ def _site(site: Site, width: int, *, is_kept: bool) -> Iterator[str]:
         about.append("not crawled yet")
     if site.schedule:
         about += _timed(site.schedule, is_kept=is_kept)
-    if site.trend:
-        about.append(words.trend(site.trend))
+    if site.trend and (unusual := words.trend(site.trend)):
+        about.append(unusual)
     about += words.audited(site.audit)
     for channel in site.told.channels:
         about += words.untold(channel)

@@ -1,6 +1,7 @@
 """What is said of a site in sentences: how its last run compares, its audits, who was not told, what Google says."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from crawler.cli.schedule_words import moment
 from crawler.cli.status_looking import Trend
@@ -11,13 +12,24 @@ from crawler.quantities import count
 from sitemap import safe
 
 
+_PART: Final = 0.1  # of what is usual: what differs by less is as ever
+_MOMENT: Final = 10.0  # seconds that a run may take more or less than usual, however short it is
+
+
 def trend(of: Trend) -> str:
-    """The last run beside those before it."""
-    return (
-        f"the last run took {clock(of.seconds)}, usually {clock(of.usual_seconds)}; it listed "
-        f"{count(of.listed, 'page')}, usually {of.usual_listed:,}; it asked {of.fetched:,} times, usually "
-        f"{of.usual_fetched:,}"
-    )
+    """In what the last run differs from those before it; "" when it was as ever."""
+    told = []
+    if _differs(of.seconds, of.usual_seconds, _MOMENT):
+        told.append(f"took {clock(of.seconds)}, usually {clock(of.usual_seconds)}")
+    if _differs(of.listed, of.usual_listed):
+        told.append(f"listed {count(of.listed, 'page')}, usually {of.usual_listed:,}")
+    if _differs(of.fetched, of.usual_fetched):
+        told.append(f"asked {of.fetched:,} times, usually {of.usual_fetched:,}")
+    return f"the last run {'; it '.join(told)}" if told else ""
+
+
+def _differs(now: float, usual: float, least: float = 0.0) -> bool:
+    return abs(now - usual) > max(usual * _PART, least)
 
 
 def audited(audit: AuditStanding) -> Iterator[str]:
