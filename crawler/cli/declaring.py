@@ -101,7 +101,8 @@ def lines(declared: Declaration) -> Iterator[str]:
     wish = f"--sitemap-url {declared.sitemap_url} " if is_found else ""
     for where, missing in declared.missing.items():
         patch = f"{wish}--patch FILE does it to a local one"
-        yield from ("", f"add to {where} ({patch}):", "", *missing)
+        wanted_there = "add to" if where == declared.robots_url else "if its URLs are meant, add to"
+        yield from ("", f"{wanted_there} {where} ({patch}):", "", *missing)
     faults = sum(look.outcome is Outcome.PROBLEM for look in declared.looks)
     yield from ("", count(faults, "problem") if faults else "all is well")
 

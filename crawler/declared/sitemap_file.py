@@ -108,6 +108,7 @@ class Listed:
         self.missing: list[str] = []
         self._url = sitemap_url
         self._submits = CrossSubmits(sitemap_url, robots, max_origins=MAX_HOSTS)
+        self._firsts: list[str] = []  # the first URL of each of these hosts
         self._unread: list[Finding] = []
         self._is_whole = False
 
@@ -124,7 +125,10 @@ class Listed:
         lost = self._unread.append if opener else _forget
         with suppress(SitemapError):  # told already
             for entry in iter_entries(source, opener, self._url, limits, unread=lost):
+                known = len(self._submits.origins)
                 self._submits.vouched(entry.loc)
+                if len(self._submits.origins) > known:
+                    self._firsts.append(entry.loc)
 
     def looks(self) -> Iterator[Look]:
         """What there is to tell; nothing of a set of one file, all of whose URLs are of its own host."""
@@ -137,13 +141,14 @@ class Listed:
             yield unknown(
                 "hosts.declared", f"whether files beyond the first {MAX_FILES} list URLs of other hosts"
             )
-        for where, is_named in self._submits.origins.items():
-            told = f"the sitemap lists URLs of {where}, whose robots.txt"
+        for (where, is_named), first in zip(self._submits.origins.items(), self._firsts, strict=True):
+            told = f"the sitemap lists URLs of {where}, such as {first}, whose robots.txt"
             if is_named:
                 yield ok("hosts.declared", f"{told} names it")
             else:
                 self.missing.append(where)
-                yield problem("hosts.declared", f"{told} does not name it", "add the line below there")
+                remedy = "take out of the sitemap what it lists by mistake, or add the line below there"
+                yield problem("hosts.declared", f"{told} does not name it", remedy)
         if self._submits.full:
             yield unknown("hosts.declared", f"the hosts beyond the first {MAX_HOSTS} whose URLs it lists")
 

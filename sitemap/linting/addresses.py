@@ -182,8 +182,8 @@ class Addresses:
                 self._findings.add(
                     "location.other_host",
                     line_of(number),
-                    f"{shown(loc)} is on another host than {self._directory}: name this sitemap in the robots.txt of"
-                    " that host, or list it in a sitemap there",
+                    f"{shown(loc)} is on another host than {self._directory}: take it out, list it in a sitemap"
+                    " there, or name this one in the robots.txt of that host",
                 )
 
     def _is_vouched(self, origin: str, loc: str) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from nginx import Server, nginx
 
+from crawler.cli.declaring import lines
 from crawler.config import Config, Fetch, Output, Pace, Site
 from crawler.declared.check import check
 from crawler.declared.looks import Declaration, Outcome
@@ -223,7 +224,10 @@ def test_sitemaps_org_other_hosts_must_name_a_sitemap_that_lists_their_urls(
         )
         found = check("", site_with_shop)
         assert found.missing == {f"{home}/robots.txt": [f"Sitemap: {site.url}sitemap.xml"]}
-        assert [each.about for each in found.looks if each.outcome is Outcome.PROBLEM] == ["hosts.declared"]
+        (fault,) = (each for each in found.looks if each.outcome is Outcome.PROBLEM)
+        assert (fault.about, f"such as {shop.url}boats, whose" in fault.told) == ("hosts.declared", True)
+        assert fault.remedy.startswith("take out of the sitemap what it lists by mistake, or ")
+        assert f"if its URLs are meant, add to {home}/robots.txt (" in "\n".join(lines(found))
         (tmp_path / "robots.txt").write_text(f"Sitemap: {site.url}sitemap.xml\n")
         assert check("", site_with_shop).is_well
 
