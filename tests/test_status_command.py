@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from run import siteatlas
 
 from crawler.attempt import Attempt, Because, Fate
-from crawler.cli import status_words as words
+from crawler.cli import status_words
 from crawler.cli.columns import Column, table, wrapped
 from crawler.cli.status_looking import trend
 from crawler.evidence.audits import AUDIT
@@ -65,12 +65,14 @@ def test_ours_a_trend_compares_the_last_run_with_the_median_of_those_before() ->
     assert found is not None
     assert (found.seconds, found.usual_seconds, found.runs) == (250, 65, 4)
     assert (found.listed, found.usual_listed, found.usual_fetched) == (1190, 1202, 1000)
-    assert words.trend(found) == "the last run took 4:10, usually 1:05", "1,190 pages are as good as 1,202"
+    assert status_words.trend(found) == "the last run took 4:10, usually 1:05", (
+        "1,190 pages are as good as 1,202"
+    )
     far = replace(found, seconds=70, listed=900, fetched=2000)
-    assert words.trend(far) == (
+    assert status_words.trend(far) == (
         "the last run listed 900 pages, usually 1,202; it asked 2,000 times, usually 1,000"
     )
-    assert words.trend(replace(found, seconds=70)) == "", "what is as ever is not told each time"
+    assert status_words.trend(replace(found, seconds=70)) == "", "what is as ever is not told each time"
     assert trend([run(3), run(2), run(1)]) is None
     assert trend([]) is None
 

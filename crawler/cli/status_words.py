@@ -11,7 +11,6 @@ from crawler.ledger import ChannelTold
 from crawler.quantities import count
 from sitemap import safe
 
-
 _PART: Final = 0.1  # of what is usual: what differs by less is as ever
 _MOMENT: Final = 10.0  # seconds that a run may take more or less than usual, however short it is
 
