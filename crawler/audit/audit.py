@@ -27,7 +27,7 @@ from crawler.audit.start import Start
 from crawler.audit_news import news_of
 from crawler.doors import doors
 from crawler.engine import Ending, Watch
-from crawler.errors import NothingCrawlable
+from crawler.errors import NothingCrawlable, StorageError
 from crawler.evidence import tables
 from crawler.evidence.entries import Entries
 from crawler.evidence.found import Found
@@ -61,9 +61,11 @@ def audit(
     begin: Begin = Begin.GO_ON,
     loop: dict[str, Any] | None = None,
     clock: Clock = time.time,
+    write: Callable[[AuditReport, Findings], object] = lambda _report, _findings: None,
 ) -> Iterator[tuple[AuditReport, Findings]]:
     """Audit a site; the findings can be asked for while the context lasts.
 
+    ``write`` writes its reports: an audit that they are written of is remembered, whoever stops listening to it then.
     ``loop`` are the options of the event loop (https://anyio.readthedocs.io/en/stable/basics.html), ``clock`` gives
     Unix time. Raises a SiteatlasError when nothing could be done; a crawl that was cut short is told by the report.
     """
@@ -88,10 +90,14 @@ def audit(
             report = structs.replace(comparing.compared(report, media), seconds=clock() - begun)
             watches.part("writing reports")
             found = Found(db)
+            write(report, found)
+            try:
+                if visited.ending is Ending.COMPLETE:
+                    comparing.keep(report, news_of(report, store.run.number, found))
+            except StorageError as error:  # hours of work are told all the same
+                yield report, found
+                raise error from None
             yield report, found
-            if visited.ending is Ending.COMPLETE:
-                # it was told by now: what nobody heard of is news the next time too
-                comparing.keep(report, news_of(report, store.run.number, found))
         finally:
             db.close()
 

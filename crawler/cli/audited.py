@@ -39,8 +39,13 @@ def audited(
     collect_seldom()
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with audit(plan, watches, begin=begin, loop=loop_options()) as (report, findings):
-            yield report, findings, _written(config, report, findings)
+        written: list[Path] = []
+
+        def write(report: AuditReport, findings: Findings) -> None:
+            written.extend(_written(config, report, findings))
+
+        with audit(plan, watches, begin=begin, loop=loop_options(), write=write) as (report, findings):
+            yield report, findings, written
     finally:
         signal.signal(signal.SIGTERM, before)
 
