@@ -195,3 +195,33 @@ def test_ours_what_the_first_run_changed_of_who_is_new_is_told_although_it_died_
     told = [message for message in site.double.messages if "occasion" in message]
     assert [message["counts"]["added"] for message in told] == [1 if before else 2]
     assert set(site.double.taken) == ({site.url("/new"), site.url("/old-1")} if before else set())
+
+
+def test_ours_why_somebody_could_not_be_told_is_said_once_and_again_when_it_changes(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    hook = {"webhook__on": ["changes"]}
+    plan = site.planned(**hook)
+    errand = replace(failed(site), config=plan.config.model_dump(mode="json"), last=None)
+    meet(plan)
+    site.run(["/"])
+    worker._tell(plan, errand)
+    site.run(["/", "/a"])
+
+    def told(sitemap: bytes | None) -> list[str]:
+        """What a run says in the log, and then the errand to tell."""
+        caplog.clear()
+        site.double.files["/sitemap.xml"] = sitemap or b""
+        if sitemap is None:
+            del site.double.files["/sitemap.xml"]
+        known = worker._known(plan)
+        worker._log_news(anyio.run(lambda: announce(plan, "shop")), known)
+        return [*caplog.messages, worker._tell(plan, errand).told]
+
+    first, after = told(b"an older one")
+    assert "is not yet the one that was published" in first
+    assert after.startswith("could not tell webhook http://127.0.0.1:")
+    assert after.endswith(", as before")
+    assert told(b"another old one") == [after]
+    assert "it answered 404" in told(None)[0]
+    assert told(None) == [after]

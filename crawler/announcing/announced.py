@@ -1,11 +1,12 @@
 """What became of telling: for each channel what was sent, what could not be, and a sentence."""
 
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from crawler.ledger import Reading
+from crawler.ledger import Reading, Told
 from crawler.notice import Occasion, Reception
 
 _WORDS: Final = {Reception.LATER: "put off", Reception.REFUSED: "refused"}
@@ -58,6 +59,18 @@ class Announced(Struct, frozen=True, kw_only=True):
             reasons.setdefault(said, []).append(each.channel)
         told = (f"{', '.join(dict.fromkeys(channels))}: {said}" for said, channels in reasons.items())
         return (*self.notes, *told)
+
+    def news(self, known: Told) -> Self:
+        """The same without what was put off before too, for the reason that the ledger knew then."""
+        reasons = {
+            channel.key: tuple(filter(None, (told.partition(": ")[2] for told in channel.outstanding)))
+            for channel in known.channels
+        }
+
+        def is_known(each: Delivered) -> bool:
+            return each.reception is Reception.LATER and each.said.startswith(reasons.get(each.channel, ()))
+
+        return replace(self, deliveries=tuple(each for each in self.deliveries if not is_known(each)))
 
     def as_json(self) -> dict[str, Any]:
         """The same in values that JSON knows."""

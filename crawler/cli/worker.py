@@ -34,7 +34,7 @@ from crawler.config import Config
 from crawler.ended import ended, ended_by
 from crawler.engine import Ending, Watch
 from crawler.errors import Incomplete, SiteatlasError
-from crawler.ledger import told
+from crawler.ledger import Told, told
 from crawler.memory.runs import Run, Runs
 from crawler.plan import Plan, plan
 from crawler.quantities import count
@@ -94,14 +94,13 @@ def _obey(order: Order) -> Ended:
         ready = plan(Config.model_validate(order.config))
         if order.task == "tell":
             return _tell(ready, order)
-        before = _number(_last_over(ready))
+        before, known = _number(_last_over(ready)), _known(ready)
         wishes = Wishes(quiet=True, unattended=True)
         watch = Logged().watch if order.is_verbose else None
         report = crawl_site(order.name, ready, Console(stderr=True), wishes, watch)
         if report.ending == Ending.INTERRUPTED.value and _is_overlong(ready, order):
             _record_overlong(ready, report.run)
-        for sentence in report.announced.sentences if report.announced else ():
-            log.warning("%s", sentence)
+        _log_news(report.announced, known)
         return _followed(ready, order, report, Logged().watch if order.is_verbose else _unwatched)
     except KeyboardInterrupt:
         return _cut_short(ready, before)
@@ -125,12 +124,12 @@ def _followed(ready: Plan, order: Order, report: Report, watch: Watch) -> Ended:
 
     if not is_due(ready, report):
         return done
+    known = _known(ready)
     _say(replace(done, told=f"{done.told}; {CUT_SHORT}"))
     followed = follow(order.name, ready, Watches(watch, _unwatched))
     if followed is None:
         return done
-    for sentence in followed.announced.sentences if followed.announced else ():
-        log.warning("%s", sentence)
+    _log_news(followed.announced, known)
     is_overlong = followed.is_interrupted and _is_overlong(ready, order)
     why = f" ({_overlong(ready)})" if is_overlong else ""
     return replace(done, told=f"{done.told}; {followed.sentence}{why}", untold=done.untold or followed.untold)
@@ -167,19 +166,35 @@ def _tell(ready: Plan, order: Order) -> Ended:
         is_wanted = ready.config.notify.enabled
         return await announce(ready, order.name, ended=_end(ready, order.last)) if is_wanted else Announced()
 
+    known = _known(ready)
     announced = anyio.run(tell, backend_options=loop_options())
     return Ended(
         exit_code=Incomplete.exit_code if announced.untold else 0,
         fate=Fate.DONE,
         outcome="put off" if announced.untold else "told",
-        told=_said(announced) or "nothing is left to be told",
+        told=_said(announced, known) or "nothing is left to be told",
         untold=announced.untold,
     )
 
 
-def _said(announced: Announced) -> str:
-    untold = announced.sentences[len(announced.notes) :]
-    return "; ".join((*announced.notes, *(f"could not tell {each}" for each in untold)))
+def _said(announced: Announced, known: Told) -> str:
+    news = announced.news(known)
+    told = [*news.notes, *(f"could not tell {each}" for each in news.sentences[len(news.notes) :])]
+    left = dict.fromkeys(each.channel for each in announced.deliveries if each not in news.deliveries)
+    return "; ".join((*told, *(f"could not tell {channel}, as before" for channel in left)))
+
+
+def _known(ready: Plan) -> Told:
+    """What others were told until now, as the ledger says."""
+    with suppress(SiteatlasError):
+        return told(ready.state, 0)
+    return Told()
+
+
+def _log_news(announced: Announced | None, known: Told) -> None:
+    """Say who could not be told once, and not after each run for as long as that is so."""
+    for sentence in announced.news(known).sentences if announced else ():
+        log.warning("%s", sentence)
 
 
 def _end(ready: Plan, last: Attempt | None) -> Ended | None:
