@@ -9,7 +9,7 @@ from msgspec import Struct
 from crawler.claim import Source
 from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses, Stray
-from crawler.evidence.exports.headers import Role, is_elsewhere, roles, url_rank
+from crawler.evidence.exports.headers import Role, is_elsewhere, is_grade, roles, url_rank
 from crawler.evidence.exports.quantity import is_count
 from crawler.model import Url
 
@@ -81,7 +81,7 @@ def find(sample: Sequence[list[str]], source: Source, reader: Reader, named: str
             return None
     others = roles(header, source) if header else {}
     others = {role: at for role, at in others.items() if at != url}
-    others = {role: at for role, at in _guessed(others, url, body, source).items() if at >= 0}
+    others = {role: at for role, at in _guessed(others, url, header, body, source).items() if at >= 0}
     return Columns(url, others, width, has_header=bool(header))
 
 
@@ -143,7 +143,9 @@ def _best(header: Sequence[str], body: Sequence[list[str]], source: Source, read
     return place
 
 
-def _guessed(others: dict[Role, int], url: int, rows: Sequence[list[str]], source: Source) -> dict[Role, int]:
+def _guessed(
+    others: dict[Role, int], url: int, header: Sequence[str], rows: Sequence[list[str]], source: Source
+) -> dict[Role, int]:
     """Columns known by what is in them, where the header says nothing to us."""
     rows = [row for row in rows[:_LOOKED_AT] if len(row) > url]
     width = min(map(len, rows), default=0)
@@ -151,11 +153,12 @@ def _guessed(others: dict[Role, int], url: int, rows: Sequence[list[str]], sourc
         return {**others, **_of_answers(others, rows, width)}
     order = _ORDER.get(source, ())
     if any(role in others for role in (*order, *_COUNTED)) or (
-        source == Source.BACKLINKS and width > _LINK_COUNTS
+        source == Source.BACKLINKS and (width > _LINK_COUNTS or any(map(is_elsewhere, header)))
     ):
         return others
     # the numbers that follow the URL, in the order in which the products give them
-    numbers = (at for at in range(url + 1, width) if all(is_count(row[at]) for row in rows))
+    unsaid = (at for at in range(url + 1, width) if at >= len(header) or not is_grade(header[at]))
+    numbers = (at for at in unsaid if all(is_count(row[at]) for row in rows))
     return {**others, **dict(zip(order, numbers, strict=False))}
 
 

@@ -114,6 +114,12 @@ referring page url | referring page | source url | source | source page | linkin
 """)
 )
 """Columns that hold URLs, and not those that a table is about."""
+_GRADES: Final = frozenset(
+    "rating rank ranking authority score ascore trust flow strength position place traffic value volume difficulty"
+    " toxicity spam dr ur id code status size depth level year age ctr rate percent".split()
+)
+"""Words in the names of columns whose numbers are no counts of what leads to a URL."""
+_words: Final = re.compile(r"[^\W_]+").findall
 
 _ROLES: Final[dict[Role, tuple[str, ...]]] = {
     Role.HOST: _names("hostname | host name | host | nom d'hôte | nombre de host | nome host"),
@@ -227,6 +233,11 @@ def source_of(product: str) -> Source | None:
 def is_elsewhere(name: str) -> bool:
     """Whether a column of this name holds URLs that the table is not about."""
     return plain(name) in _ELSEWHERE
+
+
+def is_grade(name: str) -> bool:
+    """Whether a column of this name holds numbers that count nothing: a rating, a place, an address."""
+    return not _GRADES.isdisjoint(_words(plain(name)))
 
 
 def url_rank(name: str, source: Source) -> int:

@@ -478,6 +478,19 @@ def test_ahrefs_referring_domains_are_no_links(read: Read) -> None:
     assert (claims[f"{SITE}/a"].domains, claims[f"{SITE}/a"].links) == (12, 55)
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        f"Referring page URL,Target URL,Domain rating\nhttps://x.example/,{SITE}/a,45\nhttps://y.example/,{SITE}/a,45\n",
+        f"Page d'origine,Page cible,Nombre\nhttps://x.example/,{SITE}/a,45\nhttps://y.example/,{SITE}/a,45\n",
+        f"Target URL,Domain rating\n{SITE}/a,45\n{SITE}/a,45\n",
+    ],
+)
+def test_ours_a_column_that_says_something_else_is_no_number_of_links(read: Read, table: str) -> None:
+    _, claims = read(table, Source.BACKLINKS)
+    assert claims[f"{SITE}/a"].links == 1  # in each of the rows
+
+
 def test_search_console_page_indexing_tells_the_issue_and_when_each_page_was_crawled(
     read: Read, tmp_path: Path
 ) -> None:
