@@ -15,7 +15,7 @@ DECIDED = frozenset(
         *("orphan.sitemap", "orphan.search", "orphan.log", "orphan.list", "orphan.island"),
         *("weak.redirect", "weak.canonical", "weak.noindex", "weak.nofollow", "weak.head"),
         *("reach.deep", "reach.few", "listed.missing"),
-        *("gone.visited", "gone.named", "gone.linked", "gone.failing"),
+        *("gone.visited", "gone.named", "gone.linked", "gone.failing", "gone.down"),
         *("entry.gone", "entry.failed", "entry.refused", "entry.redirect"),
         *("entry.noindex", "entry.blocked", "entry.canonical"),
     }
@@ -332,7 +332,9 @@ class Oracle:
         is_circle = self.state(self.redirected(path)) == MOVED
         if path.startswith("http:"):  # which nobody asked for
             return []
-        return ["gone.failing"] if linked and (state == FAILING or is_circle) else []
+        if state != FAILING and not is_circle:
+            return []
+        return ["gone.failing"] if linked else ["gone.down"] if self.is_missed(path) else []
 
     def is_clicked(self, path: str) -> bool:
         """Whether pages link to a URL, or to what redirects to it."""

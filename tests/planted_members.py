@@ -440,6 +440,16 @@ def gone_and_visited(site: Planted) -> None:
     for probe in ("/cgi-bin/luci", "/phpmyadmin/index.php"):  # also under the names of browsers, and often
         site.visited(probe, people=80)
     site.visited("/only-noted-and-gone/", people=3)
+    site.gone("/news/broken/", 500)
+    site.visited("/news/broken/", people=30, status=200)
+    site.redirect("/round/a/", "/round/b/")
+    site.redirect("/round/b/", "/round/a/")
+    site.visited("/round/a/", people=12)
+    site.expect("gone.down", "/news/broken/", "/round/a/")
+    site.gone("/.env.old", 500)  # near misses: a scanner's guess, what hardly anybody asks for
+    site.visited("/.env.old", people=30)
+    site.gone("/news/seldom/", 500)
+    site.visited("/news/seldom/", people=2)
 
 
 def gone_and_linked(site: Planted) -> None:

@@ -166,7 +166,7 @@ def _limit(rule: str, audit: Audit) -> str:
             return f"--max-clicks {audit.max_clicks}"
         case "reach.few":
             return f"--few-inlinks {audit.few_inlinks}"
-        case "gone.visited" | "gone.named":
+        case "gone.visited" | "gone.down" | "gone.named":
             return f"--min-visits {audit.min_visits}"
     return ""
 

@@ -29,7 +29,7 @@ WANTED: Final = (
         "no --list, --crawl, --backlinks, --search or --analytics given",
     ),
     (
-        ("gone.visited",),
+        ("gone.visited", "gone.down"),
         _TELLS_OF_VISITS,
         "no --log, --search, --analytics or --backlinks given",
     ),
@@ -84,7 +84,7 @@ def undecided(inputs: Sequence[Account], *, is_doubtful: bool, stopped: str, una
         )
     if unasked:
         why = f"{unasked:,} URLs that only sources know were not asked for: raise --max-outside"
-        told = dict.fromkeys(("orphans", "gone.visited", "health"), why) | told
+        told = dict.fromkeys(("orphans", "gone.visited", "gone.down", "health"), why) | told
     for source, names in _in_part(inputs).items():
         why = f"not all could be read of {names}"
         if source is Source.SITEMAP:

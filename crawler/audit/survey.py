@@ -142,7 +142,7 @@ class Survey:
             depth=int(graph.depth[node]),
             inlinks=int(graph.inlinks[node]),
             is_start=node == graph.start,
-            is_probe=is_gone(state, status) and is_probe(self._url(node)),
+            is_probe=state is not State.INDEXABLE and is_probe(self._url(node)),
             is_open=bool(graph.open[node]),
             is_circle=status is not None
             and graph.is_endless(node),  # another name of the site was not asked for
@@ -240,6 +240,8 @@ class Survey:
                 return f"{before}, and today it {base.sentence}{meant}"
             case "gone.named":
                 return f"it is known from {' and '.join(base.known)}, and today it {base.sentence}"
+            case "gone.down":
+                return f"{base.sentence}; {'it answered before' if known.ok else 'somebody asks for it'}"
             case "gone.linked" | "gone.failing":
                 return f"{base.sentence}{_linked(base)}"
         return _SAID[rule]

@@ -100,8 +100,11 @@ def classes(standing: Standing, known: Known, limits: Thresholds) -> Iterator[st
             yield "gone.named"
         if standing.ways & _LINKED:
             yield "gone.linked"
-    elif (standing.state in _FAILING or standing.is_circle) and standing.ways & _LINKED:
-        yield "gone.failing"
+    elif standing.state in _FAILING or standing.is_circle:
+        if standing.ways & _LINKED:
+            yield "gone.failing"
+        elif is_visited(known, limits.min_visits) and not _is_guess(standing, known):
+            yield "gone.down"
 
 
 def _page(standing: Standing, known: Known, limits: Thresholds) -> Iterator[str]:
@@ -136,9 +139,9 @@ def is_gone(state: State, status: int | None) -> bool:
 
 
 def is_visited(known: Known, min_visits: int) -> bool:
-    """Whether somebody misses a page that is gone.
+    """Whether somebody misses a page that is gone, or fails.
 
-    A URL that only ever answered 3xx or 4xx was perhaps never there: scanners ask for thousands, some under the names
+    A URL that never answered with a page was perhaps never there: scanners ask for thousands, some under the names
     of browsers, and a server may redirect all of them to https. It counts from some visits on of people and of search
     engines, which ask for what somebody links, if these are the most.
     """

@@ -1,6 +1,7 @@
 """Which class a URL falls under, by what leads to it and who knows it."""
 
 import pytest
+from msgspec.structs import replace
 
 from crawler.claim import Source
 from crawler.graph import Way
@@ -115,6 +116,22 @@ def test_ours_a_dead_url_that_somebody_names_is_told_also_if_nobody_comes(source
     assert of(dead(404), Known(sources={source})) == {"gone.named"}
     assert of(dead(410), Known(sources={source, Source.LOG}, people=1, dead=1)) == {"gone.named"}
     assert of(dead(404), Known(sources={source}, clicks=1)) == {"gone.visited"}
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        Standing(State.SERVER_ERROR, 500, 0, -1, 0),
+        Standing(State.UNREACHABLE, None, 0, -1, 0),
+        Standing(State.REDIRECT, 301, 0, -1, 0, is_circle=True),
+    ],
+)
+def test_ours_what_fails_and_nothing_links_is_told_when_it_is_missed(fails: Standing) -> None:
+    asked = Known(sources={Source.LOG}, people=1, ok=1)
+    assert of(fails, asked) == of(fails, Known(sources={Source.SEARCH}, clicks=1)) == {"gone.down"}
+    assert of(fails, Known(sources={Source.LOG}, bots=90, dead=90)) == of(fails) == set()
+    assert of(replace(fails, is_probe=True), Known(sources={Source.LOG}, people=9, dead=9)) == set()
+    assert of(replace(fails, ways=int(Way.FOLLOWED)), asked) == {"gone.failing"}
 
 
 def test_ours_what_scanners_ask_for_is_missed_only_if_something_says_that_it_was_there() -> None:
