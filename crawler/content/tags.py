@@ -32,9 +32,10 @@ _SECTIONS: Final = _names("article main section dialog")
 _OUTER: Final = _names("footer aside")
 _FRAME_ROLES: Final = _names("navigation contentinfo")
 _STATES: Final = _names("active current selected open first last odd even lazy lazyloaded")
-_METAS: Final = _names("description keywords robots googlebot author")
+# what is said to search engines (robots, canonical) is no part of what the page says
+_METAS: Final = _names("description keywords author")
 _PREFIXES: Final = ("og:", "article:", "product:", "book:", "video:")
-_RELATIONS: Final = _names("canonical alternate amphtml next prev")
+_RELATIONS: Final = _names("alternate amphtml next prev")
 STAMPS: Final = _names("og:updated_time article:modified_time dateModified sdDatePublished")
 """Statements about the time of the last change. They are evidence of when, not of whether."""
 

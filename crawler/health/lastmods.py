@@ -54,7 +54,8 @@ def _late(claimed: tuple[float, float], seen: Observed) -> list[str]:
     """Why a date is too late: the page stood still around it, or all that dates the page lies before it."""
     begins, ends = claimed
     if seen.same_since is not None and begins > seen.same_since + _DAY and ends < seen.seen_at:
-        return [f"the page said the same on {_moment(seen.same_since)} and on {_moment(seen.seen_at)}"]
+        then, now = _moments(seen.same_since, seen.seen_at)
+        return [f"the page said the same on {then} and on {now}"]
     if seen.seen_before is not None or (seen.changed and _ends(seen.changed) + _DAY >= begins):
         return []  # it did change, and perhaps then
     stated = _stated(seen)
@@ -68,9 +69,8 @@ def _early(claimed: tuple[float, float], seen: Observed) -> list[str]:
     latest = claimed[1] + _DAY
     found = []
     if seen.seen_before is not None and seen.seen_before > latest:
-        found.append(
-            f"the page said something else on {_moment(seen.seen_before)} than on {_moment(seen.seen_at)}"
-        )
+        then, now = _moments(seen.seen_before, seen.seen_at)
+        found.append(f"the page said something else on {then} than on {now}")
     if seen.changed and _begins(seen.changed) > latest:
         found.append(f"it was seen to change on {seen.changed}")
     # a date of today may be that of every answer
@@ -149,5 +149,10 @@ def _ends(text: str) -> float:
     return span[1] if span else float("inf")
 
 
-def _moment(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+def _moments(*times: float) -> list[str]:
+    """Times to the minute, or to the second where minutes do not tell them apart."""
+    for form in ("%Y-%m-%d %H:%M UTC", "%Y-%m-%d %H:%M:%S UTC"):
+        told = [datetime.fromtimestamp(at, UTC).strftime(form) for at in times]
+        if len(set(told)) == len(told):
+            break
+    return told

@@ -464,6 +464,14 @@ def test_ours_a_date_before_a_change_that_was_seen_is_early(site: Site, tmp_path
     assert "it was seen to change on 2026-04-01" in early.sentence
 
 
+def test_ours_a_page_that_no_longer_says_noindex_says_what_it_said(site: Site, tmp_path: Path) -> None:
+    site.routes |= {"/": page("/a"), "/sitemap.xml": xml(urlset(url("{url}a", "2026-02-01")))}
+    site.routes["/a"] = page(head='<meta name="robots" content="noindex">', says="The same.")
+    audited(site, tmp_path, clock=clock("2026-03-01"))
+    site.routes["/a"] = page(says="The same.")
+    assert not audited(site, tmp_path, clock=clock("2026-04-01")).urls("entry.lastmod_early")
+
+
 def variants(how: str, **labels: str) -> str:
     """Tags or a header that name versions by their paths."""
     named = [(label.replace("_", "-"), path) for label, path in labels.items()]

@@ -232,3 +232,11 @@ def test_google_what_is_listed_beside_a_page_can_be_had(
     assert (found.sentence if found else "") == said
     if found:
         assert found.rule == ("media.image" if role is Role.IMAGE else "media.video")
+
+
+def test_ours_moments_of_one_minute_are_told_by_their_seconds() -> None:
+    observed = Observed(seen_at=NOW + 7, seen_before=NOW, page_date_source="")
+    found = judge_lastmod(entry("2020-01-01"), observed)
+    assert found
+    then, _, now = found.evidence[0].removeprefix("the page said something else on ").partition(" than on ")
+    assert (len(then), then != now) == (len("2026-11-21 10:00:00 UTC"), True)
