@@ -1,22 +1,32 @@
 """Going back: the set that was published before the one that is out there now is published again, as a whole."""
 
 import time
+from collections.abc import Iterator
+from contextlib import closing
 
+from msgspec.structs import asdict, replace
+
+from crawler.database import change
 from crawler.errors import StorageError, UsageError
-from crawler.memory.runs import Run, Runs
+from crawler.memory.changes import Changes
+from crawler.memory.feeds import write_feeds
+from crawler.memory.going_back import Again, go_back
+from crawler.memory.runs import ROLLED_BACK, Run, Runs
+from crawler.model import Url
 from crawler.plan import Plan
 from crawler.publish import destination, files, moved
 from crawler.state.schema import STATE
 from crawler.store import GENERATIONS, held
 from crawler.version import __version__
-from sitemap import DestinationError, Generations, Published
+from sitemap import Entry, Generations, Published, SitemapError, SitemapReader
 
 
 def rollback(plan: Plan, number: int | None = None) -> Run:
     """Publish the set of run ``number`` again, or that of the run before the last one that is kept.
 
-    Answers the record of this, which is a run of its own. What is remembered of the pages stays: the next run goes on
-    from there, and publishes what it finds. Raises UsageError when there is no such set, StateInUse, StorageError.
+    Answers the record of this, which is a run of its own with a feed of what it changed. What is known of the pages
+    stays: the next run goes on from there, publishes what it finds, and compares with the set that is out there again.
+    Raises UsageError when there is no such set, StateInUse, StorageError.
     """
     output = plan.config.output
     kept = Generations(plan.state / GENERATIONS, output.generations)
@@ -29,30 +39,47 @@ def rollback(plan: Plan, number: int | None = None) -> Run:
             raise UsageError(f"the set of {which} is not kept: there are those of the runs {there}")
         try:
             return _record(plan, wanted, kept.restore(wanted, destination(plan)))
-        except DestinationError as error:
+        except SitemapError as error:
             raise StorageError(str(error)) from error
 
 
 def _record(plan: Plan, wanted: int, published: Published) -> Run:
-    """What happened, so that the records tell why the files are others than the last run wrote."""
-    db = STATE.connect(plan.state / STATE.file)
-    try:
+    """What happened, so that the next run compares with what is out there, and the history tells of the step."""
+    with closing(STATE.connect(plan.state / STATE.file)) as db:
         now = time.time()
         runs = Runs(db)
         newest = runs.last(1)
+        why = f"the set of run {wanted} is published again"
+        dropped = [
+            f"run {run.number}, which was cut short, is dropped: the next one begins anew"
+            for run in newest
+            if run.is_open
+        ]
         record = Run(
             number=newest[0].number + 1 if newest else 1,
             started=now,
             ended=now,
             version=__version__,
-            outcome="rolled back",
-            refusal=f"the set of run {wanted} is published again",
+            outcome=ROLLED_BACK,
+            refusal=why,
             exit_code=0,
             listed=published.urls,
-            notes=[*moved(runs.published(), published)],
+            notes=[*moved(runs.published(), published), *dropped],
             files=files(published),
         )
-        runs.write(record)
+        with change(db):
+            counts = go_back(db, record, _pages(plan, published), why)
+            record = replace(record, **asdict(counts))
+            runs.write(record)
+        write_feeds(Changes(db), plan.state)
         return record
-    finally:
-        db.close()
+
+
+def _pages(plan: Plan, published: Published) -> Iterator[Again]:
+    """The pages of a set that is published, as its files have them."""
+    for file in published.files:
+        if not file.shard:  # an index
+            continue
+        for entry in SitemapReader(destination(plan).path / file.name):
+            if isinstance(entry, Entry):
+                yield Again(Url(entry.loc), entry.lastmod or "", file.group, file.shard, file.name)

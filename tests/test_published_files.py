@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 from run import published, siteatlas
 
@@ -28,9 +29,18 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
     assert sets[0] != sets[1] != sets[2]
 
     went_back = siteatlas(tmp_path, "rollback", URL, "-o", "out", anew=True)
-    assert (went_back.code, went_back.out) == (0, "the set of run 2 is published again: 3 pages in out\n")
+    first, changes, note = went_back.out.splitlines()
+    assert (went_back.code, first) == (0, "the set of run 2 is published again: 3 pages in out")
+    assert changes.startswith("  0 added, ")
+    assert changes.endswith(", 1 removed")
+    assert "the next run publishes what it finds, and takes this back" in note
     assert published(tmp_path) == sets[1]
-    assert "rolled back" in siteatlas(tmp_path, "status", anew=True).out
+    (site,) = json.loads(siteatlas(tmp_path, "status", "--json", anew=True).out)["sites"]
+    run = site["runs"][0]
+    assert (run["outcome"], run["removed"], site["published"]["pages"]) == ("rolled back", 1, 3)
+    (gone,) = _told(tmp_path, "removed")
+    assert (gone["url"], gone["reason"]) == (f"{URL}c.html", "the set of run 2 is published again")
+    assert list(tmp_path.glob(".siteatlas/*/changes/000004.jsonl"))
 
     forgotten = siteatlas(tmp_path, "rollback", URL, "-o", "out", "--to", "1")
     assert forgotten.code == 2
@@ -39,6 +49,31 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
 
     assert siteatlas(tmp_path, *crawl, "--grace", "0").code == 0
     assert published(tmp_path) == sets[2], "the next run publishes what it finds"
+    (back,) = _told(tmp_path, "added")
+    assert (back["url"], back["run"]) == (f"{URL}c.html", 5)
+    status = siteatlas(tmp_path, "status", anew=True).out
+    assert "4 pages in 1 file published, written by run 5:" in status, status
+    both = json.loads(siteatlas(tmp_path, "diff", "3", "5", "--format", "json", anew=True).out)
+    assert [change["kind"] for change in both["changes"] if change["url"] == f"{URL}c.html"] == ["changed"]
+
+
+def _told(folder: Path, kind: str) -> list[dict[str, Any]]:
+    """What the last step that changed the set did, of one kind."""
+    lines = siteatlas(folder, "diff", "--format", "jsonl", anew=True).out.splitlines()
+    return [each for each in map(json.loads, lines) if each["kind"] == kind]
+
+
+def test_ours_going_back_drops_a_run_that_was_cut_short_and_says_so(tmp_path: Path) -> None:
+    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--settle", "0", "-q")
+    for pages in ({"a": "one"}, {"a": "one", "b": "two"}):
+        write(tmp_path, **pages)
+        assert siteatlas(tmp_path, *crawl).code == 0
+    assert siteatlas(tmp_path, *crawl, "--max-pages", "1").code == 4
+    said = siteatlas(tmp_path, "rollback", URL, "-o", "out", anew=True).out
+    assert "run 3, which was cut short, is dropped" in said
+    assert siteatlas(tmp_path, *crawl, anew=True).code == 0
+    (site,) = json.loads(siteatlas(tmp_path, "status", "--json", anew=True).out)["sites"]
+    assert [run["outcome"] for run in site["runs"]] == ["published", "rolled back", "published", "published"]
 
 
 def test_ours_rollback_of_a_site_without_state_is_a_clear_line(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from crawler.errors import UsageError
 from crawler.lastmod import w3c
 from crawler.ledger import Ledger, Line, Sent
 from crawler.memory.changes import Changes
-from crawler.memory.runs import Run, Runs
+from crawler.memory.runs import ROLLED_BACK, Run, Runs
 from crawler.model import Url
 from crawler.notice import Answer, Occasion, Reception
 from crawler.plan import Plan
@@ -60,7 +60,7 @@ class Desk:
         """
         last = max(self.runs, default=0)
         out_there = Runs(self.db).published()
-        if out_there is None or out_there.outcome != "rolled back" or out_there.number < last:
+        if out_there is None or out_there.outcome != ROLLED_BACK or out_there.number < last:
             return last
         self.note("an earlier set is published again: what changed is told when the next run has published")
         return 0

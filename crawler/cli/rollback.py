@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -24,6 +24,10 @@ _KEYS = (
     "output.grace",
     "output.generations",
     *(flag.key for flag in FLAGS if flag.key.startswith("upload.")),
+)
+_NEXT: Final = (
+    "the next run publishes what it finds, and takes this back where the site is still the same: mend that first, or "
+    "hold back the next run"
 )
 
 
@@ -47,7 +51,8 @@ def rollback(
     """Publish the previous sitemap of a site again, as a whole, and where it is uploaded to.
 
     A copy of each of the last sets is kept beside the state. What is known of the pages stays known: the next run
-    publishes what it finds, and tells others of it; of going back nobody is told.
+    publishes what it finds, and so takes this back where the site is still the same. Others are told then of what
+    changed by both steps; of going back alone nobody is.
     """
     with Told(verbose, "interrupted; what is published is a whole set, the old one or the new one") as told:
         chosen = settings(config, flags, url, site)
@@ -60,7 +65,9 @@ def rollback(
         run = go_back(ready, to)
         say = _unsaid if quiet else _said
         say(f"{run.refusal}: {count(run.listed, 'page')} in {chosen.output.directory}")
-        for note in run.notes:
+        if run.added or run.changed or run.removed:
+            say(f"  {run.added:,} added, {run.changed:,} changed, {run.removed:,} removed")
+        for note in (*run.notes, _NEXT):
             say(f"note: {note}")
         if chosen.upload.to:
             say(_upload(ready, run, told.say))

@@ -9,8 +9,11 @@ from crawler.database import storage
 from crawler.lastmod import w3c
 from crawler.model import State, Url
 
-# The runs after which the listed set is out there: those that have a feed.
-_PUBLISHING: Final = "SELECT number FROM run WHERE outcome IN ('published', 'unchanged') ORDER BY 1"
+# The runs that have a feed: those after which the listed set is out there, and those that went back to an earlier one.
+_PUBLISHING: Final = (
+    "SELECT number FROM run WHERE outcome IN ('published', 'unchanged', 'rolled back') ORDER BY 1"
+)
+_SEEN: Final = "SELECT max(number) FROM run WHERE outcome IN ('published', 'unchanged') AND number < ?"
 _FORGET: Final = (
     "DELETE FROM change WHERE run <= :old AND run != :last",
     """DELETE FROM run WHERE number <= :old AND number != :last
@@ -110,8 +113,8 @@ class Changes:
         """What this run changes, sorted by URL, while the tables are as for :meth:`record`. Writes nothing."""
         with storage():
             at = self._started(run)
-            before = max((each for each in self.publishing() if each < run), default=0)
-            rows = self._db.execute(_DIFFERENCE, {"run": run, "before": before})
+            (before,) = self._db.execute(_SEEN, (run,)).fetchone()
+            rows = self._db.execute(_DIFFERENCE, {"run": run, "before": before or 0})
             for row in map(_Row._make, rows):
                 kind, target, reason = self._told(row)
                 yield Change(

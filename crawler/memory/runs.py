@@ -68,6 +68,8 @@ class Run(Struct, frozen=True, kw_only=True):
 
 PUBLISHING: Final = ("published", "unchanged")
 """The outcomes of runs after which the set that they listed is out there."""
+ROLLED_BACK: Final = "rolled back"
+"""The outcome of going back: the set of an earlier run is out there."""
 
 _COLUMNS: Final = Run.__struct_fields__
 _NAMES: Final = ", ".join(_COLUMNS)
