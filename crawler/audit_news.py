@@ -1,6 +1,6 @@
 """What one audit came to, in the few figures and URLs that others are told of it. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from crawler.finding import AuditReport, Findings, Trend
+from crawler.finding import AuditReport, Count, Findings, Trend
 from crawler.quantities import count
 from crawler.reports.rules_told import GROUPS, TOLD, Group
 from crawler.reports.verdict import kind
@@ -20,7 +20,8 @@ FEW: Final = 10  # new findings that are told by name
 class GroupNews(Struct, frozen=True, kw_only=True):
     """The findings of one group of rules: how many there are, and how many of them are new, or mended since.
 
-    ``name`` is that of :data:`crawler.reports.rules_told.GROUPS`: orphans, dead, health …
+    ``name`` is that of :data:`crawler.reports.rules_told.GROUPS`: orphans, dead, health … ``severities`` counts its
+    findings, from the worst on, those of which there are any.
     """
 
     name: str
@@ -28,6 +29,12 @@ class GroupNews(Struct, frozen=True, kw_only=True):
     total: int = 0
     new: int = 0
     mended: int = 0
+    severities: dict[str, int] = {}
+
+    @property
+    def told(self) -> str:
+        """Its findings by severity: ``3 errors, 9 warnings``; "" for none."""
+        return ", ".join(count(number, name) for name, number in self.severities.items())
 
 
 class NewFinding(Struct, frozen=True, kw_only=True):
@@ -128,26 +135,30 @@ def news_of(report: AuditReport, number: int, findings: Findings) -> AuditNews:
         why=next(iter(report.doubts), report.unchecked.get("orphans", "")),
         pages=report.pages,
         uncompared=len(compared.uncompared) if compared else 0,
-        severities=_severities(report),
+        severities=_severities(report.counts),
         groups=[told for group in GROUPS if (told := _group(group, report, trends))],
         first=list(islice(_first(trends, findings), FEW)),
     )
 
 
-def _severities(report: AuditReport) -> dict[str, int]:
+def _severities(counts: Sequence[Count]) -> dict[str, int]:
     found = dict.fromkeys((each.value for each in Severity), 0)
-    for each in report.counts:
+    for each in counts:
         found[TOLD[each.rule].severity.value] += each.total
     return found
 
 
 def _group(group: Group, report: AuditReport, trends: dict[str, Trend]) -> GroupNews | None:
-    total = sum(each.total for each in group.counts(report))
+    counts = group.counts(report)
+    total = sum(each.total for each in counts)
     some = [trends[rule] for rule in group.rules if rule in trends]
     new, mended = sum(each.new for each in some), sum(each.mended for each in some)
     if not (total or new or mended):
         return None
-    return GroupNews(name=group.name, title=group.title, total=total, new=new, mended=mended)
+    severities = {name: number for name, number in _severities(counts).items() if number}
+    return GroupNews(
+        name=group.name, title=group.title, total=total, new=new, mended=mended, severities=severities
+    )
 
 
 def _first(trends: dict[str, Trend], findings: Findings) -> Iterator[NewFinding]:

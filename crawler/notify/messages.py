@@ -145,7 +145,7 @@ _AUDITED: Final = AuditNews(
     pages=120,
     uncompared=0,
     severities={"error": 0, "warning": 2, "note": 0},
-    groups=[GroupNews(name="orphans", title="Orphans", total=2, new=1, mended=1)],
+    groups=[GroupNews(name="orphans", title="Orphans", total=2, new=1, mended=1, severities={"warning": 2})],
     first=[
         NewFinding(
             rule="orphan.sitemap",

@@ -8,6 +8,7 @@ from msgspec import Struct
 from crawler.board import Board, SiteBoard
 from crawler.change import Counts
 from crawler.cli.words import outcome
+from crawler.evidence.audits import AuditStanding
 from crawler.memory.runs import Run
 from crawler.web.looks import Look
 from crawler.web.verdict import TROUBLE, Tone, Verdict, trend, verdict
@@ -24,7 +25,10 @@ class Ending(Struct, frozen=True, kw_only=True):
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """A site in the table. ``last`` is the last run that the state has an end of, ``ended`` the end of any attempt."""
+    """A site in the table. ``last`` is the last run that the state has an end of, ``ended`` the end of any attempt.
+
+    ``audit`` is how its audits stand.
+    """
 
     site: SiteBoard
     verdict: Verdict
@@ -34,6 +38,7 @@ class Row(Struct, frozen=True, kw_only=True):
     kept: int
     counts: Counts
     trend: str
+    audit: AuditStanding
 
     @property
     def is_trouble(self) -> bool:
@@ -55,6 +60,7 @@ def overview(board: Board, looks: Mapping[str, Look], query: str) -> dict[str, A
         "rows": shown,
         "total": len(rows),
         "figures": list(_figures(rows)),
+        "has_audits": any(each.audit.newest or each.site.audit_every is not None for each in rows),
     }
 
 
@@ -73,6 +79,7 @@ def row(site: SiteBoard, look: Look) -> Row:
         kept=standing.kept if standing else 0,
         counts=counts(last) if last else Counts(),
         trend=trend(look.runs),
+        audit=look.audit,
     )
 
 

@@ -54,7 +54,7 @@ def verdict(site: SiteBoard, look: Look) -> Verdict:
         word = "refused" if ended.has_figures else "failed"
         return Verdict(Tone.WARNING, word, ended.refusal)
     if said := untold(site, look):
-        return Verdict(Tone.WARNING, "untold", said)
+        return Verdict(Tone.WARNING, "not told yet", said)
     return _calm(site, look)
 
 

@@ -79,11 +79,24 @@ def test_ours_trouble_comes_first_and_then_the_names(tmp_path: Path) -> None:
             "1 added, 1 changed, 1 removed",
         ):  # fmt: skip
             assert said in told, said
+        assert '<th scope="col">Audit</th>' not in html
         assert rows(served.text("/?q=Z")) == ["zebra"]
         assert rows(served.text("/?q=FAILING%20bl")) == ["blog"]
         assert "1 of 9 sites" in words(served.text("/?q=zebra"))
         assert "No site is like this" in words(served.text("/?q=%3Cnone%3E"))
         assert len(rows(served.text("/?q="))) == 9
+
+
+def test_ours_the_page_of_all_sites_tells_the_last_audit_of_each(tmp_path: Path) -> None:
+    shop, blog = usual(tmp_path), usual(tmp_path, "blog")
+    audited(shop)
+    audited(blog, failed="no log")
+    with serving(board(shop, blog, site(tmp_path, "new"))) as served:
+        html = served.text("/")
+    told = words(html)
+    assert '<th scope="col">Audit</th>' in html
+    assert told.count("2 days ago 5 findings (1 error, 4 warnings), 2 new, 1 mended") == 2
+    assert told.count("the last told nothing") == 1
 
 
 def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
@@ -101,12 +114,13 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
         html = served.text("/sites/shop")
         told = words(html)
         for said in (
-            "Untold webhook could not be told yet what changed since run 1: answered 503",
+            "Not told yet webhook could not be told yet what changed since run 1: answered 503",
             "3 pages listed", "every day at 03:30, Europe/Berlin", "1 added, 1 changed, 1 removed",
             "https://example.com/new found by a link, first on https://example.com/",
             "https://example.com/a its content changed · lastmod 2026-01-01, now 2026-01-02",
             "https://example.com/b nothing leads there any longer", "2 Jan 2026, 00:00 UTC", "54.3 kB",
-            "webhook was told everything up to run 1", "not told yet: what changed since run 1: answered 503",
+            "webhook knows all that changed up to run 1", "search console was told of no change yet",
+            "not told yet: what changed since run 1: answered 503",
             "Google read it <i> asked 2 h ago", "changes, 3 URLs of www.example.com: later", "audit.html",
             "sitemap-1.xml",
         ):  # fmt: skip
@@ -133,10 +147,11 @@ def test_ours_the_last_audit_is_told_with_what_is_new_and_why_the_next_told_noth
     with serving(board(shop), serve_sitemaps=True) as served:
         html = served.text("/sites/shop")
     told = words(html)
+    assert "2 days ago last audit 5 findings (1 error, 4 warnings), 2 new, 1 mended" in told
     assert "Audited 2 days ago: 5 findings (1 error, 4 warnings), 2 new, 1 mended." in told
     assert "The one before was 1 week ago" in told
     assert "Inconclusive: a page failed" in told
-    assert "Orphans 5, 2 new, 1 mended" in told
+    assert "Orphans 5 (1 error, 4 warnings), 2 new, 1 mended" in told
     assert "The last audit told nothing: no log" in told
     assert "New since the audit before https://www.example.com/<script>alert(1)</script>" in told
     assert "audit.html" in told
@@ -303,7 +318,7 @@ def test_ours_the_daemon_tells_what_is_wrong_with_itself(tmp_path: Path) -> None
         ({"failures": 1, "last": attempt("x", fate=Fate.FAILED, told="why")}, "error", "failing"),
         ({"last": attempt("x", fate=Fate.BROKEN, told="why"), "failures": 2}, "error", "needs you"),
         ({"running_since": NOW}, "running", "running"),
-        ({"last": attempt("x", untold=True)}, "warning", "untold"),
+        ({"last": attempt("x", untold=True)}, "warning", "not told yet"),
         ({"last": attempt("x", fate=Fate.BUSY)}, "quiet", "not run yet"),
     ],
 )

@@ -104,10 +104,12 @@ def audited(made: SiteBoard, *, failed: str = "", **values: Any) -> None:
     """Let a site have been audited two days ago; with ``failed`` there was one since that came to nothing."""
     directory = made.state / audits.AUDIT
     directory.mkdir(parents=True)
+    severities = {"error": 1, "warning": 4}
     given: dict[str, Any] = {
         "number": 3, "started": NOW - 2 * DAY, "before": NOW - 9 * DAY, "verdict": "conclusive", "why": "", "pages": 3,
         "uncompared": 0, "severities": {"error": 1, "warning": 4, "note": 0},
-        "groups": [GroupNews(name="orphans", title="Orphans", total=5, new=2, mended=1)], "first": [],
+        "groups": [GroupNews(name="orphans", title="Orphans", total=5, new=2, mended=1, severities=severities)],
+        "first": [],
     }  # fmt: skip
     with closing(audits.AUDITS.connect(directory / audits.AUDITS.file)) as db:
         news = AuditNews(**given | values)
