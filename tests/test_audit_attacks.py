@@ -17,6 +17,7 @@ from crawler.model import State
 Rules = dict[str, dict[str, bool]]
 """By rule and path, whether it is certain."""
 HOME = links("/")
+SPEAKING = f"<p>{'A start page that tells something is not made by JavaScript. ' * 4}"
 
 
 class Audit:
@@ -147,7 +148,11 @@ def test_ours_a_part_of_an_orphan_leaves_no_doubt(audit: Run) -> None:
 def test_ours_a_way_of_nofollow_links_is_seen_to_its_end(audit: Run) -> None:
     quiet = '<title>q</title><a rel="nofollow" href="/{}">x</a>'
     routes = site(
-        links("/b") + quiet.format("n1"), b=HOME, n1=quiet.format("n2"), n2=links("/deep"), deep=HOME
+        links("/b") + quiet.format("n1") + SPEAKING,
+        b=HOME,
+        n1=quiet.format("n2"),
+        n2=links("/deep"),
+        deep=HOME,
     )
     with scripted(routes) as server:
         audited = audit(server.url)
@@ -205,7 +210,7 @@ def test_ours_pages_that_differ_in_case_are_two_when_they_say_different_things(a
 
 def test_ours_what_looks_like_a_spelling_is_a_hub_when_it_is_linked(audit: Run) -> None:
     """A list names it, and a page that is read late links to it: only then its links can be believed."""
-    home = links("/b", "/hub") + '<a rel="nofollow" href="/late">x</a>'
+    home = links("/b", "/hub") + '<a rel="nofollow" href="/late">x</a>' + SPEAKING
     late = Answer("<title>late</title>" + links("/Hub"), delay=0.3)
     pages = {"b": HOME, "hub": "<title>lower</title>", "late": late, "deep": "<title>deep</title>"}
     with scripted(site(home, "deep", **pages, Hub="<title>upper</title>" + links("/deep"))) as server:

@@ -479,7 +479,7 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawled, HostileSe
             server.route(f"/sm/{name}", *steps)
         for name in READABLE:
             server.route(f"/in-{name}", page())
-        ran = crawl_hostile(folder, server.url(), "--max-sitemap", "9M", "--parse-timeout", "2")
+        ran = crawl_hostile(folder, server.url(), "--max-sitemap", "9M")
         check(folder, ran)
     return ran, server, spy
 

@@ -258,9 +258,11 @@ import crawler.cli.worker as worker
 
 def deaf(order):
     signal.signal(signal.SIGTERM, worker._interrupt)
-    print("at it", flush=True)
+    words = ["at it"]
     while True:
         try:
+            if words:
+                print(words.pop(), flush=True)  # the daemon may be gone before this is back
             while True:
                 pass
         except KeyboardInterrupt:
