@@ -47,12 +47,21 @@ def judge_redirect(trail: Sequence[Visited]) -> Fault | None:
         before = hops[moved[0] - 1] if moved else hops[0]
         goal = _stays(trail[moved[0] :]) if moved else end
         said = f"{no_page(hops[0])}, and that in {len(hops)} hops to {end.url}"
-        return Fault("link.chain", said, [*_steps(hops), f"let {before.url} redirect to {goal.url}"])
+        advice = f"let {before.url} redirect to {goal.url}{_for_now(goal, end)}"
+        return Fault("link.chain", said, [*_steps(hops), advice])
     goal = _stays(trail)
+    if goal is trail[0]:
+        return None
+    return Fault("link.redirect", no_page(hops[0]), [f"link to {goal.url} instead{_for_now(goal, end)}"])
+
+
+def _for_now(goal: Visited, end: Visited) -> str:
+    """Why to name what redirects itself: it asks for that."""
+    if goal is end:
+        return ""
     return (
-        Fault("link.redirect", no_page(hops[0]), [f"link to {goal.url} instead"])
-        if goal is not trail[0]
-        else None
+        f", which redirects ({goal.status}) to {end.url} for now and so stays the one to name; if it has moved"
+        f" there for good, let it answer 301, and name {end.url}"
     )
 
 

@@ -77,6 +77,20 @@ def test_google_what_leads_to_what_has_moved_for_good_or_over_many_hops_is_a_cha
     assert of_redirect(*steps) == "link.chain"
 
 
+@pytest.mark.parametrize(
+    ("steps", "start"),
+    [([301, 302], "link to"), ([301, 301, 302], "redirect to")],
+)
+def test_rfc9110_what_redirects_for_now_is_named_with_where_it_ends(steps: list[int], start: str) -> None:
+    way = trail(*steps)
+    fault = judge_redirect(way)
+    assert fault is not None
+    advice = fault.evidence[-1]
+    assert f"{start} {way[-2].url}" in advice
+    assert f"redirects (302) to {PAGE.url} for now" in advice
+    assert f"let it answer 301, and name {PAGE.url}" in advice
+
+
 @pytest.mark.parametrize("steps", [[301], [301, 301], [301, 302]])
 @pytest.mark.parametrize(
     ("end", "is_told"),
@@ -110,11 +124,13 @@ def test_ours_what_redirects_should_lead_to_is_told() -> None:
     fault = judge_redirect(trail(301, 302))
     assert fault is not None
     assert fault.said == f"redirects (301) to {HOME}1"
-    assert fault.evidence == [f"link to {HOME}1 instead"]  # which redirects for now
+    assert fault.evidence[0].startswith(
+        f"link to {HOME}1 instead, which redirects (302) to {PAGE.url} for now"
+    )
     fault = judge_redirect(trail(302, 302, 301, 308, 307))
     assert fault is not None
     assert fault.said == f"redirects (302) to {HOME}1, and that in 5 hops to {PAGE.url}"
-    assert fault.evidence[-1] == f"let {HOME}1 redirect to {HOME}4"
+    assert fault.evidence[-1].startswith(f"let {HOME}1 redirect to {HOME}4, which redirects (307)")
     assert fault.evidence[2] == f"{HOME}2 redirects (301) to {HOME}3"
 
 
