@@ -68,19 +68,24 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Mended(Struct, frozen=True):
-    """A finding of the audit before that is no more. ``since`` as in :class:`Finding`, ``now`` is what is there now."""
+    """A finding of the audit before that is no more. ``since`` as in :class:`Finding`, ``now`` is what is there now.
+
+    ``became`` is the rule of the finding that has taken its place, "": it is mended.
+    """
 
     rule: str
     url: str
     since: str
     now: str = ""
     file: str = ""
+    became: str = ""
 
 
 class Trend(Struct, frozen=True):
     """What became of the findings of one rule since the audit before: those new, still there, and mended.
 
     ``undecided`` are those that were not found and may be there all the same: they are neither mended nor forgotten.
+    ``became`` are those in whose place there is another finding.
     """
 
     rule: str
@@ -88,6 +93,7 @@ class Trend(Struct, frozen=True):
     still: int
     mended: int
     undecided: int = 0
+    became: int = 0
 
 
 class Compared(Struct, frozen=True, kw_only=True):
@@ -143,7 +149,8 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     ``states`` and ``statuses`` count the URLs of the site, ``depths`` and ``ages`` its indexable pages: clicks from the
     start ("unreachable" last), and time since the last change. ``unchecked`` says why nothing was looked for, and
     ``undecided`` why what was not found may be there all the same: both by the name of a group of rules
-    (:data:`crawler.reports.rules_told.GROUPS`) or the id of a rule.
+    (:data:`crawler.reports.rules_told.GROUPS`) or the id of a rule. ``absent`` says, by group, that there was nothing to
+    look at.
     """
 
     url: str
@@ -170,6 +177,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     exit_code: int = 0
     unchecked: dict[str, str] = {}
     undecided: dict[str, str] = {}
+    absent: dict[str, str] = {}
     unasked: int = 0  # URLs that only sources know and that were not asked for, for want of room
     compared: Compared | None = None
     why_uncompared: str = (
@@ -185,9 +193,9 @@ class Findings(Protocol):
     """The findings of an audit, rule by rule, streamed; may be asked again."""
 
     def __call__(self, rule: str) -> Iterator[Finding]:
-        """Those of a rule, the most important first."""
+        """Those of a rule: the new ones first, and of these and the others the most important."""
         ...
 
     def mended(self, rule: str) -> Iterator[Mended]:
-        """Those of a rule that the audit before had and that are no more, those that stood longest first."""
+        """Those of a rule that the audit before had and that are no more: the mended first, and what stood longest."""
         ...

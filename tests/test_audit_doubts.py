@@ -113,9 +113,13 @@ def test_ours_a_whole_crawl_is_conclusive(audit: Audit) -> None:
         audited = audit(site.url)
         assert (audited.code, audited.doubts, audited.open()) == (0, [], set())
         assert audited.is_orphan(site.url)
+        # nobody is told that all is well with what there is none of
+        assert set(audited.report["absent"]) == {"media", "hreflang"}
 
 
-def test_ours_what_nothing_leads_to_raises_no_doubt(audit: Audit) -> None:
+def test_ours_what_nothing_leads_to_raises_no_doubt(
+    audit: Audit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It cannot lead another page into the site."""
     noted = Path("urls.txt")
     changed: dict[str, Route] = {
@@ -127,6 +131,12 @@ def test_ours_what_nothing_leads_to_raises_no_doubt(audit: Audit) -> None:
         noted.write_text("".join(f"{site.url}{path}\n" for path in ("failing", "secret", "private/page")))
         audited = audit(site.url, "--list", str(noted))
         assert (audited.code, audited.doubts, audited.open()) == (0, [], set())
+        assert audited.report["completeness"] == "complete"
+        monkeypatch.setattr("sys.argv", ["siteatlas", "why", f"{site.url}failing"])
+        app.run()
+        said = capsys.readouterr().out
+        assert "complete, audited" in said  # one verdict for one audit
+        assert "degraded" not in said
 
 
 def test_ours_what_says_neither_index_nor_follow_leads_nowhere(audit: Audit) -> None:

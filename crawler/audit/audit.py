@@ -85,7 +85,7 @@ def audit(
             notes = [*gathered.notes, *wave.notes(), *media.notes]
             watches.part("judging")
             report = Conclusion(plan, store, db).conclude(
-                visited, gathered.lint, media.findings, notes, wave.passed_by
+                visited, gathered.lint, media, notes, wave.passed_by
             )
             report = structs.replace(comparing.compared(report, media), seconds=clock() - begun)
             watches.part("writing reports")

@@ -19,21 +19,21 @@ from crawler.audit.looked import WANTED
 from crawler.audit.media import CheckedMedia
 from crawler.audit_news import AuditNews
 from crawler.claim import Account
-from crawler.comparison import Before, Fate, Looked, Sight, Today, became, why_none_new
+from crawler.comparison import Before, Fate, Looked, Sight, Today, became, successor, why_none_new
 from crawler.config_audit import Audit
 from crawler.errors import StorageError, UsageError
 from crawler.evidence.past import Last, Past
 from crawler.finding import AuditReport, Compared
 from crawler.plan import Plan
 from crawler.reports.rules_told import GROUPS
-from crawler.reports.verdict import why_unchecked, why_undecided
+from crawler.reports.verdict import why_undecided, why_unlooked
 
 FIRST: Final = "no audit of this site has come to its end before"
 _OF_SITEMAPS: Final = ("health", "media", "lint")
 _OWN: Final = "the sitemaps that the site names"
 _FORGOTTEN: Final = "what earlier visits saw was forgotten (--fresh)"
 _OF_VISITS: Final = {rule: sources for rules, sources, _ in WANTED for rule in rules}
-_Decide = Callable[[Before, Today], tuple[Fate, str]]
+_Decide = Callable[[Before, Today], tuple[Fate, str, str]]
 _BY_MEMORY: Final = ("entry.lastmod_late", "entry.lastmod_early")  # they rest on what earlier audits saw
 
 
@@ -125,7 +125,7 @@ class Comparing:
         return {
             rule: Looked(
                 (_FORGOTTEN if self._is_fresh and rule in _BY_MEMORY else "")
-                or why_unchecked(report, rule, group)
+                or why_unlooked(report, rule, group)
                 or why_undecided(report, rule, group),
                 _limit(rule, audit),
                 _sources(rule, group.name, report.inputs, audit),
@@ -143,19 +143,21 @@ class Comparing:
             unsure=frozenset(media.unsure),
         )
 
-        def decide(before: Before, today: Today) -> tuple[Fate, str]:
+        def decide(before: Before, today: Today) -> tuple[Fate, str, str]:
             how = now.get(before.rule)
             if how is None or self._changed:
-                return Fate.DROPPED, ""
+                return Fate.DROPPED, "", ""
             if how.gap:
-                return Fate.CARRIED, ""
+                return Fate.CARRIED, "", ""
             then = self._then[before.rule][1] if before.rule in self._then else how
             if then.limit != how.limit:
-                return Fate.DROPPED, ""
+                return Fate.DROPPED, "", ""
             if before.rule not in _OF_VISITS and set(then.sources) - set(how.sources):
-                return Fate.CARRIED, ""
-            said = became(before, today, sight)
-            return (Fate.MENDED, said) if said else (Fate.CARRIED, "")
+                return Fate.CARRIED, "", ""
+            if not (said := became(before, today, sight)):
+                return Fate.CARRIED, "", ""
+            rule = successor(before, today)
+            return (Fate.BECAME if rule else Fate.MENDED), said, rule
 
         return decide
 

@@ -14,7 +14,8 @@ from crawler import plan as planning
 from crawler.audit.completing import completing
 from crawler.audit.figures import Figures
 from crawler.audit.leading import Leading
-from crawler.audit.looked import unchecked, undecided
+from crawler.audit.looked import absent, unchecked, undecided
+from crawler.audit.media import CheckedMedia
 from crawler.audit.start import Start
 from crawler.audit.survey import Survey, with_visits
 from crawler.claim import Source
@@ -60,11 +61,11 @@ class Conclusion:
         self,
         visited: Visited,
         lint: Sequence[Finding],
-        media: Sequence[Finding],
+        media: CheckedMedia,
         notes: Sequence[str],
         unasked: int = 0,
     ) -> AuditReport:
-        """Judge what the run has seen. ``lint`` and ``media`` are the findings of others, ``notes`` their notes.
+        """Judge what the run has seen. ``lint`` and ``media`` are what others found, ``notes`` their notes.
 
         ``unasked`` counts the URLs that only sources know and that were not asked for.
 
@@ -95,24 +96,26 @@ class Conclusion:
         visits = Visits(self._db)
         self._found.put(survey.findings())
         self._judge_leading(survey, Leading(self._db, graph, visits))
-        self._judge_published(survey, visits, lint, media)
+        clusters = self._judge_published(survey, visits, lint, media.findings)
         figures = Figures(store.db, graph, run.started, survey.copies)
         if is_over and not figures.pages:
             raise self._nothing(run)
+        if not why:  # a failure of what nothing leads to makes the crawl of the site no less complete
+            run = replace(run, completeness=Kind.COMPLETE.value, because="")
         told = [*visited.notes, *filter(None, [observed.distrust]), *notes, *self._notes(figures)]
         run = replace(run, notes=told, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(why))
         code = run.exit_code or (1 if visited.tally.internal_errors else 0)
-        # a failure of what nothing leads to makes the crawl of the site no less complete
-        kind = judged.kind if why else Kind.COMPLETE
-        report = self._report(run, kind, figures, survey)
+        report = self._report(run, figures, survey)
+        open_ = undecided(report.inputs, is_doubtful=bool(why), stopped=stopped, unasked=unasked)
         return replace(
             report,
             doubts=why,
             notes=told,
             exit_code=code,
             unchecked=unchecked(report.inputs, self._plan.config.audit.media),
-            undecided=undecided(report.inputs, is_doubtful=bool(why), stopped=stopped, unasked=unasked),
+            undecided=open_,
+            absent=absent(open_, has_media=not media.are_none, has_versions=clusters.are_stated),
             unasked=unasked,
         )
 
@@ -138,8 +141,8 @@ class Conclusion:
 
     def _judge_published(
         self, survey: Survey, visits: Visits, lint: Sequence[Finding], media: Sequence[Finding]
-    ) -> None:
-        """The health of the sitemaps, once the claims have their homes."""
+    ) -> KnownVersions:
+        """The health of the sitemaps, once the claims have their homes; and of the clusters, which it answers."""
         params = self._plan.params
         entries = Entries(self._db, visits, params)
         entries.settle()
@@ -147,6 +150,7 @@ class Conclusion:
         for findings in (lint, entries.spellings(), clusters.judge(), media):
             self._found.put((0.0, survey.placed(each)) for each in findings)
         self._found.put(self._visited(survey, entries.judge()))
+        return clusters
 
     def _visited(self, survey: Survey, findings: Iterator[Finding]) -> Iterator[tuple[float, Finding]]:
         """The findings about pages and entries, with the links and the visits of their URLs, the most visited first."""
@@ -183,13 +187,13 @@ class Conclusion:
             Runs(db).write(run)
             Changes(db).forget(run.number, self._plan.config.state.keep_runs)
 
-    def _report(self, run: Run, kind: Kind, figures: Figures, survey: Survey) -> AuditReport:
+    def _report(self, run: Run, figures: Figures, survey: Survey) -> AuditReport:
         return AuditReport(
             url=self._plan.seed,
             version=__version__,
             started=run.started,
             seconds=run.seconds,
-            completeness=kind,
+            completeness=run.completeness,
             doubts=[],
             notes=[],
             fetched=run.fetched,

@@ -1,6 +1,6 @@
 """Owns what an audit did not look at, and what it could not decide, with the reasons: nothing is fine unseen. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
 from crawler.claim import Account, Source
@@ -93,6 +93,14 @@ def undecided(inputs: Sequence[Account], *, is_doubtful: bool, stopped: str, una
             if source in sources:
                 told = dict.fromkeys(rules, why) | told
     return told
+
+
+def absent(open_: Container[str], *, has_media: bool, has_versions: bool) -> dict[str, str]:
+    """Of what there was nothing to look at, by the name of a group of rules: why; but for what is ``open_``."""
+    told = {} if has_media else {"media": "no sitemap lists images or videos"}
+    if not has_versions:
+        told["hreflang"] = "no page names its versions in other languages"
+    return {name: why for name, why in told.items() if name not in open_}
 
 
 def _in_part(inputs: Sequence[Account]) -> Mapping[Source, str]:

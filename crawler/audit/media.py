@@ -43,6 +43,11 @@ class CheckedMedia(Struct):
     unsure: list[str] = []
     is_whole: bool = False
 
+    @property
+    def are_none(self) -> bool:
+        """Whether the sitemaps list none."""
+        return self.is_whole and not (self.findings or self.answering or self.unsure)
+
 
 async def check_media(
     config: Config,

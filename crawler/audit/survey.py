@@ -27,7 +27,6 @@ from crawler.orphans import (
     Standing,
     Thresholds,
     classes,
-    is_gone,
     is_of_series,
     is_probe,
 )

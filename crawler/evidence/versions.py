@@ -65,6 +65,7 @@ class KnownVersions:
         self._db = db
         self._visits = visits
         self._params = params
+        self.are_stated = False  # any versions at all, in what was judged
         self._known: dict[str, Version] = {}
         self._are_listed: bool | None = None  # whether there is any entry that states versions
 
@@ -74,6 +75,7 @@ class KnownVersions:
             self._db.execute("CREATE TEMP TABLE speaker (cluster TEXT NOT NULL, url TEXT NOT NULL)")
             for rows in (self._stating(), self._listed_ones()):
                 while some := list(islice(rows, _AT_ONCE)):
+                    self.are_stated = True
                     with change(self._db):
                         self._db.executemany("INSERT INTO temp.speaker VALUES (?, ?)", some)
             for table in _NAMINGS:

@@ -44,7 +44,7 @@ def write_sarif(report: AuditReport, findings: Findings, file: BinaryIO, most: i
         "url": report.url,
         "completeness": report.completeness,
         "doubts": report.doubts,
-        "unchecked": report.unchecked,
+        "unchecked": report.absent | report.unchecked,
         "undecided": report.undecided,
         "findings": sum(each.total for each in report.counts),
         "maxResults": most,

@@ -50,9 +50,14 @@ def but(report: AuditReport) -> str:
     return f"{urls} that only sources know {was} not asked for, and may be orphans: raise --max-outside"
 
 
-def why_unchecked(report: AuditReport, rule: str, group: Group) -> str:
+def why_unlooked(report: AuditReport, rule: str, group: Group) -> str:
     """Why nobody looked for what a rule is about, or ""."""
     return report.unchecked.get(group.name) or report.unchecked.get(rule, "")
+
+
+def why_unchecked(report: AuditReport, rule: str, group: Group) -> str:
+    """The same, or that there was nothing to look at, or ""."""
+    return why_unlooked(report, rule, group) or report.absent.get(group.name, "")
 
 
 def why_undecided(report: AuditReport, rule: str, group: Group) -> str:

@@ -115,8 +115,23 @@ referring page url | referring page | source url | source | source page | linkin
 )
 """Columns that hold URLs, and not those that a table is about."""
 _GRADES: Final = frozenset(
-    "rating rank ranking authority score ascore trust flow strength position place traffic value volume difficulty"
-    " toxicity spam dr ur id code status size depth level year age ctr rate percent".split()
+    {
+        *(
+            "rating",
+            "rank",
+            "ranking",
+            "authority",
+            "score",
+            "ascore",
+            "trust",
+            "flow",
+            "strength",
+            "dr",
+            "ur",
+        ),
+        *("position", "place", "traffic", "value", "volume", "difficulty", "toxicity", "spam", "ctr", "rate"),
+        *("percent", "id", "code", "status", "size", "depth", "level", "year", "age"),
+    }
 )
 """Words in the names of columns whose numbers are no counts of what leads to a URL."""
 _words: Final = re.compile(r"[^\W_]+").findall

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawler.audit.looked import NO_SOURCE, NOT_SEEN, unchecked, undecided
+from crawler.audit.looked import NO_SOURCE, NOT_SEEN, absent, unchecked, undecided
 from crawler.claim import Account, Source
 from crawler.reports.rules_told import GROUPS, TOLD
 
@@ -16,8 +16,11 @@ LOST = Account(source=Source.SITEMAP, name="lost.xml", complete=False, faults=["
 @pytest.mark.parametrize(
     ("inputs", "names"),
     [
-        ([], {"orphans", "gone.visited", "gone.named", "health", "media", "lint"}),
-        ([SITEMAP], {"orphan.log", "orphan.search", "orphan.list", "gone.visited", "gone.named"}),
+        ([], {"orphans", "gone.visited", "gone.down", "gone.named", "health", "media", "lint"}),
+        (
+            [SITEMAP],
+            {"orphan.log", "orphan.search", "orphan.list", "gone.visited", "gone.down", "gone.named"},
+        ),
         ([LOG], {"orphan.sitemap", "orphan.search", "orphan.list", "gone.named", "health", "media", "lint"}),
         ([SITEMAP, LOG, SEARCH, LIST], set()),
         ([LOST, LOG, SEARCH, LIST], {"orphan.sitemap", "health", "media", "lint"}),
@@ -34,6 +37,12 @@ def test_ours_what_has_no_source_is_not_checked(inputs: list[Account], names: se
 def test_ours_media_that_are_not_asked_for_are_not_checked() -> None:
     assert unchecked([SITEMAP, LOG, SEARCH, LIST], media=False) == {"media": "--no-media"}
     assert unchecked([], media=False)["media"] == "--no-media"
+
+
+def test_ours_what_there_is_none_of_is_not_fine_unless_it_may_be_there_unseen() -> None:
+    assert absent({}, has_media=True, has_versions=True) == {}
+    assert absent({}, has_media=False, has_versions=False).keys() == {"media", "hreflang"}
+    assert absent({"media", "hreflang"}, has_media=False, has_versions=False) == {}
 
 
 def test_ours_what_was_cut_short_or_read_in_part_is_not_decided() -> None:
