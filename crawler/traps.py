@@ -11,7 +11,7 @@ https://developers.google.com/crawling/docs/faceted-navigation) and leave it to 
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -27,7 +27,6 @@ _MONTHS: Final = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     "|nov(?:ember)?|dec(?:ember)?"
 )
-_DAYS: Final = "(?:mon|tues?|wed(?:nes)?|thur?s?|fri|sat(?:ur)?|sun)(?:day)?"
 _varies = re.compile("[0-9?]").search
 _figure = re.compile(rf"[0-9]++|(?<![a-z])(?:{_MONTHS})(?![a-z])", re.IGNORECASE).sub
 _date = re.compile(rf"/[12][0-9]{{3}}(?:/(?:[0-3]?[0-9]|{_MONTHS}))+(?![^/])", re.IGNORECASE)
@@ -116,7 +115,13 @@ def _echo(url: str, parent: str, knows: Callable[[str], bool]) -> Template | Non
 _unsaid = re.compile(r"<a\b.*?(?:</a\s*+>|\Z)|<[^>]*+>?", re.DOTALL | re.IGNORECASE).sub
 _word = re.compile(r"[^\W\d_]{2,60}").findall
 _picture = re.compile(r"(?<![\w%-])[\w%-]{1,100}+\.(?:jpe?g|png|gif|webp|avif)\b", re.IGNORECASE).findall
-_dates = re.compile(rf"(?:{_MONTHS}|{_DAYS})\Z", re.IGNORECASE).match
+_DATES: Final = frozenset(
+    _word(
+        "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october "
+        "nov november dec december mon monday tue tues tuesday wed wednesday thu thur thurs thursday fri friday "
+        "sat saturday sun sunday"
+    )
+)
 
 
 class Visited(NamedTuple):
@@ -137,17 +142,8 @@ def tells(page: Visited) -> set[str]:
     if page.markup:
         markup = page.markup[:MAX_READ]
         told.update(_picture(markup))
-        words = set(map(str.lower, _word(_unsaid(" ", markup))))
-        told |= {word for word in words - {*_word(page.url.lower())} if not _dates(word)}
+        told |= {*_word(_unsaid(" ", markup).lower())} - {*_word(page.url.lower())} - _DATES
     return told
-
-
-def news(pages: Iterable[Visited], told: set[str]) -> Iterator[bool]:
-    """Of each page in turn, whether it tells anything that was not ``told`` before; that grows by what it tells."""
-    for page in pages:
-        own = tells(page)
-        yield not own <= told
-        told |= own
 
 
 # ---------------------------------------------------------------------------------------------------- how it is told

@@ -6,9 +6,9 @@ trap there, which is its end unless :meth:`Offspring.look_again` finds that its 
 
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from heapq import nlargest, nsmallest
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -20,11 +20,12 @@ from crawler.model import Find, Found, Kind, Lease, State, Url, Verdict
 from crawler.traps import Template
 from crawler.url import origin
 
+Group = TypeVar("Group", str, Template)
+
 _ANSWERED: Final = 200  # the status; what is not there, or fails, tells nothing of its like
 _DECIDED: Final = "endless"  # the key of what was decided
-_FEW: Final = (
-    10  # a template has this part of the patience for itself, whatever others of its path have used up
-)
+_FEW: Final = 10  # a template has this part of the patience to itself, whatever others of its path have used
+_SPARE: Final = 100  # members that are kept beyond twice the room before the farther ones are let go
 _KIN: Final = """SELECT v.id, u.url, p.url, v.depth, v.state, v.status, v.content FROM visit v
   JOIN url u ON u.id = v.id JOIN url p ON p.id = v.source WHERE v.kind = ? AND {}"""
 _PUT_OFF: Final = f"v.state = '{State.TRAP}' AND v.status IS NULL AND v.reason LIKE '{traps.ENDLESS}%'"
@@ -106,8 +107,8 @@ class Offspring:
             return False
         told = self._told({*paths})
         # what a sitemap names is near to the start, however far it was: in no order to judge by
-        judged = (each for each in self._carried if told[each.path].is_telling(each))
-        again = {each for each in judged if not self._listed([each])}
+        judged = {each for each in self._carried if told[each.path].is_telling(each)}
+        again = judged - {*self._listed(judged)}
         self._vain -= again
         waiting |= again & self._waiting
         self._carried.clear()
@@ -115,10 +116,10 @@ class Offspring:
             if told[template.path].is_vain(template):
                 self._vain.add(template)
                 self._closing.add(template.path)
-        revived = [self._close(path, told[path]) for path in paths if path in self._closing]
+        revived = self._close({path: told[path] for path in paths if path in self._closing})
         going_on = self._go_on(waiting - self._vain)
         self._remember()
-        return going_on or any(revived)
+        return going_on or revived
 
     def _count(self) -> None:
         """Count what is in the state, when a run is gone on with."""
@@ -152,10 +153,10 @@ class Offspring:
     def _is_remembered(self, url: Url) -> bool:
         return self._db.execute(_REMEMBERED, (url,)).fetchone() is not None
 
-    def _listed(self, templates: list[Template]) -> int:
-        """How many URLs of these templates an earlier run knew and a sitemap names, be it our own."""
-        listed = self._db.execute(_LISTED, (Found.SITEMAP,))
-        return sum(traps.template_of(url) in templates for (url,) in listed)
+    def _listed(self, templates: Set[Template]) -> Counter[Template]:
+        """How many URLs of each of these templates an earlier run knew and a sitemap names, be it our own."""
+        listed = (traps.template_of(url) for (url,) in self._db.execute(_LISTED, (Found.SITEMAP,)))
+        return Counter(template for template in listed if template in templates)
 
     def _members(self, query: str) -> Iterator[Member]:
         if self._patience:
@@ -196,52 +197,79 @@ class Offspring:
                 brought[source].append(url)
         return brought
 
-    def _close(self, path: str, told: Telling) -> bool:
+    def _close(self, told: Mapping[str, Telling]) -> bool:
         """Leave what waits where it is, once those nearest to the start are all read, as many as were to be.
 
         Answers came in some order, and others may have been read in their place: these join what waits, unless they
         told something. So what is listed in the end does not depend on that order.
         """
-        vain = sorted(each for each in self._vain if each.path == path)
-        vain.sort(key=lambda template: template.names.count("&"))
-        if not vain:
-            return False
-        own = sum(self._own[each] for each in vain)
-        room = max(self._allowed.get(each, 0) for each in vain) or 2 * self._patience
-        room = max(0, room - self._listed(vain))
-        near = nsmallest(room, (each for each in self._members(_ADMITTED) if each.template in vain))
-        if missing := [each for each in near if each.waits]:
-            self._slack[path] = own - room - len(missing)
-            self._revive(missing)
-            return True
-        self._closing.discard(path)
-        self._slack[path] = 0
-        for template in vain:
-            for each in told.quiet(template, near[-1]) if near else ():
+        vain: defaultdict[str, list[Template]] = defaultdict(list)
+        for template in sorted(self._vain, key=lambda template: (template.names.count("&"), template)):
+            if template.path in told:
+                vain[template.path].append(template)
+        listed = self._listed(self._vain)
+        rooms = {}
+        for path, templates in vain.items():
+            room = max(self._allowed.get(each, 0) for each in templates) or 2 * self._patience
+            rooms[path] = max(0, room - sum(listed[each] for each in templates))
+        paths = {template: path for path, templates in vain.items() for template in templates}
+        nearest = self._nearest(_ADMITTED, paths, rooms)
+        waiting = self._nearest(_WAITING, paths, dict.fromkeys(rooms, 1))
+        revived = False
+        for path, templates in vain.items():
+            near, own = nearest.get(path, []), sum(self._own[each] for each in templates)
+            if missing := [each for each in near if each.waits]:
+                self._slack[path] = own - rooms[path] - len(missing)
+                self._revive(missing)
+                revived = True
+                continue
+            self._closing.discard(path)
+            self._slack[path] = 0
+            if near:
+                self._put_off(templates, near[-1], told[path])
+            for rest in waiting.get(path, ()):
+                self.notes[path] = traps.note(
+                    templates, rest.url, own, sum(map(told[path].judged, templates))
+                )
+        return revived
+
+    def _put_off(self, templates: list[Template], last: Member, told: Telling) -> None:
+        """Leave out what was read behind the last one that was to be read, and told nothing new."""
+        for template in templates:
+            for each in told.quiet(template, last):
                 if not self._is_remembered(each.url):
                     said = f"{traps.ENDLESS}others like {template} had been read, and it told nothing new"
                     self._move(each, State.TRAP, said)
-        if rest := min((each for each in self._members(_WAITING) if each.template in vain), default=None):
-            self.notes[path] = traps.note(vain, rest.url, own, sum(map(told.judged, vain)))
-        return False
 
     def _go_on(self, templates: set[Template]) -> bool:
         """Let as many more of these templates be visited as there were so far, nearest first."""
-        revived = False
-        for template in sorted(templates):
+        rooms = {}
+        for template in templates:
             room = 2 * self._patience
             while room <= self._own[template]:
                 room *= 2
             self._allowed[template] = room
-            room = self._allowed[template] - self._own[template]
-            near = nsmallest(
-                room + 1, (each for each in self._members(_WAITING) if each.template == template)
-            )
-            if len(near) <= room:
+            rooms[template] = room - self._own[template]
+        more = {template: room + 1 for template, room in rooms.items()}
+        near = self._nearest(_WAITING, dict(zip(rooms, rooms, strict=True)), more)
+        for template, room in rooms.items():
+            if len(near.get(template, ())) <= room:
                 self._waiting.discard(template)
-            self._revive(near[:room])
-            revived = revived or bool(near)
-        return revived
+        for template in sorted(near):
+            self._revive(near[template][: rooms[template]])
+        return bool(near)
+
+    def _nearest(
+        self, query: str, groups: Mapping[Template, Group], rooms: Mapping[Group, int]
+    ) -> dict[Group, list[Member]]:
+        """The members nearest to the start, as many of each group as it has room for: all groups by one reading."""
+        near: defaultdict[Group, list[Member]] = defaultdict(list)
+        for each in self._members(query):
+            if (group := groups.get(each.template)) is not None:
+                near[group].append(each)
+                if len(near[group]) > 2 * rooms[group] + _SPARE:
+                    near[group] = nsmallest(rooms[group], near[group])
+        return {group: nsmallest(rooms[group], members) for group, members in near.items()}
 
     def _revive(self, members: list[Member]) -> None:
         for each in members:

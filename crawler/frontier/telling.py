@@ -67,38 +67,41 @@ class Telling:
         judged = self.judged(template)
         if judged < max(1, self._patience // 20):
             return False
-        told = self._told_before(template, judged)
-        return not any(traps.news(map(self._visited, self._pages[template][-judged:]), told))
+        return not any(self._news(template, self._pages[template][-judged:], judged))
 
     def quiet(self, template: Template, after: Member) -> Iterator[Member]:
         """The pages for the sitemap behind a certain one that told nothing."""
         pages = [
             each for each in self._pages.get(template, ()) if each > after and each.state is State.INDEXABLE
         ]
-        told = self._told_before(template, sum(each > after for each in self._pages.get(template, ())))
-        for each, tells in zip(pages, traps.news(map(self._visited, pages), told), strict=True):
+        behind = sum(each > after for each in self._pages.get(template, ()))
+        for each, tells in zip(pages, self._news(template, pages, behind), strict=True):
             if not tells:
                 yield each
 
-    def _told_before(self, template: Template, judged: int) -> set[str]:
-        """What was told by pages of the template before so many, and by those of other templates of the path."""
-        told: set[str] = set()
-        for other, tells in self._told_elsewhere.items():
-            if other != template:
-                told |= tells
-        pages = self._pages.get(template, [])
-        for each in pages[: len(pages) - judged][-self._patience :]:
-            told |= traps.tells(self._visited(each))
-        return told
+    def _news(self, template: Template, pages: list[Member], behind: int) -> Iterator[bool]:
+        """Of each of these pages in turn, whether it tells what none before them told, and no other template of the
+        path; ``behind`` so many are the pages of the template that are not before them."""
+        every = self._pages.get(template, [])
+        before = every[: len(every) - behind][-self._patience :]
+        told = set().union(*map(self._tells, before))
+        for each in pages:
+            new = {said for said in self._tells(each) - told if self._tellers.get(said, template) == template}
+            yield bool(new)
+            told |= new
 
     @cached_property
-    def _told_elsewhere(self) -> dict[Template, set[str]]:
-        if len(self._pages) < 2:
-            return {}
-        return {
-            template: set().union(*(traps.tells(self._visited(each)) for each in pages[-self._patience :]))
-            for template, pages in self._pages.items()
-        }
+    def _tellers(self) -> dict[str, Template | None]:
+        """Which template tells something with its last pages; None: more than one does."""
+        tellers: dict[str, Template | None] = {}
+        if len(self._pages) > 1:
+            for template, pages in self._pages.items():
+                for said in set().union(*map(self._tells, pages[-self._patience :])):
+                    tellers[said] = None if said in tellers else template
+        return tellers
+
+    def _tells(self, member: Member) -> set[str]:
+        return traps.tells(self._visited(member))
 
     def _visited(self, member: Member) -> Visited:
         markup = ""

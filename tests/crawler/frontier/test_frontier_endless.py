@@ -2,20 +2,26 @@
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from endless_sites import (
     ENDLESS,
     FINITE,
+    QUIET,
     REAL,
     SHOP,
+    anchors,
     archive,
     calendar_by_query,
     facets,
     shop,
     visit,
+    word,
 )
+
+from crawler import traps
 
 PATIENCE = 25
 MOST = {"facets": 600}  # pages that may be read; each set of filters has a few to show what it is
@@ -142,3 +148,29 @@ def test_ours_what_was_decided_is_decided_again_by_the_next_process(tmp_path: Pa
     assert again.read == []
     assert again.ends == first.ends
     assert again.notes == first.notes
+
+
+def test_ours_hundreds_of_endless_paths_are_decided_about_by_reading_what_is_known_a_few_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shop has as many lists with filters as it has categories. Nothing else is done while it is decided."""
+    asked = 0
+
+    def counted(url: str, parent: str, knows: Callable[[str], bool]) -> traps.Template | None:
+        nonlocal asked
+        asked += 1
+        return offspring(url, parent, knows)
+
+    offspring = traps.offspring
+    monkeypatch.setattr(traps, "offspring", counted)
+    names = [word(number) for number in range(120)]
+
+    def site(path: str) -> str | None:
+        if path == "/":
+            return anchors(f"/{name}?day=0" for name in names)
+        where, _, day = path.partition("?day=")
+        return QUIET + anchors(f"{where}?day={int(day) + step}" for step in (1, -1))
+
+    crawl = visit(site, tmp_path, patience=8)
+    assert len(crawl.notes) == len(names)
+    assert asked < 20 * len(crawl.ends)
