@@ -89,7 +89,7 @@ class Crawled:
     def plain(self, text: str) -> str:
         text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "TIME", text.replace(self.site.url.rstrip("/"), ""))
         text = re.sub(r"[\d,]+ bytes in [\d.]+ s", "SIZE", text)
-        text = re.sub(r"weight \d+\.\d\d; the average page has 1", "WEIGHT", text)
+        text = re.sub(r"link weight \d+\.\d\d; the average page has 1", "WEIGHT", text)
         return re.sub(r"\d{4}-\d\d-\d\d$|\d{4}-\d\d-\d\d(?=,)", "DAY", text)
 
 

@@ -30,7 +30,7 @@ COLUMNS: Final[tuple[tuple[str, Callable[[Finding], _Cell]], ...]] = (
     ("Status", lambda each: each.status),
     ("Crawl depth", lambda each: each.depth),
     ("Pages that link to it", lambda each: each.inlinks),
-    ("Link score", lambda each: round(each.weight, 4)),
+    ("Link weight", lambda each: round(each.weight, 4)),
     ("Known from", lambda each: several(each.known)),
     ("First seen", lambda each: text(each.first)),
     ("Last seen", lambda each: text(each.last)),

@@ -45,7 +45,7 @@ _SCRIPTS: Final = (
 )  # in this order they are one
 _COLUMNS: Final = (
     ("url", "Page"), ("rule", "Class"), ("state", "Today"), ("depth", "Crawl depth"), ("inlinks", "Inlinks"),
-    ("weight", "Link score"), ("visits", "Visits"), ("lastmod", "Changed"), ("known", "Known from"),
+    ("weight", "Link weight"), ("visits", "Visits"), ("lastmod", "Changed"), ("known", "Known from"),
     ("since", "Since"),
 )  # fmt: skip
 _OPTION: Final = re.compile(

@@ -18,7 +18,7 @@ def links(story: Story) -> Topic | None:
     pages = count(linked.inlinks, "page")
     lines = [
         f"from {pages} by links that count; {away(linked.clicks)}",
-        f"weight {linked.weight:.2f}; the average page has 1",
+        f"link weight {linked.weight:.2f}; the average page has 1",
     ]
     lines += [f"< {each.url}  ({_how(each)})" for each in linked.referrers[:SHOWN]]
     values = {

@@ -61,7 +61,7 @@ function rowOf(row) {
     cell("state", "Today", today),
     cell("depth", "Crawl depth", row.depth === null ? "" : number(row.depth)),
     cell("inlinks", "Inlinks", number(row.inlinks)),
-    cell("weight", "Link score", row.weight ? row.weight.toFixed(2) : ""),
+    cell("weight", "Link weight", row.weight ? row.weight.toFixed(2) : ""),
     cell("visits", "Visits", row.visits ? number(row.visits) : ""),
     cell("lastmod", "Changed", row.lastmod.slice(0, 10)),
     cell("known", "Known from", row.sources.join(", ")),

@@ -42,7 +42,7 @@ def test_ours_tables_tell_all_of_a_finding_and_numbers_are_numbers() -> None:
     assert first["Status"] == "200"
     assert first["Crawl depth"] == ""
     assert first["Visits by people"] == "31"
-    assert first["Link score"] == "0.25"
+    assert first["Link weight"] == "0.25"
     assert first["Other spellings"] == "https://www.example.com/old/page/ | https://www.example.com/OLD/page"
     assert first["Link it from"].startswith("https://www.example.com/old/ (its directory) | ")
     file = io.BytesIO()
