@@ -18,6 +18,7 @@ from crawler.orphans import fold, is_gone
 from crawler.reports.rules_told import TOLD
 from crawler.url import origin
 from sitemap import RULES as LINT
+from sitemap import Severity
 
 ONCE: Final = frozenset({"location.outside"})
 """Rules of lint about where a file lies: one finding for each file, whatever the number of its entries."""
@@ -38,6 +39,20 @@ _HIDDEN: Final = frozenset(
 )
 _SPEAKING: Final = frozenset({"cluster", "canonical", "link"})  # of what a URL leads to, or names
 _OUTSIDE: Final = "entry.outside"
+_ANSWER: Final = (
+    "gone.",
+    "link.",
+    "canonical.",
+    *(f"entry.{why}" for why in ("gone", "failed", "refused", "redirect", "noindex", "blocked", "canonical")),
+)
+_QUESTIONS: Final = (
+    ("orphan.", "weak.", "reach."),  # how do links lead there?
+    ("listed.", "orphan.search", "orphan.log", "orphan.list"),  # is it in a sitemap?
+    _ANSWER,  # is it a page?
+    ("entry.lastmod_",),
+    ("cluster.",),
+)
+"""How the rules begin that answer one question: of two of them the one can take the other's place."""
 _UNLISTED: Final = "no sitemap lists it any more"
 _UNLINKED: Final = "no page links to it any more"
 
@@ -93,6 +108,7 @@ class Fate(IntEnum):
     MENDED = 1
     CARRIED = 2  # not decided, and kept until an audit can
     DROPPED = 3  # nobody can decide it: what is looked for is another thing now
+    BECAME = 4  # another finding has taken its place
 
 
 class Before(Struct, frozen=True):
@@ -110,7 +126,7 @@ class Before(Struct, frozen=True):
 
 
 class Today(Struct, frozen=True):
-    """What this audit saw of the URL: how it ended (``""``: it was not asked for), and the rules it falls under.
+    """What this audit saw of the URL: how it ended (``""``: it was not asked for), and the rules it falls under since.
 
     ``is_end_seen`` is False when where it leads to, or what the finding spoke of besides, did not show itself.
     """
@@ -155,7 +171,7 @@ def became(before: Before, today: Today, sight: Sight) -> str:
         if not today.is_listed and not _is_seen(today):
             return _UNLISTED if can_miss else ""
         if not today.is_listed and family == "entry":
-            return f"{_UNLISTED}; {_now(today)}" if can_miss else ""
+            return f"{_UNLISTED}; {_now(before, today)}" if can_miss else ""
     return _of_page(before, today, sight)
 
 
@@ -181,7 +197,7 @@ def _of_page(before: Before, today: Today, sight: Sight) -> str:
         return ""
     if sight.is_doubtful and (family == "cluster" or (is_about_links and today.state == before.state)):
         return ""  # the links, or what names it, may be on a page that was not seen
-    return _now(today)
+    return _now(before, today)
 
 
 def _is_seen(today: Today) -> bool:
@@ -199,9 +215,31 @@ def is_hidden(state: str, status: int | None) -> bool:
     return state in _HIDDEN or (state == State.CLIENT_ERROR and not is_seen(state, status))
 
 
-def _now(today: Today) -> str:
-    """What a URL is today: the worst of the rules that it falls under, else how it answers."""
-    if rule := worst(today.rules):
+def successor(before: Before, today: Today) -> str:
+    """The rule of the finding that has taken the place of one that is no more, or "": then it is mended.
+
+    A note takes the place of nothing worse, but in its own family: a page that nothing led to and one link leads to now
+    is mended.
+    """
+    rule = _successor(before, today)
+    if not rule or rule.partition(".")[0] == before.rule.partition(".")[0]:
+        return rule
+    is_milder = TOLD[rule].severity is Severity.NOTE and TOLD[before.rule].severity > Severity.NOTE
+    return "" if is_milder else rule
+
+
+def _successor(before: Before, today: Today) -> str:
+    """The worst of the rules that a URL falls under, and did not before, for the same trouble; or ""."""
+    if not _is_seen(today):
+        return ""
+    is_broken = before.state == State.INDEXABLE != today.state
+    asked = [each for each in _QUESTIONS if before.rule.startswith(each) or (is_broken and each is _ANSWER)]
+    return _worst(rule for rule in today.rules if any(rule.startswith(each) for each in asked))
+
+
+def _now(before: Before, today: Today) -> str:
+    """What a URL is today: the rule that it falls under instead, else how it answers."""
+    if rule := _successor(before, today):
         return f"it falls under {rule} now ({TOLD[rule].title})"
     match today.state:
         case State.INDEXABLE:
@@ -217,7 +255,7 @@ def _now(today: Today) -> str:
     return "it answers with what is no page"
 
 
-def worst(rules: tuple[str, ...]) -> str:
+def _worst(rules: tuple[str, ...]) -> str:
     """The worst of these rules, the first in the table of the audit where several are; "" if none is one of its."""
     order = list(RULES)
     known = sorted((each for each in rules if each in RULES), key=order.index)

@@ -16,6 +16,9 @@ BATCH: Final = 5_000  # findings in one transaction
 _encode = msgspec.msgpack.Encoder().encode
 _PUT: Final = """INSERT INTO finding (rule, rank, certain, url, value, file, state, times, others, key)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_GET: Final = (
+    "SELECT value, since, new FROM finding WHERE rule = ? AND {which} ORDER BY rank DESC, url, id"
+)
 _decode = msgspec.msgpack.Decoder(Finding).decode
 
 
@@ -35,18 +38,17 @@ class Found:
     def __call__(self, rule: str) -> Iterator[Finding]:
         """Those of a rule, as :class:`crawler.finding.Findings` says."""
         with storage():
-            rows = self._db.execute(
-                "SELECT value, since, new FROM finding WHERE rule = ? ORDER BY rank DESC, url, id", (rule,)
-            )
-            for packed, since, is_new in rows:
-                found = _decode(packed)
-                yield replace(found, since=since, is_new=bool(is_new)) if since else found
+            for which in ("new", "NOT new"):  # in the order of the index, without sorting
+                for packed, since, is_new in self._db.execute(_GET.format(which=which), (rule,)):
+                    found = _decode(packed)
+                    yield replace(found, since=since, is_new=bool(is_new)) if since else found
 
     def mended(self, rule: str) -> Iterator[Mended]:
         """Those of a rule that are no more, as :class:`crawler.finding.Findings` says."""
         with storage():
             rows = self._db.execute(
-                "SELECT rule, url, since, now, file FROM mended WHERE rule = ? ORDER BY since, url, id",
+                "SELECT rule, url, since, now, file, became FROM mended WHERE rule = ?"
+                " ORDER BY became, since, url, id",
                 (rule,),
             )
             yield from (Mended(*row) for row in rows)

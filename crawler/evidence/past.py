@@ -69,8 +69,11 @@ class Past:
             for statement in (sql.STOOD, sql.NEW, sql.MORE, sql.STILL):
                 self._db.execute(statement)
 
-    def mend(self, decide: Callable[[Before, Today], tuple[Fate, str]]) -> None:
-        """Decide what became of each finding that is no more, in flat memory."""
+    def mend(self, decide: Callable[[Before, Today], tuple[Fate, str, str]]) -> None:
+        """Decide what became of each finding that is no more, in flat memory.
+
+        ``decide`` answers the fate, what is there now, and the rule that took its place.
+        """
         with usable(self._path):
             self._db.executescript(sql.PLACES)
             visits = Visits(self._db)
@@ -79,13 +82,14 @@ class Past:
                 gone, mended = [], []
                 for row in batch:
                     before, today = _row(row, visits)
-                    fate, now = decide(before, today)
+                    fate, now, rule = decide(before, today)
                     gone.append((row[0], before.rule, row[7], fate))
-                    if fate is Fate.MENDED:
-                        mended.append((before.rule, before.url, before.since, now, before.file))
+                    if fate in (Fate.MENDED, Fate.BECAME):
+                        mended.append((before.rule, before.url, before.since, now, before.file, rule))
                 self._db.executemany("INSERT INTO temp.gone VALUES (?, ?, ?, ?)", gone)
                 self._db.executemany(
-                    "INSERT INTO main.mended (rule, url, since, now, file) VALUES (?, ?, ?, ?, ?)", mended
+                    "INSERT INTO main.mended (rule, url, since, now, file, became) VALUES (?, ?, ?, ?, ?, ?)",
+                    mended,
                 )
 
     def trends(self) -> list[Trend]:

@@ -58,7 +58,8 @@ CREATE INDEX by_door ON entry (door) WHERE door != '';
 GONE: Final = """
 SELECT b.id, b.rule, b.url, b.file, b.state, b.since, b.others, b.times, b.missed,
   coalesce(d.state, v.state, ''), coalesce(d.status, v.status), coalesce(d.target, v.target, ''),
-  (SELECT group_concat(DISTINCT f.rule) FROM main.finding f WHERE f.url = b.url),
+  (SELECT group_concat(DISTINCT f.rule) FROM main.finding f WHERE f.url = b.url
+    AND f.id NOT IN (SELECT now FROM temp.pair)),
   EXISTS (SELECT 1 FROM entry e WHERE e.url = b.url)
     OR EXISTS (SELECT 1 FROM entry e WHERE e.door != '' AND e.door = b.url),
   b.file IN (SELECT file FROM temp.read)
@@ -66,11 +67,11 @@ FROM past.finding b LEFT JOIN site.url u ON u.url = b.url LEFT JOIN site.visit v
   LEFT JOIN main.door d ON d.url = b.url
 WHERE b.certain AND b.id NOT IN (SELECT before FROM temp.pair)
 AND (b.rule, b.file) NOT IN (SELECT rule, file FROM temp.many WHERE is_cut)"""
-"""What is not found any more, with what this audit saw of its URL."""
+"""What is not found any more, with what this audit saw of its URL, and what was not found of that before."""
 TRENDS: Final = """
-SELECT rule, sum(new), sum(still), sum(mended), sum(undecided) FROM (
-  SELECT rule, new, stood * (times - new) AS still, 0 AS mended, 0 AS undecided FROM main.finding
-  UNION ALL SELECT rule, 0, 0, times * (fate = 1), times * (fate != 1) FROM temp.gone)
+SELECT rule, sum(new), sum(still), sum(mended), sum(undecided), sum(became) FROM (
+  SELECT rule, new, stood * (times - new) AS still, 0 AS mended, 0 AS undecided, 0 AS became FROM main.finding
+  UNION ALL SELECT rule, 0, 0, times * (fate = 1), times * (fate IN (2, 3)), times * (fate = 4) FROM temp.gone)
 GROUP BY rule"""
 FORGET: Final = """
 DELETE FROM past.finding WHERE id NOT IN (SELECT id FROM temp.gone WHERE fate = 2) OR missed + 1 >= ?"""

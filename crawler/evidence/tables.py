@@ -98,9 +98,10 @@ CREATE TABLE mended (
   url TEXT NOT NULL,
   since TEXT NOT NULL,
   now TEXT NOT NULL,
-  file TEXT NOT NULL
+  file TEXT NOT NULL,
+  became TEXT NOT NULL
 );
-CREATE INDEX mends ON mended (rule, since, url);
+CREATE INDEX mends ON mended (rule, became, since, url);
 """
 
 

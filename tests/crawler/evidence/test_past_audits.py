@@ -61,7 +61,7 @@ class Audits:
         with self.past(found) as (db, past):
             past.compare(f"2026-11-{self.number:02}", comparable)
             if past.last():
-                past.mend(lambda _before, _today: (fate, "now"))
+                past.mend(lambda _before, _today: (fate, "now", ""))
             told = Found(db)
             every = [each for rule in RULES for each in told(rule)]
             self.new = [name(each) for each in every if each.is_new]
@@ -206,7 +206,7 @@ def test_ours_the_policy_is_told_what_is_known_of_the_url(audits: Audits) -> Non
     with audits.past([other]) as (db, past):
         db.execute("INSERT INTO entry VALUES (1, 1, ?, '', ?, 1, '', x'', '', NULL)", (f"{SITE}a", FILE))
         past.compare("2026-11-02", RULES)
-        past.mend(lambda before, today: (asked.append((before, today)) or Fate.MENDED, ""))  # type: ignore[func-returns-value]
+        past.mend(lambda before, today: (asked.append((before, today)) or Fate.MENDED, "", ""))  # type: ignore[func-returns-value]
     ((before, today),) = asked
     assert before == Before("entry.gone", f"{SITE}a", FILE, "client error", "2026-11-01")
     assert today == Today(rules=("orphan.log",), is_listed=True)
@@ -293,7 +293,7 @@ def test_ours_300_000_findings_are_compared_in_flat_memory(audits: Audits) -> No
     def whole(number: int) -> list[Trend]:
         with audits.past(many(number * 100_000)) as (_, past):
             past.compare(f"2026-11-0{number}", RULES)
-            past.mend(lambda _before, _today: (Fate.MENDED, "now"))
+            past.mend(lambda _before, _today: (Fate.MENDED, "now", ""))
             trends = past.trends()
             past.keep(news(number), {}, {"entry.gone": Looked()}, 365, anew=False)
         return trends
@@ -302,3 +302,30 @@ def test_ours_300_000_findings_are_compared_in_flat_memory(audits: Audits) -> No
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert whole(3) == [Trend("entry.gone", 100_000, 200_000, 100_000)]
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40_000  # KiB
+
+
+def test_ours_what_is_new_comes_before_what_is_more_important(audits: Audits) -> None:
+    audits(gone("a"))
+    with audits.past([]) as (db, past):
+        Found(db).put([(9.0, gone("a")), (1.0, gone("b")), (2.0, gone("c"))])
+        past.compare("2026-11-02", RULES)
+        assert [name(each) for each in Found(db)("entry.gone")] == ["c", "b", "a"]
+
+
+def test_ours_only_a_finding_that_was_not_there_before_takes_the_place_of_another(audits: Audits) -> None:
+    dead = replace(gone("a"), rule="gone.linked", file="")
+    asked: list[Today] = []
+
+    def decide(_: Before, today: Today) -> tuple[Fate, str, str]:
+        asked.append(today)
+        return Fate.BECAME, "now", "gone.linked"
+
+    audits(gone("a"), gone("b"), dead)
+    with audits.past([dead, replace(dead, url=f"{SITE}b")]) as (db, past):
+        past.compare("2026-11-02", RULES)
+        past.mend(decide)
+        assert [each.rules for each in asked] == [(), ("gone.linked",)]
+        assert [(each.became, name(each)) for each in Found(db).mended("entry.gone")] == [
+            ("gone.linked", "a"), ("gone.linked", "b"),
+        ]  # fmt: skip
+        assert [each for each in past.trends() if each.became] == [Trend("entry.gone", 0, 0, 0, 0, 2)]

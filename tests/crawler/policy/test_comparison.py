@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from crawler.comparison import Before, Looked, Sight, Today, became, identity, why_none_new
+from crawler.comparison import Before, Looked, Sight, Today, became, identity, successor, why_none_new
 from crawler.finding import Finding
 from crawler.model import State
 
@@ -135,6 +135,35 @@ def test_ours_nothing_is_mended_that_was_not_seen(
     told = became(before(rule, state), today, sight)
     assert said in told
     assert bool(told) is bool(said)
+
+
+@pytest.mark.parametrize(
+    ("rule", "state", "today", "then", "said"),
+    [
+        # a page that is gone took all with it that was found of it
+        ("listed.missing", "indexable", replace(GONE, rules=("gone.linked",)), "gone.linked", "gone.linked now"),
+        ("reach.few", "indexable", replace(GONE, rules=("gone.linked",)), "gone.linked", "gone.linked now"),
+        ("reach.few", "indexable", replace(PAGE, rules=("orphan.sitemap",)), "orphan.sitemap", "orphan.sitemap now"),
+        ("link.redirect", "redirect", replace(GONE, rules=("link.chain",)), "link.chain", "link.chain now"),
+        ("listed.missing", "indexable", replace(PAGE, rules=("orphan.log",)), "orphan.log", "orphan.log now"),
+        ("gone.visited", "client error", replace(GONE, rules=("gone.named",)), "gone.named", "gone.named now"),
+        ("entry.lastmod_late", "indexable", replace(PAGE, is_listed=True, rules=("entry.lastmod_early",)),
+         "entry.lastmod_early", "lastmod_early now"),
+        # milder, and the worse is done away with
+        ("orphan.sitemap", "indexable", replace(PAGE, rules=("reach.few",)), "", "reach.few now"),
+        ("gone.linked", "client error", replace(GONE, rules=("link.redirect",)), "", "link.redirect now"),
+        # another trouble is no answer to what became of this one
+        ("entry.noindex", "noindex", replace(PAGE, is_listed=True, rules=("entry.lastmod_early",)), "", "indexable page"),
+        ("listed.missing", "indexable", replace(PAGE, rules=("reach.few",)), "", "indexable page"),
+        ("gone.linked", "client error", replace(PAGE, rules=("listed.missing",)), "", "indexable page"),
+        ("orphan.sitemap", "indexable", UNASKED, "", "no sitemap lists it"),
+    ],
+)  # fmt: skip
+def test_ours_what_became_another_finding_of_the_same_kind_is_not_mended(
+    rule: str, state: str, today: Today, then: str, said: str
+) -> None:
+    assert successor(before(rule, state), today) == then
+    assert said in became(before(rule, state), today, SEEN)
 
 
 @pytest.mark.parametrize("rule", ["entry.gone", "lastmod.invalid", "media.image"])
