@@ -77,8 +77,7 @@ class Closing:
         observed = observe(db, self._store.run, policy, source_key(self._plan))
         run = replace(run, notes=[*visited.notes, *filter(None, [observed.distrust])])
         if not is_complete and not output.partial:
-            why = f"{visited.ending}; run again to go on, the sitemap stays as it was"
-            return self._refused(run, judged, Refusal(why, Incomplete.exit_code))
+            return self._cut_short(run, judged, visited.ending)
         self._listing.fill(complete=is_complete, grace=output.keep_failed, degraded=_is_degraded(judged))
         allowed = Allowance(output.max_failed, output.max_shrink, accept_shrink)
         if refused := refusal(facts(db, self._plan.seed), allowed):
@@ -96,6 +95,13 @@ class Closing:
         if not is_complete:
             return self._partial(run, judged, published)
         return self._record(run, judged, published, observed)
+
+    def _cut_short(self, run: Run, judged: Completeness, ending: Ending) -> Conclusion:
+        """Not the gate's word: there is no set yet that it could look at."""
+        outcome = "interrupted" if ending is Ending.INTERRUPTED else "cut short"
+        why = f"{ending}; run again to go on, the sitemap stays as it was"
+        run = replace(run, outcome=outcome, refusal=why, exit_code=Incomplete.exit_code)
+        return self._end(run, judged, is_over=False)
 
     def _refused(self, run: Run, judged: Completeness, why: Refusal) -> Conclusion:
         """Keep the record and nothing else: what such a run saw is no ground for what the next one decides."""

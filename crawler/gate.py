@@ -99,7 +99,8 @@ def refusal(facts: Facts, allowed: Allowance) -> Refusal | None:
     if allowed.accept_shrink:
         return None
     sentence = (
-        _all_alike(facts, allowed.max_shrink)
+        _start_missing(facts)
+        or _all_alike(facts, allowed.max_shrink)
         or _start_left(facts.start)
         or _shrunk(facts, allowed.max_shrink)
     )
@@ -126,6 +127,14 @@ def _too_many_failed(facts: Facts, most: float) -> str:
     if failed < FEW or failed <= most * visited:
         return ""
     return f"{failed:,} of {visited:,} pages failed, over the {most:.0%} that --max-failed allows"
+
+
+def _start_missing(facts: Facts) -> str:
+    """Only before anything is published: whoever types a URL that is not there is not at the right place."""
+    start = facts.start
+    if facts.published or start.verdict is None or start.status not in _GONE_FOR_GOOD:
+        return ""
+    return f"the start URL {start.url} {start.verdict.reason}; the pages are known from elsewhere, such as a sitemap"
 
 
 def _start_left(start: Start) -> str:

@@ -78,7 +78,7 @@ class Report(Struct, frozen=True, kw_only=True):
     sitemap_url: str
     complete: bool
     ending: str
-    outcome: str  # "published", "unchanged", "partial", "refused" or "dry"
+    outcome: str  # "published", "unchanged", "partial", "refused", "interrupted", "cut short" or "dry"
     completeness: str
     because: str
     resumed: bool

@@ -90,6 +90,9 @@ def test_ours_a_signal_saves_and_stops_and_the_same_command_goes_on(
         assert time.monotonic() - began < 5
         assert process.returncode == 4, err
         assert "run the same command again" in out
+        assert [line for line in err.splitlines() if line != line.rstrip()] == []
+        status = siteatlas(tmp_path, "status").out
+        assert (status.count("interrupted"), "refused" in status) == (2, False), status
         assert published(tmp_path) == {}
         asked = len(site.log)
         ran = crawl(tmp_path, site.url)

@@ -270,6 +270,8 @@ def _row(run: Run, *, is_on: bool) -> tuple[str, ...]:
 
 def _remarks(run: Run) -> Iterator[str]:
     """What there is to say of a run beside its row."""
+    if run.is_open:  # why it was cut short stands above, with what becomes of it
+        return
     if run.because:
         yield safe(run.because)
     if run.refusal and run.refusal not in run.because:

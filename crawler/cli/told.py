@@ -7,7 +7,7 @@ from importlib import metadata
 
 import typer
 from rich.console import Console
-from rich.logging import RichHandler
+from rich.text import Text
 
 from crawler.errors import Incomplete, SiteatlasError
 from sitemap import safe
@@ -23,7 +23,7 @@ class Told:
         self._interrupted = interrupted
 
     def __enter__(self) -> "Told":
-        handler = RichHandler(console=self.console, show_path=False, show_time=False, markup=False)
+        handler = Lines(self.console)
         handler.setFormatter(Harmless("%(message)s"))
         logging.basicConfig(
             level=logging.INFO if self._verbose else logging.WARNING,
@@ -65,6 +65,19 @@ class Told:
     def say(self, text: str) -> None:
         """One line on standard error."""
         self.console.print(f"siteatlas: {_lines(text)}", markup=False, soft_wrap=True)
+
+
+class Lines(logging.Handler):
+    """What is logged, a line each, as long as it is: a pipe gets no blanks to the width of a screen."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show the level and the line, above a display if there is one."""
+        level = Text(f"{record.levelname:<8}", f"logging.level.{record.levelname.lower()}")
+        self._console.print(Text.assemble(level, " ", self.format(record)), soft_wrap=True)
 
 
 class Harmless(logging.Formatter):

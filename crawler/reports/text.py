@@ -7,6 +7,7 @@ from typing import Final, TextIO
 
 from crawler.claim import Account
 from crawler.cli.words import amount, clock
+from crawler.errors import Incomplete
 from crawler.finding import AuditReport, Count, Finding, Findings
 from crawler.quantities import count
 from crawler.reports.facts import ISLAND, Island, islands, visits
@@ -248,6 +249,8 @@ def _next(report: AuditReport, paths: list[Path]) -> str:
     look = next(
         (f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes all of it"
     )
+    if report.exit_code == Incomplete.exit_code:
+        return f"{look}; run the same command again, which goes on where this one stopped"
     if report.doubts:
         return f"{look}; take away what makes it inconclusive, and run the same command again"
     if not any(each.total for each in report.counts):

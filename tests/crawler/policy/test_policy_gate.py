@@ -61,6 +61,10 @@ def start(state: State, status: int | None = 200, target: Url | None = None, **o
         facts(start=start(State.REDIRECT, 301, PAGE, is_listed=True)),  # "/" became "/en/"
         facts(start=start(State.REDIRECT, 301, PAGE, was_published=False)),  # and it always did
         facts(start=start(State.NOINDEX, was_published=False)),
+        facts(
+            start=start(State.CLIENT_ERROR, 404, was_published=False)
+        ),  # something is published: it is the place
+        facts(published=0, start=start(State.CLIENT_ERROR, 401, was_published=False)),
         facts(start=start(State.EXCLUDED)),
     ],
 )
@@ -96,6 +100,10 @@ def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: Facts, 
         (facts(start=start(State.REDIRECT, 302, Url("https://b.example/"))), "is redirect now"),
         (facts(start=start(State.CLIENT_ERROR, 404)), "is client error now"),
         (facts(start=start(State.ROBOTS, None)), "is blocked by robots.txt now"),
+        (
+            facts(published=0, start=start(State.CLIENT_ERROR, 404, was_published=False)),
+            "the start URL https://a.example/ the evidence; the pages are known from elsewhere",
+        ),
         (
             facts(
                 published=1000,
