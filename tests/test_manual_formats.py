@@ -1,0 +1,72 @@
+"""The formats in the manual: messages to programs are those that the code makes, and each key and column is told."""
+
+import json
+import re
+
+from test_readme import MANUAL, blocks_of
+
+from crawler.audit_news import AuditNews, GroupNews, NewFinding
+from crawler.change import Change, ChangeKind, Counts
+from crawler.finding import AuditReport, Finding, Mended
+from crawler.model import Url
+from crawler.notice import Notice, Occasion
+from crawler.notify.messages import as_json
+from crawler.reports.as_csv import COLUMNS, MENDED
+
+KEY = "webhook https://hooks.example.com 0a1b2c3d"
+SHOP = Url("https://shop.example.com/")
+AT = "2026-11-21T03:00:00+00:00"
+ADDED = Change(
+    url=Url(f"{SHOP}new.html"),
+    kind=ChangeKind.ADDED,
+    reason=f"found by a link, first on {SHOP}",
+    run=12,
+    at=AT,
+)
+CHANGED = Notice(
+    site="shop", url=SHOP, sitemap_url=Url(f"{SHOP}sitemap.xml"), occasion=Occasion.CHANGES, after=11, until=12, at=AT,
+    pages=1204, counts=Counts(added=3, changed=12, moved=1), changes=(ADDED,),
+)  # fmt: skip
+LOST = NewFinding(
+    rule="entry.gone", severity="error", title="Listed, but gone", url=f"{SHOP}old.html",
+    sentence="it answered 404, not found",
+)  # fmt: skip
+NEWS = AuditNews(
+    number=4, started=1_795_230_300.0, before=1_794_625_500.0, verdict="conclusive", why="", pages=1204, uncompared=0,
+    severities={"error": 1, "warning": 2, "note": 0}, first=[LOST],
+    groups=[
+        GroupNews(name="health", title="Sitemap health", total=1, new=1, severities={"error": 1}),
+        GroupNews(name="orphans", title="Orphans", total=2, mended=1, severities={"warning": 2}),
+    ],
+)  # fmt: skip
+FOUND = Notice(
+    site="shop", url=SHOP, sitemap_url=Url(f"{SHOP}sitemap.xml"), occasion=Occasion.FINDINGS, at=AT, pages=1204,
+    counts=Counts(), told=f"audit: {NEWS.sentence}", audit=NEWS, report="/srv/reports/shop",
+)  # fmt: skip
+
+
+def section(heading: str) -> str:
+    found = re.search(
+        rf"^### {heading}$(.*?)^##", MANUAL.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert found
+    return found[1]
+
+
+def test_ours_the_messages_in_the_manual_are_those_that_are_sent() -> None:
+    shown = [json.loads(block) for block in blocks_of(MANUAL, "json")]
+    for notice in (CHANGED, FOUND):
+        sent = json.loads(as_json(notice, KEY))
+        (found,) = (each for each in shown if each.get("occasion") == notice.occasion)
+        assert found == sent
+        assert list(found) == list(sent)
+
+
+def test_ours_the_manual_tells_of_all_that_the_files_of_an_audit_hold() -> None:
+    told = section("The report's files")
+    keys = set(re.findall(r"`([a-z_]+)`", told))
+    for kind in (AuditReport, Finding, Mended):
+        assert set(kind.__struct_fields__) - keys == set()
+    cells = {cell.strip() for line in told.splitlines() for cell in re.split(r"[|;]", line)}
+    assert {heading for heading, _ in COLUMNS} - cells == set()
+    assert f"`{'`, `'.join(MENDED)}`" in told
