@@ -20,6 +20,8 @@ FEW: Final = 10  # new findings that are told by name
 class GroupNews(Struct, frozen=True, kw_only=True):
     """The findings of one group of rules: how many there are, and how many of them are new, or mended since.
 
+    ``became`` are no more, and another finding has taken their place.
+
     ``name`` is that of :data:`crawler.reports.rules_told.GROUPS`: orphans, dead, health … ``severities`` counts its
     findings, from the worst on, those of which there are any.
     """
@@ -29,6 +31,7 @@ class GroupNews(Struct, frozen=True, kw_only=True):
     total: int = 0
     new: int = 0
     mended: int = 0
+    became: int = 0
     severities: dict[str, int] = {}
 
     @property
@@ -79,8 +82,13 @@ class AuditNews(Struct, frozen=True, kw_only=True):
 
     @property
     def mended(self) -> int:
-        """Those of the audit before that are no more."""
+        """Those of the audit before that are no more, and no other in their place."""
         return sum(group.mended for group in self.groups)
+
+    @property
+    def became(self) -> int:
+        """Those of the audit before in whose place there is another."""
+        return sum(group.became for group in self.groups)
 
     @property
     def more(self) -> int:
@@ -90,7 +98,7 @@ class AuditNews(Struct, frozen=True, kw_only=True):
     @property
     def is_news(self) -> bool:
         """Whether somebody who knows the audit before wants to know of it: the first one is news too."""
-        return self.before is None or bool(self.new or self.mended)
+        return self.before is None or bool(self.new or self.mended or self.became)
 
     @property
     def sentence(self) -> str:
@@ -103,7 +111,13 @@ class AuditNews(Struct, frozen=True, kw_only=True):
         if self.before is None:
             return told
         since = [
-            f"{number:,} {what}" for number, what in ((self.new, "new"), (self.mended, "mended")) if number
+            f"{number:,} {what}"
+            for number, what in (
+                (self.new, "new"),
+                (self.mended, "mended"),
+                (self.became, "became another finding"),
+            )
+            if number
         ]
         if self.uncompared:
             since.append(f"{count(self.uncompared, 'class', 'classes')} not compared")
@@ -119,6 +133,7 @@ class AuditNews(Struct, frozen=True, kw_only=True):
             "findings": self.total,
             "new": self.new,
             "mended": self.mended,
+            "became": self.became,
             "more": self.more,
         }
 
@@ -152,13 +167,13 @@ def _group(group: Group, report: AuditReport, trends: dict[str, Trend]) -> Group
     counts = group.counts(report)
     total = sum(each.total for each in counts)
     some = [trends[rule] for rule in group.rules if rule in trends]
-    new, mended = sum(each.new for each in some), sum(each.mended for each in some)
-    if not (total or new or mended):
+    new, mended, became = (sum(getattr(each, what) for each in some) for what in ("new", "mended", "became"))
+    if not (total or new or mended or became):
         return None
     severities = {name: number for name, number in _severities(counts).items() if number}
     return GroupNews(
-        name=group.name, title=group.title, total=total, new=new, mended=mended, severities=severities
-    )
+        name=group.name, title=group.title, total=total, new=new, mended=mended, became=became, severities=severities,
+    )  # fmt: skip
 
 
 def _first(trends: dict[str, Trend], findings: Findings) -> Iterator[NewFinding]:

@@ -46,7 +46,7 @@ def new(whole: dict[str, Any]) -> set[tuple[str, str]]:
 
 def trend(whole: dict[str, Any], rule: str) -> dict[str, int]:
     found = (each for each in whole["compared"]["trends"] if each["rule"] == rule)
-    return {name: number for name, number in next(found, {}).items() if name != "rule"}
+    return {name: number for name, number in next(found, {}).items() if name not in ("rule", "became")}
 
 
 def memory() -> Path:
@@ -114,6 +114,13 @@ def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone
         assert (
             now[("orphan.sitemap", "/later")] == "it falls under weak.nofollow now (Linked by nofollow only)"
         )
+        assert {path(each["url"]): each["became"] for each in third["mended"] if each["became"]} == {
+            "/later": "weak.nofollow"  # another class is no mending; /lost is linked at last
+        }
+        assert next(each for each in third["compared"]["trends"] if each["became"]) == {
+            "rule": "orphan.sitemap", "new": 0, "still": 0, "mended": 2, "undecided": 0, "became": 1,
+        }  # fmt: skip
+        assert "3 mended, 1 became another finding" in ran.out
         assert now[("entry.gone", "/nowhere")] == "no sitemap lists it any more"
         assert now[("orphan.sitemap", "/new")] == "no sitemap lists it any more"
         assert "since the audit of" in ran.out

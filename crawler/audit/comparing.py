@@ -28,7 +28,7 @@ from crawler.plan import Plan
 from crawler.reports.rules_told import GROUPS
 from crawler.reports.verdict import why_undecided, why_unlooked
 
-FIRST: Final = "no audit of this site has come to its end before"
+FIRST: Final = "first audit of this site: nothing to compare with"
 _OF_SITEMAPS: Final = ("health", "media", "lint")
 _OWN: Final = "the sitemaps that the site names"
 _FORGOTTEN: Final = "what earlier visits saw was forgotten (--fresh)"
@@ -106,7 +106,7 @@ class Comparing:
 
     def _give_up(self, error: Exception) -> None:
         self._past = None
-        self._fault = str(error)
+        self._fault = f"compared with no earlier audit: {error}"
 
     def _told(self, report: AuditReport, compared: Compared | None) -> AuditReport:
         return replace(report, compared=compared, why_uncompared=self._fault)

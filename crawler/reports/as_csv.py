@@ -43,7 +43,7 @@ COLUMNS: Final[tuple[tuple[str, Callable[[Finding], _Cell]], ...]] = (
     ("Users", lambda each: each.users),
     ("Links from other sites", lambda each: each.backlinks),
     ("Domains that link to it", lambda each: each.domains),
-    ("Last modified", lambda each: text(each.lastmod)),
+    ("lastmod", lambda each: text(each.lastmod)),
     ("Other spellings", lambda each: several(each.spellings)),
     ("Linked from", lambda each: several(f"{by.url} ({by.how})" for by in each.referrers)),
     ("Link it from", lambda each: several(f"{hub.url} ({hub.reason})" for hub in each.hubs)),
@@ -64,12 +64,12 @@ def write_csv(findings: Iterable[Finding], file: BinaryIO) -> None:
     _table([heading for heading, _ in COLUMNS], rows, file)
 
 
-MENDED: Final = ("Rule", "URL", "Found since", "Now", "File")
+MENDED: Final = ("Rule", "URL", "Found since", "Now", "File", "Became")
 
 
 def write_mended(mended: Iterable[Mended], file: BinaryIO) -> None:
-    """Write the table of what the audit before had and is no more. Raises OSError."""
-    rows = ((each.rule, each.url, each.since, each.now, each.file) for each in mended)
+    """Write the table of what the audit before had and is no more: what became nothing is mended. Raises OSError."""
+    rows = ((each.rule, each.url, each.since, each.now, each.file, each.became) for each in mended)
     _table(MENDED, (map(text, row) for row in rows), file)
 
 

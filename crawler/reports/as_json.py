@@ -19,7 +19,8 @@ def write_json(report: AuditReport, findings: Findings, file: BinaryIO) -> None:
     ``rule``, ``severity``, ``title``, ``certain`` and ``inconclusive`` for each rule with findings; and ``findings``, a
     list of all of them, rule by rule, each with its ``severity``, all fields of :class:`crawler.finding.Finding`, and
     null for what is not known; and ``mended``, a list of what the audit before had and is no more, with all fields of
-    :class:`crawler.finding.Mended`. Halves of characters, which UTF-8 cannot hold, are question marks.
+    :class:`crawler.finding.Mended`, of which what has a ``became`` is another finding now. Halves of characters, which
+    UTF-8 cannot hold, are question marks.
     """
     whole = {"format": FORMAT, **msgspec.to_builtins(report), "counts": _counts(report)}
     file.write(_json(whole)[:-1] + b',\n"findings":[')

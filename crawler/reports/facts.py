@@ -14,10 +14,14 @@ _KNOWN_TO_ALL: Final = Source.SITEMAP.value
 
 
 class Island(Struct):
-    """Pages that only link to one another; ``entry`` is the one to link, ``pages`` how many they are."""
+    """Pages that only link to one another; ``entry`` is the one to link, ``pages`` how many they are.
+
+    ``is_new``: some of them are no orphans of the audit before.
+    """
 
     entry: Finding
     pages: int = 0
+    is_new: bool = False
 
 
 def visits(finding: Finding) -> list[str]:
@@ -48,6 +52,7 @@ def islands(findings: Iterable[Finding]) -> list[Island]:
     for each in findings:
         island = found.setdefault(each.group or each.url, Island(each))
         island.pages += each.times
+        island.is_new = island.is_new or each.is_new
         island.entry = max(island.entry, each, key=_known)
     return list(found.values())
 

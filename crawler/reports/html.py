@@ -45,7 +45,7 @@ _SCRIPTS: Final = (
 )  # in this order they are one
 _COLUMNS: Final = (
     ("url", "Page"), ("rule", "Class"), ("state", "Today"), ("depth", "Crawl depth"), ("inlinks", "Inlinks"),
-    ("weight", "Link weight"), ("visits", "Visits"), ("lastmod", "Changed"), ("known", "Known from"),
+    ("weight", "Link weight"), ("visits", "Visits"), ("lastmod", "lastmod"), ("known", "Known from"),
     ("since", "Since"),
 )  # fmt: skip
 _OPTION: Final = re.compile(
@@ -134,7 +134,7 @@ def _values(report: AuditReport, findings: Findings, limit: int) -> dict[str, An
         "facts": _facts(report),
         "parts": pieces(chosen(findings, taken)),
         "amount": amount, "clock": clock, "part": part, "percent": percent, "is_web": is_web,
-        "visits": visits, "lint": LINT, "unbroken": unbroken,
+        "visits": visits, "lint": LINT, "told": TOLD, "unbroken": unbroken,
         **_own(),
     }  # fmt: skip
 
@@ -157,7 +157,6 @@ def _families(report: AuditReport, findings: Findings, taken: dict[str, int]) ->
     for group in GROUPS:
         classes = [_class(count, report, findings, taken) for count in group.counts(report)]
         if classes:
-            classes.sort(key=lambda each: each.rule.severity, reverse=True)
             yield Family(group.name, group.title, classes)
 
 

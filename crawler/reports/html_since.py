@@ -16,10 +16,11 @@ MAX_MENDED: Final = 200  # of one rule: what is no more need not all be read
 
 
 class Gone(Struct, frozen=True):
-    """What was mended of one rule: ``first`` are told, of ``count``."""
+    """What is no more of one rule: ``count`` are mended, and ``became`` are another finding now; ``first`` are told."""
 
     rule: AuditRule
     count: int
+    became: int
     first: list[Mended]
 
 
@@ -35,8 +36,13 @@ class Since(Struct, frozen=True):
 
     @property
     def mended(self) -> int:
-        """How many are no more."""
+        """How many are mended."""
         return sum(each.count for each in self.gone)
+
+    @property
+    def became(self) -> int:
+        """How many are another finding now."""
+        return sum(each.became for each in self.gone)
 
 
 def since(report: AuditReport, findings: Findings) -> Since | None:
@@ -60,10 +66,11 @@ def trends(report: AuditReport) -> dict[str, Trend]:
 
 
 def _gone(compared: Compared, findings: Findings) -> Iterator[Gone]:
-    counts = {each.rule: each.mended for each in compared.trends if each.mended}
+    counts = {each.rule: each for each in compared.trends if each.mended or each.became}
     for rule in TOLD:
-        if rule in counts:
-            yield Gone(TOLD[rule], counts[rule], list(islice(findings.mended(rule), MAX_MENDED)))
+        if each := counts.get(rule):
+            first = list(islice(findings.mended(rule), MAX_MENDED))
+            yield Gone(TOLD[rule], each.mended, each.became, first)
 
 
 def _gaps(compared: Compared) -> Iterator[Gap]:

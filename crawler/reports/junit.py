@@ -90,9 +90,13 @@ def _line(finding: Finding) -> str:
 
 
 def _compared(trend: Trend | None) -> str:
-    return f"; {trend.new:,} new, {trend.still:,} still there, {trend.mended:,} mended" if trend else ""
+    if trend is None:
+        return ""
+    became = f", {trend.became:,} became another finding" if trend.became else ""
+    return f"; {trend.new:,} new, {trend.still:,} still there, {trend.mended:,} mended{became}"
 
 
 def _mended(each: Mended) -> str:
     where = f" ({each.file})" if each.file and each.file != each.url else ""
-    return f"mended: {each.url}{where}: since {each.since}; {each.now}"
+    what = f"became {each.became}" if each.became else "mended"
+    return f"{what}: {each.url}{where}: since {each.since}; {each.now}"

@@ -1,5 +1,6 @@
 """Owns how rules are told: those of the audit and those of lint in one form, and in the groups that reports have."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
@@ -33,7 +34,11 @@ def _of_lint(rule: str) -> AuditRule:
 
 
 def _of(*families: str) -> tuple[str, ...]:
-    return tuple(each.id for family in families for each in RULES.values() if each.family == family)
+    return _worst_first(each.id for family in families for each in RULES.values() if each.family == family)
+
+
+def _worst_first(rules: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(rules, key=lambda each: (RULES.get(each) or LINT[each]).severity, reverse=True))
 
 
 GROUPS: Final = (
@@ -44,10 +49,10 @@ GROUPS: Final = (
     Group("weak", "Weakly linked", _of("weak")),
     Group("hreflang", "hreflang", _of("cluster")),
     Group("media", "Images and videos", _of("media")),
-    Group("lint", "Lint of the sitemaps", tuple(LINT)),
+    Group("lint", "Lint of the sitemaps", _worst_first(LINT)),
     Group("reach", "Hard to reach", _of("reach")),
 )
-"""Every rule is in one of these. What is broken comes first, what could be better last."""
+"""Every rule is in one of these, the worst first. What is broken comes first, what could be better last."""
 
 TOLD: Final = {each: RULES.get(each) or _of_lint(each) for group in GROUPS for each in group.rules}
 """Every rule that a finding may have, by its id, in the order in which they are told."""

@@ -54,6 +54,7 @@ def write_sarif(report: AuditReport, findings: Findings, file: BinaryIO, most: i
             "comparedWith": report.compared.started,
             "uncompared": report.compared.uncompared,
             "mended": sum(each.mended for each in report.compared.trends),
+            "becameAnother": sum(each.became for each in report.compared.trends),
         }
     pieces = sarif_log(map(_rule, rules), islice(results, most), report.version, properties=properties)
     file.writelines(piece.encode() for piece in pieces)

@@ -71,7 +71,7 @@ def _verdict(report: AuditReport, page: Page) -> Iterator[str]:
     """Whether a page can be called an orphan: what everything below rests on, so it comes first."""
     match kind(report):
         case Kind.CONCLUSIVE:
-            verdict = page.painted(f"{safe(report.completeness)} crawl: orphan findings are conclusive", "32")
+            verdict = page.painted(f"{safe(report.completeness)} crawl: orphan findings are conclusive", "1")
             yield from page.wrapped(verdict, 0, 2)
         case Kind.NOTHING:
             why = safe(report.unchecked["orphans"])
@@ -133,17 +133,18 @@ def _class(each: Count, report: AuditReport, findings: Findings, page: Page, ver
     yield from page.wrapped(f"{severity}  {total}  {rule.title}  {rule.id}", 2, 4)
     if each.open_ and not rule.needs_complete and (why := why_open(report, each.rule)):
         yield from page.wrapped(f"inconclusive: {safe(why)}", _DEEP)
-    if verbose or rule.severity > Severity.NOTE:
-        if each.rule == ISLAND:
-            yield from _islands(islands(findings(each.rule)), page, verbose)
-        if verbose or each.rule != ISLAND:
-            yield from _first(each, findings, page, day(report.started), verbose)
+    if each.rule == ISLAND:
+        yield from _islands(islands(findings(each.rule)), page, verbose)
+    if verbose or each.rule != ISLAND:
+        most = each.total if verbose else FEW if rule.severity > Severity.NOTE else min(FEW, new)
+        if most:
+            yield from _first(each, islice(findings(each.rule), most), page, day(report.started), verbose)
     yield from page.wrapped(rule.sentence if rule.id in LINT else rule.remedy, _DEEP)
 
 
-def _first(each: Count, findings: Findings, page: Page, today: str, verbose: bool) -> Iterator[str]:
+def _first(each: Count, findings: Iterable[Finding], page: Page, today: str, verbose: bool) -> Iterator[str]:
     left = each.total
-    for finding in islice(findings(each.rule), None if verbose else FEW):
+    for finding in findings:
         left -= finding.times
         yield from _finding(finding, TOLD[each.rule].sentence, page, today, verbose)
     if left > 0:
@@ -156,7 +157,8 @@ def _islands(found: list[Island], page: Page, verbose: bool) -> Iterator[str]:
         size = f"island of {each.pages:,} pages" if each.pages > 1 else "one page"
         told = "; ".join([size, *visits(each.entry)])
         doubt = "" if each.entry.is_certain else "  (inconclusive)"
-        yield from page.wrapped(f"{told}: link {safe(each.entry.url)}{doubt}", _DEEP, _DEEP + 2)
+        new = f"{page.painted('NEW', '31')} " if each.is_new else ""
+        yield from page.wrapped(f"{new}{told}: link {safe(each.entry.url)}{doubt}", _DEEP, _DEEP + 2)
     if not verbose and len(found) > FEW:
         yield f"{'':{_DEEP}}… {count(len(found) - FEW, 'more island')}"
 

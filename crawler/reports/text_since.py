@@ -1,11 +1,11 @@
 """Owns what a person reads of the audit before: what is new, still there and mended since, and what is not known."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Final
 
-from crawler.finding import AuditReport, Compared, Findings
+from crawler.finding import AuditReport, Compared, Findings, Trend
 from crawler.reports.page import Page
 from crawler.reports.rules_told import TOLD
 from crawler.reports.verdict import small
@@ -20,17 +20,25 @@ def since(report: AuditReport, page: Page) -> Iterator[str]:
     compared = report.compared
     if compared is None:
         if report.why_uncompared:
-            yield from page.wrapped(f"compared with no earlier audit: {safe(report.why_uncompared)}", 0, 2)
+            yield from page.wrapped(safe(report.why_uncompared), 0, 2)
         return
     new = sum(each.new for each in compared.trends)
-    mended = sum(each.mended for each in compared.trends)
+    gone = _gone(compared.trends)
     still = sum(each.still for each in compared.trends)
     undecided = sum(each.undecided for each in compared.trends)
-    told = [f"{new:,} new", f"{mended:,} mended", f"{still:,} still there"]
+    told = [f"{new:,} new", gone, f"{still:,} still there"]
     if undecided:
         told.append(f"{undecided:,} not found, and not decided")
     line = f"since the audit of {moment(compared.started)}: {', '.join(told)}"
     yield from page.wrapped(page.painted(line, "31" if new else "32"), 0, 2)
+
+
+def _gone(trends: Iterable[Trend]) -> str:
+    """How many are no more: ``4 mended, 9 became another finding``."""
+    all_ = list(trends)
+    mended, became = sum(each.mended for each in all_), sum(each.became for each in all_)
+    told = [f"{mended:,} mended"] if mended or not became else []
+    return ", ".join([*told, *([f"{became:,} became another finding"] if became else [])])
 
 
 def moment(started: float) -> str:
@@ -46,15 +54,17 @@ def day(started: float) -> str:
 def mended(report: AuditReport, findings: Findings, page: Page, *, verbose: bool) -> Iterator[str]:
     """The findings of the audit before that are no more, with what is there now. One is held at a time."""
     trends = (
-        {each.rule: each.mended for each in report.compared.trends if each.mended} if report.compared else {}
+        {each.rule: each for each in report.compared.trends if each.mended or each.became}
+        if report.compared
+        else {}
     )
     if not trends:
         return
     yield ""
-    yield page.painted(f"Mended: {sum(trends.values()):,}", "1")
+    yield page.painted(f"Gone since: {_gone(trends.values())}", "1")
     for rule in (rule for rule in TOLD if rule in trends):
-        yield from page.wrapped(f"{trends[rule]:,}  {TOLD[rule].title}  {rule}", 2, _DEEP)
-        left = trends[rule]
+        yield from page.wrapped(f"{_gone([trends[rule]])}  {TOLD[rule].title}  {rule}", 2, _DEEP)
+        left = trends[rule].mended + trends[rule].became
         for each in islice(findings.mended(rule), None if verbose else FEW):
             left -= 1
             yield f"{'':{_DEEP}}{safe(each.url)}"

@@ -61,7 +61,7 @@ def why_not_new(report: AuditReport, fail_on: Sequence[str]) -> list[str]:
             why = report.why_uncompared or uncompared.get(each.rule, "inconclusive, and not found before")
             rules.setdefault(why, []).append(each.rule)
     told = [
-        f"whether findings of {', '.join(some)} are new is not known: {why}" for why, some in rules.items()
+        f"whether findings of {', '.join(some)} are new is not known ({why})" for why, some in rules.items()
     ]
     return [*told, *([_NEXT] if told and report.compared is None else [])]
 

@@ -28,7 +28,7 @@ def write_reports(
     """Write all reports into a directory, which is made if it is not there; answers their paths.
 
     They are ``audit.html``, ``audit.json``, ``audit.sarif``, ``audit.junit.xml``, ``csv/RULE.csv`` for each rule with
-    findings, and ``csv/mended.csv`` if some are mended. Tables of which there are none now are removed, and no other
+    findings, and ``csv/mended.csv`` if some are no more. Tables of which there are none now are removed, and no other
     file is touched. ``fail_on`` says which cases of JUnit fail. Raises StorageError that names the path, and UsageError
     for a bad ``fail_on``.
     """
@@ -39,7 +39,7 @@ def write_reports(
         "audit.sarif": partial(write_sarif, report, findings),
         "audit.junit.xml": lambda file: file.write(junit),
     }
-    if report.compared and any(each.mended for each in report.compared.trends):
+    if report.compared and any(each.mended or each.became for each in report.compared.trends):
         streams[MENDED] = lambda file: write_mended(chain.from_iterable(map(findings.mended, TOLD)), file)
     broken = [each.rule for group in GROUPS for each in group.counts(report)]
     for rule in broken:

@@ -17,10 +17,10 @@ function linked(url, text = url) {
   return make("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, isolated(text));
 }
 
-// Of pages of the site their paths are enough, in a text too: where a word begins with the site.
-function shortened(text) {
-  if (!facts.home.startsWith("http")) return text;
-  return ` ${text}`.replaceAll(` ${facts.home}/`, " /").slice(1);
+// Of a page of the site its path is enough, but of the start, whose path is "/".
+function shortened(url) {
+  const path = url.slice(facts.home.length);
+  return facts.home.startsWith("http") && url.startsWith(`${facts.home}/`) && path !== "/" ? path : url;
 }
 
 function number(value) {

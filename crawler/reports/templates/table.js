@@ -47,7 +47,7 @@ function rowOf(row) {
   opener.dataset.number = row.number;
   const page = make("div", {}, linked(row.url, shortened(row.url)));
   const said = (row.class.alike && row.title) || row.sentence;
-  page.append(make("div", { class: "quiet said" }, isolated(shortened(said))));
+  page.append(make("div", { class: "quiet said" }, isolated(said)));
   const rule = [
     make("span", { class: `badge ${row.class.severity}` }, row.class.severity),
     " ",
@@ -63,7 +63,7 @@ function rowOf(row) {
     cell("inlinks", "Inlinks", number(row.inlinks)),
     cell("weight", "Link weight", row.weight ? row.weight.toFixed(2) : ""),
     cell("visits", "Visits", row.visits ? number(row.visits) : ""),
-    cell("lastmod", "Changed", row.lastmod.slice(0, 10)),
+    cell("lastmod", "lastmod", row.lastmod.slice(0, 10)),
     cell("known", "Known from", row.sources.join(", ")),
   ];
   if (facts.compared) {

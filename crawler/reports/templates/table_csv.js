@@ -33,7 +33,7 @@ const COLUMNS = [
   ["Users", (each) => each.users ?? 0],
   ["Links from other sites", (each) => each.backlinks ?? 0],
   ["Domains that link to it", (each) => each.domains ?? 0],
-  ["Last modified", (each) => safe(each.lastmod)],
+  ["lastmod", (each) => safe(each.lastmod)],
   ["Other spellings", (each) => several(each.spellings)],
   ["Linked from", (each) => several(each.referrers?.map((by) => `${by.url} (${by.how})`))],
   ["Link it from", (each) => several(each.hubs?.map((hub) => `${hub.url} (${hub.reason})`))],

@@ -153,7 +153,7 @@ def test_ours_nothing_is_mended_that_was_not_seen(
         ("orphan.sitemap", "indexable", replace(PAGE, rules=("reach.few",)), "", "reach.few now"),
         ("gone.linked", "client error", replace(GONE, rules=("link.redirect",)), "", "link.redirect now"),
         # another trouble is no answer to what became of this one
-        ("entry.noindex", "noindex", replace(PAGE, is_listed=True, rules=("entry.lastmod_early",)), "", "indexable page"),
+        ("entry.noindex", "noindex", replace(PAGE, is_listed=True, rules=("entry.lastmod_early",)), "", "indexable"),
         ("listed.missing", "indexable", replace(PAGE, rules=("reach.few",)), "", "indexable page"),
         ("gone.linked", "client error", replace(PAGE, rules=("listed.missing",)), "", "indexable page"),
         ("orphan.sitemap", "indexable", UNASKED, "", "no sitemap lists it"),

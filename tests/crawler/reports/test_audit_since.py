@@ -14,10 +14,12 @@ from junitparser import Failure, JUnitXml
 from msgspec.structs import replace
 from naughty import NAUGHTY
 
+from crawler.audit_news import news_of
 from crawler.finding import AuditReport, Compared, Finding, Findings, Mended, Trend
 from crawler.reports.as_json import write_json
 from crawler.reports.junit import as_junit
 from crawler.reports.page import Page
+from crawler.reports.rules_told import GROUPS, TOLD
 from crawler.reports.sarif import write_sarif
 from crawler.reports.text import lines
 from crawler.reports.threshold import failing, undecided, why_not_new
@@ -52,16 +54,47 @@ def test_ours_a_person_reads_what_is_new_mended_and_still_there() -> None:
     assert f"NEW {SITE}new" in said
     assert f"NEW {SITE}old" not in said
     assert "found since 2026-10-03" in said
-    assert said.index("Mended: 1") < said.index(f"{SITE}dead")
+    assert said.index("Gone since: 1 mended") < said.index(f"{SITE}dead")
     assert "found since 2026-09-01; no sitemap lists it any more" in said
+
+
+ANOTHER = replace(GONE, url=f"{SITE}moved", now="it falls under entry.redirect now", became="entry.redirect")
+WORSE = replace(COMPARED, trends=[Trend("entry.gone", 0, 0, 1, 0, 2), Trend("reach.few", 1, 5, 0)])
+
+
+def test_ours_what_became_another_finding_is_told_apart_in_every_report(tmp_path: Path) -> None:
+    few = replace(NEW, rule="reach.few", url=f"{SITE}few")
+    found, gone = (
+        [few, *(replace(OLD, rule="reach.few", url=f"{SITE}{n}") for n in range(5))],
+        (GONE, ANOTHER),
+    )
+    said = told(found, WORSE, gone)
+    assert "1 new, 1 mended, 2 became another finding, 5 still there" in said
+    assert "\n  1 mended, 2 became another finding  Listed, but gone  entry.gone\n" in said
+    assert f"NEW {SITE}few\n" in said  # also of a class whose others are not named
+    assert "… 5 more" in said
+    write_reports(report(found, WORSE), of(found, gone), tmp_path)
+    assert [row["Became"] for row in table(tmp_path / "csv/mended.csv")] == ["", "entry.redirect"]
+    whole = json.loads((tmp_path / "audit.json").read_bytes())
+    assert [each["became"] for each in whole["mended"]] == ["", "entry.redirect"]
+    run = json.loads((tmp_path / "audit.sarif").read_bytes())["runs"][0]
+    assert (run["properties"]["mended"], run["properties"]["becameAnother"]) == (1, 2)
+    junit = (tmp_path / "audit.junit.xml").read_text()
+    assert f"became entry.redirect: {ANOTHER.url} " in junit
+    html = (tmp_path / "audit.html").read_text()
+    assert "2 became another finding</a>," in html
+    assert html.count(">not mended</span>") == 1
+    news = news_of(report(found, WORSE), 1, of(found, gone))
+    assert news.sentence.endswith("1 new, 1 mended, 2 became another finding")
+    assert (news.is_news, news.as_values()["became"]) == (True, 2)
 
 
 def test_ours_a_person_reads_what_could_not_be_compared() -> None:
     said = told([NEW, OLD, LOGGED], PARTLY)
     assert "not compared: in the logs only (no --log given)" in said
     assert "compared with the audit of 2026-11-07 09:30 UTC: listed, but gone" in said
-    first = replace(audit([OLD]), why_uncompared="no audit of this site has come to its end before")
-    assert "compared with no earlier audit: no audit" in "\n".join(lines(first, of([OLD]), Page(0, False)))
+    first = replace(audit([OLD]), why_uncompared="first audit of this site: nothing to compare with")
+    assert "\nfirst audit of this site: nothing" in "\n".join(lines(first, of([OLD]), Page(0, False)))
 
 
 def test_ours_json_has_the_comparison_and_the_mended() -> None:
@@ -73,7 +106,7 @@ def test_ours_json_has_the_comparison_and_the_mended() -> None:
         (OLD.url, False, "2026-10-03"),
     ]
     assert whole["compared"]["trends"][1] == {
-        "rule": "entry.gone", "new": 0, "still": 0, "mended": 1, "undecided": 0,
+        "rule": "entry.gone", "new": 0, "still": 0, "mended": 1, "undecided": 0, "became": 0,
     }  # fmt: skip
     assert whole["mended"] == [{name: getattr(GONE, name) for name in Mended.__struct_fields__}]
 
@@ -90,6 +123,7 @@ def test_ours_tables_have_columns_for_it_and_one_of_the_mended_that_goes_with_th
     mended = table(tmp_path / "csv/mended.csv")
     assert mended[0] == {
         "Rule": GONE.rule, "URL": GONE.url, "Found since": GONE.since, "Now": GONE.now, "File": GONE.file,
+        "Became": "",
     }  # fmt: skip
     assert len(mended) == 1 + len(NAUGHTY)
     assert not [cell for row in mended for cell in row.values() if cell[:1] in "=+-@" and cell]
@@ -172,3 +206,9 @@ def test_ours_fail_on_new_fails_for_what_is_known_to_be_new_and_passes_what_is_k
     assert [rule for rule in open_ if rule in said] == open_
     assert bool(said) is bool(open_)
     assert ("--state" in said) is (compared is None and bool(open_))
+
+
+def test_ours_rules_come_worst_first_wherever_a_group_is_told() -> None:
+    for group in GROUPS:
+        severities = [TOLD[rule].severity for rule in group.rules]
+        assert severities == sorted(severities, reverse=True)

@@ -45,7 +45,7 @@ def packed(tree: LexborHTMLParser, kind: str) -> list[Any]:
 
 def test_ours_a_complete_crawl_is_conclusive_and_says_so_first(tmp_path: Path) -> None:
     tree = page(tmp_path, *made(100))
-    assert text(tree.css_first("main > section h2")) == "Conclusive"
+    assert text(tree.css_first("main > section h2")) == "Conclusive: the crawl was complete"
     assert text(tree.css_first("title")) == "Conclusive: audit of https://shop.example/"
     assert "inconclusive" not in text(tree.css_first(".verdict")).lower()
 
