@@ -28,6 +28,25 @@ _SECRETS = {  # keys whose values no message repeats
     "sftp_password",
 }
 
+# By the type of a fault: https://docs.pydantic.dev/latest/errors/validation_errors/
+_PLAIN = {
+    "float_parsing": "it must be a number",
+    "float_type": "it must be a number",
+    "finite_number": "it must be a finite number",
+    "int_parsing": "it must be a whole number",
+    "int_type": "it must be a whole number",
+    "int_from_float": "it must be a whole number",
+    "bool_parsing": "it must be true or false",
+    "bool_type": "it must be true or false",
+    "string_type": "it must be a text in quotes",
+    "dict_type": 'it must be a table, such as {{ name = "value" }}',
+    "model_type": 'it must be a table, such as {{ name = "value" }}',
+    "greater_than": "it must be more than {gt}",
+    "greater_than_equal": "it must be at least {ge}",
+    "less_than": "it must be less than {lt}",
+    "less_than_equal": "it must be at most {le}",
+    "literal_error": "it must be {expected}",
+}
 _LIST = '["one", "two"]'
 _LISTS = {"hook.command": '["sh", "-c", "true"]'}
 
@@ -94,7 +113,9 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
         return f'unknown key "{where}"{inside}: {hint}'
     if len(fault["loc"]) >= 2 and (flag := flag_of(_key(fault))) != key:
         where = f"{flag} ({where})"
-    said = str(fault["msg"]).removeprefix("Value error, ").replace("'', ", "")
+    said = str(fault["msg"]).removeprefix("Value error, ")
+    if plain := _PLAIN.get(fault["type"]):
+        said = plain.format_map(fault.get("ctx", {})).replace("'', ", "")
     if fault["type"] == "tuple_type":
         said = f"it is a list, such as {_LISTS.get(key, _LIST)}"
     told = f"{where}{inside}: {said[:1].lower()}{said[1:]}"

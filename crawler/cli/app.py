@@ -98,7 +98,9 @@ def crawl(  # noqa: PLR0913 - the command line is wide
     protocol demands. A crawl that was cut short is resumed by the same command.
     """
     with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
-        chosen = settings(config, flags, url)
+        chosen = settings(
+            config, flags, url, remedy=f"siteatlas run --config {config} takes them all, with --site NAME one"
+        )
         from crawler.cli.crawl import crawl_site  # noqa: PLC0415 - the crawler is not needed to show help
         from crawler.plan import plan  # noqa: PLC0415
         from crawler.url import host  # noqa: PLC0415

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from typer import BadParameter
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
@@ -9,6 +10,10 @@ if TYPE_CHECKING:
 
 RAW: Final = "\b\n"  # what follows, up to an empty line, is shown line by line
 _OWN: Final = "Options"
+_PLAIN: Final = {
+    "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
+    "Input should be a valid number, unable to parse string as a number": "it must be a number",
+}
 
 
 class Command(TyperCommand):
@@ -17,6 +22,14 @@ class Command(TyperCommand):
     def get_short_help_str(self, limit: int = 120) -> str:
         """The first sentence, whole, in the list of commands."""
         return super().get_short_help_str(max(limit, 120))
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Read the options; what cannot be one is said in words of our own."""
+        try:
+            return super().parse_args(ctx, args)
+        except BadParameter as error:
+            error.message = _PLAIN.get(error.message, error.message).removeprefix("Value error, ")
+            raise
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the options, group by group."""

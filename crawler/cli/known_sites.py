@@ -142,7 +142,8 @@ def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:
             ranked.append((covers, site.stories.knows(url), -number, site))
     if text.startswith("/") and len(homes := {each[3].scope.directory for each in ranked}) > 1:
         raise UsageError(
-            f"{text} is a path of {' and of '.join(sorted(homes))}: write the whole URL, or name one with --config"
+            f"{text} is a path of {' and of '.join(sorted(homes))}: write the whole URL, or name one with --config or "
+            f"--state"
         )
     if ranked:
         return max(ranked, key=lambda each: each[:3])[3]

@@ -101,7 +101,8 @@ def lint(  # noqa: PLR0913 - the command line is wide
         limits = checking.limits(
             max_depth if follow else 0, max_files, _bytes(max_bytes), max_entries, max_findings
         )
-        task = checking.Task(sources or [], url, limits, settings(config, flags), cross_submits)
+        asked = settings(config, flags, remedy="give siteatlas lint the file of one")
+        task = checking.Task(sources or [], url, limits, asked, cross_submits)
         say = _silent if quiet else told.say
         if listing is not None:
             if form not in (Form.TEXT, Form.JSON):

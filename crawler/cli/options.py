@@ -3,6 +3,7 @@
 import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,11 +49,15 @@ def _is_among(key: str, keys: tuple[str, ...]) -> bool:
 
 
 def settings(
-    file: Path | None, flags: Mapping[str, Any], url: str | None = None, site: str | None = None
+    file: Path | None,
+    flags: Mapping[str, Any],
+    url: str | None = None,
+    site: str | None = None,
+    remedy: str = "name it with --site",
 ) -> Config:
     """The configuration of one site: the file, with what the flags and ``url`` set in its place.
 
-    ``site`` is its name in a file of several. Raises UsageError.
+    ``site`` is its name in a file of several; ``remedy`` says what to do without one. Raises UsageError.
     """
     if file is None:
         if site is not None:
@@ -67,8 +72,7 @@ def settings(
         names = choose(names, [site], source)
     elif len(names) > 1:
         raise UsageError(
-            f"{file} configures several sites ({', '.join(names)}), and this command takes one: name it with --site "
-            f"if the command has that, or let siteatlas run --config {file} take them all"
+            f"{file} configures several sites ({', '.join(names)}), and this command takes one: {remedy}"
         )
     return built(anchored(every[names[0]], file.parent), flags, source, url)
 
@@ -81,7 +85,7 @@ def built(
     if url is not None and isinstance(site, dict):
         tables = {**tables, "site": {**site, "url": url}}
     given = {flag.key for flag in FLAGS if _given(flag, flags) is not None}
-    return build(overlay(tables, flags), source, flag_of, given=given)
+    return build(overlay(tables, flags), source, partial(_named, flags), given=given)
 
 
 def overlay(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,7 +102,7 @@ def overlay(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
         table = merged.setdefault(section, {})
         if not isinstance(table, dict):
             return merged  # no table at all: the configuration says so
-        table[key] = _table(flag, given) if flag.pairs else given
+        table[key] = _table(flag, given, _named(flags, flag.key)) if flag.pairs else given
         if (
             flag.key == "urls.drop_params"
         ):  # on the command line, more names to drop; in the file, the whole list
@@ -133,13 +137,23 @@ def flag_of(key: str) -> str:
     return next((flag.long for flag in FLAGS if flag.key == key), key)
 
 
-def _table(flag: Flag, given: list[str]) -> dict[str, str]:
+def _named(flags: Mapping[str, Any], key: str) -> str:
+    """What set a key, for messages: the variable of the environment that did, else the flag that does."""
+    for flag in FLAGS:
+        said = flags.get(flag.field)
+        is_typed = bool(said) if flag.many else said != os.environ.get(flag.variable)
+        if flag.key == key and not is_typed and _given(flag, flags) is not None:
+            return flag.variable
+    return flag_of(key)
+
+
+def _table(flag: Flag, given: list[str], called: str) -> dict[str, str]:
     table = {}
     for text in given:
         name, separator, value = text.partition(flag.pairs)
         if not separator or not name.strip():
             raise UsageError(
-                f"{flag.long} wants {flag.metavar}, with {flag.pairs} between (what was given is not shown)"
+                f"{called} wants {flag.metavar}, with {flag.pairs} between (what was given is not shown)"
             )
         table[name.strip()] = value.strip()
     return table

@@ -10,6 +10,7 @@ from crawler.cli.flags import FLAGS
 from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
 from crawler.cli.wishes import Quiet, Settings, Verbose
+from crawler.errors import UsageError
 from crawler.quantities import count
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
@@ -56,6 +57,10 @@ def rollback(
     """
     with Told(verbose, "interrupted; what is published is a whole set, the old one or the new one") as told:
         chosen = settings(config, flags, url, site)
+        if not chosen.site.url:
+            raise UsageError(
+                "say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE"
+            )
         from crawler import uploading  # noqa: PLC0415 - the crawler is not needed to show help
         from crawler.plan import plan  # noqa: PLC0415
         from crawler.rollback import rollback as go_back  # noqa: PLC0415

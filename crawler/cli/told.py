@@ -9,8 +9,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from crawler.cli.environment import misspelt
 from crawler.errors import Incomplete, SiteatlasError
 from sitemap import safe
+
+log = logging.getLogger(__name__)
 
 
 class Told:
@@ -31,6 +34,8 @@ class Told:
             force=True,
         )
         logging.getLogger("httpx").setLevel(logging.WARNING)
+        for sentence in misspelt(os.environ):
+            log.warning("%s", sentence)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:

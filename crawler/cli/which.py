@@ -1,14 +1,15 @@
 """Which site's state a person means: by its URL, by a configuration, or by being the only one there is."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from crawler.cli.configured import configured
 from crawler.cli.options import settings
 from crawler.config import Config
-from crawler.database import is_kept
-from crawler.errors import UsageError
+from crawler.database import is_kept, storage
+from crawler.errors import NothingCrawlable, UsageError
 from crawler.state.schema import STATE
 
 
@@ -29,18 +30,21 @@ def state_directory(url: str | None, file: Path | None, site: str | None, flags:
         directory = directory_for(root, sitemap_url)
         if not is_kept(directory / STATE.file):
             raise UsageError(
-                f"there is no state of {config.site.url} in {root}: it was not crawled yet{_others(root)}"
+                f"there is no state of {config.site.url} in {root}: it was not crawled yet{_others(root, known(root))}"
             )
         return directory
     if is_kept(root / STATE.file):
         return root
-    there = known(root)
+    every = known(root)
+    there = [each for each in every if _came_to_anything(each)] if len(every) > 1 else every
     if len(there) == 1:
         return there[0]
     if there:
         raise UsageError(
-            f"there are several sites in {root}: say which by its URL or with --config{_others(root)}"
+            f"there are several sites in {root}: say which by its URL or with --config{_others(root, there)}"
         )
+    if every:
+        raise UsageError(f"no site in {root} was crawled with success yet{_others(root, every)}")
     raise UsageError(_nothing(root))
 
 
@@ -82,13 +86,19 @@ def known(root: Path) -> list[Path]:
     return sorted(path.parent for path in root.glob(f"*/{STATE.file}"))
 
 
+def _came_to_anything(directory: Path) -> bool:
+    """Whether more is known of a site than that it is not there: its URL may have been mistyped."""
+    with closing(STATE.look(directory / STATE.file)) as db, storage():
+        query = "SELECT EXISTS (SELECT 1 FROM run WHERE exit_code IS NOT ?)"
+        return bool(db.execute(query, (NothingCrawlable.exit_code,)).fetchone()[0])
+
+
 def _nothing(root: Path) -> str:
     return f"there is no state in {root}: nothing was crawled yet, or it is elsewhere (--state DIR)"
 
 
-def _others(root: Path) -> str:
+def _others(root: Path, there: Sequence[Path]) -> str:
     """The sites that there are, for a message."""
-    there = known(root)
     if not there:
         return ""
     shown = ", ".join(path.name for path in there[:5])

@@ -36,7 +36,8 @@ def pieces(source: Source) -> Iterator[bytes]:
                 raise SourceError(f"{described(source)} {said}")
             yield bytes(piece)
     except (OSError, ValueError) as error:
-        raise SourceError(f"{described(source)} cannot be read: {error}") from error
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise SourceError(f"{described(source)} cannot be read: {why}") from error
 
 
 def _fault(source: object) -> str:

@@ -1,0 +1,32 @@
+"""The variables of the environment that set an option, and those that look like one of them and set nothing."""
+
+import difflib
+from collections.abc import Iterable
+from typing import Final, get_args
+
+from crawler.cli import lint_options
+from crawler.cli.flags import FLAGS
+
+_PREFIX: Final = "SITEATLAS_"
+_ALIKE: Final = 0.88  # of 1: a letter or two that are missing, doubled, swapped or wrong
+
+
+def misspelt(names: Iterable[str]) -> list[str]:
+    """A sentence for each variable that is nearly one of ours. What is like none is somebody's own, as a secret is."""
+    known = _known()
+    said = []
+    for name in sorted(names):
+        if name.startswith(_PREFIX) and name not in known:
+            near = difflib.get_close_matches(name.removeprefix(_PREFIX), _short(known), n=1, cutoff=_ALIKE)
+            said += [f"{name} sets nothing: did you mean {_PREFIX}{near[0]}?"] if near else []
+    return said
+
+
+def _known() -> set[str]:
+    options = [each for value in vars(lint_options).values() for each in get_args(value)]
+    of_lint = {name for each in options if isinstance(name := getattr(each, "envvar", None), str)}
+    return {flag.variable for flag in FLAGS} | of_lint | {f"{_PREFIX}CONFIG"}
+
+
+def _short(known: Iterable[str]) -> list[str]:
+    return [name.removeprefix(_PREFIX) for name in known]

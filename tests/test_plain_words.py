@@ -1,0 +1,70 @@
+"""What the command says of a mistake: the thing by its name, and what to do, in words of our own."""
+
+from pathlib import Path
+
+import pytest
+from run import siteatlas
+
+from crawler.cli.environment import misspelt
+
+URL = "http://a.example/"
+SEVERAL = '[sites.a.site]\nurl = "http://a.example/"\n[sites.b.site]\nurl = "http://b.example/"\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["crawl", URL, "-o", "p", "--rate", "ten"],
+            "--rate (pace.rate): it must be a number (given: 'ten')",
+        ),
+        (["crawl", URL, "-o", "p", "-c", "0"], "--concurrency (pace.concurrency): it must be at least 1"),
+        (["crawl", URL, "-o", "p", "--recent", "html"], "it must be 'atom' or 'rss' (given: 'html')"),
+        (["audit", URL, "--format", "html"], "'--format': 'html' is not one of 'text', 'json'"),
+        (["lint", "x", "--max-files", "ten"], "'--max-files': it must be a whole number"),
+        (["rollback"], "say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE"),
+        (["audit", "--config", "m.toml"], "this command takes one: name it with --site\n"),
+        (
+            ["crawl", "--config", "m.toml"],
+            "siteatlas run --config m.toml takes them all, with --site NAME one",
+        ),
+    ],
+)
+def test_ours_a_mistake_is_told_in_plain_words(tmp_path: Path, words: list[str], said: str) -> None:
+    (tmp_path / "m.toml").write_text(SEVERAL)
+    ended = siteatlas(tmp_path, *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+
+
+def test_ours_a_value_from_the_environment_is_told_by_its_variable(tmp_path: Path) -> None:
+    words = ("crawl", URL, "-o", "p")
+    ended = siteatlas(tmp_path, *words, SITEATLAS_CONCURRENCY="abc")
+    assert ended.err.startswith(
+        "siteatlas: SITEATLAS_CONCURRENCY (pace.concurrency): it must be a whole number"
+    )
+    typed = siteatlas(tmp_path, *words, "-c", "x", SITEATLAS_CONCURRENCY="8")
+    assert typed.err.startswith("siteatlas: --concurrency (pace.concurrency): ")
+    assert "SITEATLAS_HEADER wants NAME: VALUE" in siteatlas(tmp_path, *words, SITEATLAS_HEADER="x").err
+
+
+def test_ours_a_variable_that_is_nearly_one_of_ours_is_told_once(tmp_path: Path) -> None:
+    ended = siteatlas(tmp_path, "status", SITEATLAS_CONCURENCY="8", SITEATLAS_SHOP_PASSWORD="x")
+    said, *rest = ended.err.splitlines()
+    assert (
+        said.split(maxsplit=1)[1] == "SITEATLAS_CONCURENCY sets nothing: did you mean SITEATLAS_CONCURRENCY?"
+    )
+    assert len(rest) == 1, "what the command itself has to say"
+    known = ["SITEATLAS_CONFIG", "SITEATLAS_FAIL_ON", "SITEATLAS_MAX_FINDINGS", "SITEATLAS_HEADER", "PATH"]
+    assert misspelt(known) == []
+
+
+def test_ours_a_site_that_was_mistyped_is_none_of_several(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("<title>Home</title>")
+    assert siteatlas(tmp_path, "crawl", URL, "-o", "p", "--source", "site").code == 0
+    assert siteatlas(tmp_path, "crawl", f"{URL}typo/x", "-o", "q", "--source", "site").code == 5
+    assert siteatlas(tmp_path, "crawl", "http://127.0.0.1:1/", "-o", "q").code == 5
+    ended = siteatlas(tmp_path, "diff")
+    assert (ended.code, ended.err) == (0, "")
+    assert f"  {URL}  (it is the start URL)" in ended.out
