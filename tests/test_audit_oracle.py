@@ -173,6 +173,17 @@ def test_ours_canonicals_in_a_circle_are_no_failure(audit: Audit) -> None:
     assert failing == {"/moved", "/two"}
 
 
+def test_ours_who_is_led_into_a_circle_came_for_what_they_asked_for(audit: Audit) -> None:
+    pages = {
+        "/": Res(),
+        "/old": Res(301, target="/a"),
+        "/a": Res(301, target="/b"),
+        "/b": Res(302, target="/a"),
+    }
+    told = audit(Made(pages, hits=[Hits("/old", 301, people=9)])).told
+    assert [path for rule, path in told if rule == "gone.down"] == ["/old"]
+
+
 @pytest.mark.parametrize("by", ["one page", "two pages"])
 def test_ours_what_the_head_names_is_that_whatever_else_unreachable_pages_say(audit: Audit, by: str) -> None:
     named = [("/x", "a"), ("/x", "amp")]

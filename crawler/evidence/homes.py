@@ -184,15 +184,17 @@ class Homes:
     def _home(self, url: Url, number: int | None, state: str | None, target: str | None) -> int | None:
         if number is None:
             return self.meet(url)
-        hops, copy = 0, None
-        while target and hops < MAX_HOPS and state in (State.REDIRECT, State.CANONICAL_ELSEWHERE):
+        seen, copy = [number], None
+        while target and state in (State.REDIRECT, State.CANONICAL_ELSEWHERE):
             row = self._db.execute(_STANDS, (target,)).fetchone()
             if row is None:
                 break
             if state == State.CANONICAL_ELSEWHERE and copy is None:
                 copy = number
+            if row[0] in seen or len(seen) > MAX_HOPS:  # who comes there comes to nothing else
+                return seen[0] if copy is None else copy
             number, state, target = row
-            hops += 1
+            seen.append(number)
         # who comes to a page that names a dead one as its canonical comes to no dead page
         return number if copy is None or state == _INDEXABLE else copy
 
