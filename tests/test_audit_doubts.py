@@ -117,6 +117,24 @@ def test_ours_a_whole_crawl_is_conclusive(audit: Audit) -> None:
         assert set(audited.report["absent"]) == {"media", "hreflang"}
 
 
+def test_ours_few_inlinks_are_told_of_pages_and_not_of_most_of_a_site(audit: Audit) -> None:
+    """One list for each part of a site: every page has one link, and nothing is wrong with any."""
+    names = [f"/one/{number}" for number in range(20)]
+    with scripted(
+        pages(**{"hub/": links("/plain", *names)}, **{name[1:]: links("/") for name in names})
+    ) as site:
+        told = audit(site.url).report
+        assert not [each for each in told["findings"] if each["rule"] == "reach.few"]
+        assert "that is how the site is built" in told["unchecked"]["reach.few"]
+        for name in names:  # most have two now
+            site.routes[name] = links("/", *names[1:])
+        told = audit(site.url).report
+        (few,) = [
+            each["url"] for each in told["findings"] if each["rule"] == "reach.few" and "/one/" in each["url"]
+        ]
+        assert few == f"{site.url}one/0"
+
+
 def test_ours_what_nothing_leads_to_raises_no_doubt(
     audit: Audit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,14 +7,15 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
 from crawler import plan as planning
 from crawler.audit.completing import completing
-from crawler.audit.figures import Figures
+from crawler.audit.figures import Figures, scarce
 from crawler.audit.leading import Leading
-from crawler.audit.looked import absent, unchecked, undecided
+from crawler.audit.looked import absent, unchecked, undecided, why_usual
 from crawler.audit.media import CheckedMedia
 from crawler.audit.start import Start
 from crawler.audit.survey import Survey, with_visits
@@ -46,6 +47,8 @@ from crawler.plan import Plan
 from crawler.store import Store
 from crawler.version import __version__
 from crawler.visiting import Visited
+
+NEVER: Final = -1  # inlinks: no page has so few
 
 
 class Conclusion:
@@ -92,7 +95,9 @@ class Conclusion:
             trust_blocked=self._plan.config.audit.trust_blocked,
         )
         why = doubts(facts)
-        survey = self._survey(graph, homes, same, doubtful=bool(why))
+        few = self._plan.config.audit.few_inlinks
+        usual = why_usual(*scarce(graph, same, few), few)
+        survey = self._survey(graph, homes, same, doubtful=bool(why), few=NEVER if usual else few)
         visits = Visits(self._db)
         self._found.put(survey.findings())
         self._judge_leading(survey, Leading(self._db, graph, visits))
@@ -113,20 +118,23 @@ class Conclusion:
             doubts=why,
             notes=told,
             exit_code=code,
-            unchecked=unchecked(report.inputs, self._plan.config.audit.media),
+            unchecked=unchecked(report.inputs, self._plan.config.audit.media)
+            | ({"reach.few": usual} if usual else {}),
             undecided=open_,
             absent=absent(open_, has_media=not media.are_none, has_versions=clusters.are_stated),
             unasked=unasked,
         )
 
-    def _survey(self, graph: LinkGraph, homes: Homes, same: dict[int, int], *, doubtful: bool) -> Survey:
+    def _survey(
+        self, graph: LinkGraph, homes: Homes, same: dict[int, int], *, doubtful: bool, few: int
+    ) -> Survey:
         audit = self._plan.config.audit
         sitemaps = [each for each in Claims(self._db).accounts() if each.source is Source.SITEMAP]
         return Survey(
             self._store.db,
             graph,
             Knowledge(self._db),
-            Thresholds(audit.max_clicks, audit.few_inlinks, audit.min_visits),
+            Thresholds(audit.max_clicks, few, audit.min_visits),
             copies=same,
             doubtful=doubtful,
             has_sitemap=any(each.used for each in sitemaps),

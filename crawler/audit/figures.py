@@ -10,7 +10,7 @@ import numpy as np
 from crawler.audit.survey import section
 from crawler.database import storage
 from crawler.finding import Bar, Section
-from crawler.graph import LinkGraph
+from crawler.graph import LinkGraph, Way
 from crawler.model import Kind, State
 from sitemap import parse_date
 
@@ -93,6 +93,15 @@ class Figures:
         for path, count in counts.items():
             folded[path if self._sections[path] > 1 else "/"] += count
         return folded
+
+
+def scarce(graph: LinkGraph, copies: Container[int], few: int) -> tuple[int, int]:
+    """How many pages that links lead to have not more than ``few`` inlinks, and how many pages these lead to at all."""
+    is_led = (graph.ways & np.uint8(Way.FOLLOWED)) != 0
+    pages = graph.nodes.of(State.INDEXABLE) & is_led & graph.open
+    pages &= np.array([number not in copies for number in graph.nodes.ids.tolist()], np.bool_)
+    pages[graph.start] = False
+    return int(np.count_nonzero(pages & (graph.inlinks <= few))), int(np.count_nonzero(pages))
 
 
 def _age(lastmod: str, now: float) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
 from crawler.claim import Account, Source
+from crawler.quantities import count
 
 NO_SOURCE: Final = (
     "no sitemap, log or export to compare with: orphans cannot be found; "
@@ -35,6 +36,7 @@ WANTED: Final = (
     ),
 )
 """Rules, the kinds of sources of which they need one, and the reason if there is none."""
+A_DOZEN: Final = 12
 _OF_SITEMAPS: Final = ("health", "media", "lint")
 
 
@@ -93,6 +95,17 @@ def undecided(inputs: Sequence[Account], *, is_doubtful: bool, stopped: str, una
             if source in sources:
                 told = dict.fromkeys(rules, why) | told
     return told
+
+
+def why_usual(scarce: int, pages: int, few: int) -> str:
+    """Why no page is told for its ``few`` inlinks: ``scarce`` of all ``pages`` have no more. "" unless most are so.
+
+    On a site with one list for each of its parts that is how it is built, and no fault of any page. A dozen of them are
+    told all the same: these can be looked at one by one.
+    """
+    if scarce <= A_DOZEN or 2 * scarce <= pages:
+        return ""
+    return f"that is how the site is built: {scarce:,} of {count(pages, 'page')} have no more than {few:,}"
 
 
 def absent(open_: Container[str], *, has_media: bool, has_versions: bool) -> dict[str, str]:

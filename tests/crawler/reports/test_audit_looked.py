@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawler.audit.looked import NO_SOURCE, NOT_SEEN, absent, unchecked, undecided
+from crawler.audit.looked import A_DOZEN, NO_SOURCE, NOT_SEEN, absent, unchecked, undecided, why_usual
 from crawler.claim import Account, Source
 from crawler.reports.rules_told import GROUPS, TOLD
 
@@ -43,6 +43,13 @@ def test_ours_what_there_is_none_of_is_not_fine_unless_it_may_be_there_unseen() 
     assert absent({}, has_media=True, has_versions=True) == {}
     assert absent({}, has_media=False, has_versions=False).keys() == {"media", "hreflang"}
     assert absent({"media", "hreflang"}, has_media=False, has_versions=False) == {}
+
+
+def test_ours_what_most_of_many_pages_have_is_no_fault_of_each() -> None:
+    assert "252 of 271 pages have no more than 1" in why_usual(252, 271, 1)
+    assert not why_usual(100, 200, 1)
+    assert not why_usual(A_DOZEN, A_DOZEN, 1)
+    assert why_usual(A_DOZEN + 1, 2 * A_DOZEN, 1)
 
 
 def test_ours_what_was_cut_short_or_read_in_part_is_not_decided() -> None:
