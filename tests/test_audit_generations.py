@@ -92,7 +92,8 @@ def test_ours_findings_appear_stay_and_vanish_and_ci_fails_for_what_is_new_alone
         ran = audit(*words)
         second = told()
         assert ran.code == 10
-        assert "--fail-on names: entry.gone, orphan.sitemap" in ran.err
+        named = f"entry.gone ({site.url}nowhere), orphan.sitemap ({site.url}later and 1 more)"
+        assert f"--fail-on names: {named}" in ran.err
         assert new(second) == {
             ("orphan.sitemap", "/later"),
             ("orphan.sitemap", "/new"),

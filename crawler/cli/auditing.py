@@ -10,13 +10,14 @@ from crawler.cli.told import Told
 from crawler.cli.wishes import Wishes
 from crawler.config import Config
 from crawler.errors import FindingsFound, Incomplete, worst
-from crawler.finding import AuditReport, Findings
+from crawler.finding import AuditReport, Count, Findings
 from crawler.reports.as_json import write_json
 from crawler.reports.junit import as_junit
 from crawler.reports.rules_told import TOLD
 from crawler.reports.sarif import write_sarif
 from crawler.reports.text import write_text
 from crawler.reports.threshold import failing, undecided, why_not_new
+from sitemap import safe
 
 
 def run(config: Config, wishes: Wishes, form: Form, told: Told) -> None:
@@ -68,8 +69,18 @@ def _tell(  # noqa: PLR0913 - what is told, and how
     for sentence in why_not_new(report, names):
         told.say(sentence)
     if failed:
-        told.say(f"there are findings that --fail-on names: {', '.join(each.rule for each in failed)}")
+        some = ", ".join(_named(each, findings) for each in failed)
+        told.say(f"there are findings that --fail-on names: {some}")
     if wishes.quiet:
         wrong = report.doubts if open_ or report.exit_code else []
         for sentence in (*wrong, *(fault for each in report.inputs for fault in each.faults)):
             told.say(sentence)
+
+
+def _named(failed: Count, findings: Findings) -> str:
+    """A rule that makes an audit fail, with the first URL that does, which is a new one if any is."""
+    first = next((each for each in findings(failed.rule) if each.is_certain), None)
+    if first is None:
+        return failed.rule
+    more = f" and {failed.certain - first.times:,} more" if failed.certain > first.times else ""
+    return f"{failed.rule} ({safe(first.url or first.file)}{more})"

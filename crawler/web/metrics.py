@@ -173,7 +173,7 @@ _OF_SITES: Final[tuple[tuple[str, str, Reading], ...]] = (
     ("listed_pages", "Pages in the published sitemap", _pages),
     ("last_audit_timestamp_seconds", "When the last whole audit began, Unix time", _of_audit("started")),
     ("last_audit_new_findings", "Findings of the last audit that the one before did not have", _since_audit("new")),
-    ("last_audit_mended_findings", "Findings of the audit before that are no more", _since_audit("mended")),
+    ("last_audit_mended_findings", "Findings of the audit before that are mended", _since_audit("mended")),
     ("audit_failed", "Whether an audit was begun since that came to no end", _audit_failed),
     ("search_console_errors", "Errors that Google found in the sitemap", _of_google("errors")),
     ("search_console_warnings", "Warnings of Google about the sitemap", _of_google("warnings")),
