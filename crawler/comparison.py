@@ -5,6 +5,7 @@ not have it; it is mended if this audit saw what became of the URL. All others a
 """
 
 import re
+from collections.abc import Iterable
 from enum import IntEnum
 from hashlib import blake2b
 from typing import Final
@@ -255,7 +256,7 @@ def _now(before: Before, today: Today) -> str:
     return "it answers with what is no page"
 
 
-def _worst(rules: tuple[str, ...]) -> str:
+def _worst(rules: Iterable[str]) -> str:
     """The worst of these rules, the first in the table of the audit where several are; "" if none is one of its."""
     order = list(RULES)
     known = sorted((each for each in rules if each in RULES), key=order.index)
