@@ -15,7 +15,6 @@ from crawler.reports.page import Page
 from crawler.reports.rules_told import GROUPS, TOLD, Group
 from crawler.reports.text_since import day, mended, since, uncompared
 from crawler.reports.verdict import Empty, Kind, but, empty, kind, small, why_open
-from sitemap import RULES as LINT
 from sitemap import Severity, safe
 
 FEW: Final = 3  # URLs of each rule, unless all are wanted
@@ -64,7 +63,7 @@ def lines(
     yield ""
     yield from _nothing(empty(report), page)
     yield from uncompared(report.compared, page)
-    yield from _end(report, page, written)
+    yield from _end(report, page, written, verbose=verbose)
 
 
 def _verdict(report: AuditReport, page: Page) -> Iterator[str]:
@@ -136,10 +135,10 @@ def _class(each: Count, report: AuditReport, findings: Findings, page: Page, ver
     if each.rule == ISLAND:
         yield from _islands(islands(findings(each.rule)), page, verbose)
     if verbose or each.rule != ISLAND:
-        most = each.total if verbose else FEW if rule.severity > Severity.NOTE else min(FEW, new)
-        if most:
-            yield from _first(each, islice(findings(each.rule), most), page, day(report.started), verbose)
-    yield from page.wrapped(rule.sentence if rule.id in LINT else rule.remedy, _DEEP)
+        few = FEW if rule.severity > Severity.NOTE else max(1, min(FEW, new))
+        some = islice(findings(each.rule), None if verbose else few)
+        yield from _first(each, some, page, day(report.started), verbose)
+    yield from page.wrapped(rule.remedy, _DEEP)
 
 
 def _first(each: Count, findings: Iterable[Finding], page: Page, today: str, verbose: bool) -> Iterator[str]:
@@ -229,7 +228,7 @@ def _nothing(nothing: Empty, page: Page) -> Iterator[str]:
             yield from page.wrapped(said, 0, 2)
 
 
-def _end(report: AuditReport, page: Page, written: Iterable[Path]) -> Iterator[str]:
+def _end(report: AuditReport, page: Page, written: Iterable[Path], *, verbose: bool) -> Iterator[str]:
     """How many there are of each severity, where the reports are, and what to do next."""
     certain = dict.fromkeys(Severity, 0)
     for each in report.counts:
@@ -244,13 +243,15 @@ def _end(report: AuditReport, page: Page, written: Iterable[Path]) -> Iterator[s
         if paths
         else ()
     )
-    yield from page.wrapped(f"next: {_next(report, paths)}", 0, 2)
+    yield from page.wrapped(f"next: {_next(report, paths, verbose=verbose)}", 0, 2)
 
 
-def _next(report: AuditReport, paths: list[Path]) -> str:
+def _next(report: AuditReport, paths: list[Path], *, verbose: bool) -> str:
     look = next(
         (f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes all of it"
     )
+    if not verbose and any(each.total > 1 for each in report.counts):
+        look = f"-v names them all; {look}"
     if report.exit_code == Incomplete.exit_code:
         return f"{look}; run the same command again, which goes on where this one stopped"
     if report.doubts:
