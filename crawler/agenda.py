@@ -99,6 +99,11 @@ class Agenda:
             return None
         return self._entries[self._queue[0][2]].start(now)
 
+    def is_late(self, now: float) -> bool:
+        """Whether something is due, and waits for another site to be done."""
+        self._tidy()
+        return self._running >= self.at_once and bool(self._queue) and self._queue[0][0] <= now
+
     def wake(self) -> float:
         """When there may be something to begin, as a Unix time; infinity when something must happen first."""
         self._tidy()

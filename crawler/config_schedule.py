@@ -51,7 +51,7 @@ class Daemon(Section):
     directory: str = ""
     """Where the history of the schedule is kept. Default: the directory of the state."""
     sites_at_once: Count = 2
-    """Sites that are run at the same time at most."""
+    """Sites that are run at the same time at most; while others wait, audits leave one of these places free."""
     look_every: Seconds = 5.0
     """Seconds between two looks at the configuration file; one that changed is read again, as on SIGHUP."""
     stop_within: Seconds = 60.0

@@ -4,12 +4,15 @@ import json
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 import pytest
 import warm
@@ -17,6 +20,9 @@ from doubles_listener import Heard, Listener, Reply, listening
 from kept import kept, status, wait_for
 from run import environment, siteatlas
 from scripted import Answer, Route, Site, links, scripted
+
+from crawler.cli.configured import configured
+from crawler.scheduling.order import Order
 
 XML = {"Content-Type": "application/xml"}
 SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -222,6 +228,23 @@ def test_ours_a_crash_while_findings_are_told_repeats_that_message_and_no_other(
         first, again = shop.ear.heard[1:]
         assert first.body == again.body
         assert first.headers["x-siteatlas-delivery"] == again.headers["x-siteatlas-delivery"]
+
+
+def test_ours_an_audit_that_sites_would_wait_for_is_left_to_the_next_run(tmp_path: Path) -> None:
+    with world(tmp_path) as shop:
+        (each,) = configured(tmp_path / "sites.toml", {}, [])
+        order = Order(name="shop", task="run", config=each.config.model_dump(mode="json"), may_audit=False)
+        command = [sys.executable, "-m", "crawler.cli.worker", "shop"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdin
+            assert process.stdout
+            process.stdin.write(msgspec.json.encode(order) + b"\n")
+            process.stdin.flush()
+            ended = json.loads(process.stdout.read())
+        assert (ended["fate"], ended["outcome"], shop.audits) == ("done", "published", 0)
+        assert ended["told"].endswith(
+            "; its audit is left to the next run, as other sites wait for their runs"
+        )
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ import msgspec
 import psutil
 import pytest
 from kept import wait_for
+from msgspec.structs import replace
 from scripted import Answer, scripted
 
 from crawler.attempt import Attempt, Because, Ended, Fate
@@ -29,13 +30,16 @@ pytestmark = pytest.mark.anyio
 DUE = Attempt(number=1, site="shop", slot=0.0, because=Because.DUE, turn=1, began=0.0)
 
 
-def site(folder: Path, url: str = "http://127.0.0.1:9/", **daemon: object) -> Scheduled:
+def site(
+    folder: Path, url: str = "http://127.0.0.1:9/", audit: dict[str, str] | None = None, **daemon: object
+) -> Scheduled:
     tables = {
         "site": {"url": url},
         "output": {"directory": str(folder / "out"), "settle": 0},
         "state": {"directory": str(folder / "state")},
         "pace": {"rate": 0},
         "parse": {"processes": 1},
+        "audit": audit or {},
         "daemon": daemon,
     }
     return scheduled("shop", plan(build(tables)))
@@ -158,6 +162,40 @@ async def test_ours_a_pipe_that_somebody_else_holds_does_not_hold_up_the_daemon(
     instead("import subprocess, sys; subprocess.Popen(['sleep', '30']); sys.exit('gone')")
     ended = await ProcessRunner(Said()).run(site(tmp_path), DUE, anyio.Event())
     assert (ended.exit_code, ended.told.endswith("gone")) == (1, True)
+
+
+_WAITING = """
+import json, os, sys, time
+print(json.loads(sys.stdin.readline())["may_audit"], file=sys.stderr, flush=True)
+while not os.path.exists({gate!r}):
+    time.sleep(0.01)
+"""
+
+
+async def test_ours_audits_leave_a_place_to_the_sites_that_wait_for_their_runs(
+    tmp_path: Path, instead: Callable[[str], None]
+) -> None:
+    gate, said, late = tmp_path / "gate", Said(), True
+    instead(_WAITING.format(gate=str(gate)))
+    runner = ProcessRunner(said, is_late=lambda: late)
+    audited = site(tmp_path, audit={"every": "1m"}, sites_at_once=3)
+
+    async def begin(number: int, which: Scheduled = audited) -> None:
+        tasks.start_soon(runner.run, which, replace(DUE, number=number), anyio.Event())
+        while len(said.lines) < number:  # noqa: ASYNC110 - it is told by a process
+            await anyio.sleep(0.01)
+
+    async with anyio.create_task_group() as tasks:
+        for number in (1, 2, 3):
+            await begin(number)
+        await begin(4, site(tmp_path))  # which asks for no audits
+        late = False
+        await begin(5)
+        gate.touch()
+    assert said.lines == ["True", "True", "False", "True", "True"]
+    late = True
+    await runner.run(audited, DUE, anyio.Event())
+    assert said.lines[5:] == ["True"], "those before have ended"
 
 
 async def test_ours_the_service_manager_is_not_that_of_a_run(

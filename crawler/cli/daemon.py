@@ -80,7 +80,7 @@ class _Daemon:
         self._history = history
         self._listener = listener
         self._is_verbose = is_verbose
-        runner = ProcessRunner(_say, self._last, is_verbose=is_verbose)
+        runner = ProcessRunner(_say, self._last, self._is_late, is_verbose=is_verbose)
         self._scheduler = Scheduler(loaded.sites, history, runner, loaded.settings)
         self._manager = ServiceManager()
         self._read_at = time.time()
@@ -211,6 +211,9 @@ class _Daemon:
 
     def _last(self, name: str) -> Attempt | None:
         return self._scheduler.last(name)
+
+    def _is_late(self) -> bool:
+        return self._scheduler.is_late()
 
 
 def _say(name: str, line: str) -> None:

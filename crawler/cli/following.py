@@ -30,6 +30,7 @@ from crawler.store import Begin, Store, held
 log = logging.getLogger(__name__)
 
 CUT_SHORT: Final = "the audit after it was cut short, and the next run goes on with it"
+PUT_OFF: Final = "its audit is left to the next run, as other sites wait for their runs"
 _UNTOLD: Final = "what the audit after it found is in its report, and told to nobody"
 _NO_REPORT: Final = "the audit after it made no report, and the next run tries again"
 
@@ -72,11 +73,7 @@ def is_due(ready: Plan, report: Report) -> bool:
     every = ready.config.audit.every
     if every is None or report.outcome == "dry" or ended(report).fate is not Fate.DONE:
         return False
-    try:
-        known = audits.standing(plan_audit(ready.config).state)
-    except SiteatlasError:  # the audit tells what is wrong, or brings it up to date
-        return True
-    return not known.is_over or known.last is None or not 0 <= time.time() - known.last.started < every
+    return audits.is_due(ready.state / audits.AUDIT, every, time.time())
 
 
 def follow(name: str, ready: Plan, watches: Watches) -> Followed | None:

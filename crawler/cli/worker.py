@@ -120,10 +120,12 @@ def _followed(ready: Plan, order: Order, report: Report, watch: Watch) -> Ended:
     if ready.config.audit.every is None:
         return done
     from crawler.audit.audit import Watches  # noqa: PLC0415 - with numpy, and all that an audit needs
-    from crawler.cli.following import CUT_SHORT, follow, is_due  # noqa: PLC0415
+    from crawler.cli.following import CUT_SHORT, PUT_OFF, follow, is_due  # noqa: PLC0415
 
     if not is_due(ready, report):
         return done
+    if not order.may_audit:
+        return replace(done, told=f"{done.told}; {PUT_OFF}")
     known = _known(ready)
     _say(replace(done, told=f"{done.told}; {CUT_SHORT}"))
     followed = follow(order.name, ready, Watches(watch, _unwatched))

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from crawler.audit_news import AuditNews
 from crawler.database import Database, is_kept
-from crawler.errors import StorageError
+from crawler.errors import SiteatlasError, StorageError
 from crawler.lock import holder
 from crawler.memory.runs import Run, Runs
 from crawler.state.schema import STATE
@@ -106,6 +106,15 @@ def standing(directory: Path) -> AuditStanding:
     return AuditStanding(
         last=last[0] if last else None, newest=newest[0] if newest else None, holder=holder(directory)
     )
+
+
+def is_due(directory: Path, every: float, now: float) -> bool:
+    """Whether the last audit that came to its end began ``every`` seconds ago, or there is one to go on with."""
+    try:
+        known = standing(directory)
+    except SiteatlasError:  # the audit tells what is wrong, or brings it up to date
+        return True
+    return not known.is_over or known.last is None or not 0 <= now - known.last.started < every
 
 
 def kept(directory: Path, url: str) -> list[Kept]:

@@ -114,6 +114,10 @@ class Scheduler:
             is_stopping=self._is_stopping,
         )
 
+    def is_late(self) -> bool:
+        """Whether sites are due that wait for others to be done."""
+        return self._agenda.is_late(self._clock())
+
     def last(self, name: str) -> Attempt | None:
         """The last run of a site that has ended."""
         return self._agenda[name].last

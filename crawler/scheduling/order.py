@@ -13,6 +13,7 @@ class Order(Struct, frozen=True, kw_only=True):
     ``config`` is the configuration of the site in values that JSON knows, with secrets by their names. To "tell" is
     only to announce what is outstanding; ``last`` is then the last run, which may not have been able to tell itself.
     ``began`` is when the attempt did, a Unix time, and ``stop_within`` the seconds to end in when the pipe has ended.
+    ``may_audit``: the audit that is due may follow; else it is left to the next run.
     """
 
     name: str
@@ -22,3 +23,4 @@ class Order(Struct, frozen=True, kw_only=True):
     began: float | None = None
     stop_within: float = 60.0
     is_verbose: bool = False
+    may_audit: bool = True

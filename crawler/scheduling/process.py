@@ -9,11 +9,13 @@ from contextlib import suppress
 from typing import Final
 
 import anyio
+import anyio.to_thread
 import msgspec
 from anyio.abc import Process
 from msgspec.structs import replace
 
 from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.evidence import audits
 from crawler.scheduling.order import Order
 from crawler.scheduling.scheduled import Scheduled
 
@@ -33,24 +35,30 @@ _DRAIN: Final = 2.0
 class ProcessRunner:
     """Runs each site in a process that no other depends on. ``say`` is told each line of a run's log, and whose it is.
 
-    ``last`` answers the last run of a site, which may not have been able to tell others of itself.
+    ``last`` answers the last run of a site, which may not have been able to tell others of itself, and ``is_late``
+    whether sites wait for others to be done. While they do, an audit follows a run only where it leaves another place
+    to them, for it may take long, and what is published must not wait for it; or where there is one place only.
     """
 
     def __init__(
         self,
         say: Callable[[str, str], None],
         last: Callable[[str], Attempt | None] = lambda _: None,
+        is_late: Callable[[], bool] = lambda: False,
         *,
         is_verbose: bool = False,
     ) -> None:
         self._say = say
         self._last = last
+        self._is_late = is_late
+        self._audits: set[int] = set()  # the attempts that have an audit to make, and may
         self._is_verbose = is_verbose
 
     async def run(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
         """Run a site to its end; when ``stop`` is set, or this is cancelled, the process is ended. Never raises."""
         config = site.config
         is_telling = attempt.because is Because.TELL
+        may_audit = not is_telling and await self._may_audit(site, attempt)
         order = Order(
             name=site.name,
             task="tell" if is_telling else "run",
@@ -59,11 +67,31 @@ class ProcessRunner:
             began=attempt.began,
             stop_within=config.daemon.stop_within,
             is_verbose=self._is_verbose,
+            may_audit=may_audit,
         )
+        try:
+            return await self._run(order, config.daemon.stop_within, stop)
+        finally:
+            self._audits.discard(attempt.number)
+
+    async def _may_audit(self, site: Scheduled, attempt: Attempt) -> bool:
+        """Whether the audit that is due, if one is, may follow the run."""
+        every, directory = site.config.audit.every, site.state / audits.AUDIT
+        if every is None or not await anyio.to_thread.run_sync(
+            audits.is_due, directory, every, attempt.began
+        ):
+            return True
+        places = max(1, site.config.daemon.sites_at_once - 1)
+        if len(self._audits) >= places and self._is_late():
+            return False
+        self._audits.add(attempt.number)
+        return True
+
+    async def _run(self, order: Order, stop_within: float, stop: anyio.Event) -> Ended:
         with _Pipe() as out, _Pipe() as err:
             try:
                 process = await anyio.open_process(
-                    [*_COMMAND, site.name],
+                    [*_COMMAND, order.name],
                     stdout=out.writing,
                     stderr=err.writing,
                     env={name: value for name, value in os.environ.items() if name not in _OURS},
@@ -72,9 +100,9 @@ class ProcessRunner:
             except OSError as error:
                 told = f"no process could be started: {error.strerror or error}"
                 return Ended(exit_code=1, fate=Fate.FAILED, told=told, untold=True)
-            watched = _Watched(process, site.name, self._say)
+            watched = _Watched(process, order.name, self._say)
             try:
-                return await watched.end(order, out, err, stop, config.daemon.stop_within)
+                return await watched.end(order, out, err, stop, stop_within)
             finally:
                 _kill(process)
                 with anyio.CancelScope(shield=True):

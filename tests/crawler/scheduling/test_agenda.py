@@ -263,10 +263,12 @@ def test_ours_no_more_run_at_once_than_may_and_that_which_was_due_first_goes_fir
         *(hourly(name, every=every) for name, every in (("a", 300.0), ("b", 200.0), ("c", 250.0))), now=10.0
     )
     assert desk.begin(200).site == "b"  # type: ignore[union-attr]
+    assert not desk.agenda.is_late(350)
     one = desk.begin(350)
     assert one is not None
     assert one.site == "c"
     assert desk.begin() is None
+    assert [desk.agenda.is_late(now) for now in (299, 350)] == [False, True], "a is due, and waits"
     assert desk.agenda.wake() == math.inf
     desk.end(one, Fate.DONE)
     assert desk.begin().site == "a"  # type: ignore[union-attr]
