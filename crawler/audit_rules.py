@@ -81,8 +81,8 @@ _TABLE: Final = (
     AuditRule("cluster.label", _W, "hreflang: another language than the page's own", "The language under which a page is named is not the one that its html element states.", "Correct the one that is wrong.", False, _HREFLANG),
     AuditRule("cluster.swapped", _E, "hreflang: labels swapped", "Two versions are named under each other's language.", "Swap the labels.", False, _HREFLANG),
     AuditRule("cluster.conflict", _E, "hreflang: statements disagree", "One label stands for several pages, or page and sitemap say different things.", "State each version once, in one place.", False, _HREFLANG),
-    AuditRule("media.image", _W, "Listed images that do not answer", "The sitemap lists an image that cannot be had.", "Mend the image or take it out of the sitemap."),
-    AuditRule("media.video", _W, "Listed videos that do not answer", "The sitemap lists a video, a player or a thumbnail that cannot be had.", "Mend it or take it out of the sitemap."),
+    AuditRule("media.image", _W, "Listed images that do not answer", "The sitemap lists an image that cannot be had.", "Mend the image on the page that shows it: siteatlas crawl lists what pages show. Out of a sitemap that is made otherwise, take it too."),
+    AuditRule("media.video", _W, "Listed videos that do not answer", "The sitemap lists a video, a player or a thumbnail that cannot be had.", "Mend it on the page that shows it: siteatlas crawl lists what pages show. Out of a sitemap that is made otherwise, take it too."),
 )  # fmt: skip
 RULES: Final = {rule.id: rule for rule in _TABLE}
 """All rules by their id, in the order in which they are told."""

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from crawler.audit_rules import RULES, AuditRule
 from crawler.finding import AuditReport, Count
-from crawler.reports.lint_titles import LINT_TITLES
+from crawler.reports.lint_titles import LINT_TOLD
 from sitemap import RULES as LINT
 
 
@@ -26,11 +26,8 @@ class Group(Struct, frozen=True):
 
 def _of_lint(rule: str) -> AuditRule:
     """A rule of lint, which says what a sitemap is to be."""
-    told = LINT[rule]
-    remedy = "Correct the sitemap at the lines that the findings name."
-    return AuditRule(
-        rule, told.severity, LINT_TITLES.get(rule, rule), told.sentence, remedy, source=told.source
-    )
+    told, (title, remedy) = LINT[rule], LINT_TOLD[rule]
+    return AuditRule(rule, told.severity, title, told.sentence, remedy, source=told.source)
 
 
 def _of(*families: str) -> tuple[str, ...]:

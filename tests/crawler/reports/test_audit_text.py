@@ -15,11 +15,14 @@ from msgspec.structs import replace
 from naughty import NAUGHTY
 
 from crawler.claim import Account, Source
+from crawler.cli.auditing import table
 from crawler.cli.told import Told
 from crawler.errors import UsageError
 from crawler.finding import AuditReport, Finding
 from crawler.reports.page import Page
+from crawler.reports.rules_told import TOLD
 from crawler.reports.text import lines, write_text
+from sitemap import RULES as LINT
 from sitemap import safe
 
 
@@ -248,3 +251,11 @@ def test_no_color_org_colours_are_for_terminals_without_no_color(
 def test_ours_a_file_gets_no_colours_even_when_they_are_forced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert "\x1b" not in told(audit(findings()), findings())
+
+
+def test_ours_what_to_do_is_one_sentence_for_each_rule_in_the_report_and_in_the_table() -> None:
+    assert {rule.id for rule in TOLD.values()} >= set(LINT)
+    assert not [rule.id for rule in TOLD.values() if not rule.remedy or rule.remedy == rule.sentence]
+    found = [Finding(rule="duplicate.loc", url=SITE, sentence="listed twice", file="sitemap.xml", line=4)]
+    (remedy,) = {TOLD["duplicate.loc"].remedy} & set(map(str.strip, table().splitlines()))
+    assert f"\n    {remedy}\n" in told(audit(found), found)
