@@ -38,7 +38,7 @@ LINT_TOLD: Final = {
     "sitemap.loc_fragment": ("URL with a fragment", "Take out the # and what follows it, and list the page once."),
     "sitemap.loc_credentials": ("URL with a password", "Take out the user name and the password, and change the password."),
     "location.outside": ("URL outside the sitemap's directory", "Move the sitemap up to the directory that holds all it lists, or list these URLs in one of their own."),
-    "location.other_host": ("URL of another host", "Name this sitemap in the robots.txt of that host, or list these URLs in a sitemap there."),
+    "location.other_host": ("URL of another host", "Take it out, list it in a sitemap there, or name this one in the robots.txt of that host."),
     "duplicate.loc": ("URL listed twice in a file", "Take out all entries of the URL but one."),
     "duplicate.across_files": ("URL listed in several files", "List the URL in one of the files only."),
     "index.nested": ("Index inside an index", "List the sitemaps of the inner index in the outer one."),
