@@ -123,7 +123,17 @@ class Log:
             yield "the last line has no end: it is being written, or was cut"
         if account.used and not self._reader.has_agents:
             yield "the format does not name browsers: bots are counted as people"
-        if self._counter.counts.ours:
-            yield f"{self._counter.counts.ours:,} by Siteatlas itself, which is no evidence"
+        ours, files = self._counter.counts.ours, self._tally.files
+        if aside := ", ".join(
+            f"{number:,} {what}"
+            for number, what in (
+                (files, "of files that are no pages, such as images, style sheets and robots.txt"),
+                (account.beside - files - ours, "that are neither GET nor HEAD of a URL"),
+            )
+            if number
+        ):
+            yield f"left aside: {aside}"
+        if ours:
+            yield f"{ours:,} by Siteatlas itself, which is no evidence"
         if self._verifier and self._verifier.unasked:
             yield f"more than {ADDRESSES:,} addresses of bots: DNS was not asked for the rest, which stay unverified"

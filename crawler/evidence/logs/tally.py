@@ -34,6 +34,7 @@ class Tally:
         self._addresses = addresses
         self._account = account
         self._most = most
+        self.files = 0  # requests of what is no page by its name
         self.hosts: dict[str, int] = {}
 
     @property
@@ -67,6 +68,7 @@ class Tally:
             account.foreign += many
         elif isinstance(url, Stray):
             account.beside += many
+            self.files += many * (url is Stray.BESIDE)
         else:
             account.used += many
             yield self._claim(url, count)

@@ -148,10 +148,11 @@ def test_ours_hostile_lines_are_counted_and_harm_nothing(tmp_path: Path) -> None
     assert {claim.url.removeprefix(HOME) for claim in claims} == {"/good", "/no-day", "/caf%E9%01"}
     assert (account.rows, account.unread) == (30, 4)
     assert account.used + account.beside + account.foreign + account.unread == account.rows
-    assert len(account.notes) == 3
+    assert len(account.notes) == 4
     assert all(note.isprintable() for note in account.notes)
     assert account.notes[1] == "1 lines are longer than 1,048,576 bytes"
     assert account.notes[2] == "the last line has no end: it is being written, or was cut"
+    assert account.notes[3] == "left aside: 4 that are neither GET nor HEAD of a URL"
     assert account.complete
 
 
