@@ -84,7 +84,8 @@ class Closing:
             code = refused.exit_code if is_complete else Incomplete.exit_code
             return self._refused(run, judged, Refusal(refused.sentence, code))
         publish.place(self._plan, self._listing, self._entries, self._tally)
-        run = replace(run, listed=len(self._listing), kept=self._listing.kept)
+        notes = [*run.notes, *publish.stamped(self._listing, policy)]
+        run = replace(run, listed=len(self._listing), kept=self._listing.kept, notes=notes)
         if self._destination is None:
             return self._dry(run, judged)
         today = format_date(datetime.fromtimestamp(run.started, UTC).date())

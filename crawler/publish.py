@@ -28,6 +28,7 @@ from sitemap import (
     by_language,
     by_section,
     by_type,
+    is_stamp,
 )
 
 _GROUPS = {"section": by_section(), "language": by_language(), "type": by_type()}
@@ -124,6 +125,19 @@ def moved(before: Run | None, published: Published) -> tuple[str, ...]:
     told = (
         f"the address of the sitemap moved from {before.sitemap_url} to {published.url}: name that one in robots.txt "
         f"(siteatlas robots says how) and wherever else the old one is known, as in Search Console"
+    )
+    return (told,)
+
+
+def stamped(listing: Listing, policy: str) -> tuple[str, ...]:
+    """What there is to say of dates that are those of a build, by the rule of the lint; ``policy`` made them."""
+    common, times, total = listing.commonest_date()
+    if not is_stamp(common, times, total):
+        return ()
+    share = f"all {total:,}" if times == total else f"{times:,} of {total:,}"
+    told = (
+        f"{share} lastmods are {common}, the time of a build, it seems, and tell nobody what was edited: "
+        f"--lastmod {'none' if policy == 'page' else 'page or none'} leaves them out"
     )
     return (told,)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sitemap.finding import Finding
     from sitemap.format import FEEDS, Format
     from sitemap.junit_suites import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
+    from sitemap.linting.dates import is_stamp
     from sitemap.linting.lint import Linter, LintReport, lint
     from sitemap.linting.reports.as_json import as_json
     from sitemap.linting.reports.junit import as_junit
@@ -126,6 +127,7 @@ __all__ = [
     "form",
     "format_date",
     "image_fault",
+    "is_stamp",
     "iter_entries",
     "junit_xml",
     "lint",
@@ -162,6 +164,7 @@ _ROOMS: Final = {
     "finding": "Finding",
     "cross_submit": "CrossSubmits vouches",
     "junit_suites": "JUnitCase JUnitOutcome JUnitSuite junit_xml",
+    "linting.dates": "is_stamp",
     "linting.lint": "LintReport Linter lint",
     "linting.reports.as_json": "as_json",
     "linting.reports.junit": "as_junit",

@@ -127,3 +127,19 @@ def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said
     siteatlas(tmp_path, "rollback", URL, *to, "--to", "2", anew=True)
     (standing,) = json.loads(siteatlas(tmp_path, "status", "--json").out)["sites"]
     assert standing["published"]["files"][0]["url"] == f"{URL}sitemap.xml"  # the index leads
+
+
+def test_ours_dates_of_a_build_are_told_of_as_lint_would(tmp_path: Path) -> None:
+    write(tmp_path, **{f"p{number}": f"text {number}" for number in range(30)})
+    for number in range(30):
+        os.utime(tmp_path / "site" / f"p{number}.html", (1_700_000_000, 1_700_000_000 + (number > 20)))
+    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--settle", "0")
+    said = "note: 21 of 30 lastmods are 2023-11-14T22:13:20, the time of a build, it seems"
+    assert said in siteatlas(tmp_path, *crawl).out
+    assert (
+        "lastmod.build_stamp"
+        in siteatlas(tmp_path, "lint", "out/sitemap.xml", "--url", f"{URL}sitemap.xml").out
+    )
+    without = siteatlas(tmp_path, *crawl, "--lastmod", "none", "--fresh").out
+    assert "31 pages listed" in without
+    assert "lastmods" not in without

@@ -35,6 +35,8 @@ _BY_FILE: Final = _STREAM.format(
 )
 _VERDICT: Final = f"""SELECT iif(l.kept, '{State.INDEXABLE}', v.state), v.reason, v.target
   FROM url u JOIN visit v ON v.id = u.id LEFT JOIN listing l ON l.id = u.id WHERE u.url = ?"""  # noqa: S608 - our own
+_DATES: Final = """SELECT substr(lastmod, 1, 19), count(*), sum(count(*)) OVER () FROM listing WHERE lastmod != ''
+  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1"""
 _BATCH: Final = 1_000
 _NOTHING: Final = Page()
 _decode = msgspec.msgpack.Decoder(Page).decode
@@ -72,6 +74,12 @@ class Listing:
                 "SELECT EXISTS (SELECT 1 FROM listing l JOIN published p ON p.id = l.id WHERE l.lastmod != p.lastmod)"
             )
         )
+
+    def commonest_date(self) -> tuple[str, int, int]:
+        """The lastmod to the second that most pages have, "" for none; how many have it, and how many have any."""
+        with storage():
+            dates = self._db.execute(_DATES).fetchall()
+        return dates[0] if dates else ("", 0, 0)
 
     def __len__(self) -> int:
         return self._count("SELECT count(*) FROM listing")

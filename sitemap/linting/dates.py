@@ -20,7 +20,7 @@ OLDEST: Final = "1995"
 ENOUGH: Final = 20  # dated entries, below which equal dates prove nothing
 _MOST: Final = 0.9  # of the dated entries within a day: churn
 _DAY: Final = len("2024-05-08")
-_TO_THE_SECOND: Final = len("2024-05-08T08:53:11")
+TO_THE_SECOND: Final = len("2024-05-08T08:53:11")
 _SAMPLE: Final = 500  # dates
 # Primes: a sample in such steps is spread, and no pattern of the document shows in it.
 _STRIDES: Final = (7_919, 7_907, 7_901, 7_883)
@@ -39,6 +39,12 @@ def is_future(text: str, now: datetime) -> bool:
     """Whether a day has begun nowhere on earth, or a time has not come; False for what is no date."""
     begins, is_day = _begin(text)
     return begins is not None and begins > now + (AHEAD if is_day else SKEW)
+
+
+def is_stamp(common: str, times: int, total: int) -> bool:
+    """Whether the commonest date, to the second or a day, of ``total`` is the work of a build: it is there so often."""
+    is_most = len(common) == TO_THE_SECOND and times >= ENOUGH and times * 2 > total
+    return total >= ENOUGH and (times == total or is_most)
 
 
 def _begin(text: str) -> tuple[datetime | None, bool]:
@@ -89,7 +95,7 @@ class Dates:
             return
         stride = next(prime for prime in _STRIDES if len(dates) % prime)
         sample = [dates[place * stride % len(dates)] for place in range(min(len(dates), _SAMPLE))]
-        [(common, often)] = Counter(text[:_TO_THE_SECOND] for text in sample).most_common(1)
+        [(common, often)] = Counter(text[:TO_THE_SECOND] for text in sample).most_common(1)
         if often * 4 > len(sample) and self._is_stamp(common, dates):
             return
         if churn and sum(map(self._may_be_recent.__le__, sample)) * 2 > len(sample):
@@ -101,12 +107,12 @@ class Dates:
         """Say it, and answer True, when most dates are the same to the second, or all to the day."""
         total = len(dates)
         times = sum(text.startswith(common) for text in dates)
+        if not is_stamp(common, times, total):
+            return False
         if times == total:
             self._say("all_equal", f"all {total:,} lastmods are {common}, the time of a build, it seems")
-        elif len(common) == _TO_THE_SECOND and times >= ENOUGH and times * 2 > total:
-            self._say("build_stamp", f"{times:,} of {total:,} lastmods are {common}, to the second")
         else:
-            return False
+            self._say("build_stamp", f"{times:,} of {total:,} lastmods are {common}, to the second")
         return True
 
     def _recent(self, dates: list[str]) -> int:
