@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from crawler.config import Config
+    from crawler.config_tables import configured
     from crawler.embedding import audit_site, crawl_site
     from crawler.engine import Tally
     from crawler.errors import NothingCrawlable, SiteatlasError, StateInUse, StorageError, UsageError
@@ -30,11 +31,13 @@ __all__ = [
     "UsageError",
     "__version__",
     "audit_site",
+    "configured",
     "crawl_site",
 ]
 
 _ROOMS: Final = {
     "config": "Config",
+    "config_tables": "configured",
     "embedding": "audit_site crawl_site",
     "engine": "Tally",
     "errors": "NothingCrawlable SiteatlasError StateInUse StorageError UsageError",

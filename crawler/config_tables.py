@@ -83,6 +83,14 @@ def build(
         raise UsageError("; ".join(lines)) from None
 
 
+def configured(**sections: dict[str, Any]) -> Config:
+    """The configuration of these sections, each a table as in a file; what is not given has its default.
+
+    Raises UsageError, in one sentence, for a key that is not known or a value that does not fit.
+    """
+    return build(sections)
+
+
 def _key(fault: Any) -> str:
     """Of which key a fault is: its section and its name."""
     return ".".join(map(str, fault["loc"][:2]))

@@ -12,7 +12,7 @@ import pytest
 from run import listed
 from scripted import Answer, Site, links, scripted
 
-from crawler import Config, NothingCrawlable, Tally, UsageError, audit_site, crawl_site
+from crawler import Config, NothingCrawlable, Tally, UsageError, audit_site, configured, crawl_site
 
 
 @pytest.fixture
@@ -24,17 +24,22 @@ def site() -> Iterator[Site]:
 
 
 def config(site: Site, folder: Path, rate: float = 0) -> Config:
-    return Config.model_validate(
-        {
-            "site": {"url": site.url},
-            "output": {"directory": str(folder / "out")},
-            "state": {"directory": str(folder / "state")},
-            "scope": {"sitemap_seeds": False},
-            "parse": {"processes": 1},
-            "fetch": {"retries": 0},
-            "pace": {"rate": rate},
-        }
+    return configured(
+        site={"url": site.url},
+        output={"directory": str(folder / "out")},
+        state={"directory": str(folder / "state")},
+        scope={"sitemap_seeds": False},
+        parse={"processes": 1},
+        fetch={"retries": 0},
+        pace={"rate": rate},
     )
+
+
+def test_ours_a_mistake_in_the_configuration_is_told_as_the_command_does() -> None:
+    with pytest.raises(UsageError, match='^unknown key "pace.concurency": did you mean "concurrency"\\?$'):
+        configured(site={"url": "https://a.example/"}, pace={"concurency": 3})
+    with pytest.raises(UsageError, match='^unknown key "outptu": did you mean "output"\\?$'):
+        configured(outptu={})
 
 
 def test_ours_a_program_crawls_and_audits(site: Site, tmp_path: Path) -> None:
