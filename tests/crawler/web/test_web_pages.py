@@ -106,7 +106,7 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
             at=NOW - 60, channel="webhook", occasion=Occasion.CHANGES, host="www.example.com", urls=3,
             reception=Reception.LATER, said="answered 503",
         )  # fmt: skip
-        ledger.meet(["webhook", "search console"])
+        ledger.meet(["webhook", "search console", "webhook https://hooks.example.com 0a1b2c3d"])
         ledger.read(Reading(channel="search console", at=NOW - 7200, errors=2, sentence="Google read it <i>"))
         line = ledger.freeze(ledger.start("webhook", 1), 2)
         ledger.put_off(line, "answered 503", NOW + 500, sent)
@@ -120,6 +120,7 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
             "https://example.com/a its content changed · lastmod 2026-01-01, now 2026-01-02",
             "https://example.com/b nothing leads there any longer", "2 Jan 2026, 00:00 UTC", "54.3 kB",
             "webhook knows all that changed up to run 1", "search console was told of no change yet",
+            "webhook https://hooks.example.com 0a1b2c3d was told of no change yet", "The eight digits stand for",
             "not told yet: what changed since run 1: answered 503",
             "Google read it <i> asked 2 h ago", "changes, 3 URLs of www.example.com: later", "audit.html",
             "sitemap-1.xml",
