@@ -36,9 +36,9 @@ def config(site: Site, folder: Path, rate: float = 0) -> Config:
 
 
 def test_ours_a_mistake_in_the_configuration_is_told_as_the_command_does() -> None:
-    with pytest.raises(UsageError, match='^unknown key "pace.concurency": did you mean "concurrency"\\?$'):
+    with pytest.raises(UsageError, match=r'^unknown key "pace\.concurency": did you mean "concurrency"\?$'):
         configured(site={"url": "https://a.example/"}, pace={"concurency": 3})
-    with pytest.raises(UsageError, match='^unknown key "outptu": did you mean "output"\\?$'):
+    with pytest.raises(UsageError, match=r'^unknown key "outptu": did you mean "output"\?$'):
         configured(outptu={})
 
 
