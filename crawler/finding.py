@@ -149,8 +149,8 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     ``states`` and ``statuses`` count the URLs of the site, ``depths`` and ``ages`` its indexable pages: clicks from the
     start ("unreachable" last), and time since the last change. ``unchecked`` says why nothing was looked for, and
     ``undecided`` why what was not found may be there all the same: both by the name of a group of rules
-    (:data:`crawler.reports.rules_told.GROUPS`) or the id of a rule. ``absent`` says, by group, that there was nothing to
-    look at.
+    (:data:`crawler.reports.rules_told.GROUPS`) or the id of a rule. ``absent`` says, by group, that there was nothing
+    to look at.
     """
 
     url: str

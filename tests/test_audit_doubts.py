@@ -352,4 +352,9 @@ def test_ours_what_says_the_same_as_a_page_is_no_orphan(audit: Audit) -> None:
         found = {each["url"]: each for each in audited.report["findings"] if each["rule"] == "orphan.log"}
         assert set(found) == {f"{site.url}hub/?page=2", f"{site.url}shop/a"}
         assert found[f"{site.url}shop/a"]["spellings"] == [f"{site.url}shop/b", f"{site.url}shop/c"]
+        pages_ = sum(bar["count"] for bar in audited.report["states"] if bar["label"] == "indexable")
+        copies = pages_ - audited.report["pages"]
+        assert copies > 1
+        (note,) = audited.report["notes"]  # and so the numbers agree
+        assert note.startswith(f"{copies} pages are each the same as another one and counted with it")
         assert audited.is_orphan(site.url)

@@ -6,7 +6,7 @@
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from crawler.audit.survey import Survey, with_visits
 from crawler.claim import Source
 from crawler.completeness import Kind, completeness
 from crawler.conclude import counted
-from crawler.database import change
+from crawler.database import change, storage
 from crawler.engine import Ending
 from crawler.errors import Incomplete, NothingCrawlable
 from crawler.evidence.claims import Claims
@@ -107,7 +107,7 @@ class Conclusion:
             raise self._nothing(run)
         if not why:  # a failure of what nothing leads to makes the crawl of the site no less complete
             run = replace(run, completeness=Kind.COMPLETE.value, because="")
-        told = [*visited.notes, *filter(None, [observed.distrust]), *notes, *self._notes(figures)]
+        told = [*visited.notes, *filter(None, [observed.distrust]), *notes, *self._notes(figures, same)]
         run = replace(run, notes=told, outcome="audited", exit_code=0 if is_over else Incomplete.exit_code)
         self._end(run, observed, is_over=is_over, degraded=bool(why))
         code = run.exit_code or (1 if visited.tally.internal_errors else 0)
@@ -167,16 +167,26 @@ class Conclusion:
             known = knowledge.of(each.url)
             yield known.visits, with_visits(survey.placed(each), known)
 
-    def _notes(self, figures: Figures) -> list[str]:
-        """What a person should know who reads the findings."""
+    def _notes(self, figures: Figures, same: Mapping[int, int]) -> list[str]:
+        """What a person should know who reads the findings. ``same`` are ids of copies, and of what they are."""
         notes, scope = [], self._plan.scope
         if traps := sum(bar.count for bar in figures.states if bar.label == State.TRAP):
             said = "1 URL looks like one" if traps == 1 else f"{traps:,} URLs look like some"
             notes.append(f"{said} of endlessly many and {'was' if traps == 1 else 'were'} not read")
+        if same:
+            copy, page = (self._url(number) for number in min(same.items()))
+            are = "1 page is" if len(same) == 1 else f"{len(same):,} pages are each"
+            such = "" if len(same) == 1 else "such as "
+            said = f"{are} the same as another one and counted with it, visits and all"
+            notes.append(f"{said}: {such}{copy} with {page}")
         if scope.directory != f"{scope.origin}/":
             said = f"pages outside {scope.directory} were not read"
             notes.append(f"{said}: what only they link seems to be linked nowhere")
         return notes
+
+    def _url(self, number: int) -> str:
+        with storage():
+            return str(self._store.db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()[0])
 
     def _nothing(self, run: Run) -> NothingCrawlable:
         error = NothingCrawlable(Start(self._db, self._plan.seed).sentence())
