@@ -88,6 +88,24 @@ def test_ours_what_is_listed_of_it_does_not_grow_from_run_to_run_as_the_sitemap_
             assert len(site.log) - asked < 60
 
 
+def test_ours_what_was_listed_before_there_was_a_limit_stays_and_no_more_is_read_each_night(
+    tmp_path: Path,
+) -> None:
+    """It had been refused every other night, for it was known every other night that it is endless."""
+    with scripted(Calendar()) as site:
+        assert (
+            crawl(tmp_path, site.url, "--max-fruitless", "0", "--max-depth", "80", "--retries", "0").code == 0
+        )
+        before = {*listed(tmp_path)}
+        assert len(before) > 150
+        for _ in range(3):
+            asked = len(site.log)
+            ran = crawl(tmp_path, site.url, *WORDS)
+            assert ran.code == 0
+            assert {*listed(tmp_path)} == before
+            assert len(site.log) - asked < len(before) + 60
+
+
 def _killed(folder: Path, site: Site, after: int) -> None:
     line = command("crawl", site.url, "-o", "out", "--settle", "0", *FAST, *WORDS)
     process = subprocess.Popen(

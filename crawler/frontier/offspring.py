@@ -30,6 +30,9 @@ _KIN: Final = """SELECT v.id, u.url, p.url, v.depth, v.state, v.status, v.conten
   JOIN url u ON u.id = v.id JOIN url p ON p.id = v.source WHERE v.kind = ? AND {}"""
 _PUT_OFF: Final = f"v.state = '{State.TRAP}' AND v.status IS NULL AND v.reason LIKE '{traps.ENDLESS}%'"
 _WAITING: Final = _KIN.format(_PUT_OFF)
+_LEFT: Final = _KIN.format(
+    f"{_PUT_OFF} AND EXISTS (SELECT 1 FROM memory m WHERE m.id = v.id AND m.state != '{State.TRAP}')"  # noqa: S608
+)
 _ADMITTED: Final = _KIN.format(f"(v.attempts > 0 OR v.state = '{State.PENDING}' OR {_PUT_OFF})")
 _BROUGHT: Final = f"""SELECT v.source, u.url FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = '{State.INDEXABLE}' AND v.source IS NOT NULL"""  # noqa: S608
@@ -213,9 +216,12 @@ class Offspring:
             room = max(self._allowed.get(each, 0) for each in templates) or 2 * self._patience
             rooms[path] = max(0, room - sum(listed[each] for each in templates))
         paths = {template: path for path, templates in vain.items() for template in templates}
+        # what an earlier run visited is visited, as it is where that run has found the template to be endless
+        left = [each for each in self._members(_LEFT) if each.template in paths]
+        self._revive(left)
         nearest = self._nearest(_ADMITTED, paths, rooms)
         waiting = self._nearest(_WAITING, paths, dict.fromkeys(rooms, 1))
-        revived = False
+        revived = bool(left)
         for path, templates in vain.items():
             near, own = nearest.get(path, []), sum(self._own[each] for each in templates)
             if missing := [each for each in near if each.waits]:
