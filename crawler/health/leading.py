@@ -52,7 +52,10 @@ def judge_redirect(trail: Sequence[Visited]) -> Fault | None:
     goal = _stays(trail)
     if goal is trail[0]:
         return None
-    return Fault("link.redirect", no_page(hops[0]), [f"link to {goal.url} instead{_for_now(goal, end)}"])
+    further = "" if goal is end else f", and for now ({goal.status}) further to {end.url}"
+    return Fault(
+        "link.redirect", f"{no_page(hops[0])}{further}", [f"link to {goal.url} instead{_for_now(goal, end)}"]
+    )
 
 
 def _for_now(goal: Visited, end: Visited) -> str:

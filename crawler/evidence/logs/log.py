@@ -128,7 +128,7 @@ class Log:
             f"{number:,} {what}"
             for number, what in (
                 (files, "of files that are no pages, such as images, style sheets and robots.txt"),
-                (account.beside - files - ours, "that are neither GET nor HEAD of a URL"),
+                (account.beside - files - ours, "by other methods than GET and HEAD, or of no URL"),
             )
             if number
         ):

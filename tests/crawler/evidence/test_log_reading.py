@@ -152,7 +152,7 @@ def test_ours_hostile_lines_are_counted_and_harm_nothing(tmp_path: Path) -> None
     assert all(note.isprintable() for note in account.notes)
     assert account.notes[1] == "1 lines are longer than 1,048,576 bytes"
     assert account.notes[2] == "the last line has no end: it is being written, or was cut"
-    assert account.notes[3] == "left aside: 4 that are neither GET nor HEAD of a URL"
+    assert account.notes[3] == "left aside: 4 by other methods than GET and HEAD, or of no URL"
     assert account.complete
 
 

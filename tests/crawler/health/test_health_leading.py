@@ -123,7 +123,7 @@ def test_ours_a_circle_of_redirects_is_told_as_failing_and_not_here() -> None:
 def test_ours_what_redirects_should_lead_to_is_told() -> None:
     fault = judge_redirect(trail(301, 302))
     assert fault is not None
-    assert fault.said == f"redirects (301) to {HOME}1"
+    assert fault.said == f"redirects (301) to {HOME}1, and for now (302) further to {PAGE.url}"
     assert fault.evidence[0].startswith(
         f"link to {HOME}1 instead, which redirects (302) to {PAGE.url} for now"
     )
