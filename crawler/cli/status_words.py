@@ -9,6 +9,7 @@ from crawler.cli.words import clock
 from crawler.evidence.audits import AuditStanding
 from crawler.ledger import ChannelTold
 from crawler.quantities import count
+from crawler.reports.verdict import Kind
 from sitemap import safe
 
 _PART: Final = 0.1  # of what is usual: what differs by less is as ever
@@ -35,7 +36,8 @@ def audited(audit: AuditStanding) -> Iterator[str]:
     """The last audit, and what became of one that was begun after it."""
     if audit.last:
         last = audit.last
-        doubt = f"; {last.verdict}: {safe(last.why)}" if last.why else ""
+        about = "orphans were not looked for" if last.verdict == Kind.NOTHING else last.verdict
+        doubt = f"; {about}: {safe(last.why)}" if last.why else ""
         yield f"audited on {moment(last.started)}: {last.sentence}{doubt}"
     if audit.holder:
         yield f"an audit is going on, in process {audit.holder}"
