@@ -105,8 +105,19 @@ async def test_ours_what_an_audit_found_is_in_the_document_in_figures_and_the_fi
         "findings": 2,
         "new": 1,
         "mended": 1,
+        "became": 0,
         "severities": {"error": 0, "warning": 2, "note": 0},
-        "groups": [{"name": "orphans", "title": "Orphans", "total": 2, "new": 1, "mended": 1}],
+        "groups": [
+            {
+                "name": "orphans",
+                "title": "Orphans",
+                "total": 2,
+                "new": 1,
+                "mended": 1,
+                "became": 0,
+                "severities": {"warning": 2},
+            }
+        ],
         "first": [
             {
                 "rule": "orphan.sitemap",
