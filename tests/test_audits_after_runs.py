@@ -370,10 +370,8 @@ def attempts(folder: Path) -> list[tuple[str, int | None, str]]:
     return told[::-1]
 
 
-@pytest.mark.parametrize(
-    "how",
-    ["worker killed", *(pytest.param(how, marks=pytest.mark.slow) for how in ("daemon stopped", "too long"))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["worker killed", "daemon stopped", "too long"])
 def test_ours_a_run_of_the_schedule_is_done_whatever_becomes_of_its_audit(tmp_path: Path, how: str) -> None:
     hold = Hold()
     with world(tmp_path, hold) as shop:

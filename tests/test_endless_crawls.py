@@ -7,6 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
 from run import FAST, command, crawl, environment, listed, published, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
@@ -118,6 +119,7 @@ def _killed(folder: Path, site: Site, after: int) -> None:
     process.wait()
 
 
+@pytest.mark.slow  # the frontier's own tests kill it too
 def test_ours_a_crawl_that_is_killed_in_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     whole.mkdir()

@@ -11,6 +11,7 @@ from nginx import nginx
 ROOT = Path(__file__).parent.parent.parent
 
 
+@pytest.mark.slow
 @pytest.mark.needs_nginx
 def test_ours_the_benchmark_counts_the_same_pages_for_all_and_measures_every_stage(tmp_path: Path) -> None:
     tree, result = tmp_path / "tree", tmp_path / "result.json"
@@ -90,6 +91,7 @@ def test_ours_the_benchmark_of_shards_measures_every_pass() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.needs_nginx
 def test_ours_the_benchmark_of_second_runs_compares_them_with_the_first(tmp_path: Path) -> None:
     result = tmp_path / "result.json"
