@@ -47,13 +47,8 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
             place.check()
             writer(plan, place).abort()  # settings that no sitemap can have are told now, not after hours
             recent_address(plan)
-        about = {
-            "url": plan.seed,
-            "sitemap_url": plan.sitemap_url,
-            "user_agent": plan.config.fetch.user_agent,
-        }
         settings = planning.deciding(plan.config)
-        with Store(plan.state, settings, begin=begin, about=about, now=clock()) as store:
+        with Store(plan.state, settings, begin=begin, about=plan.about, now=clock()) as store:
             waiting = frontier(plan, store)
 
             def look_again(known: SqliteFrontier) -> bool:

@@ -45,6 +45,15 @@ class Plan:
         return Params(urls.drop_params, urls.keep_params, mirror)
 
     @property
+    def about(self) -> dict[str, str]:
+        """What a state says of whose it is."""
+        return {
+            "url": self.seed,
+            "sitemap_url": self.sitemap_url,
+            "user_agent": self.config.fetch.user_agent,
+        }
+
+    @property
     def processes(self) -> int:
         """How many parser processes there are."""
         return self.config.parse.processes or min(4, os.cpu_count() or 1)

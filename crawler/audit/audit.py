@@ -71,8 +71,9 @@ def audit(
     """
     begun = clock()
     gathering.check(plan)
-    about = {"url": plan.seed, "sitemap_url": plan.sitemap_url, "user_agent": plan.config.fetch.user_agent}
-    with Store(plan.state, planning.deciding(plan.config), begin=begin, about=about, now=clock()) as store:
+    with Store(
+        plan.state, planning.deciding(plan.config), begin=begin, about=plan.about, now=clock()
+    ) as store:
         db = tables.create(store.directory / tables.FILE, store.directory / STATE.file)
         comparing = Comparing(db, store.directory, plan, is_fresh=begin is Begin.FRESH)
         try:

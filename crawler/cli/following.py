@@ -140,9 +140,10 @@ def _remember(ready: Plan, error: SiteatlasError) -> None:
     with suppress(SiteatlasError):
         if audits.standing(plan.state).trouble == str(error):  # it has said so itself
             return
-    about = {"url": plan.seed, "sitemap_url": plan.sitemap_url, "user_agent": plan.config.fetch.user_agent}
     with (
         suppress(SiteatlasError),
-        Store(plan.state, planning.deciding(plan.config), begin=Begin.GO_ON_IF_ALIKE, about=about) as store,
+        Store(
+            plan.state, planning.deciding(plan.config), begin=Begin.GO_ON_IF_ALIKE, about=plan.about
+        ) as store,
     ):
         store.give_up(error, time.time())

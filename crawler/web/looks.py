@@ -113,7 +113,7 @@ class Looks:
 
 
 def feed(state: Path, run: int, limit: int) -> list[Change]:
-    """What a run changed: the first ``limit`` of each kind. Raises what :func:`failed` takes."""
+    """What a run changed: the first ``limit`` of each kind. Raises StorageError, UsageError."""
     with closing(STATE.look(state / STATE.file)) as db, storage():
         return list(Changes(db).first(run, limit))
 
