@@ -1,4 +1,4 @@
-"""The shape of the house: layers that only look down, no circles, small rooms, strict types, one style."""
+"""The shape of the code: no import circles, short functions, strict types, one style."""
 
 import ast
 import subprocess
@@ -10,166 +10,6 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("crawler", "sitemap")
-
-# From the top to the ground. A module may import from its own layer and from those below.
-LAYERS: dict[str, dict[str, tuple[str, ...]]] = {
-    "crawler": {
-        "face": ("crawler",),
-        "interface": (
-            "crawler.cli",
-            "crawler.__main__",
-            "crawler.reports",
-            "crawler.web",
-            "crawler.style",
-            "crawler.kits",
-        ),
-        "pipeline": (
-            "crawler.conclude",
-            "crawler.embedding",
-            "crawler.ended",
-            "crawler.regenerate",
-            "crawler.crawl",
-            "crawler.engine",
-            "crawler.journey",
-            "crawler.observe",
-            "crawler.placing",
-            "crawler.publish",
-            "crawler.recent",
-            "crawler.rulebook",
-            "crawler.lanes",
-            "crawler.plan",
-            "crawler.fetching",
-            "crawler.places",
-            "crawler.remote",
-            "crawler.report",
-            "crawler.rollback",
-            "crawler.source",
-            "crawler.store",
-            "crawler.visiting",
-            "crawler.audit",
-            "crawler.scheduling",
-            "crawler.announcing",
-            "crawler.uploading",
-            "crawler.declared",
-        ),
-        "adapters": (
-            "crawler.database",
-            "crawler.fetch",
-            "crawler.frontier",
-            "crawler.parsing",
-            "crawler.secret",
-            "crawler.state",
-            "crawler.lock",
-            "crawler.memory",
-            "crawler.evidence",
-            "crawler.history",
-            "crawler.ledger",
-            "crawler.notify",
-            "crawler.elsewhere",
-        ),
-        "policy": (
-            "crawler.config",
-            "crawler.agenda",
-            "crawler.standing",
-            "crawler.timetable",
-            "crawler.trouble",
-            "crawler.notice",
-            "crawler.entries",
-            "crawler.audit_news",
-            "crawler.audit_rules",
-            "crawler.reports.lint_titles",
-            "crawler.reports.rules_told",
-            "crawler.reports.verdict",
-            "crawler.graph",
-            "crawler.health",
-            "crawler.orphans",
-            "crawler.revisit",
-            "crawler.config_audit",
-            "crawler.config_notify",
-            "crawler.config_schedule",
-            "crawler.config_section",
-            "crawler.config_tables",
-            "crawler.change",
-            "crawler.comparison",
-            "crawler.completeness",
-            "crawler.doors",
-            "crawler.gate",
-            "crawler.sites",
-            "crawler.why",
-            "crawler.url",
-            "crawler.params",
-            "crawler.masking",
-            "crawler.mirror",
-            "crawler.quantities",
-            "crawler.scope",
-            "crawler.traps",
-            "crawler.patterns",
-            "crawler.robots",
-            "crawler.content",
-            "crawler.html",
-            "crawler.directives",
-            "crawler.indexability",
-            "crawler.lastmod",
-            "crawler.media_type",
-            "crawler.file_types",
-            "crawler.query_encoding",
-            "crawler.retry_after",
-            "crawler.http_date",
-            "crawler.politeness",
-        ),
-        "model": (
-            "crawler.model",
-            "crawler.attempt",
-            "crawler.board",
-            "crawler.claim",
-            "crawler.finding",
-            "crawler.errors",
-            "crawler.version",
-        ),
-    },
-    "sitemap": {
-        "face": ("sitemap",),
-        "interface": ("sitemap.linting",),
-        "adapters": ("sitemap.reading", "sitemap.writing"),
-        "policy": (
-            "sitemap.acceptance",
-            "sitemap.cross_submit",
-            "sitemap.location",
-            "sitemap.planning",
-            "sitemap.robots_lines",
-            "sitemap.w3c",
-            "sitemap.gz",
-            "sitemap.junit_suites",
-            "sitemap.xml_text",
-            "sitemap.finding",
-            "sitemap.retired",
-            "sitemap.languages",
-        ),
-        "model": (
-            "sitemap.errors",
-            "sitemap.format",
-            "sitemap.limits",
-            "sitemap.model",
-            "sitemap.namespaces",
-            "sitemap.quoting",
-            "sitemap.rules",
-        ),
-    },
-}
-# What policy must not touch: clocks, chance, disks, networks.
-IMPURE = {
-    "time",
-    "random",
-    "secrets",
-    "os",
-    "socket",
-    "subprocess",
-    "anyio",
-    "asyncio",
-    "httpx",
-    "pyreqwest",
-    "sqlite3",
-}
 
 
 def modules(package: str) -> Iterator[tuple[str, Path]]:
@@ -190,33 +30,6 @@ def imports(path: Path, *, everywhere: bool = True) -> Iterator[str]:
                     ROOT / inner.replace(".", "/")
                 ).is_dir()
                 yield inner if is_module else node.module
-
-
-def layer(name: str) -> int:
-    best, where = -1, -1
-    for number, members in enumerate(LAYERS[name.split(".", maxsplit=1)[0]].values()):
-        for member in members:
-            if (name == member or name.startswith(f"{member}.")) and len(member) > best:
-                best, where = len(member), number
-    return where
-
-
-@pytest.mark.parametrize(("name", "path"), [module for package in PACKAGES for module in modules(package)])
-def test_ours_layers_only_look_down(name: str, path: Path) -> None:
-    package = name.split(".", maxsplit=1)[0]
-    own = layer(name)
-    assert own >= 0, f"{name} is in no layer: add it to LAYERS"
-    for target in imports(path):
-        if target.split(".")[0] == package:
-            assert layer(target) >= own, f"{name} looks up to {target}"
-
-
-@pytest.mark.parametrize(("name", "path"), [module for package in PACKAGES for module in modules(package)])
-def test_ours_policy_touches_nothing(name: str, path: Path) -> None:
-    if list(LAYERS[name.split(".", maxsplit=1)[0]])[layer(name)] == "policy":
-        touched = {target.split(".")[0] for target in imports(path)} & IMPURE
-        assert not touched, f"{name} imports {touched}"
-        assert "await " not in path.read_text(encoding="utf-8")
 
 
 def test_ours_sitemap_never_knows_crawler_and_crawler_uses_its_public_face() -> None:
@@ -247,12 +60,11 @@ def test_ours_no_import_circles() -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_ours_rooms_are_small(package: str) -> None:
+def test_ours_functions_are_short(package: str) -> None:
     for name, path in modules(package):
         source = path.read_text(encoding="utf-8")
         tree = ast.parse(source)
         assert ast.get_docstring(tree), f"{name} has no door plate"
-        assert len(source.splitlines()) <= 300, f"{name} has {len(source.splitlines())} lines"
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 length = (

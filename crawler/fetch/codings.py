@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-import brotli  # type: ignore[import-untyped]
+import brotli
 import zstandard
 from isal import igzip_lib, isal_zlib
 

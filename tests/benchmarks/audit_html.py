@@ -15,7 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "crawler" / "reports"))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from made_report import made
 

@@ -1,14 +1,9 @@
 """Fixtures for the fetcher: each test runs over every transport, on every event loop that the transport knows."""
 
 import gc
-import sys
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # the hostile server is shared with other folders
-
 from fetching import CASES, IDENTITY, LIMITS, policy
 from hostile import HostileServer
 

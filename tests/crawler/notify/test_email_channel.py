@@ -13,14 +13,11 @@ from typing import Literal
 
 import anyio
 import pytest
+from doubles_mail import mailbox
+from hostile import Certificates, HostileServer, Step, drip, fin, repeat, rst, send, sleep
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # the doubles are shared with other folders
-
-from doubles_mail import mailbox
-from hostile import Certificates, HostileServer, Step, drip, fin, repeat, rst, send, sleep
 
 from crawler.audit_news import NewFinding
 from crawler.errors import UsageError

@@ -2,15 +2,11 @@
 
 import base64
 import socket
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # the hostile server is shared with other folders
-
 from hostile import Certificates, HostileServer, Step, answer, chunked, drip, fin, repeat, rst, send, sleep
 
 from crawler.notice import Reception

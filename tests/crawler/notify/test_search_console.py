@@ -7,9 +7,6 @@ from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # the doubles are shared with other folders
-
 from doubles_console import EMAIL, Console, failure, private_key
 from doubles_listener import Reply
 

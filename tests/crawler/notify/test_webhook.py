@@ -3,16 +3,12 @@
 import hashlib
 import hmac
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # the doubles are shared with other folders
-
 from doubles_listener import Heard, Listener, Reply, listening
+from msgspec.structs import replace
 
 from crawler.change import Change, ChangeKind, Counts
 from crawler.errors import UsageError

@@ -1,13 +1,8 @@
 """Hubs of the feed: what they are sent, and what becomes of it."""
 
-import sys
-from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # the doubles are shared with other folders
-
 from doubles_listener import Reply, listening
 
 from crawler.errors import UsageError

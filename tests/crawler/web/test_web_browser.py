@@ -1,7 +1,6 @@
 """The pages in a real Chromium: pleasant on a phone and in the dark, and safe whatever names, URLs and reasons say."""
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import pairwise
@@ -10,7 +9,9 @@ from urllib.parse import quote
 
 import pytest
 from browsing import opened
+from made_report import made as made_audit
 from msgspec.structs import replace
+from naughty import NAUGHTY, storable
 from playwright.sync_api import Browser, Page
 from web_made import LATER, NOW, PAGES, Seen, attempt, board, site, state, usual
 from web_served import serving
@@ -20,13 +21,8 @@ from crawler.board import Board, SiteBoard
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Sent
 from crawler.notice import Occasion, Reception
-from crawler.state.schema import STATE
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "reports"))
-from made_report import made as made_audit
-from naughty import NAUGHTY, storable
-
 from crawler.reports.writing import write_reports
+from crawler.state.schema import STATE
 
 pytestmark = pytest.mark.needs_chromium
 
