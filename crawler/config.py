@@ -12,8 +12,8 @@ from crawler.config_audit import Audit
 from crawler.config_notify import Email, Hook, IndexNow, Notify, SearchConsole, Upload, Webhook, WebSub
 from crawler.config_schedule import Daemon, Schedule
 from crawler.config_section import Count, Seconds, Section
-from crawler.params import TRACKING
 from crawler.quantities import duration, size
+from crawler.url.params import TRACKING
 from crawler.version import __version__
 
 

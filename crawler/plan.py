@@ -16,13 +16,14 @@ from crawler.html import ReadOptions
 from crawler.indexability import Judge
 from crawler.journey import Manners
 from crawler.model import Find, Found, Kind, Url
-from crawler.params import Params
 from crawler.parsing.frames import Hello
 from crawler.robots import Robots, product_token
-from crawler.scope import Bounds, Scope, ScopeError
 from crawler.source import Source
 from crawler.store import directory_for
 from crawler.url import InvalidUrl, normalise, origin
+from crawler.url.params import Params
+from crawler.url.patterns import ScopeError
+from crawler.url.scope import Bounds, Scope
 from crawler.version import __version__
 
 

@@ -17,13 +17,14 @@ from crawler.fetching import fetcher
 from crawler.indexability import REDIRECTS, is_transient, redirect_target
 from crawler.lanes import Lanes
 from crawler.model import Failure, Reply, Url
-from crawler.params import Params
 from crawler.plan import address
-from crawler.politeness import Pace, retry_delay
+from crawler.politeness import Pace
+from crawler.retry_after import retry_delay
 from crawler.robots import Blocked, Robots
 from crawler.rulebook import Rulebook
 from crawler.source import Source
 from crawler.url import InvalidUrl, normalise, origin
+from crawler.url.params import Params
 from sitemap import SourceError
 
 MAX_REDIRECTS: Final = 5

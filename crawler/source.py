@@ -11,10 +11,10 @@ from crawler.config import Config
 from crawler.errors import UsageError
 from crawler.fetch import FolderTransports, ServerTransports, Transports, read_override
 from crawler.masking import masked
-from crawler.mirror import Mirror
 from crawler.model import Url
 from crawler.secret import reveal
 from crawler.url import InvalidUrl, host, normalise, origin, path
+from crawler.url.mirror import Mirror
 
 _scheme = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://").match
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")  # what a development server may call itself

@@ -47,7 +47,7 @@ def junit_xml(name: str, suites: Sequence[JUnitSuite]) -> str:
     lines = [f'<testsuites name="{escape(name)}" {_sum([case for suite in suites for case in suite.cases])}>']
     for suite in suites:
         lines.append(f'  <testsuite name="{escape(suite.name)}" {_sum(suite.cases)}>')
-        lines += map(_case, suite.cases)
+        lines += map(_case_element, suite.cases)
         lines.append("  </testsuite>")
     return DECLARATION + "\n".join([*lines, "</testsuites>", ""])
 
@@ -58,7 +58,7 @@ def _sum(cases: Sequence[JUnitCase]) -> str:
     return f'tests="{len(cases)}" failures="{failed}" errors="0" skipped="{skipped}" time="0"'
 
 
-def _case(case: JUnitCase) -> str:
+def _case_element(case: JUnitCase) -> str:
     file = f' file="{escape(case.file)}"' if case.file else ""
     line = f' line="{case.line}"' if case.line else ""
     head = f'    <testcase name="{escape(case.name)}" classname="{escape(case.place)}"{file} time="0"{line}'

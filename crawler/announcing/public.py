@@ -11,9 +11,9 @@ from crawler.indexability import REDIRECTS, redirect_target
 from crawler.memory.runs import Run
 from crawler.model import Failure, Reply, Url
 from crawler.notice import Answer, Reception
-from crawler.params import Params
 from crawler.plan import Plan
 from crawler.url import InvalidUrl, normalise, origin
+from crawler.url.params import Params
 
 _MAX_REDIRECTS: Final = 5
 _SMALL: Final = BodyLimits(wire=65_536, decoded=65_536)

@@ -25,7 +25,6 @@ from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.outside import Outside
 from crawler.audit.start import Start
 from crawler.audit_news import news_of
-from crawler.doors import doors
 from crawler.engine import Ending, Watch
 from crawler.errors import NothingCrawlable, StorageError
 from crawler.evidence import tables
@@ -39,6 +38,7 @@ from crawler.plan import Plan
 from crawler.state.schema import STATE
 from crawler.store import Begin, Store
 from crawler.url import origin
+from crawler.url.scope import doors
 from crawler.visiting import Clock, Visited, alone, frontier, reach, rulebook, visit
 
 T = TypeVar("T")

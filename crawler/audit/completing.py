@@ -8,12 +8,12 @@ import numpy as np
 
 from crawler.content import unfold
 from crawler.database import storage
-from crawler.doors import doors
 from crawler.graph import STATES, LinkGraph
 from crawler.memory.facts import CUT, coverage
 from crawler.model import Kind, State, Url
 from crawler.orphans import Doubts, Seen, is_bare
 from crawler.url import origin
+from crawler.url.scope import doors
 
 _ROW: Final = "SELECT u.url, v.reason, v.kind FROM visit v JOIN url u ON u.id = v.id WHERE v.id = ?"
 _TEXT: Final = "SELECT c.text FROM visit v JOIN content c ON c.id = v.content WHERE v.id = ?"

@@ -14,11 +14,12 @@ from crawler.health.media import Medium, Role, judge_medium
 from crawler.indexability import REDIRECTS, is_transient, redirect_target
 from crawler.lanes import Lanes
 from crawler.model import Failure, Reply, Url
-from crawler.params import Params
-from crawler.politeness import Pace, retry_delay
+from crawler.politeness import Pace
+from crawler.retry_after import retry_delay
 from crawler.robots import Access, Blocked
 from crawler.rulebook import Rulebook
 from crawler.url import InvalidUrl, origin
+from crawler.url.params import Params
 
 HOSTS_AT_ONCE: Final = 8
 LONGEST_WAIT: Final = 60.0  # seconds that a host may ask for before it is asked no more

@@ -21,10 +21,10 @@ from crawler.kits import crontab, github, kubernetes, systemd
 from crawler.kits.configuration import configuration, names
 from crawler.kits.kit import Kit
 from crawler.kits.moment import moment
-from crawler.params import Params
 from crawler.plan import address, plan
 from crawler.sites import Place, anchored, keep_apart, split
 from crawler.url import host
+from crawler.url.params import Params
 from crawler.version import __version__
 
 _SYSTEM: Final = Path("/etc")
@@ -100,9 +100,9 @@ def begin(wanted: Wanted) -> Beginning:
     for make in (_systemd, _daemon, _cron, _github, _kubernetes):
         make(wanted, kit, Beginning(files, notes, steps))
     is_unit = wanted.systemd or wanted.daemon
-    ready = list(next_steps.ready(kit)) if is_unit else []
-    first = list(next_steps.first(kit, wanted.config, by_units=is_unit)) if is_new else []
-    kept = [] if wanted.is_kit else [next_steps.kept(wanted.config)]
+    ready = list(next_steps.install_steps(kit)) if is_unit else []
+    first = list(next_steps.first_run_steps(kit, wanted.config, by_units=is_unit)) if is_new else []
+    kept = [] if wanted.is_kit else [next_steps.keep_config_step(wanted.config)]
     return Beginning(files, notes, [*ready, *first, *steps, *kept])
 
 
@@ -216,7 +216,7 @@ def _systemd(wanted: Wanted, kit: Kit, to: Beginning) -> None:
     if wanted.systemd:
         units = [wanted.config.with_name(f"{kit.name}.{kind}") for kind in ("service", "timer")]
         to.files.update(zip(units, (systemd.service(kit), systemd.timer(kit)), strict=True))
-        to.steps.append(next_steps.enabled(units, f"{kit.name}.timer", wanted.starts("the timer")))
+        to.steps.append(next_steps.enable_step(units, f"{kit.name}.timer", wanted.starts("the timer")))
 
 
 def _daemon(wanted: Wanted, kit: Kit, to: Beginning) -> None:
@@ -224,7 +224,7 @@ def _daemon(wanted: Wanted, kit: Kit, to: Beginning) -> None:
         return
     unit = wanted.config.with_name(f"{kit.name}-schedule.service")
     to.files[unit] = systemd.daemon(kit)
-    to.steps.append(next_steps.enabled([unit], unit.name, wanted.starts("the daemon")))
+    to.steps.append(next_steps.enable_step([unit], unit.name, wanted.starts("the daemon")))
     if not any(each.schedule.is_timed for each in kit.sites.values()):
         to.notes.append(f"{wanted.config} has no [schedule] with cron or every: the daemon would run no site")
 
@@ -240,8 +240,8 @@ def _github(wanted: Wanted, kit: Kit, to: Beginning) -> None:
     if wanted.github:
         folder = kit.config.parent
         root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
-        to.files[next_steps.shown(root / github.NAME)] = github.workflow(kit, root)
-        files = shlex.join([str(wanted.config), str(next_steps.shown(root / github.NAME))])
+        to.files[next_steps.relative_path(root / github.NAME)] = github.workflow(kit, root)
+        files = shlex.join([str(wanted.config), str(next_steps.relative_path(root / github.NAME))])
         to.steps.append(
             (
                 f"git add {files} && git commit && git push",

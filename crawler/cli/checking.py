@@ -12,16 +12,7 @@ from crawler.config import Config
 from crawler.errors import FindingsFound, UsageError
 from crawler.evidence.judging import MAX_HOSTS, Judging, Submits, told
 from crawler.places import Place, is_url, local, places
-from sitemap import (
-    Format,
-    Linter,
-    LintReport,
-    ReadLimits,
-    SourceError,
-    TreeLimits,
-    safe,
-    walk,
-)
+from sitemap import Format, Linter, LintReport, ReadLimits, SourceError, TreeLimits, safe, walk
 
 if TYPE_CHECKING:
     from crawler.remote import Remote

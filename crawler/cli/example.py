@@ -7,7 +7,7 @@ from typing import Any
 from crawler.cli.flags import FLAGS
 from crawler.config import Config
 
-_HEAD = """\
+_EXAMPLE_HEAD = """\
 # Every setting of siteatlas, at its default. Use it with: siteatlas run --config site.toml
 # A flag on the command line wins over the environment (SITEATLAS_ and the flag's name), which wins over this file.
 # Lengths of time are seconds, or 90s, 15m, 2h, 1d; sizes are bytes, or 512K, 20M, 1G.
@@ -34,7 +34,7 @@ _SITES = """\
 def example() -> str:
     """The text of ``config.example.toml``."""
     flags = {flag.key: flag.long for flag in FLAGS}
-    out = [_HEAD]
+    out = [_EXAMPLE_HEAD]
     for name, field in Config.model_fields.items():
         section = field.default
         out.append(f"[{name}]")

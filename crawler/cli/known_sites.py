@@ -21,14 +21,14 @@ from crawler.evidence.knowledge import Knowledge
 from crawler.memory.rules import RobotsStore
 from crawler.memory.story import Stories
 from crawler.model import Url
-from crawler.params import Params
 from crawler.plan import survey
 from crawler.reports.rules_told import TOLD
 from crawler.robots import Access
-from crawler.scope import Scope
 from crawler.source import source
 from crawler.state.schema import STATE
 from crawler.url import InvalidUrl, join, normalise, origin
+from crawler.url.params import Params
+from crawler.url.scope import Scope
 from crawler.why import Policy
 
 _SHOWN: Final = 5  # sites that a message names

@@ -12,19 +12,19 @@ from crawler.kits.kit import Kit
 Step = tuple[str, str]
 
 
-def first(kit: Kit, config: Path, *, by_units: bool) -> Iterator[Step]:
+def first_run_steps(kit: Kit, config: Path, *, by_units: bool) -> Iterator[Step]:
     """The first runs of a new configuration, by the account of the units if there are any: files are made by it."""
     program = "siteatlas"
     if by_units and kit.user != _me():
         program = f"{_sudo(kit.user)}{shlex.join(kit.program)}"
     file = shlex.quote(str(config))
-    where = "where it says" if len(kit.sites) > 1 else f"in {shown(kit.outputs[0])}"
+    where = "where it says" if len(kit.sites) > 1 else f"in {relative_path(kit.outputs[0])}"
     yield f"{program} run --config {file} --dry-run", "crawls, and tells what would be published"
     yield f"{program} run --config {file}", f"publishes it {where}"
     yield f"siteatlas robots --config {file}", "checks that search engines find it there"
 
 
-def kept(config: Path) -> Step:
+def keep_config_step(config: Path) -> Step:
     """What keeps a site true when no other scheduler does."""
     return (
         f"siteatlas schedule --config {shlex.quote(str(config))} --every 1d",
@@ -32,7 +32,7 @@ def kept(config: Path) -> Step:
     )
 
 
-def ready(kit: Kit) -> Iterator[Step]:
+def install_steps(kit: Kit) -> Iterator[Step]:
     """What is to be there before units run: the account, directories that it may write in, and secrets."""
     number = _number(kit.user)
     user = shlex.quote(kit.user)
@@ -64,13 +64,13 @@ def _secrets(kit: Kit) -> Iterator[Step]:
             yield f"{_sudo()}{command}", f"then write {content} into it: units do not start without it"
 
 
-def enabled(units: Sequence[Path], name: str, meaning: str) -> Step:
+def enable_step(units: Sequence[Path], name: str, meaning: str) -> Step:
     """Install units and start the one of this name."""
     files = shlex.join(map(str, units))
     return f"{_sudo()}cp {files} /etc/systemd/system/ && {_sudo()}systemctl enable --now {name}", meaning
 
 
-def shown(path: Path) -> Path:
+def relative_path(path: Path) -> Path:
     """Relative to where we are, if it is there."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path

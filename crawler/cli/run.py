@@ -55,13 +55,7 @@ def run(  # noqa: PLR0913 - the command line is wide
             verbose=verbose,
         )
         # the crawler is not needed to show help
-        from crawler.cli.regenerating import (  # noqa: PLC0415
-            audited,
-            check,
-            closing_line,
-            planned,
-            regenerate,
-        )
+        from crawler.cli.regenerating import audited, check, closing_line, planned, regenerate  # noqa: PLC0415
 
         ready = planned(config, flags, site or [])
         if accept_shrink and len(ready) > 1:

@@ -12,10 +12,10 @@ from crawler.declared import robots_txt, sitemap_file
 from crawler.declared.looks import Declaration, Look, Outcome, ok, problem, unknown
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.params import Params
 from crawler.plan import survey
 from crawler.remote import NotThere, Remote
 from crawler.url import InvalidUrl, normalise, origin
+from crawler.url.params import Params
 from sitemap import SourceError, missing_lines, sitemaps_in
 
 MAX_BYTES: Final = 52_428_800  # of the sitemap, as the protocol allows

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final
 
-from crawler.doors import doors
 from crawler.model import Url
-from crawler.params import Params
 from crawler.url import InvalidUrl, join, origin, path
+from crawler.url.params import Params
+from crawler.url.scope import doors
 
 _ENDS: Final = """
 7z apk avi avif bmp br bz2 css csv dll dmg eot exe flac flv gif gz ico iso jpeg jpg js json jxl key less map

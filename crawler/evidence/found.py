@@ -14,7 +14,7 @@ from crawler.finding import Count, Finding, Mended
 
 BATCH: Final = 5_000  # findings in one transaction
 _encode = msgspec.msgpack.Encoder().encode
-_PUT: Final = """INSERT INTO finding (rule, rank, certain, url, value, file, state, times, others, key)
+_PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, url, value, file, state, times, others, key)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _GET: Final = "SELECT value, since, new FROM finding WHERE rule = ? AND {which} ORDER BY rank DESC, url, id"
 _decode = msgspec.msgpack.Decoder(Finding).decode
@@ -31,7 +31,7 @@ class Found:
         rows = iter(findings)
         while batch := list(islice(rows, BATCH)):
             with change(self._db):
-                self._db.executemany(_PUT, (_row(rank, each) for rank, each in batch))
+                self._db.executemany(_PUT_FINDING, (_finding_row(rank, each) for rank, each in batch))
 
     def __call__(self, rule: str) -> Iterator[Finding]:
         """Those of a rule, as :class:`crawler.finding.Findings` says."""
@@ -58,7 +58,7 @@ class Found:
             return [Count(*row) for row in rows]
 
 
-def _row(rank: float, each: Finding) -> tuple[object, ...]:
+def _finding_row(rank: float, each: Finding) -> tuple[object, ...]:
     others = "[]"
     if each.referrers and each.rule.startswith("cluster."):
         others = msgspec.json.encode([by.url for by in each.referrers]).decode()

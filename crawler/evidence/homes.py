@@ -11,11 +11,11 @@ from msgspec import Struct
 from crawler.claim import Source
 from crawler.content import Delta, compare, unfold
 from crawler.database import change, storage
-from crawler.doors import doors
 from crawler.memory.link_graph import load
 from crawler.model import Found, Page, State, Url
 from crawler.orphans import Twin, fold, is_bare, is_of_series
 from crawler.url import origin
+from crawler.url.scope import doors
 
 MAX_HOPS: Final = 10  # redirects and canonicals in a row
 

@@ -14,8 +14,8 @@ from crawler.evidence.claims import Claims
 from crawler.evidence.judging import Submits, Trusting, told
 from crawler.finding import Finding
 from crawler.model import Url
-from crawler.params import Params
 from crawler.url import InvalidUrl, normalise
+from crawler.url.params import Params
 from sitemap import RULES, Child, Document, Entry, Format, Video
 
 BATCH: Final = 5_000  # entries in one transaction

@@ -25,8 +25,8 @@ from crawler.health.clusters import (
 from crawler.html.hreflang import canonical
 from crawler.html.page import MAX_ALTERNATES
 from crawler.model import Page, State
-from crawler.params import Params
 from crawler.url import InvalidUrl, join
+from crawler.url.params import Params
 from sitemap import Alternate
 
 MAX_HELD: Final = 20_000  # URLs that are remembered

@@ -8,8 +8,8 @@ from typing_extensions import override
 from crawler.fetch.folder import FolderTransport
 from crawler.fetch.target import Target
 from crawler.fetch.transports import Transports
-from crawler.mirror import Mirror
 from crawler.model import Url
+from crawler.url.mirror import Mirror
 
 
 class _Wrapped:

@@ -21,7 +21,7 @@ Resolve = Callable[[str], str]
 """The address for a text, "" when it is none."""
 
 
-def drafts(nodes: list[jsonld.Node], resolve: Resolve) -> Iterator[Draft]:
+def video_drafts(nodes: list[jsonld.Node], resolve: Resolve) -> Iterator[Draft]:
     """One draft for each VideoObject; one that is described elsewhere by its ``@id`` is read there."""
     known = jsonld.described(nodes)
     for node in nodes:

@@ -45,7 +45,7 @@ class Videos:
         if not (self._nodes or self._outline.has_any(_PLAYERS) or not _METAS.isdisjoint(self._metas)):
             return [], []  # most pages: nothing states a video
         drafts = [
-            *videoobject.drafts(self._nodes, self._resolve),
+            *videoobject.video_drafts(self._nodes, self._resolve),
             *self._open_graph(),
             *self._twitter(),
             *self._elements(),

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler.database import storage
-from crawler.doors import doors
 from crawler.graph import CODES, Edges, LinkGraph, Nodes
 from crawler.memory.packed_links import unpack_all
 from crawler.model import Found, Kind, Page, State, Url
 from crawler.url import origin
+from crawler.url.scope import doors
 
 CHUNK: Final = 4_096  # pages whose links are unpacked at once
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
-_MOST: Final = 200  # characters
+_MAX_QUOTED: Final = 200  # characters
 _LEAST: Final = 8  # characters: what is shorter in a path or query is a word like "notify", and no secret
 _LEAST_PASSWORD: Final = 4
 _HIDDEN: Final = "***"
@@ -18,7 +18,7 @@ def quoted(text: str, secrets: Iterable[str] = ()) -> str:
     for secret in sorted({form for each in secrets for form in _forms(each)}, key=len, reverse=True):
         text = text.replace(secret, _HIDDEN)
     line = one_line(text)
-    return line if len(line) <= _MOST else f"{line[: _MOST - 1].rstrip()}…"
+    return line if len(line) <= _MAX_QUOTED else f"{line[: _MAX_QUOTED - 1].rstrip()}…"
 
 
 def one_line(text: str) -> str:

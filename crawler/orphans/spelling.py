@@ -14,7 +14,7 @@ def fold(url: Url) -> str:
     """One text for a URL in any case, with and without a slash at its end, the name of an index file, ``page/1``,
     ``www.``, either scheme, doubled slashes, and with its parameters in any order.
 
-    Escapes, dot segments, fragments and tracking parameters are gone already: see :mod:`crawler.url.form`.
+    Escapes, dot segments, fragments and tracking parameters are gone already: see :mod:`crawler.url.normalize`.
     """
     where, _, query = url.partition("://")[2].lower().partition("?")
     host, _, path = where.partition("/")

@@ -1,8 +1,8 @@
 """URLs: their canonical form, their parts, and the references of documents. Knows nothing of scope or robots."""
 
-from crawler.params import Params
-from crawler.url.form import DEFAULT, InvalidUrl, host, join, normalise, origin, path, path_and_query
-from crawler.url.resolver import Resolver
+from crawler.url.normalize import DEFAULT, InvalidUrl, host, join, normalise, origin, path, path_and_query
+from crawler.url.params import Params
+from crawler.url.resolve import Resolver
 
 __all__ = [
     "DEFAULT",

@@ -16,7 +16,7 @@ from crawler.evidence.claims import Claims
 from crawler.evidence.logs import LogOptions, read_logs
 from crawler.evidence.tables import FILE, TABLES
 from crawler.model import Url
-from crawler.params import Params
+from crawler.url.params import Params
 
 
 def read(path: Path, processes: int) -> None:

@@ -12,8 +12,8 @@ from crawler.claim import Account, Claim, Source
 from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.exports import ExportOptions, read_export
-from crawler.params import Params
 from crawler.url import host, normalise
+from crawler.url.params import Params
 
 SITE = "https://example.com"
 Read = Callable[..., tuple[Account, dict[str, Claim]]]

@@ -21,9 +21,9 @@ from crawler.errors import StorageError, UsageError
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.exports import ExportOptions, check_export, read_export
 from crawler.evidence.exports.quantity import count, day, days
-from crawler.params import Params
 from crawler.state.schema import STATE
 from crawler.url import host, normalise
+from crawler.url.params import Params
 from sitemap import SourceError
 
 SITE = "https://example.com"
@@ -471,7 +471,7 @@ from pathlib import Path
 from crawler.claim import Source
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.exports import ExportOptions, read_export
-from crawler.params import Params
+from crawler.url.params import Params
 from crawler.url import normalise
 site = Addresses(normalise("https://example.com/"), Params(), lambda url: True)
 account, claims = read_export(sys.argv[1], Source.SEARCH, site, ExportOptions(), lambda url: b"")

@@ -12,7 +12,7 @@ from crawler.evidence.logs import LogOptions, read_logs
 from crawler.evidence.logs.bots import NAMELESS, OTHER, OURS, bot
 from crawler.evidence.logs.verify import ADDRESSES, Verifier, is_verified
 from crawler.model import Url
-from crawler.params import Params
+from crawler.url.params import Params
 
 GOOGLE = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 

@@ -17,7 +17,7 @@ from crawler.evidence.logs.formats import COMBINED, LAYOUTS
 from crawler.evidence.logs.layout import Layout
 from crawler.evidence.logs.requests import Row
 from crawler.model import Url
-from crawler.params import Params
+from crawler.url.params import Params
 
 APACHE = Path(__file__).parent / "apache"
 HOME = "https://www.example.com"

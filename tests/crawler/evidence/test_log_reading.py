@@ -21,7 +21,7 @@ from crawler.evidence.addresses import Addresses
 from crawler.evidence.logs import LogOptions, Progress, check_logs, read_logs
 from crawler.evidence.logs.files import BLOCK, File
 from crawler.model import Url
-from crawler.params import Params
+from crawler.url.params import Params
 
 HOME = "https://www.example.com"
 PACKED = {

@@ -11,7 +11,7 @@ from crawler.claim import Account, Claim
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.logs import LogOptions, read_logs
 from crawler.model import Url
-from crawler.params import Params
+from crawler.url.params import Params
 
 HOME = "https://www.example.com"
 OWN = (

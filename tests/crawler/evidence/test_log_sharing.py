@@ -20,7 +20,7 @@ from crawler.evidence.logs import LogOptions, Progress, files, read_logs, sharin
 from crawler.evidence.logs.counter import Counter, Share
 from crawler.evidence.logs.formats import told
 from crawler.model import Url
-from crawler.params import Params
+from crawler.url.params import Params
 
 ADDRESSES = Addresses(Url("https://www.example.com/"), Params(), lambda _: True)
 AGENTS = (

@@ -16,8 +16,8 @@ from crawler.fetch import (
     overriding,
     read_override,
 )
-from crawler.mirror import Mirror
 from crawler.model import Failure, Reply, Url
+from crawler.url.mirror import Mirror
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from crawler.gate import Alike, Facts, Gone, Start
 from crawler.indexability import Judge
 from crawler.memory.facts import coverage, facts
 from crawler.model import Page, Reply, State, Url, Verdict
-from crawler.scope import Scope
 from crawler.state.schema import STATE
+from crawler.url.scope import Scope
 
 HOME = Url("https://a.example/")
 

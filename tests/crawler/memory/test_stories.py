@@ -25,8 +25,8 @@ from crawler.model import (
     Verdict,
 )
 from crawler.robots import parse
-from crawler.scope import Scope
 from crawler.state.schema import STATE
+from crawler.url.scope import Scope
 from crawler.why import Explanation, Policy, explain
 from crawler.why.words import MEANINGS
 

@@ -9,9 +9,9 @@ import pytest
 
 from crawler.html.options import ReadOptions
 from crawler.model import Document, Found, Kind, Page, Url
-from crawler.params import Params
 from crawler.parsing.frames import Hello
 from crawler.parsing.pool import CRASH, TIMEOUT, ParsePool
+from crawler.url.params import Params
 
 HANG = b"<div>" * 100_000 + b'<a href="/found">x</a>'
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model import Url
-from crawler.params import Params
-from crawler.patterns import Pattern
 from crawler.traps import Template, Visited, offspring, reason, remedy, remedy_of, tells, template_of
 from crawler.url import normalise
+from crawler.url.params import Params
+from crawler.url.patterns import Pattern
 
 HOME = "https://a.example"
 

@@ -4,7 +4,7 @@ import pytest
 
 from crawler.model import Url
 from crawler.robots import everything, parse, unreachable
-from crawler.scope import Bounds, Scope
+from crawler.url.scope import Bounds, Scope
 from crawler.why import Policy, nearest, spellings
 from crawler.why.answers import robots
 from crawler.why.unseen import would

@@ -17,20 +17,28 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from crawler.model import Found, Kind, State, Url, Verdict
-from crawler.patterns import Pattern, ScopeError, compile_all
 from crawler.url import InvalidUrl, host, normalise, origin, path
+from crawler.url.patterns import Pattern, ScopeError, compile_all
 
 __all__ = ["LONGEST_FETCHED", "LONGEST_LISTED", "Bounds", "Scope", "ScopeError"]
 
+
 LONGEST_FETCHED: Final = 8_192
+
 """Characters of a URL that is still fetched."""
+
 LONGEST_LISTED: Final = 2_047
+
 """Characters of a URL in a sitemap: "less than 2,048" (https://www.sitemaps.org/protocol.html#locdef)."""
+
 SHORTEST_LISTED: Final = 12  # the schema's tLoc, minLength
 
+
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
+
 # Plain integers: flags are asked about once for every link, and operations of an enum are slow.
 _SEED: Final = int(Found.SEED)
+
 _NOFOLLOW: Final = int(Found.NOFOLLOW)
 
 
@@ -55,7 +63,7 @@ class _NamedHost(NamedTuple):
 class Scope:
     """Answers two questions: :meth:`admit` (is a URL crawled?) and :meth:`may_list` (may the sitemap list it?).
 
-    ``include`` and ``exclude`` are patterns as in :mod:`crawler.patterns`. Raises :class:`ScopeError` for a pattern
+    ``include`` and ``exclude`` are patterns as in :mod:`crawler.url.patterns`. Raises :class:`ScopeError` for a pattern
     or a host that cannot be used.
     """
 
@@ -228,3 +236,12 @@ def _door(url: Url) -> tuple[str, str]:
 
 def _more(patterns: tuple[Pattern, ...]) -> str:
     return f" and {len(patterns) - 3} more" if len(patterns) > 3 else ""
+
+
+def doors(start: Url) -> list[str]:
+    """The origins that lead to the same site as that of ``start``, as nearly all servers have it, without that one."""
+    home = origin(start)
+    port = home[home.index("://") + 3 + len(host(start)) :]
+    bare = host(start).removeprefix("www.")
+    every = (f"{scheme}://{www}{bare}{port}" for scheme in ("https", "http") for www in ("", "www."))
+    return [each for each in every if each != home]

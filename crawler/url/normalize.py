@@ -14,8 +14,8 @@ and then written in this form:
    ``%`` that begins no escape (``%25``).
 7. An empty query is gone (``/a?`` is ``/a``); the order of parameters is kept, and so are repeated ones.
 8. Tracking parameters and session ids are dropped from the query, and from path parameters
-   (``;jsessionid=…``), by name: see :class:`crawler.params.Params`.
-9. What a staging server calls the site becomes the public name: see :class:`crawler.mirror.Mirror`.
+   (``;jsessionid=…``), by name: see :class:`crawler.url.params.Params`.
+9. What a staging server calls the site becomes the public name: see :class:`crawler.url.mirror.Mirror`.
 
 The form is stable: the canonical form of a canonical URL is itself. A lone surrogate counts as U+FFFD.
 """
@@ -24,13 +24,42 @@ import re
 from typing import Final
 
 import ada_url
+import webencodings
 
-from crawler import params as without
 from crawler.model import Url
-from crawler.params import Params
-from crawler.query_encoding import encode_query
+from crawler.url import params as without
+from crawler.url.params import Params
+
+_beyond_ascii = re.compile(r"[^\x00-\x7f]+")
+
+
+def encode_query(href: str, encoding: str) -> str:
+    """``href`` with the characters beyond ASCII of its query percent-encoded in a document's encoding.
+
+    ``encoding`` is a WHATWG name. Characters that it cannot write become ``%26%23`` number ``%3B``. A page in UTF-16,
+    or in an encoding that is not known, sends UTF-8, which is left to the URL parser
+    (https://url.spec.whatwg.org/#query-state, https://encoding.spec.whatwg.org/#get-an-output-encoding).
+    """
+    known = webencodings.lookup(encoding)
+    before, mark, query = href.partition("#")[0].partition("?")
+    if not query or known is None or known.name.startswith(("utf-", "x-user", "replacement")):
+        return href
+    encode = known.codec_info.encode
+
+    def escaped(found: re.Match[str]) -> str:
+        out = []
+        for character in found[0]:
+            try:
+                out.append("".join(f"%{byte:02X}" for byte in encode(character)[0]))
+            except UnicodeError:
+                out.append(f"%26%23{ord(character)}%3B")
+        return "".join(out)
+
+    return f"{before}{mark}{_beyond_ascii.sub(escaped, query)}"
+
 
 MAX_INPUT: Final = 65_536
+
 """Characters of a text that is still parsed. No server takes what is longer, and it would fill memory."""
 
 
@@ -50,17 +79,24 @@ class InvalidUrl(ValueError):
 
 DEFAULT: Final = Params()
 
+
 # A URL as WHATWG writes it that is canonical already. Most are, and this is what makes them cheap.
 _clean = re.compile(
     r"https?://[a-z0-9_-]+(?:\.[a-z0-9_-]+)*(?::[0-9]+)?/[A-Za-z0-9._~/!$&'()*+,:@=-]*", re.ASCII
 ).fullmatch
+
 _parts = re.compile(
     r"(https?://)(?:[^/?#@]*@)?(\[[0-9a-f:.]+\]|[^/?#@:\[\]]+)(:[0-9]+)?(/[^?#]*)\??([^#]*)", re.ASCII
 ).match
+
 _scheme = re.compile(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.\-\t\r\n]*):").match
+
 _to_fix = re.compile(r"%(?:[0-9A-Fa-f]{2})?|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
+
 _userinfo = re.compile(r"//[^/@]*@")
+
 _outside_host = re.compile(r"[\"`{}]").search  # WHATWG lets these stand in a host, RFC 3986 does not
+
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from crawler.model import Url
-from crawler.params import Params
-from crawler.url.form import DEFAULT, InvalidUrl, join
+from crawler.url.normalize import DEFAULT, InvalidUrl, join
+from crawler.url.params import Params
 
 ENTRY: Final = 256
 """Bytes that one answer takes besides its texts, roughly."""

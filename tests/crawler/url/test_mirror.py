@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.config_tables import build
-from crawler.mirror import Mirror
 from crawler.model import Url
 from crawler.source import source
 from crawler.url import Params, Resolver, join, normalise
+from crawler.url.mirror import Mirror
 
 
 def mirror(start: str, where: str, host: str = "") -> Mirror:

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.mirror import Mirror
+from crawler.url.mirror import Mirror
 
 _CLICKS: Final = """
     utm_* gclid gclsrc gbraid wbraid dclid srsltid fbclid fb_action_ids fb_action_types msclkid yclid

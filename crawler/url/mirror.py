@@ -1,6 +1,7 @@
 """The place where a public site's pages are really read (a staging server), and the names it has for the site. Pure.
 
-Everything else knows public URLs only. A URL becomes public where it is made (:mod:`crawler.url.form`), and becomes
+Everything else knows public URLs only. A URL becomes public where it is made (:mod:`crawler.url.normalize`), and
+becomes
 that of the other place where it is asked for (:mod:`crawler.fetch`).
 """
 

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.model import Found, Kind, State, Url
-from crawler.scope import Bounds, Scope, ScopeError, registrable_domain, trap_in
 from crawler.url import normalise
+from crawler.url.patterns import ScopeError
+from crawler.url.scope import Bounds, Scope, registrable_domain, trap_in
 
 LINK = Found.LINK
 
@@ -218,7 +219,10 @@ def test_sitemaps_org_named_hosts_are_listed_and_need_a_cross_submit() -> None:
 def test_ours_the_suffix_list_is_offline_and_loaded_only_when_asked_for() -> None:
     assert registrable_domain("a.b.co.uk") == "b.co.uk"
     assert registrable_domain("co.uk") == ""
-    code = "import crawler.scope, sys; crawler.scope.Scope('https://h.test/s.xml'); print('tldextract' in sys.modules)"
+    code = (
+        "import crawler.url.scope, sys; crawler.url.scope.Scope('https://h.test/s.xml')"
+        "; print('tldextract' in sys.modules)"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
     assert run.stdout.strip() == "False"
 
