@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from sitemap.acceptance import alternate_fault, entry_fault, image_fault, news_fault, video_fault
     from sitemap.cross_submit import CrossSubmits, vouches
+    from sitemap.dates import Moment, Precision, format_date, parse_date
     from sitemap.errors import (
         DestinationError,
         EmptySitemap,
@@ -19,19 +20,18 @@ if TYPE_CHECKING:
         SitemapError,
         SourceError,
     )
+    from sitemap.escape import safe
     from sitemap.finding import Finding
-    from sitemap.format import FEEDS, Format
-    from sitemap.junit_suites import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
-    from sitemap.linting.dates import is_stamp
-    from sitemap.linting.lint import Linter, LintReport, lint
-    from sitemap.linting.reports.as_json import as_json
-    from sitemap.linting.reports.junit import as_junit
-    from sitemap.linting.reports.sarif import as_sarif, sarif_log, sarif_uri
-    from sitemap.linting.reports.text import as_text
+    from sitemap.formats import FEEDS, Format
+    from sitemap.linter.dates import is_stamp
+    from sitemap.linter.lint import Linter, LintReport, lint
+    from sitemap.linter.report_json import as_json
+    from sitemap.linter.report_junit import JUnitCase, JUnitOutcome, JUnitSuite, as_junit, junit_xml
+    from sitemap.linter.report_sarif import as_sarif, sarif_log, sarif_uri
+    from sitemap.linter.report_text import as_text
     from sitemap.location import Location, covers, directory, form
     from sitemap.model import Alternate, Child, Entry, Image, News, Price, TvShow, Video
-    from sitemap.planning import PlannedSitemap, SitemapPlan, plan
-    from sitemap.quoting import safe
+    from sitemap.planner import PlannedSitemap, SitemapPlan, plan
     from sitemap.reading.beside import beside
     from sitemap.reading.parse import ReadLimits, SitemapParser
     from sitemap.reading.reader import SitemapReader, read
@@ -39,9 +39,8 @@ if TYPE_CHECKING:
     from sitemap.reading.tree import Document, Opener, TreeLimits, Visitor
     from sitemap.reading.walk import iter_entries, tree, walk
     from sitemap.retired import RETIRED
-    from sitemap.robots_lines import missing_lines, sitemap_lines, sitemaps_in
+    from sitemap.robots_txt import missing_lines, sitemap_lines, sitemaps_in
     from sitemap.rules import RULES, Rule, Severity
-    from sitemap.w3c import Moment, Precision, format_date, parse_date
     from sitemap.writing.assignment import Assignment
     from sitemap.writing.channel import Channel
     from sitemap.writing.children import write_index
@@ -151,45 +150,44 @@ __all__ = [
 
 _ROOMS: Final = {
     "acceptance": "alternate_fault entry_fault image_fault news_fault video_fault",
-    "retired": "RETIRED",
-    "writing.assignment": "Assignment",
-    "writing.channel": "Channel",
-    "writing.encoder": "Encoder encoder",
-    "writing.stylesheet": "Stylesheet stylesheet_names",
-    "writing.destination": "Destination Directory Stage",
-    "errors": (
-        "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap SitemapError"
-        " SourceError"
-    ),
-    "finding": "Finding",
     "cross_submit": "CrossSubmits vouches",
-    "junit_suites": "JUnitCase JUnitOutcome JUnitSuite junit_xml",
-    "linting.dates": "is_stamp",
-    "linting.lint": "LintReport Linter lint",
-    "linting.reports.as_json": "as_json",
-    "linting.reports.junit": "as_junit",
-    "linting.reports.sarif": "as_sarif sarif_log sarif_uri",
-    "linting.reports.text": "as_text",
+    "dates": "Moment Precision format_date parse_date",
+    "errors": (
+        "DestinationError EmptySitemap InvalidEntry InvalidLocation LimitExceeded NotASitemap"
+        " SitemapError SourceError"
+    ),
+    "escape": "safe",
+    "finding": "Finding",
+    "formats": "FEEDS Format",
+    "linter.dates": "is_stamp",
+    "linter.lint": "LintReport Linter lint",
+    "linter.report_json": "as_json",
+    "linter.report_junit": "JUnitCase JUnitOutcome JUnitSuite as_junit junit_xml",
+    "linter.report_sarif": "as_sarif sarif_log sarif_uri",
+    "linter.report_text": "as_text",
     "location": "Location covers directory form",
-    "planning": "PlannedSitemap SitemapPlan plan",
-    "robots_lines": "missing_lines sitemap_lines sitemaps_in",
-    "rules": "RULES Rule Severity",
     "model": "Alternate Child Entry Image News Price TvShow Video",
-    "reading.parse": "ReadLimits SitemapParser",
+    "planner": "PlannedSitemap SitemapPlan plan",
     "reading.beside": "beside",
-    "reading.walk": "iter_entries tree walk",
+    "reading.parse": "ReadLimits SitemapParser",
     "reading.reader": "SitemapReader read",
     "reading.source": "Source",
     "reading.tree": "Document Opener TreeLimits Visitor",
-    "w3c": "Moment Precision format_date parse_date",
-    "writing.target": "FileFacts",
-    "format": "FEEDS Format",
-    "quoting": "safe",
+    "reading.walk": "iter_entries tree walk",
+    "retired": "RETIRED",
+    "robots_txt": "missing_lines sitemap_lines sitemaps_in",
+    "rules": "RULES Rule Severity",
+    "writing.assignment": "Assignment",
+    "writing.channel": "Channel",
     "writing.children": "write_index",
+    "writing.destination": "Destination Directory Stage",
+    "writing.encoder": "Encoder encoder",
     "writing.generations": "Generations",
     "writing.groups": "by_language by_pattern by_section by_type",
     "writing.options": "WriterOptions",
     "writing.published": "Published",
+    "writing.stylesheet": "Stylesheet stylesheet_names",
+    "writing.target": "FileFacts",
     "writing.writer": "SitemapWriter",
 }
 _HOME: Final = {name: room for room, names in _ROOMS.items() for name in names.split()}

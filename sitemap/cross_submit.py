@@ -6,7 +6,7 @@ https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
 from collections.abc import Callable, Iterable
 
 from sitemap.location import Location, origin, same
-from sitemap.robots_lines import sitemaps_in
+from sitemap.robots_txt import sitemaps_in
 
 _SHORTEST = len("http://x")  # no host ends before
 

@@ -1,6 +1,6 @@
 """Owns the errors of this package. Every exception that leaves the package is one of these."""
 
-from sitemap.quoting import shown
+from sitemap.escape import shown
 
 
 class SitemapError(Exception):

@@ -46,7 +46,7 @@ class Findings:
         self._told = {finding for finding in self._kept if finding.line >= line}
 
     def add(self, rule: str, line: int, sentence: str) -> None:
-        """Take down one finding; pieces of the document in it are quoted with :func:`sitemap.quoting.shown`."""
+        """Take down one finding; pieces of the document in it are quoted with :func:`sitemap.escape.shown`."""
         if self._told and (told := Finding(rule, line, sentence, self._file)) in self._told:
             self._told.remove(told)
             return

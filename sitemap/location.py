@@ -10,7 +10,7 @@ from ipaddress import IPv6Address
 from urllib.parse import urlsplit
 
 from sitemap.errors import InvalidLocation
-from sitemap.quoting import shown
+from sitemap.escape import shown
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")

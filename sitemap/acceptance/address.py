@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from sitemap import limits, location
-from sitemap.xml_text import uri
+from sitemap.escape import uri
 
 # xsd:anyURI is wide, but white space is never part of a URL, and a URL loses its meaning with a character.
 NO_URL: Final = re.compile(

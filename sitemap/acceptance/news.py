@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from sitemap import w3c
+from sitemap import dates
 from sitemap.acceptance.fault import DATE_FORMS, Fault, first
+from sitemap.escape import FORBIDDEN
 from sitemap.model import News
-from sitemap.xml_text import FORBIDDEN
 
 # https://www.google.com/schemas/sitemap-news/0.9/sitemap-news.xsd (language)
 _LANGUAGE: Final = re.compile("zh-cn|zh-tw|[a-z]{2,3}")
@@ -31,7 +31,7 @@ def news_faults(news: News) -> Iterator[Fault]:
     ):
         if not FORBIDDEN.sub("", text).strip():
             yield Fault("news.missing_tag", f"news needs {name}")
-    if news.publication_date and not w3c.is_valid(news.publication_date):
+    if news.publication_date and not dates.is_valid(news.publication_date):
         yield Fault(
             "news.date", f"publication_date {news.publication_date[:64]!r} is no date as {DATE_FORMS}"
         )

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from sitemap import limits, location, w3c
+from sitemap import dates, limits, location
 from sitemap.acceptance.address import NO_URL, is_absolute
 from sitemap.acceptance.extensions import alternate_faults, image_faults
 from sitemap.acceptance.fault import DATE_FORMS, Fault, first
 from sitemap.acceptance.news import news_faults
 from sitemap.acceptance.video import video_faults
+from sitemap.escape import uri
 from sitemap.model import Entry
-from sitemap.xml_text import uri
 
 
 def entry_fault(entry: Entry, directory: str) -> str:
@@ -35,7 +35,7 @@ def _is_sound(entry: Entry, directory: str) -> bool:
         and loc.isprintable()
         and " " not in loc
         and (location.within(directory, loc) if directory else is_absolute(loc))
-        and not (entry.lastmod and not w3c.is_valid(entry.lastmod))
+        and not (entry.lastmod and not dates.is_valid(entry.lastmod))
         and not (entry.changefreq or entry.images or entry.videos or entry.alternates)
         and entry.priority is None
         and entry.news is None
@@ -44,8 +44,8 @@ def _is_sound(entry: Entry, directory: str) -> bool:
 
 def _faults(entry: Entry, directory: str) -> Iterator[Fault]:
     yield from _loc_faults(uri(entry.loc), directory)  # its length counts as it will be written
-    if entry.lastmod and not w3c.is_valid(entry.lastmod):
-        rule = "lastmod.form" if w3c.read(entry.lastmod) else "lastmod.invalid"
+    if entry.lastmod and not dates.is_valid(entry.lastmod):
+        rule = "lastmod.form" if dates.read(entry.lastmod) else "lastmod.invalid"
         yield Fault(rule, f"lastmod {entry.lastmod[:64]!r} is no date as {DATE_FORMS}")
     if entry.changefreq and entry.changefreq not in limits.CHANGE_FREQUENCIES:
         words = ", ".join(sorted(limits.CHANGE_FREQUENCIES))

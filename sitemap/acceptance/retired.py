@@ -7,12 +7,12 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from sitemap import limits, w3c
+from sitemap import dates, limits
 from sitemap.acceptance.address import url_fault
 from sitemap.acceptance.fault import DATE_FORMS, Fault, first
+from sitemap.escape import FORBIDDEN
 from sitemap.model import Entry, Image, News, Price, TvShow, Video
 from sitemap.retired import RETIRED
-from sitemap.xml_text import FORBIDDEN
 
 _AMOUNT: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")  # a decimal that is not negative
 _CURRENCY: Final = re.compile("[A-Z]{3}")
@@ -90,7 +90,7 @@ def _tvshow(show: TvShow) -> str:
         return "tvshow needs a show_title"
     if show.video_type not in _SHOWS:
         return f"video_type {show.video_type[:64]!r} is none of {', '.join(sorted(_SHOWS))}"
-    if show.premier_date and not w3c.is_valid(show.premier_date):
+    if show.premier_date and not dates.is_valid(show.premier_date):
         return f"premier_date {show.premier_date[:64]!r} is no date as {DATE_FORMS}"
     for name in ("season_number", "episode_number"):
         number: int | None = getattr(show, name)

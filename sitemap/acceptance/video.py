@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
-from sitemap import limits, w3c
+from sitemap import dates, limits
 from sitemap.acceptance.address import url_fault
 from sitemap.acceptance.fault import DATE_FORMS, Fault, first
+from sitemap.escape import FORBIDDEN
 from sitemap.model import Video
-from sitemap.xml_text import FORBIDDEN
 
 # tCountryList, tPlatformList
 _COUNTRIES: Final = re.compile(r"(?:[A-Z]{2}(?: +[A-Z]{2})*)?")
@@ -72,7 +72,7 @@ def _number_faults(video: Video) -> Iterator[Fault]:
         yield Fault("video.view_count", f"view_count {video.view_count} is negative")
     for name in ("expiration_date", "publication_date"):
         text: str = getattr(video, name)
-        if text and not w3c.is_valid(text):
+        if text and not dates.is_valid(text):
             yield Fault("video.date", f"{name} {text[:64]!r} is no date as {DATE_FORMS}")
 
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from sitemap import location
 from sitemap.errors import SourceError
-from sitemap.quoting import shown
+from sitemap.escape import shown
 
 
 def beside(path: str | Path, url: str = "") -> Callable[[str], Path]:

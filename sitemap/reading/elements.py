@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sitemap import namespaces
 from sitemap.finding import Findings
-from sitemap.format import FEEDS, Format
+from sitemap.formats import FEEDS, Format
 from sitemap.model import Child, Entry
 from sitemap.reading import url_items, vocabulary
 from sitemap.reading.extensions import add_part, gather

@@ -3,8 +3,8 @@
 import html
 from typing import Any, Final
 
+from sitemap.escape import shown
 from sitemap.model import Alternate, Entry
-from sitemap.quoting import shown
 from sitemap.reading import values
 from sitemap.reading.extensions import Say, SayOf, alternates
 from sitemap.reading.media import Item, media

@@ -10,8 +10,8 @@ from typing import Final
 from sitemap import limits
 from sitemap.errors import SitemapError
 from sitemap.finding import MAX_FINDINGS, Finding, Findings
-from sitemap.format import Format
-from sitemap.gz import MAGIC, Unpacker
+from sitemap.formats import Format
+from sitemap.gzip import MAGIC, Unpacker
 from sitemap.model import Child, Entry
 from sitemap.reading.elements import Elements
 from sitemap.reading.runs import Lines

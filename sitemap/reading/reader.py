@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from sitemap.errors import NotASitemap
+from sitemap.escape import shown
 from sitemap.finding import Finding
-from sitemap.format import Format
+from sitemap.formats import Format
 from sitemap.model import Child, Entry
-from sitemap.quoting import shown
 from sitemap.reading.parse import ReadLimits, SitemapParser
 from sitemap.reading.source import Source, described, name_of, pieces
 

@@ -1,7 +1,7 @@
 """Owns what a root element says of its document: the format, and what is wrong with its name or namespace. Pure."""
 
 from sitemap import namespaces
-from sitemap.format import FEEDS, Format
+from sitemap.formats import FEEDS, Format
 from sitemap.reading.extensions import Say
 from sitemap.reading.vocabulary import ROOTS
 

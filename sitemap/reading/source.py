@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from sitemap.errors import SourceError
-from sitemap.quoting import shown
+from sitemap.escape import shown
 
 _PIECE: Final = 256 * 1024
 

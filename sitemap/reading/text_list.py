@@ -3,9 +3,9 @@
 import codecs
 from typing import Final
 
+from sitemap.escape import shown
 from sitemap.finding import Findings
 from sitemap.model import Child, Entry
-from sitemap.quoting import shown
 from sitemap.reading import values
 from sitemap.reading.runs import Lines
 

@@ -9,10 +9,10 @@ from typing import Final, Protocol
 from sitemap import limits as protocol
 from sitemap import location
 from sitemap.errors import InvalidLocation, NotASitemap, SitemapError, SourceError
+from sitemap.escape import shown
 from sitemap.finding import Finding, Findings
-from sitemap.format import Format
+from sitemap.formats import Format
 from sitemap.model import Child, Entry
-from sitemap.quoting import shown
 from sitemap.reading.parse import ReadLimits, SitemapParser
 from sitemap.reading.source import Source, name_of, pieces
 from sitemap.rules import Severity

@@ -4,7 +4,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final
 
-from sitemap import limits, w3c
+from sitemap import dates, limits
 from sitemap.model import Child, Entry
 from sitemap.reading import values
 from sitemap.reading.extensions import Say, SayOf, alternates
@@ -32,7 +32,7 @@ def entry(fields: dict[str, Any], base: str, say: Say, say_of: SayOf) -> Entry |
     if not values.is_plain(loc):
         loc = _loc(fields, base, say_of)
     lastmod = fields.get("lastmod", "")
-    if not w3c.is_valid(lastmod):
+    if not dates.is_valid(lastmod):
         lastmod = _lastmod(fields, say_of)
     if order in _SHORT:
         return Entry(loc, lastmod) if loc else None

@@ -4,8 +4,8 @@ import re
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
-from sitemap import limits, w3c
-from sitemap.quoting import shown
+from sitemap import dates, limits
+from sitemap.escape import shown
 
 _INNER_SPACE = re.compile(r"[\t\n\r]+")
 # As xsd:decimal, but never negative.
@@ -92,15 +92,15 @@ def lastmod(text: str) -> tuple[str, str, str]:
     stated = text.strip()
     if not stated:
         return "", "lastmod.invalid", "lastmod is empty: leave the tag out"
-    if w3c.is_valid(stated):
+    if dates.is_valid(stated):
         return stated, "", ""
-    if found := w3c.normalise(stated):
+    if found := dates.normalise(stated):
         return (
             found,
             "lastmod.form",
             f"lastmod {stated[:64]!r} has a form that the schema does not allow: write {found}",
         )
-    if w3c.read(stated):
+    if dates.read(stated):
         return "", "lastmod.form", f"lastmod {stated[:64]!r} says no day: write YYYY-MM-DD"
     return "", "lastmod.invalid", f"lastmod {stated[:64]!r} is no date: write {_DATE_FORMS}"
 

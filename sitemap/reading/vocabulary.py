@@ -3,7 +3,7 @@
 from typing import Final
 
 from sitemap import namespaces
-from sitemap.format import Format
+from sitemap.formats import Format
 
 # Families of elements: the sitemap's own and RSS's share the empty one.
 CORE, IMAGE, VIDEO, NEWS, MOBILE, XHTML = "", "image", "video", "news", "mobile", "xhtml"

@@ -5,7 +5,7 @@ from html.entities import html5
 from typing import Final
 from xml.parsers.expat import errors
 
-from sitemap.quoting import shown
+from sitemap.escape import shown
 
 # Met at the end of a document that was cut off.
 ENDS: Final = frozenset(

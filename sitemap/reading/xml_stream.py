@@ -5,7 +5,7 @@ from typing import Final
 from xml.parsers import expat
 
 from sitemap.finding import Findings
-from sitemap.format import Format
+from sitemap.formats import Format
 from sitemap.reading import well_formed
 from sitemap.reading.elements import Elements, Stop
 from sitemap.reading.overlong import Overlong

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from operator import eq
 from typing import Final
 
-from sitemap import limits, w3c
-from sitemap.format import Format
+from sitemap import dates, limits
+from sitemap.formats import Format
 from sitemap.model import Entry
 
-# Printable ASCII that neither sitemap.xml_text.uri() nor escape() changes, but for the ampersand.
+# Printable ASCII that neither sitemap.escape.uri() nor escape() changes, but for the ampersand.
 _USUAL: Final = bytes(sorted(set(range(0x21, 0x7F)) - set(b"[]#<>\"'\\")))
 _USUAL_OR_BLANK: Final = _USUAL + b" "
 _unusual: Final = re.compile(f"[^{re.escape(_USUAL.decode())}]").search
@@ -40,13 +40,13 @@ class Bulk:
             [self.entries[number] for number in numbers],
             [self.locs[number] for number in numbers],
             lastmods,
-            w3c.newest(lastmods) or "",
+            dates.newest(lastmods) or "",
         )
 
     def newest(self, part: slice) -> str:
         """The newest lastmod of some of the entries."""
         lastmods = self.lastmods[part]
-        return self._newest if len(lastmods) == len(self.lastmods) else w3c.newest(lastmods) or ""
+        return self._newest if len(lastmods) == len(self.lastmods) else dates.newest(lastmods) or ""
 
 
 def bulk(entries: Sequence[Entry], directory: str, before: str) -> Bulk | None:
@@ -77,7 +77,7 @@ def bulk(entries: Sequence[Entry], directory: str, before: str) -> Bulk | None:
     if len(directory) < limits.MIN_LOC and min(map(len, locs)) < limits.MIN_LOC:
         return None
     lastmods = [entry.lastmod for entry in entries]
-    newest = w3c.newest(lastmods)
+    newest = dates.newest(lastmods)
     if newest is None:
         return None
     if "&" in joined:
@@ -95,7 +95,7 @@ def _usual_loc(entry: Entry, directory: str) -> str | None:
         or entry.videos
         or entry.alternates
         or entry.mobile
-        or (entry.lastmod and not w3c.is_valid(entry.lastmod))
+        or (entry.lastmod and not dates.is_valid(entry.lastmod))
     ):
         return None
     loc = entry.loc

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sitemap.acceptance import url_fault
 from sitemap.errors import SitemapError
-from sitemap.xml_text import FORBIDDEN
+from sitemap.escape import FORBIDDEN
 
 
 @dataclass(frozen=True, slots=True)

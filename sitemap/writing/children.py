@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
-from sitemap import limits, location, w3c
+from sitemap import dates, limits, location
 from sitemap.acceptance import entry_fault
 from sitemap.errors import EmptySitemap, InvalidEntry, LimitExceeded
 from sitemap.model import Child, Entry
@@ -76,7 +76,7 @@ class Children:
             for child in children:
                 target.write(encode_child(child))
             target.write(INDEX_FOOT)
-        newest = w3c.newest([child.lastmod for child in children]) or ""
+        newest = dates.newest([child.lastmod for child in children]) or ""
         facts = target.facts(self._location, len(children), newest)
         if facts.size > limits.MAX_BYTES:  # a lastmod may have any number of digits
             raise LimitExceeded(f"the index {self._location} takes {facts.size:,} bytes: split the set")

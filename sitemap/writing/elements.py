@@ -1,6 +1,6 @@
 """Owns the making of single XML elements from values. What is "" or None gives no element."""
 
-from sitemap.xml_text import escape, uri
+from sitemap.escape import escape, uri
 
 
 def tag(name: str, text: str, attributes: str = "") -> str:

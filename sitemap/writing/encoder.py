@@ -22,7 +22,7 @@ from typing import Protocol
 
 from sitemap import retired as tags
 from sitemap.errors import SitemapError
-from sitemap.format import Format
+from sitemap.formats import Format
 from sitemap.model import Entry
 from sitemap.writing.channel import Channel
 from sitemap.writing.feeds import AtomEncoder, RssEncoder

@@ -1,8 +1,8 @@
 """Owns the elements of the image, news and hreflang extensions, in the sequence of their XSDs."""
 
+from sitemap.escape import escape, uri
 from sitemap.model import Alternate, Image, News
 from sitemap.writing.elements import link, tag
-from sitemap.xml_text import escape, uri
 
 
 def image(image: Image, retired: frozenset[str]) -> str:

@@ -9,13 +9,13 @@ import html
 from typing import Final
 
 from sitemap import namespaces
-from sitemap.format import Format
+from sitemap.escape import DECLARATION, FORBIDDEN, escape, uri
+from sitemap.formats import Format
 from sitemap.model import Entry
 from sitemap.writing.channel import Channel
 from sitemap.writing.elements import attribute, link, tag
 from sitemap.writing.media import bits, declared, media
 from sitemap.writing.moments import rfc822, rfc3339
-from sitemap.xml_text import DECLARATION, FORBIDDEN, escape, uri
 
 _RSS_FOOT: Final = b"</channel></rss>\n"
 _ATOM_FOOT: Final = b"</feed>\n"

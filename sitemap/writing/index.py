@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from sitemap import namespaces
+from sitemap.escape import DECLARATION
 from sitemap.model import Child
 from sitemap.writing.elements import link, tag
 from sitemap.writing.stylesheet import Stylesheet, instructions
-from sitemap.xml_text import DECLARATION
 
 INDEX_FOOT: Final = b"</sitemapindex>\n"
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final
 
-from sitemap import w3c
+from sitemap import dates
 from sitemap.errors import DestinationError, NotASitemap, SourceError
 from sitemap.model import Child
 from sitemap.writing.destination import Stage
@@ -31,7 +31,7 @@ def listed(stage: Stage, index: str, files: Sequence[FileFacts], today: str) -> 
             yield Child(facts.url, before)
             continue
         yield Child(
-            facts.url, next((date for date in (facts.lastmod, today) if w3c.is_later(date, before)), before)
+            facts.url, next((date for date in (facts.lastmod, today) if dates.is_later(date, before)), before)
         )
 
 

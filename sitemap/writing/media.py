@@ -9,9 +9,9 @@ https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitem
 from typing import Final
 
 from sitemap import namespaces
+from sitemap.escape import uri
 from sitemap.model import Entry, Video
 from sitemap.writing.elements import attribute, decimal, tag
-from sitemap.xml_text import uri
 
 # What an entry needs declared in the head, as bits.
 MEDIA: Final = 1

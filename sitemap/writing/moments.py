@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
-from sitemap import w3c
+from sitemap import dates
 
 
 def rfc822(lastmod: str) -> str:
@@ -25,7 +25,7 @@ def rfc3339(lastmod: str) -> str:
 
 
 def _utc(lastmod: str) -> datetime | None:
-    moment = w3c.instant(lastmod)
+    moment = dates.instant(lastmod)
     if moment is None:
         return None
     try:

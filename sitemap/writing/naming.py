@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from sitemap import limits, location
 from sitemap.errors import InvalidLocation
-from sitemap.quoting import shown
+from sitemap.escape import shown
 
 _SAFE = "-._~!$&'()*+,;=:@"  # RFC 3986 section 3.3, pchar
 _SUFFIXES: Final = (".xml", ".txt", ".rss", ".atom")

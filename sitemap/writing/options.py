@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sitemap import limits, w3c
+from sitemap import dates, limits
 from sitemap.errors import LimitExceeded, SitemapError
-from sitemap.format import Format
+from sitemap.formats import Format
 from sitemap.model import Entry
 from sitemap.writing.channel import Channel
 from sitemap.writing.stylesheet import StylesheetKind, check
@@ -60,7 +60,7 @@ class WriterOptions:
             names = ", ".join(repr(each.value) for each in Format if each is not Format.INDEX)
             raise SitemapError(f"there is no format {self.format!r}: choose one of {names}") from error
         check(self.stylesheet)
-        if self.today and not w3c.is_valid(self.today):
+        if self.today and not dates.is_valid(self.today):
             raise SitemapError(
                 f"today is {self.today!r}: write it as YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00"
             )

@@ -5,9 +5,9 @@ https://www.sitemaps.org/protocol.html#otherformats
 
 from typing import Final
 
-from sitemap.format import Format
+from sitemap.escape import uri
+from sitemap.formats import Format
 from sitemap.model import Entry
-from sitemap.xml_text import uri
 
 
 class TextEncoder:

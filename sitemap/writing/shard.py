@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sitemap import limits, w3c
+from sitemap import dates, limits
 from sitemap.errors import LimitExceeded
 
 
@@ -75,6 +75,6 @@ class Shard:
         self.body += n_bytes
         self.extensions = together
         self._room = room
-        if lastmod and w3c.is_later(lastmod, self.lastmod):
+        if lastmod and dates.is_later(lastmod, self.lastmod):
             self.lastmod = lastmod
         return True

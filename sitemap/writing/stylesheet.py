@@ -9,7 +9,7 @@ from importlib.resources import files as package_files
 from typing import Final, Literal
 
 from sitemap.errors import SitemapError
-from sitemap.xml_text import escape
+from sitemap.escape import escape
 
 # XSLT makes links of URLs, but browsers drop it: https://developer.chrome.com/docs/web-platform/deprecating-xslt
 StylesheetKind = Literal["", "css", "xsl"]

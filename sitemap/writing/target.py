@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from sitemap import gz
+from sitemap import gzip
 from sitemap.writing.destination import Stage
 
 
@@ -30,7 +30,7 @@ class Target:
     def __init__(self, stage: Stage, name: str) -> None:
         self.name = name
         self._file = stage.create(name)
-        self._packer = gz.Packer(self._file) if name.endswith(".gz") else None
+        self._packer = gzip.Packer(self._file) if name.endswith(".gz") else None
         self._digest = hashlib.sha256()
         self._size = 0
         self._stored = 0

@@ -4,12 +4,12 @@ from typing import Final
 
 from sitemap import namespaces
 from sitemap.acceptance import retired_fault
-from sitemap.format import Format
+from sitemap.escape import DECLARATION, escape, uri
+from sitemap.formats import Format
 from sitemap.model import Entry
 from sitemap.writing.elements import decimal, tag
 from sitemap.writing.extensions import alternate, image, news
 from sitemap.writing.video import video
-from sitemap.xml_text import DECLARATION, escape, uri
 
 # The extensions that an entry uses, as bits: plain integers, because they are computed for each entry.
 IMAGES: Final = 1

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import BinaryIO, Protocol
 from xml.parsers import expat
 
-from sitemap import gz
+from sitemap import gzip
 from sitemap.errors import DestinationError
 from sitemap.writing.target import FileFacts
 
@@ -92,7 +92,7 @@ def verify(file: BinaryIO, facts: FileFacts, kind: Kind = Kind.XML) -> None:
 
 
 def _content(file: BinaryIO, *, packed: bool) -> Iterator[bytes]:
-    unpacker = gz.Unpacker()
+    unpacker = gzip.Unpacker()
     while piece := file.read(_PIECE):
         if packed:
             yield from unpacker.feed(piece)

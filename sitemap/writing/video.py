@@ -3,9 +3,9 @@
 https://www.google.com/schemas/sitemap-video/1.1/sitemap-video.xsd
 """
 
+from sitemap.escape import escape, uri
 from sitemap.model import Price, TvShow, Video
 from sitemap.writing.elements import attribute, link, number, said, tag, yes_no
-from sitemap.xml_text import escape, uri
 
 
 def video(video: Video, retired: frozenset[str]) -> str:

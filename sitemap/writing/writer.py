@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import Final, NoReturn, Self
 
 from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitExceeded, SitemapError
-from sitemap.format import Format
+from sitemap.escape import shown
+from sitemap.formats import Format
 from sitemap.model import Child, Entry
-from sitemap.quoting import shown
 from sitemap.writing.bulk import WRITTEN, Bulk, bulk
 from sitemap.writing.children import Children
 from sitemap.writing.destination import Destination, Directory

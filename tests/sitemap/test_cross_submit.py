@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sitemap.cross_submit
-import sitemap.robots_lines
+import sitemap.robots_txt
 from sitemap import (
     CrossSubmits,
     Directory,
@@ -47,7 +47,7 @@ class Robots:
 
 def test_ours_the_examples_run() -> None:
     assert doctest.testmod(sitemap.cross_submit).failed == 0
-    assert doctest.testmod(sitemap.robots_lines).failed == 0
+    assert doctest.testmod(sitemap.robots_txt).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from sitemap import (
     WriterOptions,
     lint,
 )
-from sitemap.linting.addresses import form
+from sitemap.linter.urls import form
 
 
 def rules(*sources: Any, **options: Any) -> dict[str, int]:

@@ -9,8 +9,8 @@ from lint_cases import HOME, NOW, url, urlset
 
 from sitemap import Linter, lint, walk
 from sitemap.finding import Findings
-from sitemap.linting.addresses import Addresses, form, key
-from sitemap.linting.duplicates import Duplicates
+from sitemap.linter.duplicates import Duplicates
+from sitemap.linter.urls import Addresses, form, key
 from sitemap.location import within
 
 ODD = st.lists(

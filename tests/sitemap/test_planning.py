@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import sitemap.planning
+import sitemap.planner
 from sitemap import CrossSubmits, InvalidLocation, LimitExceeded, Location, plan, sitemaps_in
 
 A, B = "https://a.example", "https://b.example"
 
 
 def test_ours_the_examples_run() -> None:
-    assert doctest.testmod(sitemap.planning).failed == 0
+    assert doctest.testmod(sitemap.planner).failed == 0
 
 
 def test_sitemaps_org_each_origin_gets_a_sitemap_in_its_root() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sitemap import Child, Format, SitemapParser, w3c
+from sitemap import Child, Format, SitemapParser, dates
 from sitemap.reading import xml_stream
 from sitemap.reading.runs import read_run
 
@@ -148,7 +148,7 @@ def test_ours_nothing_that_a_rule_finds_fault_with_is_plain(text: str) -> None:
         assert run.items == [one for one, _ in found]
         assert complete
         assert not findings
-        assert w3c.is_valid(run.items[0].lastmod) or not run.items[0].lastmod
+        assert dates.is_valid(run.items[0].lastmod) or not run.items[0].lastmod
 
 
 def each(count: int) -> Iterator[str]:

@@ -13,7 +13,7 @@ import rich_pages
 import usp_reader
 from rich_pages import SITE, TEXT, children, dated, publish
 
-from sitemap import Channel, Entry, Format, Image, SitemapReader, Video, w3c
+from sitemap import Channel, Entry, Format, Image, SitemapReader, Video, dates
 
 FEEDS = (Format.RSS, Format.ATOM)
 DATE = {Format.RSS: "published_parsed", Format.ATOM: "updated_parsed"}  # as feedparser calls it
@@ -55,13 +55,13 @@ def test_ours_feedparser_reads_every_field(tmp_path: Path, form: Format, packed:
         assert feed.version == {Format.RSS: "rss20", Format.ATOM: "atom10"}[form]
         assert (feed.feed.title, feed.feed.link, feed.feed.language) == (text, about.link, "en-GB")
         assert html.unescape(feed.feed.subtitle) == html.unescape(text)  # in RSS this is HTML
-        assert instant(feed.feed.updated_parsed) == w3c.instant(entries[0].lastmod)
+        assert instant(feed.feed.updated_parsed) == dates.instant(entries[0].lastmod)
         read += feed.entries
     for got, entry in zip(read, entries, strict=True):
         assert (got.link, got.title) == (entry.loc, entry.title)
         assert html.unescape(got.summary) == html.unescape(entry.summary)
         assert got.id == entry.loc
-        assert instant(got[DATE[form]]) == w3c.instant(entry.lastmod)
+        assert instant(got[DATE[form]]) == dates.instant(entry.lastmod)
         image, film = got.media_content
         assert (image["url"], image["medium"]) == (entry.images[0].loc, "image")
         video = entry.videos[0]

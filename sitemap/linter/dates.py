@@ -7,7 +7,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import Final
 
-from sitemap import w3c
+from sitemap import dates as w3c
 from sitemap.finding import Findings
 from sitemap.reading.tree import LineOf
 
@@ -49,7 +49,7 @@ def is_stamp(common: str, times: int, total: int) -> bool:
 
 def _begin(text: str) -> tuple[datetime | None, bool]:
     """The first instant that a date can mean, and whether it is a mere day."""
-    if begins := w3c.instant(text):  # of all that :func:`sitemap.w3c.read` can, what nearly all dates need
+    if begins := w3c.instant(text):  # of all that :func:`sitemap.dates.read` can, what nearly all dates need
         return begins, len(text) == _DAY
     moment = w3c.read(text)
     return (moment.instant(), not isinstance(moment.value, datetime)) if moment else (None, False)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from sitemap.finding import Finding
-from sitemap.linting.lint import LintReport
+from sitemap.linter.lint import LintReport
 from sitemap.rules import RULES, Rule
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -9,9 +9,9 @@ from typing import Final
 
 from sitemap import limits
 from sitemap.errors import InvalidLocation, LimitExceeded
+from sitemap.escape import shown
 from sitemap.location import Location, parts, same
-from sitemap.quoting import shown
-from sitemap.robots_lines import missing_lines
+from sitemap.robots_txt import missing_lines
 
 _MAX_ORIGINS: Final = 10_000  # a plan is for people to carry out, and is held in memory
 _EXAMPLES: Final = 20

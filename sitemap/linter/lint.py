@@ -9,10 +9,10 @@ from typing import Final
 from urllib.parse import quote
 
 from sitemap.finding import Finding
-from sitemap.format import Format
-from sitemap.linting.document import DocumentChecks, Shared
-from sitemap.linting.duplicates import Duplicates
-from sitemap.linting.variants import MAX_HELD, Variants
+from sitemap.formats import Format
+from sitemap.linter.document import DocumentChecks, Shared
+from sitemap.linter.duplicates import Duplicates
+from sitemap.linter.hreflang import MAX_HELD, Variants
 from sitemap.model import Child, Entry
 from sitemap.reading.source import Source, name_of
 from sitemap.reading.tree import Document, LineOf, Opener, TreeLimits

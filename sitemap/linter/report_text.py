@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from sitemap.escape import safe
 from sitemap.finding import Finding
-from sitemap.linting.lint import LintReport
-from sitemap.quoting import safe
+from sitemap.linter.lint import LintReport
 from sitemap.rules import RULES, Severity
 
 _SAME: Final = 5  # files that break a rule as a whole and are told one by one
+
 _COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}  # red, yellow, cyan
 
 

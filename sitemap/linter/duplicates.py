@@ -4,9 +4,9 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 
+from sitemap.escape import shown
 from sitemap.finding import Findings
-from sitemap.linting.addresses import key
-from sitemap.quoting import shown
+from sitemap.linter.urls import key
 from sitemap.reading.tree import LineOf
 
 

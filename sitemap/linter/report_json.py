@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from sitemap.finding import Finding
-from sitemap.linting.lint import LintReport
+from sitemap.linter.lint import LintReport
 from sitemap.reading.tree import Document
 from sitemap.rules import RULES
 
