@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from sitemap.acceptance import alternate_fault, entry_fault, image_fault, news_fault, video_fault
     from sitemap.cross_submit import CrossSubmits, vouches
     from sitemap.dates import Moment, Precision, format_date, parse_date
     from sitemap.errors import (
@@ -32,15 +31,14 @@ if TYPE_CHECKING:
     from sitemap.location import Location, covers, directory, form
     from sitemap.model import Alternate, Child, Entry, Image, News, Price, TvShow, Video
     from sitemap.planner import PlannedSitemap, SitemapPlan, plan
-    from sitemap.reading.beside import beside
-    from sitemap.reading.parse import ReadLimits, SitemapParser
-    from sitemap.reading.reader import SitemapReader, read
-    from sitemap.reading.source import Source
-    from sitemap.reading.tree import Document, Opener, TreeLimits, Visitor
-    from sitemap.reading.walk import iter_entries, tree, walk
-    from sitemap.retired import RETIRED
+    from sitemap.reader.parser import ReadLimits, SitemapParser
+    from sitemap.reader.reader import SitemapReader, Source, read
+    from sitemap.reader.tree import Document, Opener, TreeLimits, Visitor
+    from sitemap.reader.walk import beside, iter_entries, tree, walk
     from sitemap.robots_txt import missing_lines, sitemap_lines, sitemaps_in
     from sitemap.rules import RULES, Rule, Severity
+    from sitemap.validation import alternate_fault, entry_fault, image_fault, news_fault, video_fault
+    from sitemap.validation.retired import RETIRED
     from sitemap.writing.assignment import Assignment
     from sitemap.writing.channel import Channel
     from sitemap.writing.children import write_index
@@ -149,7 +147,6 @@ __all__ = [
 ]
 
 _ROOMS: Final = {
-    "acceptance": "alternate_fault entry_fault image_fault news_fault video_fault",
     "cross_submit": "CrossSubmits vouches",
     "dates": "Moment Precision format_date parse_date",
     "errors": (
@@ -168,15 +165,14 @@ _ROOMS: Final = {
     "location": "Location covers directory form",
     "model": "Alternate Child Entry Image News Price TvShow Video",
     "planner": "PlannedSitemap SitemapPlan plan",
-    "reading.beside": "beside",
-    "reading.parse": "ReadLimits SitemapParser",
-    "reading.reader": "SitemapReader read",
-    "reading.source": "Source",
-    "reading.tree": "Document Opener TreeLimits Visitor",
-    "reading.walk": "iter_entries tree walk",
-    "retired": "RETIRED",
+    "reader.parser": "ReadLimits SitemapParser",
+    "reader.reader": "SitemapReader Source read",
+    "reader.tree": "Document Opener TreeLimits Visitor",
+    "reader.walk": "beside iter_entries tree walk",
     "robots_txt": "missing_lines sitemap_lines sitemaps_in",
     "rules": "RULES Rule Severity",
+    "validation": "alternate_fault entry_fault image_fault news_fault video_fault",
+    "validation.retired": "RETIRED",
     "writing.assignment": "Assignment",
     "writing.channel": "Channel",
     "writing.children": "write_index",

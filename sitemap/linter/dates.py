@@ -9,7 +9,7 @@ from typing import Final
 
 from sitemap import dates as w3c
 from sitemap.finding import Findings
-from sitemap.reading.tree import LineOf
+from sitemap.reader.tree import LineOf
 
 # A day begins 14 hours before UTC's in the zone that is furthest ahead, so a mere date is not in the future before
 # that. A time says its zone; only clocks that differ a little are forgiven.

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import Final, TypeGuard
 
 from sitemap import limits
-from sitemap.acceptance import entry_faults, retired_faults
 from sitemap.escape import shown
 from sitemap.finding import Findings
 from sitemap.formats import FEEDS
@@ -16,7 +15,8 @@ from sitemap.linter.duplicates import Duplicates
 from sitemap.linter.hreflang import Variants
 from sitemap.linter.urls import Addresses
 from sitemap.model import Child, Entry, News
-from sitemap.reading.tree import Document, LineOf
+from sitemap.reader.tree import Document, LineOf
+from sitemap.validation import entry_faults, retired_faults
 
 # What is judged here of an entry; its address, dates and variants are judged by others.
 _OURS: Final = ("image.", "video.", "news.")

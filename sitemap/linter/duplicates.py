@@ -7,7 +7,7 @@ from itertools import chain
 from sitemap.escape import shown
 from sitemap.finding import Findings
 from sitemap.linter.urls import key
-from sitemap.reading.tree import LineOf
+from sitemap.reader.tree import LineOf
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ https://developers.google.com/search/docs/specialty/international/localized-vers
 from array import array
 from typing import Final
 
-from sitemap.acceptance import alternate_faults
 from sitemap.escape import shown
 from sitemap.finding import Findings
 from sitemap.languages import hreflang_fault
 from sitemap.linter.duplicates import Duplicates
 from sitemap.linter.urls import form, is_formed
 from sitemap.model import Alternate, Entry
+from sitemap.validation import alternate_faults
 
 MAX_HELD: Final = (
     4_000_000  # URLs of pages and variants, the most that are held: a gigabyte, at 100 characters each

@@ -14,9 +14,9 @@ from sitemap.linter.document import DocumentChecks, Shared
 from sitemap.linter.duplicates import Duplicates
 from sitemap.linter.hreflang import MAX_HELD, Variants
 from sitemap.model import Child, Entry
-from sitemap.reading.source import Source, name_of
-from sitemap.reading.tree import Document, LineOf, Opener, TreeLimits
-from sitemap.reading.walk import walk
+from sitemap.reader.reader import Source, name_of
+from sitemap.reader.tree import Document, LineOf, Opener, TreeLimits
+from sitemap.reader.walk import walk
 from sitemap.rules import Severity
 
 _FEW: Final = 5  # files that are named for what was left out of them

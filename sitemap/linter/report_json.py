@@ -5,7 +5,7 @@ from typing import Any
 
 from sitemap.finding import Finding
 from sitemap.linter.lint import LintReport
-from sitemap.reading.tree import Document
+from sitemap.reader.tree import Document
 from sitemap.rules import RULES
 
 VERSION = 1

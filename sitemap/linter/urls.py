@@ -13,7 +13,7 @@ from sitemap import limits, location
 from sitemap.errors import InvalidLocation
 from sitemap.escape import shown
 from sitemap.finding import Findings
-from sitemap.reading.tree import LineOf
+from sitemap.reader.tree import LineOf
 
 # What may stand in the form to compare (RFC 3986 sections 2.2 and 2.3), and the blank between two URLs.
 _SAFE: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/?% "

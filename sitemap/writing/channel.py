@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from sitemap.acceptance import url_fault
 from sitemap.errors import SitemapError
 from sitemap.escape import FORBIDDEN
+from sitemap.validation import url_fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from sitemap import dates, limits, location
-from sitemap.acceptance import entry_fault
 from sitemap.errors import EmptySitemap, InvalidEntry, LimitExceeded
 from sitemap.model import Child, Entry
+from sitemap.validation import entry_fault
 from sitemap.writing.destination import Destination, Directory, Stage
 from sitemap.writing.explain import failure
 from sitemap.writing.index import INDEX_FOOT, encode_child, index_head

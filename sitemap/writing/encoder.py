@@ -20,10 +20,10 @@ retired tags                  asked
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from sitemap import retired as tags
 from sitemap.errors import SitemapError
 from sitemap.formats import Format
 from sitemap.model import Entry
+from sitemap.validation.retired import wanted
 from sitemap.writing.channel import Channel
 from sitemap.writing.feeds import AtomEncoder, RssEncoder
 from sitemap.writing.plain_text import TextEncoder
@@ -47,7 +47,7 @@ class Encoder(Protocol):
         """The bit of entries with news, of which a document has fewer; 0 for a format that has none."""
 
     def fault(self, entry: Entry) -> str:
-        """Why this format cannot hold an entry, or "". What every format demands is :mod:`sitemap.acceptance`'s."""
+        """Why this format cannot hold an entry, or "". What every format demands is :mod:`sitemap.validation`'s."""
 
     def extensions(self, entry: Entry) -> int:
         """Bits of what the head of a document with this entry must declare; those of several are or-ed."""
@@ -78,7 +78,7 @@ def encoder(
     have all the same; ``stylesheets`` are linked in the head (text has none). SitemapError for a format that is not
     written, a feed without a channel, or a name that is no retired tag.
     """
-    asked, look = tags.wanted(retired), instructions(stylesheets)
+    asked, look = wanted(retired), instructions(stylesheets)
     if format == Format.URLSET:
         return UrlsetEncoder(asked, look)
     if format == Format.TEXT:

@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from functools import cache
 
-from sitemap.acceptance import entry_fault, kind_fault
 from sitemap.errors import InvalidEntry, LimitExceeded, SitemapError
 from sitemap.model import Entry
+from sitemap.validation import entry_fault, kind_fault
 from sitemap.writing import stylesheet
 from sitemap.writing.bulk import LINES
 from sitemap.writing.encoder import encoder

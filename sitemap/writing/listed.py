@@ -37,7 +37,7 @@ def listed(stage: Stage, index: str, files: Sequence[FileFacts], today: str) -> 
 
 def _said(stage: Stage, index: str) -> dict[str, str] | None:
     """The dates of the published index by URL, as far as it can be read; None when there is no index."""
-    from sitemap.reading.reader import SitemapReader  # noqa: PLC0415 - only sets with an index pay for it
+    from sitemap.reader.reader import SitemapReader  # noqa: PLC0415 - only sets with an index pay for it
 
     file = stage.published(index)
     if file is None:

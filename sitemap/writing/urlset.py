@@ -3,10 +3,10 @@
 from typing import Final
 
 from sitemap import namespaces
-from sitemap.acceptance import retired_fault
 from sitemap.escape import DECLARATION, escape, uri
 from sitemap.formats import Format
 from sitemap.model import Entry
+from sitemap.validation import retired_fault
 from sitemap.writing.elements import decimal, tag
 from sitemap.writing.extensions import alternate, image, news
 from sitemap.writing.video import video

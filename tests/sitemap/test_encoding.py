@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from sitemap import RETIRED, Alternate, Child, Entry, Format, Image, News, Price, SitemapError, TvShow, Video
 from sitemap import encoder as make
-from sitemap.acceptance import entry_fault, retired_faults
+from sitemap.validation import entry_fault, retired_faults
 from sitemap.writing.encoder import Encoder
 from sitemap.writing.index import INDEX_FOOT, encode_child, index_head
 

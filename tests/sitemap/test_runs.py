@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sitemap import Child, Format, SitemapParser, dates
-from sitemap.reading import xml_stream
-from sitemap.reading.runs import read_run
+from sitemap.reader import xml_stream
+from sitemap.reader.fast_path import read_run
 
 NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 

@@ -4,14 +4,13 @@ The functions named ``…_faults`` find every fault, for a linter; those named `
 first, or "", for a writer. All are pure.
 """
 
-from sitemap.acceptance.address import url_fault
-from sitemap.acceptance.extensions import alternate_fault, alternate_faults, image_fault, image_faults
-from sitemap.acceptance.fault import Fault
-from sitemap.acceptance.kinds import kind_fault
-from sitemap.acceptance.news import news_fault, news_faults
-from sitemap.acceptance.page import entry_fault, entry_faults
-from sitemap.acceptance.retired import retired_fault, retired_faults
-from sitemap.acceptance.video import video_fault, video_faults
+from sitemap.validation.entry import entry_fault, entry_faults
+from sitemap.validation.image import alternate_fault, alternate_faults, image_fault, image_faults
+from sitemap.validation.news import news_fault, news_faults
+from sitemap.validation.retired import retired_fault, retired_faults
+from sitemap.validation.types import kind_fault
+from sitemap.validation.url import Fault, url_fault
+from sitemap.validation.video import video_fault, video_faults
 
 __all__ = [
     "Fault",

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from sitemap.acceptance.address import url_fault
-from sitemap.acceptance.fault import Fault, first
 from sitemap.model import Alternate, Image
+from sitemap.validation.url import Fault, first, url_fault
 
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")  # xsd:language; x-default is one
 

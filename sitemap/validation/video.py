@@ -10,10 +10,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from sitemap import dates, limits
-from sitemap.acceptance.address import url_fault
-from sitemap.acceptance.fault import DATE_FORMS, Fault, first
 from sitemap.escape import FORBIDDEN
 from sitemap.model import Video
+from sitemap.validation.url import DATE_FORMS, Fault, first, url_fault
 
 # tCountryList, tPlatformList
 _COUNTRIES: Final = re.compile(r"(?:[A-Z]{2}(?: +[A-Z]{2})*)?")

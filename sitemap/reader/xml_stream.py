@@ -6,11 +6,10 @@ from xml.parsers import expat
 
 from sitemap.finding import Findings
 from sitemap.formats import Format
-from sitemap.reading import well_formed
-from sitemap.reading.elements import Elements, Stop
-from sitemap.reading.overlong import Overlong
-from sitemap.reading.repair import Repairer
-from sitemap.reading.runs import Run, read_run
+from sitemap.reader import xml_errors
+from sitemap.reader.elements import Elements, Stop
+from sitemap.reader.fast_path import Run, read_run
+from sitemap.reader.xml_repair import Overlong, Repairer
 
 # expat before 2.6 reads a long token again with every piece, so pieces are large and tokens are bounded.
 PIECE: Final = 64 * 1024
@@ -239,18 +238,18 @@ class XmlStream:
         elements, at = self._elements, max(self._parser.ErrorByteIndex - self._position, 0)
         line = self._line + self._window.count(b"\n", 0, at)
         inside = elements.inside
-        if final and error.code in well_formed.ENDS:
-            return self._end("sitemap.truncated", line, well_formed.truncated(inside))
+        if final and error.code in xml_errors.ENDS:
+            return self._end("sitemap.truncated", line, xml_errors.truncated(inside))
         self._restarts += 1
         if self._restarts > MAX_RESTARTS:
             said = "there are too many defects: reading stopped here"
             return self._end("sitemap.not_well_formed", line, said)
-        if error.code == well_formed.JUNK:  # only searched for more items
+        if error.code == xml_errors.JUNK:  # only searched for more items
             self._findings.add(
                 "sitemap.junk", line, "something stands behind the end of the root element: take it out"
             )
             return self._skip(at)
-        said = well_formed.defect(error.code, self._window, at, inside)
+        said = xml_errors.defect(error.code, self._window, at, inside)
         self._findings.add("sitemap.not_well_formed", line, said)
         done = max(elements.good - self._position, 0)
         if elements.good:

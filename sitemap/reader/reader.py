@@ -1,4 +1,4 @@
-"""Owns where bytes come from: a path, bytes, a binary file, or a stream of pieces. Knows nothing of their syntax."""
+"""Owns the reading of one document from where it is: an iterator over its items, and a list of them."""
 
 import os
 import re
@@ -6,13 +6,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from sitemap.errors import SourceError
+from sitemap.errors import NotASitemap, SourceError
 from sitemap.escape import shown
+from sitemap.finding import Finding
+from sitemap.formats import Format
+from sitemap.model import Child, Entry
+from sitemap.reader.parser import ReadLimits, SitemapParser
 
 _PIECE: Final = 256 * 1024
 
+
 # A str is a path, never an address or content. A stream may be an iterator that can be gone through once.
 Source = str | os.PathLike[str] | bytes | BinaryIO | Iterable[bytes]
+
 
 _is_url: Final = re.compile("https?://", re.IGNORECASE).match
 
@@ -66,3 +72,50 @@ def described(source: Source) -> str:
     """A source as a message names it."""
     name = name_of(source)
     return shown(name) if name else "the document"
+
+
+class SitemapReader:
+    """Iterates over the items of a document, in flat memory. It can be iterated once.
+
+    A source is a path (also as a ``str``), bytes, a binary file, or an iterable of bytes. ``file`` is the path or URL
+    that findings carry, and whose ending says whether the document is packed; it is that of the source if left out.
+    Raises SourceError when the source cannot be read, and NotASitemap at the end of a document that is none;
+    ``findings``, ``format`` and ``complete`` are those of :class:`sitemap.SitemapParser`, and final then.
+    """
+
+    def __init__(
+        self, source: Source, base_url: str = "", read_limits: ReadLimits | None = None, file: str = ""
+    ) -> None:
+        self._source = source
+        self._file = file or name_of(source)
+        self._parser = SitemapParser(base_url, read_limits, self._file)
+
+    @property
+    def format(self) -> Format | None:
+        """What kind of document it is, or None."""
+        return self._parser.format
+
+    @property
+    def complete(self) -> bool:
+        """Whether it was read to its end without loss."""
+        return self._parser.complete
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is not as it should be."""
+        return self._parser.findings
+
+    def __iter__(self) -> Iterator[Entry | Child]:
+        for piece in pieces(self._source):
+            yield from self._parser.feed(piece)
+            if self._parser.over:
+                break
+        yield from self._parser.close()
+        if self._parser.refusal:
+            name = shown(self._file) if self._file else described(self._source)
+            raise NotASitemap(f"{name} is no sitemap: {self._parser.refusal}")
+
+
+def read(source: Source, base_url: str = "") -> list[Entry | Child]:
+    """All items of a document. For large ones, and for the findings, iterate over a :class:`SitemapReader`."""
+    return list(SitemapReader(source, base_url))

@@ -1,7 +1,8 @@
 """Owns which URLs may be written: absolute ones of http or https, without white space, not too long."""
 
 import re
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 from sitemap import limits, location
 from sitemap.escape import uri
@@ -10,6 +11,7 @@ from sitemap.escape import uri
 NO_URL: Final = re.compile(
     "[\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ud800-\udfff\ufeff\ufffe\uffff]"
 )
+
 # Nearly every URL is of this kind, and needs no parser to be known as absolute.
 _USUAL: Final = re.compile(r"https?://[A-Za-z0-9.-]*[A-Za-z0-9](?::[0-9]{1,4})?(?:[/?#]|$)")
 
@@ -34,3 +36,20 @@ def is_absolute(url: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+DATE_FORMS: Final = "YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00"  # as messages name them
+
+
+class Fault(NamedTuple):
+    """A rule id of :data:`sitemap.RULES`, and a sentence without the URL of the entry."""
+
+    rule: str
+    sentence: str
+
+
+def first(faults: Iterable[Fault]) -> str:
+    """The sentence of the first fault, or ""."""
+    for fault in faults:
+        return fault.sentence
+    return ""

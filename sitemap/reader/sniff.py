@@ -5,6 +5,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from sitemap import namespaces
+from sitemap.formats import FEEDS, Format
+from sitemap.reader.extensions import Say
+from sitemap.reader.xml_names import ROOTS
+
 ENOUGH: Final = 4096  # decoded bytes that decide
 
 
@@ -33,13 +38,17 @@ _BOMS = (
     (b"\xff\xfe", "utf-16-le"),
     (b"\xfe\xff", "utf-16-be"),
 )
+
 _DECLARED = re.compile(
     rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""", re.IGNORECASE
 )
+
 _HTML = re.compile(r"<(?:!doctype\s+html|html|head|body|script|meta)[\s>]", re.IGNORECASE)
+
 _XML_START = re.compile(
     r"<(?:\?xml\s|(?:[\w.-]{1,40}:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>])", re.IGNORECASE
 )
+
 # https://encoding.spec.whatwg.org/#names-and-labels, the labels that occur: never a codec by a name from outside.
 _CODECS = {
     "utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "ascii": "utf-8",
@@ -96,3 +105,19 @@ def _codec(head: bytes) -> tuple[str, int, str]:
         0,
         "" if _CODECS[label] == "utf-8" else f"the encoding is {label}, it must be UTF-8",
     )
+
+
+def root_format(name: str, local: str, uri: str, say: Say) -> Format | None:
+    """The format by the name of the root, as it stands and its local part in lower case, and its namespace; or None."""
+    found = ROOTS.get(local)
+    if found is None:
+        if local == "html":
+            say("sitemap.not_xml", "this is an HTML page, not a sitemap")
+        else:
+            say("sitemap.root", f"the root element {name[:64]!r} is no sitemap's or feed's")
+    elif local in {"url", "sitemap"}:
+        say("sitemap.root", f"the document begins with {local!r}, its root is missing")
+    elif found not in FEEDS and uri != namespaces.SITEMAP:
+        said = f"is {uri[:120]!r}" if uri else "is missing"
+        say("sitemap.namespace", f"the namespace {said}, it must be {namespaces.SITEMAP}")
+    return found

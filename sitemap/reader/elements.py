@@ -7,15 +7,25 @@ from sitemap import namespaces
 from sitemap.finding import Findings
 from sitemap.formats import FEEDS, Format
 from sitemap.model import Child, Entry
-from sitemap.reading import url_items, vocabulary
-from sitemap.reading.extensions import add_part, gather
-from sitemap.reading.feed_items import feed_entry
-from sitemap.reading.parts import MAX_PARTS, Part, PartReader, cut
-from sitemap.reading.places import Places
-from sitemap.reading.root import root_format
-from sitemap.reading.runs import Lines, Run
-from sitemap.reading.scopes import Scopes
-from sitemap.reading.vocabulary import ATOM, ITEMS, MEDIA, PARTS, RDF, ROOTS, STRICT, TEXTS, XHTML
+from sitemap.reader import items
+from sitemap.reader.extensions import add_part, gather
+from sitemap.reader.fast_path import Lines, Run
+from sitemap.reader.feeds import feed_entry
+from sitemap.reader.parts import MAX_PARTS, Part, PartReader, Places, cut
+from sitemap.reader.sniff import root_format
+from sitemap.reader.xml_names import (
+    ATOM,
+    ITEMS,
+    MEDIA,
+    MEDIA_PARTS,
+    PARTS,
+    RDF,
+    ROOTS,
+    STRICT,
+    TEXTS,
+    XHTML,
+    Scopes,
+)
 
 _LONG: Final = frozenset({"title", "summary", "description", "content"})  # cut instead of dropped
 
@@ -223,9 +233,7 @@ class Elements:
             self._wanted = name
             self._text = []
             self.parser.CharacterDataHandler = self._text.append
-        elif named in PARTS[self._kind] or (
-            family == MEDIA and local in vocabulary.MEDIA_PARTS and self._feed
-        ):
+        elif named in PARTS[self._kind] or (family == MEDIA and local in MEDIA_PARTS and self._feed):
             if not family and not self._feed:
                 self._say("sitemap.unknown_element", f"{name!r} lacks its prefix {local}:")
             self._parts.begin(self.parser, self._depth, Part(family, local, attributes, self.line))
@@ -268,9 +276,9 @@ class Elements:
         """The end of an item."""
         item: Entry | Child | None
         if self._kind == "url":
-            item = url_items.entry(self._fields, self._scopes.base, self._say, self._say_of)
+            item = items.entry(self._fields, self._scopes.base, self._say, self._say_of)
         elif self._kind == "sitemap":
-            item = url_items.child(self._fields, self._scopes.base, self._say_of)
+            item = items.child(self._fields, self._scopes.base, self._say_of)
         else:
             atom = self._kind == "entry"
             item = feed_entry(self._fields, self._scopes.base, self._say, self._say_of, atom=atom)

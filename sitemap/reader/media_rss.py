@@ -11,10 +11,10 @@ from itertools import islice
 from typing import Any, Final
 
 from sitemap.model import Image, Price, Video
-from sitemap.reading import values
-from sitemap.reading.extensions import Say, rating
-from sitemap.reading.parts import Part
-from sitemap.reading.vocabulary import DC, MEDIA
+from sitemap.reader import values
+from sitemap.reader.extensions import Say, rating
+from sitemap.reader.parts import Part
+from sitemap.reader.xml_names import DC, MEDIA
 
 _FLASH: Final = "application/x-shockwave-flash"  # a player, not a film
 _MOST: Final = 1_000  # images and videos of an item; what is said for all of them is read again for each

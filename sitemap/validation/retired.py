@@ -5,21 +5,57 @@ https://www.google.com/schemas/sitemap-image/1.1/sitemap-image.xsd and its sibli
 
 import re
 from collections.abc import Collection, Iterator
+from difflib import get_close_matches
 from typing import Final
 
 from sitemap import dates, limits
-from sitemap.acceptance.address import url_fault
-from sitemap.acceptance.fault import DATE_FORMS, Fault, first
+from sitemap.errors import SitemapError
 from sitemap.escape import FORBIDDEN
 from sitemap.model import Entry, Image, News, Price, TvShow, Video
-from sitemap.retired import RETIRED
+from sitemap.validation.url import DATE_FORMS, Fault, first, url_fault
+
+RETIRED: Final = (
+    "image:caption",
+    "image:geo_location",
+    "image:title",
+    "image:license",
+    "video:category",
+    "video:gallery_loc",
+    "video:price",
+    "video:tvshow",
+    "video:player_loc@allow_embed",
+    "video:player_loc@autoplay",
+    "video:content_segment_loc",
+    "video:id",
+    "news:access",
+    "news:genres",
+    "news:keywords",
+    "news:stock_tickers",
+    "mobile:mobile",
+)
+
+
+def wanted(names: Collection[str]) -> frozenset[str]:
+    """The retired tags that are asked for. SitemapError for a name that is none, with the nearest that is."""
+    for name in names:
+        if name not in RETIRED:
+            near = get_close_matches(name, RETIRED, 1, 0)[0]
+            raise SitemapError(f"{name[:64]!r} is no retired tag: did you mean {near!r}?")
+    return frozenset(names)
+
 
 _AMOUNT: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")  # a decimal that is not negative
+
 _CURRENCY: Final = re.compile("[A-Z]{3}")
+
 _SHOWS: Final = frozenset({"full", "preview", "clip", "interview", "news", "other"})
+
 _IDS: Final = frozenset({"tms:series", "tms:program", "rovi:series", "rovi:program", "freebase", "url"})
+
 _GENRE: Final = "(?:PressRelease|Satire|Blog|OpEd|Opinion|UserGenerated)"
+
 _GENRES: Final = re.compile(f"{_GENRE}(?:, *{_GENRE})*")
+
 _TICKERS: Final = re.compile(r"\w+:\w+(?:, *\w+:\w+){0,4}")
 
 

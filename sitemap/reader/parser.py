@@ -13,11 +13,11 @@ from sitemap.finding import MAX_FINDINGS, Finding, Findings
 from sitemap.formats import Format
 from sitemap.gzip import MAGIC, Unpacker
 from sitemap.model import Child, Entry
-from sitemap.reading.elements import Elements
-from sitemap.reading.runs import Lines
-from sitemap.reading.sniff import ENOUGH, Syntax, look
-from sitemap.reading.text_list import TextList
-from sitemap.reading.xml_stream import MAX_TOKEN, XmlStream
+from sitemap.reader.elements import Elements
+from sitemap.reader.fast_path import Lines
+from sitemap.reader.sniff import ENOUGH, Syntax, look
+from sitemap.reader.text import TextList
+from sitemap.reader.xml_stream import MAX_TOKEN, XmlStream
 
 _NO_NAMES: Final = frozenset({"<stdin>", "-", "standard input", "the standard input"})  # of what has none
 _MAX_LAYERS: Final = 2  # of gzip: a packed file that a server packed again

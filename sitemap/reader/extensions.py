@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol, TypeVar
 
 from sitemap.model import Alternate, Image, News, Price, TvShow, Video
-from sitemap.reading import values
-from sitemap.reading.parts import Part
-from sitemap.reading.vocabulary import CORE
-from sitemap.retired import RETIRED
+from sitemap.reader import values
+from sitemap.reader.parts import Part
+from sitemap.reader.xml_names import CORE
+from sitemap.validation.retired import RETIRED
 
 MAX_EXTENSIONS: Final = 10_000  # images, videos or links of one entry
 _Value = TypeVar("_Value", int, bool)

@@ -6,8 +6,8 @@ from typing import Final
 from sitemap.escape import shown
 from sitemap.finding import Findings
 from sitemap.model import Child, Entry
-from sitemap.reading import values
-from sitemap.reading.runs import Lines
+from sitemap.reader import values
+from sitemap.reader.fast_path import Lines
 
 _PIECE: Final = 16 * 1024  # bytes worth looking at: what a line begins with is not read for each byte
 _URL: Final = ("http://", "https://")

@@ -1,7 +1,9 @@
 """Owns the parts of an item that are read as a whole: small trees of elements, bounded in depth and number."""
 
-from collections.abc import Callable, Iterator
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
+from xml.parsers import expat
 
 MAX_PARTS: Final = 10_000  # elements of one part
 
@@ -127,3 +129,51 @@ class PartReader:
     def _give_back(self, part: Part | None) -> None:
         self._parser.StartElementHandler, self._parser.EndElementHandler = self._before
         self._done(part, self._room < 0)
+
+
+_MOST: Final = 64 * 1024 * 1024  # bytes that are read again in one document
+
+
+class Places:
+    """Tells the lines of values, while it has read no more than so much again; afterwards that of the item."""
+
+    def __init__(self) -> None:
+        self._room = _MOST
+
+    def below(self, item: bytes, key: str, names: Mapping[str, str], which: int) -> int:
+        """How many lines below the start of an item a value of it begins, the first (0) or the last (-1).
+
+        ``names`` are the keys of elements by qualified name, where they are not the local one.
+        """
+        self._room -= len(item)
+        if self._room < 0:
+            return 0
+        found = [line for name, line in starts(item) if names.get(name, _local(name)) == key]
+        return found[which] if found else 0
+
+
+def _local(name: str) -> str:
+    """A qualified name without its prefix, in lower case."""
+    return name.rpartition(":")[2].lower()
+
+
+def starts(item: bytes) -> list[tuple[str, int]]:
+    """The elements directly inside an item, or the beginning of one: their names, and how many lines below its own."""
+    found: list[tuple[str, int]] = []
+    depth = 0
+
+    def start(name: str, _: object) -> None:
+        nonlocal depth
+        if depth == 1:
+            found.append((name, parser.CurrentLineNumber - 1))
+        depth += 1
+
+    def end(_: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser = expat.ParserCreate("utf-8")
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    with contextlib.suppress(expat.ExpatError):  # it was cut: what was found until then is true
+        parser.Parse(item, False)
+    return found

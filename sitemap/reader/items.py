@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from sitemap import dates, limits
 from sitemap.model import Child, Entry
-from sitemap.reading import values
-from sitemap.reading.extensions import Say, SayOf, alternates
+from sitemap.reader import values
+from sitemap.reader.extensions import Say, SayOf, alternates
 
 _SEQUENCE: Final = {"loc": 0, "lastmod": 1, "changefreq": 2, "priority": 3}
 _LAST: Final = 4  # everything else, in any order

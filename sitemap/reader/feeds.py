@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from sitemap.escape import shown
 from sitemap.model import Alternate, Entry
-from sitemap.reading import values
-from sitemap.reading.extensions import Say, SayOf, alternates
-from sitemap.reading.media import Item, media
-from sitemap.reading.parts import Part
-from sitemap.reading.vocabulary import CORE
+from sitemap.reader import values
+from sitemap.reader.extensions import Say, SayOf, alternates
+from sitemap.reader.media_rss import Item, media
+from sitemap.reader.parts import Part
+from sitemap.reader.xml_names import CORE
 
 MAX_SUMMARY: Final = 10_000  # characters; what is longer is cut
 # What tells best when a page last changed comes first.

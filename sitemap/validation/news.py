@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from sitemap import dates
-from sitemap.acceptance.fault import DATE_FORMS, Fault, first
 from sitemap.escape import FORBIDDEN
 from sitemap.model import News
+from sitemap.validation.url import DATE_FORMS, Fault, first
 
 # https://www.google.com/schemas/sitemap-news/0.9/sitemap-news.xsd (language)
 _LANGUAGE: Final = re.compile("zh-cn|zh-tw|[a-z]{2,3}")

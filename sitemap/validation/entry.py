@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from sitemap import dates, limits, location
-from sitemap.acceptance.address import NO_URL, is_absolute
-from sitemap.acceptance.extensions import alternate_faults, image_faults
-from sitemap.acceptance.fault import DATE_FORMS, Fault, first
-from sitemap.acceptance.news import news_faults
-from sitemap.acceptance.video import video_faults
 from sitemap.escape import uri
 from sitemap.model import Entry
+from sitemap.validation.image import alternate_faults, image_faults
+from sitemap.validation.news import news_faults
+from sitemap.validation.url import DATE_FORMS, NO_URL, Fault, first, is_absolute
+from sitemap.validation.video import video_faults
 
 
 def entry_fault(entry: Entry, directory: str) -> str:

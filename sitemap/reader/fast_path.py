@@ -12,7 +12,7 @@ from typing import Final
 
 from sitemap import limits
 from sitemap.model import Child, Entry
-from sitemap.reading.values import PRIORITIES
+from sitemap.reader.values import PRIORITIES
 
 _SPACE = r"[ \t\r\n]*+"
 # Of printable ASCII without < > & " \ ^ ` { | } [ ] and #: at least 12 characters, which is limits.MIN_LOC.

@@ -13,8 +13,8 @@ from sitemap.escape import shown
 from sitemap.finding import Finding, Findings
 from sitemap.formats import Format
 from sitemap.model import Child, Entry
-from sitemap.reading.parse import ReadLimits, SitemapParser
-from sitemap.reading.source import Source, name_of, pieces
+from sitemap.reader.parser import ReadLimits, SitemapParser
+from sitemap.reader.reader import Source, name_of, pieces
 from sitemap.rules import Severity
 
 # From the URL of a child to its bytes, or to where they are. A SourceError, OSError or ValueError that it raises (those
