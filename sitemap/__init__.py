@@ -39,18 +39,17 @@ if TYPE_CHECKING:
     from sitemap.rules import RULES, Rule, Severity
     from sitemap.validation import alternate_fault, entry_fault, image_fault, news_fault, video_fault
     from sitemap.validation.retired import RETIRED
-    from sitemap.writing.assignment import Assignment
-    from sitemap.writing.channel import Channel
-    from sitemap.writing.children import write_index
-    from sitemap.writing.destination import Destination, Directory, Stage
-    from sitemap.writing.encoder import Encoder, encoder
-    from sitemap.writing.generations import Generations
-    from sitemap.writing.groups import by_language, by_pattern, by_section, by_type
-    from sitemap.writing.options import WriterOptions
-    from sitemap.writing.published import Published
-    from sitemap.writing.stylesheet import Stylesheet, stylesheet_names
-    from sitemap.writing.target import FileFacts
-    from sitemap.writing.writer import SitemapWriter
+    from sitemap.writer.assignment import Assignment
+    from sitemap.writer.destination import Destination, Directory, Stage
+    from sitemap.writer.encoder import Encoder, encoder
+    from sitemap.writer.feeds import Channel
+    from sitemap.writer.generations import Generations
+    from sitemap.writer.index import write_index
+    from sitemap.writer.options import WriterOptions, by_language, by_pattern, by_section, by_type
+    from sitemap.writer.publish import Published
+    from sitemap.writer.stylesheet import Stylesheet, stylesheet_names
+    from sitemap.writer.target import FileFacts
+    from sitemap.writer.writer import SitemapWriter
 
 __all__ = [
     "FEEDS",
@@ -173,18 +172,17 @@ _ROOMS: Final = {
     "rules": "RULES Rule Severity",
     "validation": "alternate_fault entry_fault image_fault news_fault video_fault",
     "validation.retired": "RETIRED",
-    "writing.assignment": "Assignment",
-    "writing.channel": "Channel",
-    "writing.children": "write_index",
-    "writing.destination": "Destination Directory Stage",
-    "writing.encoder": "Encoder encoder",
-    "writing.generations": "Generations",
-    "writing.groups": "by_language by_pattern by_section by_type",
-    "writing.options": "WriterOptions",
-    "writing.published": "Published",
-    "writing.stylesheet": "Stylesheet stylesheet_names",
-    "writing.target": "FileFacts",
-    "writing.writer": "SitemapWriter",
+    "writer.assignment": "Assignment",
+    "writer.destination": "Destination Directory Stage",
+    "writer.encoder": "Encoder encoder",
+    "writer.feeds": "Channel",
+    "writer.generations": "Generations",
+    "writer.index": "write_index",
+    "writer.options": "WriterOptions by_language by_pattern by_section by_type",
+    "writer.publish": "Published",
+    "writer.stylesheet": "Stylesheet stylesheet_names",
+    "writer.target": "FileFacts",
+    "writer.writer": "SitemapWriter",
 }
 _HOME: Final = {name: room for room, names in _ROOMS.items() for name in names.split()}
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from sitemap import DestinationError, Directory, Entry, SitemapError, SitemapWriter, WriterOptions
-from sitemap.writing import directory_stage
-from sitemap.writing.directory_stage import STAGE_PREFIX
-from sitemap.writing.stage_lock import StageLock
+from sitemap.writer import destination
+from sitemap.writer.destination import STAGE_PREFIX
+from sitemap.writer.files import StageLock
 
 LOCATION = "https://example.com/sitemap.xml"
 
@@ -219,7 +219,7 @@ def test_ours_writers_that_start_at_once_leave_each_other_alone(
                 others[0].join(0.2)  # it must wait; where it does not, it has time to sweep
             super().__init__(path, wait=wait)
 
-    monkeypatch.setattr(directory_stage, "StageLock", Lock)
+    monkeypatch.setattr(destination, "StageLock", Lock)
     publish(tmp_path, "one", 3)
     others[0].join()
     assert set(content(tmp_path)) == {"sitemap.xml"}

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from sitemap import RETIRED, Alternate, Child, Entry, Format, Image, News, Price, SitemapError, TvShow, Video
 from sitemap import encoder as make
 from sitemap.validation import entry_fault, retired_faults
-from sitemap.writing.encoder import Encoder
-from sitemap.writing.index import INDEX_FOOT, encode_child, index_head
+from sitemap.writer.encoder import Encoder
+from sitemap.writer.index import INDEX_FOOT, encode_child, index_head
 
 pytestmark = pytest.mark.needs_schemas
 S = "{http://www.sitemaps.org/schemas/sitemap/0.9}"

@@ -34,7 +34,8 @@ from sitemap import (
     by_type,
     write_index,
 )
-from sitemap.writing import body, children
+from sitemap.writer import index as children
+from sitemap.writer.filling import Memory
 
 LOCATION = "https://example.com/sitemap.xml"
 SITE = "https://example.com"
@@ -227,16 +228,16 @@ def test_ours_the_memory_of_all_groups_is_bounded(tmp_path: Path, monkeypatch: p
     entries = mixed(3_000)
     publish(tmp_path / "roomy", entries, group=by_section(), gzip=True)
     most = [0]
-    make_room = body.Memory.make_room
+    make_room = Memory.make_room
 
-    def watching(self: body.Memory) -> None:
+    def watching(self: Memory) -> None:
         most[0] = max(most[0], self.used)
         make_room(self)
         assert self.used <= self.limit
         assert self.used == sum(map(len, self._bodies))
 
-    monkeypatch.setattr(body.Memory, "make_room", watching)
-    monkeypatch.setattr("sitemap.writing.filling._MEMORY", 2_000)
+    monkeypatch.setattr(Memory, "make_room", watching)
+    monkeypatch.setattr("sitemap.writer.filling._MEMORY", 2_000)
     publish(tmp_path / "narrow", entries, group=by_section(), gzip=True)
     assert 2_000 < most[0] < 300_000
     assert content(tmp_path / "narrow") == content(tmp_path / "roomy")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sitemap import Directory, Entry, InvalidLocation, SitemapError, SitemapWriter, WriterOptions
-from sitemap.writing.naming import Names, slugs
+from sitemap.writer.names import Names, slugs
 
 LOCATION = "https://example.com/sitemap.xml"
 

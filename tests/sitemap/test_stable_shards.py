@@ -30,8 +30,8 @@ from sitemap import (
     by_section,
     read,
 )
-from sitemap.writing import assignment as assigning
-from sitemap.writing import shard
+from sitemap.writer import assignment as assigning
+from sitemap.writer import shard
 
 SITE = "https://example.com"
 LOCATION = f"{SITE}/sitemap.xml"
@@ -517,7 +517,7 @@ def _containers(thing: object, depth: int = 6) -> list[Any]:
     for value in values if depth else ():
         if isinstance(value, dict | list | set | tuple):
             found.append(value)
-        if isinstance(value, dict | list) or type(value).__module__.startswith("sitemap.writing."):
+        if isinstance(value, dict | list) or type(value).__module__.startswith("sitemap.writer."):
             found += _containers(value, depth - 1)
     return found
 

@@ -16,8 +16,8 @@ from test_encoding import FULL, document
 
 from sitemap import Alternate, Channel, Child, Entry, Format, Image, News, Stylesheet, Video
 from sitemap import encoder as make
-from sitemap.writing.index import INDEX_FOOT, encode_child, index_head
-from sitemap.writing.stylesheet import files, instructions
+from sitemap.writer.index import INDEX_FOOT, encode_child, index_head
+from sitemap.writer.stylesheet import files, instructions
 
 SHEETS = tuple(files("xsl"))
 SCRIPT = "<script>document.title = 'caught'</script>"

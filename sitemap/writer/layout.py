@@ -6,12 +6,12 @@ from functools import cache
 from sitemap.errors import InvalidEntry, LimitExceeded, SitemapError
 from sitemap.model import Entry
 from sitemap.validation import entry_fault, kind_fault
-from sitemap.writing import stylesheet
-from sitemap.writing.bulk import LINES
-from sitemap.writing.encoder import encoder
-from sitemap.writing.naming import Names
-from sitemap.writing.options import WriterOptions
-from sitemap.writing.shard import Shard
+from sitemap.writer import stylesheet
+from sitemap.writer.bulk import LINES
+from sitemap.writer.encoder import encoder
+from sitemap.writer.names import Names
+from sitemap.writer.options import WriterOptions
+from sitemap.writer.shard import Shard
 
 
 class Layout:

@@ -9,7 +9,7 @@ from sitemap.errors import LimitExceeded
 class Shard:
     """Counts entries and the uncompressed bytes of one file, its head and foot included, at every moment.
 
-    ``room`` and ``news`` are those of the :class:`sitemap.writing.encoder.Encoder`: what a head declares is counted
+    ``room`` and ``news`` are those of the :class:`sitemap.writer.encoder.Encoder`: what a head declares is counted
     from the first entry on that needs it, and articles have a limit of their own. ``max_urls`` and ``max_bytes`` may be
     lower than the protocol's limits, never higher (LimitExceeded).
     """

@@ -10,18 +10,15 @@ from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitEx
 from sitemap.escape import shown
 from sitemap.formats import Format
 from sitemap.model import Child, Entry
-from sitemap.writing.bulk import WRITTEN, Bulk, bulk
-from sitemap.writing.children import Children
-from sitemap.writing.destination import Destination, Directory
-from sitemap.writing.explain import failure
-from sitemap.writing.filling import Filling, Fillings
-from sitemap.writing.index import index_head
-from sitemap.writing.layout import Layout
-from sitemap.writing.listed import listed
-from sitemap.writing.options import WriterOptions
-from sitemap.writing.published import Published, commit
-from sitemap.writing.target import FileFacts, Target
-from sitemap.writing.verify import Kind
+from sitemap.writer.bulk import WRITTEN, Bulk, bulk
+from sitemap.writer.destination import Destination, Directory
+from sitemap.writer.files import failure
+from sitemap.writer.filling import Filling, Fillings
+from sitemap.writer.index import Children, index_head, listed
+from sitemap.writer.layout import Layout
+from sitemap.writer.options import WriterOptions
+from sitemap.writer.publish import Published, commit
+from sitemap.writer.target import FileFacts, Kind, Target
 
 _DEFAULTS: Final = WriterOptions()
 _BATCH: Final = 2_000  # entries that are looked at together
@@ -33,7 +30,7 @@ class SitemapWriter:
 
     ``destination`` is where the files go; a path is that :class:`sitemap.Directory`.
     ``location`` is the public URL of the set: it decides what may be listed (:mod:`sitemap.location`) and how files are
-    called (:class:`sitemap.writing.naming.Names`). It is the URL of the only file, in whatever format, or else of the
+    called (:class:`sitemap.writer.names.Names`). It is the URL of the only file, in whatever format, or else of the
     index, which is XML. :class:`WriterOptions` has all choices. Memory is flat: entries go to the stage as they come.
     As a context manager it calls :meth:`abort` unless :meth:`finish` was reached.
     Raises InvalidLocation, LimitExceeded and SitemapError for what cannot be, DestinationError when the place is not

@@ -6,24 +6,85 @@ https://www.rssboard.org/rss-specification, https://www.rfc-editor.org/rfc/rfc42
 """
 
 import html
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from typing import Final
 
-from sitemap import namespaces
+from sitemap import dates, namespaces
+from sitemap.errors import SitemapError
 from sitemap.escape import DECLARATION, FORBIDDEN, escape, uri
 from sitemap.formats import Format
 from sitemap.model import Entry
-from sitemap.writing.channel import Channel
-from sitemap.writing.elements import attribute, link, tag
-from sitemap.writing.media import bits, declared, media
-from sitemap.writing.moments import rfc822, rfc3339
+from sitemap.validation import url_fault
+from sitemap.writer.extensions import attribute, bits, declared, link, media, tag
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """The feed as a whole: plain texts, ``link`` the absolute URL of the site, ``url`` that of the feed itself ("" if
+    not known), ``language`` a language tag such as ``en-GB``. ``hubs`` are told of changes, and tell those who
+    subscribed to it; they need the ``url`` (https://www.w3.org/TR/websub/#discovery).
+
+    SitemapError without a title, for a ``link``, ``url`` or hub that is no absolute http(s) URL, and for hubs without a
+    ``url``.
+    https://www.rssboard.org/rss-specification#requiredChannelElements,
+    https://www.rfc-editor.org/rfc/rfc4287#section-4.1.1
+    """
+
+    title: str
+    link: str
+    description: str = ""
+    language: str = ""
+    url: str = ""
+    hubs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not FORBIDDEN.sub("", self.title).strip():
+            raise SitemapError("a feed needs a title: give its Channel one")
+        urls = [("link", self.link), *([("url", self.url)] if self.url or self.hubs else [])]
+        faults = [url_fault(name, url) for name, url in (*urls, *(("hub", hub) for hub in self.hubs))]
+        if fault := next(filter(None, faults), ""):
+            raise SitemapError(f"the Channel of a feed is not complete: its {fault}")
+
+
+def rfc822(lastmod: str) -> str:
+    """The date as RSS wants it, in GMT and to the second, or "" for none. A day begins at midnight GMT.
+
+    https://www.rssboard.org/rss-specification#optionalChannelElements, https://www.rfc-editor.org/rfc/rfc822#section-5
+    """
+    moment = _utc(lastmod)
+    return format_datetime(moment, usegmt=True) if moment else ""
+
+
+def rfc3339(lastmod: str) -> str:
+    """The date as Atom wants it, in UTC and to the second, or "" for none. A day begins at midnight UTC.
+
+    https://www.rfc-editor.org/rfc/rfc4287#section-3.3
+    """
+    moment = _utc(lastmod)
+    return moment.replace(tzinfo=None, microsecond=0).isoformat() + "Z" if moment else ""
+
+
+def _utc(lastmod: str) -> datetime | None:
+    moment = dates.instant(lastmod)
+    if moment is None:
+        return None
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:  # the first and the last day of the calendar have no other zone
+        return moment.replace(tzinfo=UTC)
+
 
 _RSS_FOOT: Final = b"</channel></rss>\n"
+
 _ATOM_FOOT: Final = b"</feed>\n"
+
 _LONG_AGO: Final = "1970-01-01"  # any date: in a head they are all of one length
 
 
 class RssEncoder:
-    """Implements :class:`sitemap.writing.encoder.Encoder` for RSS 2.0. ``look`` has the stylesheet instructions."""
+    """Implements :class:`sitemap.writer.encoder.Encoder` for RSS 2.0. ``look`` has the stylesheet instructions."""
 
     format: Final = Format.RSS
     suffix: Final = ".xml"
@@ -76,7 +137,7 @@ class RssEncoder:
 
 
 class AtomEncoder:
-    """Implements :class:`sitemap.writing.encoder.Encoder` for Atom 1.0. ``look`` has the stylesheet instructions.
+    """Implements :class:`sitemap.writer.encoder.Encoder` for Atom 1.0. ``look`` has the stylesheet instructions.
 
     The channel's title is the author's name too: RFC 4287 section 4.1.1 wants one.
     """

@@ -7,9 +7,7 @@ from sitemap.escape import DECLARATION, escape, uri
 from sitemap.formats import Format
 from sitemap.model import Entry
 from sitemap.validation import retired_fault
-from sitemap.writing.elements import decimal, tag
-from sitemap.writing.extensions import alternate, image, news
-from sitemap.writing.video import video
+from sitemap.writer.extensions import alternate, decimal, image, news, tag, video
 
 # The extensions that an entry uses, as bits: plain integers, because they are computed for each entry.
 IMAGES: Final = 1
@@ -28,7 +26,7 @@ _FOOT: Final = b"</urlset>\n"
 
 
 class UrlsetEncoder:
-    """Implements :class:`sitemap.writing.encoder.Encoder` for urlsets.
+    """Implements :class:`sitemap.writer.encoder.Encoder` for urlsets.
 
     ``retired`` are the names of retired tags that shall be written, ``look`` the stylesheet instructions.
     """

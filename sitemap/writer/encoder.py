@@ -18,17 +18,48 @@ retired tags                  asked
 """
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from sitemap.errors import SitemapError
+from sitemap.escape import uri
 from sitemap.formats import Format
 from sitemap.model import Entry
 from sitemap.validation.retired import wanted
-from sitemap.writing.channel import Channel
-from sitemap.writing.feeds import AtomEncoder, RssEncoder
-from sitemap.writing.plain_text import TextEncoder
-from sitemap.writing.stylesheet import Stylesheet, instructions
-from sitemap.writing.urlset import UrlsetEncoder
+from sitemap.writer.feeds import AtomEncoder, Channel, RssEncoder
+from sitemap.writer.stylesheet import Stylesheet, instructions
+from sitemap.writer.urlset import UrlsetEncoder
+
+
+class TextEncoder:
+    """Implements :class:`sitemap.writer.encoder.Encoder` for text."""
+
+    format: Final = Format.TEXT
+    suffix: Final = ".txt"
+    news: Final = 0
+
+    def fault(self, entry: Entry) -> str:
+        """Nothing: every URL is a line."""
+        return ""
+
+    def extensions(self, entry: Entry) -> int:
+        """None."""
+        return 0
+
+    def entry(self, entry: Entry) -> bytes:
+        """The URL and a line end."""
+        return f"{uri(entry.loc)}\n".encode()
+
+    def head(self, extensions: int, updated: str) -> bytes:
+        """Nothing."""
+        return b""
+
+    def foot(self) -> bytes:
+        """Nothing."""
+        return b""
+
+    def room(self, extensions: int) -> int:
+        """None."""
+        return 0
 
 
 class Encoder(Protocol):

@@ -11,9 +11,9 @@ from typing import Final
 from sitemap import limits
 from sitemap.errors import InvalidEntry, LimitExceeded
 from sitemap.model import Entry
-from sitemap.writing.layout import Layout
-from sitemap.writing.options import WriterOptions
-from sitemap.writing.shard import Shard
+from sitemap.writer.layout import Layout
+from sitemap.writer.options import WriterOptions
+from sitemap.writer.shard import Shard
 
 _DEFAULTS: Final = WriterOptions()
 _FULL: Final = 85  # percent of its limits that a repacked file has: the rest is for new entries

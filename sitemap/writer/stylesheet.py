@@ -64,5 +64,5 @@ def files(kind: StylesheetKind) -> dict[str, bytes]:
     With XSLT comes CSS, for the browsers that have dropped XSLT. SitemapError for a kind that there is not.
     """
     check(kind)
-    folder = package_files("sitemap.writing")
+    folder = package_files("sitemap.writer")
     return {name: folder.joinpath(name).read_bytes() for name in _NAMES[kind]}

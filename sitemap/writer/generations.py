@@ -11,13 +11,10 @@ from typing import BinaryIO, Final
 import msgspec
 
 from sitemap.errors import DestinationError, SitemapError
-from sitemap.writing.destination import Destination, Directory
-from sitemap.writing.explain import explained
-from sitemap.writing.files import digest, sync
-from sitemap.writing.published import Published, commit
-from sitemap.writing.stage_lock import StageLock
-from sitemap.writing.target import FileFacts
-from sitemap.writing.verify import Kind, verify
+from sitemap.writer.destination import Destination, Directory
+from sitemap.writer.files import StageLock, digest, explained, sync
+from sitemap.writer.publish import Published, commit
+from sitemap.writer.target import FileFacts, Kind, verify
 
 _OBJECTS: Final = "objects"
 _DRAFT: Final = ".draft"

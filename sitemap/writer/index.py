@@ -2,25 +2,47 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import BinaryIO, Final
 from urllib.parse import urlsplit
 
-from sitemap import dates, limits, location
-from sitemap.errors import EmptySitemap, InvalidEntry, LimitExceeded
+from sitemap import dates, limits, location, namespaces
+from sitemap.errors import (
+    DestinationError,
+    EmptySitemap,
+    InvalidEntry,
+    LimitExceeded,
+    NotASitemap,
+    SourceError,
+)
+from sitemap.escape import DECLARATION
 from sitemap.model import Child, Entry
 from sitemap.validation import entry_fault
-from sitemap.writing.destination import Destination, Directory, Stage
-from sitemap.writing.explain import failure
-from sitemap.writing.index import INDEX_FOOT, encode_child, index_head
-from sitemap.writing.naming import TOKEN, Names, interim_name
-from sitemap.writing.published import Published, commit
-from sitemap.writing.stylesheet import Stylesheet
-from sitemap.writing.target import FileFacts, Target
-from sitemap.writing.verify import Kind
+from sitemap.writer.destination import Destination, Directory, Stage
+from sitemap.writer.extensions import link, tag
+from sitemap.writer.files import failure
+from sitemap.writer.names import TOKEN, Names, interim_name
+from sitemap.writer.publish import Published, commit
+from sitemap.writer.stylesheet import Stylesheet, instructions
+from sitemap.writer.target import FileFacts, Kind, Target, verify
+
+INDEX_FOOT: Final = b"</sitemapindex>\n"
+
+
+def index_head(stylesheets: Sequence[Stylesheet | str] = ()) -> bytes:
+    """What comes before the first child."""
+    return f'{DECLARATION}{instructions(stylesheets)}<sitemapindex xmlns="{namespaces.SITEMAP}">\n'.encode()
+
+
+def encode_child(child: Child) -> bytes:
+    """One ``sitemap`` element and a line end, UTF-8."""
+    return f"<sitemap>{link('loc', child.loc)}{tag('lastmod', child.lastmod)}</sitemap>\n".encode()
+
 
 _LASTMOD: Final = "0000-00-00T00:00:00.000000+00:00"  # what is kept free for one that is not known yet
+
 _NOTHING: Final = re.compile("(?!)")
+
 Vouched = Callable[[str], bool]
 
 
@@ -124,3 +146,72 @@ def write_index(
     finally:
         stage.discard()
     return Published(location, facts.entries, True, (facts,))
+
+
+_PIECE: Final = 1024 * 1024  # bytes
+
+
+def listed(stage: Stage, index: str, files: Sequence[FileFacts], today: str) -> Iterator[Child]:
+    """The staged files as the index of this name lists them; ``today`` is a W3C date, or "" when none is to be said.
+
+    Without a published index, ``lastmod`` is the newest of a file's entries. With one, a file with the content of the
+    published one keeps what was said of it. Another says its newest entry if that is later, else ``today`` if that is,
+    so that whoever reads only what has changed reads it (https://www.sitemaps.org/protocol.html#sitemapIndexTagDefinitions).
+    OSError and DestinationError when what is staged or published cannot be read.
+    """
+    said = _said(stage, index)
+    for facts in files:
+        if said is None:
+            yield Child(facts.url, facts.lastmod)
+            continue
+        before = said.get(facts.url, "")
+        if facts.url in said and _is_published(stage, facts):
+            yield Child(facts.url, before)
+            continue
+        yield Child(
+            facts.url, next((date for date in (facts.lastmod, today) if dates.is_later(date, before)), before)
+        )
+
+
+def _said(stage: Stage, index: str) -> dict[str, str] | None:
+    """The dates of the published index by URL, as far as it can be read; None when there is no index."""
+    from sitemap.reader.reader import SitemapReader  # noqa: PLC0415 - only sets with an index pay for it
+
+    file = stage.published(index)
+    if file is None:
+        return None
+    said: dict[str, str] = {}
+    with file:
+        try:
+            for item in SitemapReader(file, file=index):
+                if not isinstance(item, Child):
+                    return None  # it was a set of one file
+                said[item.loc] = item.lastmod
+        except (NotASitemap, SourceError):
+            pass
+    return said or None
+
+
+def _is_published(stage: Stage, facts: FileFacts) -> bool:
+    """Whether the published file has the same content, however it is packed."""
+    file = stage.published(facts.name)
+    if file is None:
+        return False
+    with file, stage.read(facts.name) as staged:
+        if _equal(file, staged):
+            return True
+        if not facts.name.endswith(".gz"):
+            return False
+        file.seek(0)
+        try:
+            verify(file, facts, Kind.ANY)
+        except DestinationError:
+            return False
+        return True
+
+
+def _equal(one: BinaryIO, other: BinaryIO) -> bool:
+    while (piece := one.read(_PIECE)) == other.read(_PIECE):
+        if not piece:
+            return True
+    return False

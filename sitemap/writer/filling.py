@@ -1,18 +1,92 @@
 """Owns the files of a set that are being filled, one a group, and takes down what those hold that are full."""
 
 import contextlib
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, Final
 
 from sitemap import limits
 from sitemap.errors import InvalidLocation, SitemapError
-from sitemap.writing.body import Body, Memory
-from sitemap.writing.children import Children
-from sitemap.writing.destination import Stage
-from sitemap.writing.layout import Layout
-from sitemap.writing.naming import slugs
-from sitemap.writing.shard import Shard
-from sitemap.writing.target import FileFacts, Target
+from sitemap.writer.destination import Stage
+from sitemap.writer.index import Children
+from sitemap.writer.layout import Layout
+from sitemap.writer.names import slugs
+from sitemap.writer.shard import Shard
+from sitemap.writer.target import FileFacts, Target
+
+PIECE: Final = 1024 * 1024  # bytes; packed bytes depend on how the content was cut, so it is always cut alike
+
+
+class Memory:
+    """The memory that the bodies of one set share, in bytes. Whoever has most in it goes to disk when it is full."""
+
+    def __init__(self, stage: Stage, limit: int) -> None:
+        self.stage = stage
+        self.limit = limit
+        self.used = 0
+        self._bodies: set[Body] = set()
+
+    def enter(self, body: "Body") -> None:
+        """Count a body."""
+        self._bodies.add(body)
+
+    def make_room(self) -> None:
+        """Send the largest to disk until the others are within the limit."""
+        while self.used > self.limit:
+            max(self._bodies, key=len).flush()
+
+    def leave(self, body: "Body") -> None:
+        """Forget a body."""
+        self._bodies.discard(body)
+
+
+class Body:
+    """The entries of one file. OSError or DestinationError when the disk fails."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._waiting = bytearray()
+        self._file: BinaryIO | None = None
+        memory.enter(self)
+
+    def __len__(self) -> int:
+        """The bytes in memory."""
+        return len(self._waiting)
+
+    def add(self, data: bytes) -> None:
+        """Append some encoded entries."""
+        self._waiting += data
+        memory = self._memory
+        memory.used += len(data)
+        if memory.used > memory.limit:
+            memory.make_room()
+
+    def flush(self) -> None:
+        """Move what waits in memory to disk."""
+        if self._file is None:
+            self._file = self._memory.stage.scratch()
+        self._file.write(self._waiting)
+        self._memory.used -= len(self._waiting)
+        self._waiting = bytearray()
+
+    def pieces(self) -> Iterator[bytes]:
+        """Everything from the start, in pieces of :data:`PIECE` bytes but for the last."""
+        if self._file is None:
+            for start in range(0, len(self._waiting), PIECE):
+                yield bytes(self._waiting[start : start + PIECE])
+            return
+        self.flush()
+        self._file.seek(0)
+        while piece := self._file.read(PIECE):
+            yield piece
+
+    def close(self) -> None:
+        """Forget the entries."""
+        self._memory.used -= len(self._waiting)
+        self._memory.leave(self)
+        self._waiting = bytearray()
+        if self._file is not None:
+            self._file.close()
+
 
 _MEMORY: Final = 8 * 1024 * 1024  # bytes of encoded entries that wait in memory, over all groups
 

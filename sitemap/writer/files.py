@@ -1,0 +1,151 @@
+"""Owns the moves that a published file is made of: made durable, compared, given a second name. Knows no sets."""
+
+import contextlib
+import errno
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from sitemap.errors import DestinationError
+
+_PIECE: Final = 1024 * 1024  # bytes
+
+
+def sync(path: Path) -> None:
+    """Make a file's content, or the names in a directory, survive a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether both are plain files of equal bytes. One that may not be read is like no other."""
+    if not (one.is_file() and other.is_file()):
+        return False
+    with contextlib.suppress(PermissionError), one.open("rb") as first, other.open("rb") as second:
+        if os.path.sameopenfile(first.fileno(), second.fileno()):
+            return True
+        if os.fstat(first.fileno()).st_size != os.fstat(second.fileno()).st_size:
+            return False
+        while (piece := first.read(_PIECE)) == second.read(_PIECE):
+            if not piece:
+                return True
+    return False
+
+
+def digest(file: Path) -> str:
+    """The SHA-256 of a plain file, or "" when there is none."""
+    if not file.is_file():
+        return ""
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
+
+
+def second(file: Path, other: Path, draft: Path) -> None:
+    """Give a file another name, or make a copy of it there where the file system knows no second names.
+
+    A copy is made as ``draft`` and moved when it is whole. FileExistsError when something else is called so.
+    """
+    try:
+        os.link(file, other, follow_symlinks=False)
+    except FileExistsError:
+        if not same(file, other):
+            raise
+    except OSError:
+        shutil.copy2(file, draft, follow_symlinks=False)
+        if not draft.is_symlink():
+            own(draft, file.stat())
+            sync(draft)
+        draft.replace(other)
+
+
+def own(file: Path, like: os.stat_result) -> None:
+    """Give a file the owner, group and mode of another, as far as this user may."""
+    try:
+        os.chown(file, like.st_uid, like.st_gid)
+    except PermissionError:
+        with contextlib.suppress(PermissionError):
+            os.chown(file, -1, like.st_gid)
+    file.chmod(like.st_mode & 0o7777)
+
+
+_PERMISSION: Final = "give this user write permission, or choose another directory"
+
+_REMEDIES: Final = {
+    errno.EACCES: _PERMISSION,
+    errno.EPERM: _PERMISSION,
+    errno.EROFS: "the file system is read-only: choose another directory",
+    errno.ENOSPC: "the disk is full: free some space",
+    errno.EDQUOT: "the quota is used up: free some space",
+    errno.EFBIG: "the file is larger than this process may write: raise its limit",
+    errno.ENOTDIR: "a part of the path is a file: choose another directory",
+    errno.EEXIST: "a file is in the way: choose another directory",
+    errno.EISDIR: "a directory is in the way: move it, or choose another directory",
+    errno.ENOENT: "it does not exist and cannot be created there: choose another directory",
+}
+
+
+def failure(what: str, error: OSError | ValueError) -> DestinationError:
+    """The error of a destination for one of the operating system; ``what`` begins its sentence."""
+    if not isinstance(error, OSError):
+        return DestinationError(f"{what}: {error}")
+    remedy = _REMEDIES.get(error.errno or 0, "")
+    return DestinationError(f"{what}: {error.strerror or error}" + (f"; {remedy}" if remedy else ""))
+
+
+@contextlib.contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turns what the operating system raises inside into a DestinationError."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise failure(what, error) from error
+
+
+if sys.platform != "win32":
+    import fcntl
+
+
+class StageLock:
+    """An exclusive lock on a stage directory, or on the directory of all. As a context manager it is given back.
+
+    ``held`` is False only when another process holds it.
+    """
+
+    def __init__(self, path: Path, *, wait: bool = True) -> None:
+        self.held = True
+        self._descriptor: int | None = None
+        if sys.platform == "win32":  # no such locks: stages cannot be told apart there
+            return
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            self.held = False
+            self.release()
+        except OSError:  # a file system without locks: better to sweep too much of our own than to stop
+            pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Give the lock back. Harmless when it was never had."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
