@@ -15,9 +15,10 @@ from msgspec import Struct
 from crawler.audit_rules import RULES
 from crawler.finding import Finding
 from crawler.model import State, Url
-from crawler.orphans import fold, is_gone
+from crawler.orphans.classes import is_gone
+from crawler.orphans.spelling import fold
 from crawler.reports.rules_told import TOLD
-from crawler.url import origin
+from crawler.url.normalize import origin
 from sitemap import RULES as LINT
 from sitemap import Severity
 

@@ -8,17 +8,13 @@ from urllib.parse import urlsplit
 from crawler import source as sources
 from crawler.config import Config
 from crawler.errors import UsageError
-from crawler.fetch import (
-    AddressPolicy,
-    Credentials,
-    Fetcher,
-    FetchLimits,
-    HttpxTransports,
-    Identity,
-    ReqwestTransports,
-    TransportOptions,
-    overriding,
-)
+from crawler.fetch.address import AddressPolicy
+from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.identity import Credentials, Identity
+from crawler.fetch.limits import FetchLimits
+from crawler.fetch.options import TransportOptions
+from crawler.fetch.overrides import overriding
+from crawler.fetch.transports import HttpxTransports, ReqwestTransports
 from crawler.secret import reveal
 from crawler.source import Source
 

@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from crawler.media_type import FEEDS, is_html_type, media_type
 from crawler.model import Failure, Page, Reply, State, Url, Verdict
-from crawler.url import DEFAULT, InvalidUrl, Params, join
+from crawler.url.normalize import DEFAULT, InvalidUrl, join
+from crawler.url.params import Params
 from crawler.url.scope import Scope
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from crawler.fetch import Fetcher
+from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
 from crawler.frontier import Frontier
 from crawler.indexability import Judge, is_readable, is_transient
@@ -34,11 +34,11 @@ from crawler.model import (
     Verdict,
 )
 from crawler.parsing.pool import ParsePool
-from crawler.politeness import retry_after, retry_delay
+from crawler.retry_after import retry_after, retry_delay
 from crawler.revisit import as_before, as_told, conditions, kept, request_of, sighting
 from crawler.robots import Blocked, Robots
 from crawler.rulebook import Rulebook
-from crawler.url import origin
+from crawler.url.normalize import origin
 
 MAX_NESTING = 3  # sitemap indexes in sitemap indexes; the protocol allows none
 

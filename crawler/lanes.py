@@ -2,7 +2,7 @@
 
 from crawler.model import Failure, Reply, Url
 from crawler.politeness import Lane, Pace
-from crawler.url import origin
+from crawler.url.normalize import origin
 
 
 class Lanes:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from crawler import lastmod
-from crawler.content import Delta, Habit, Survey, survey
+from crawler.content.delta import Delta
+from crawler.content.habits import Habit
+from crawler.content.survey import Survey, survey
 from crawler.database import change
 from crawler.lastmod import Dated
 from crawler.memory.runs import Run

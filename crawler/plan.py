@@ -11,8 +11,8 @@ from crawler import source as sources
 from crawler.config import Config
 from crawler.errors import UsageError
 from crawler.evidence.audits import AUDIT
-from crawler.fetch import BodyLimits
-from crawler.html import ReadOptions
+from crawler.fetch.limits import BodyLimits
+from crawler.html.options import ReadOptions
 from crawler.indexability import Judge
 from crawler.journey import Manners
 from crawler.model import Find, Found, Kind, Url
@@ -20,7 +20,7 @@ from crawler.parsing.frames import Hello
 from crawler.robots import Robots, product_token
 from crawler.source import Source
 from crawler.store import directory_for
-from crawler.url import InvalidUrl, normalise, origin
+from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params
 from crawler.url.patterns import ScopeError
 from crawler.url.scope import Bounds, Scope

@@ -13,8 +13,8 @@ from contextlib import closing
 
 from msgspec.structs import replace
 
-from crawler import announcing, uploading
-from crawler.announcing import Announced, announce
+from crawler.announcing.announce import announce, register_channels
+from crawler.announcing.announced import Announced
 from crawler.attempt import Ended
 from crawler.crawl import crawl
 from crawler.ended import ended, ended_by
@@ -25,7 +25,7 @@ from crawler.plan import Plan
 from crawler.report import Report
 from crawler.state.schema import STATE
 from crawler.store import Begin, held
-from crawler.uploading import upload
+from crawler.uploading.upload import check_upload, upload
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +46,8 @@ async def regenerate(  # noqa: PLR0913 - the choices of a person, each with a de
     when somebody who is configured could not be told, or a place elsewhere not be reached, as things are.
     """
     if not dry_run:
-        uploading.check(plan)
-        announcing.meet(plan)
+        check_upload(plan)
+        register_channels(plan)
     try:
         report = await crawl(
             plan,

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from crawler.announcing import Announced
+from crawler.announcing.announced import Announced
 from crawler.change import Change
 from crawler.conclude import Conclusion
 from crawler.engine import Ending
@@ -16,7 +16,7 @@ from crawler.model import State, Url
 from crawler.plan import Plan
 from crawler.publish import idle
 from crawler.store import Store
-from crawler.uploading import Uploaded
+from crawler.uploading.upload import Uploaded
 from crawler.visiting import Visited
 
 # In the order a person wants to read them: what may be a mistake first, what is as it should be last.

@@ -14,7 +14,8 @@ from msgspec import Struct
 from protego import Protego
 
 from crawler.model import Failure, Reply, Url
-from crawler.url import InvalidUrl, Params, normalise, path_and_query
+from crawler.url.normalize import InvalidUrl, normalise, path_and_query
+from crawler.url.params import Params
 from sitemap import sitemap_lines
 
 MAX_BYTES: Final = 500 * 1024

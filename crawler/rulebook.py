@@ -5,14 +5,15 @@ from collections.abc import Callable
 
 import anyio
 
-from crawler.fetch import Fetcher
+from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY
 from crawler.indexability import redirect_target
 from crawler.memory.rules import RobotsStore
 from crawler.model import Failure, Reply, Url
-from crawler.politeness import retry_delay
+from crawler.retry_after import retry_delay
 from crawler.robots import Access, Robots, everything, fallback, from_answer
-from crawler.url import DEFAULT, InvalidUrl, Params, normalise
+from crawler.url.normalize import DEFAULT, InvalidUrl, normalise
+from crawler.url.params import Params
 
 MAX_REDIRECTS = 5  # RFC 9309 2.3.1.2
 RETRIES = 2

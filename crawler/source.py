@@ -9,12 +9,14 @@ from typing import Final
 
 from crawler.config import Config
 from crawler.errors import UsageError
-from crawler.fetch import FolderTransports, ServerTransports, Transports, read_override
+from crawler.fetch.overrides import read_override
+from crawler.fetch.sourced import FolderTransports, ServerTransports
+from crawler.fetch.transports import Transports
 from crawler.masking import masked
 from crawler.model import Url
 from crawler.secret import reveal
-from crawler.url import InvalidUrl, host, normalise, origin, path
 from crawler.url.mirror import Mirror
+from crawler.url.normalize import InvalidUrl, host, normalise, origin, path
 
 _scheme = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://").match
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")  # what a development server may call itself

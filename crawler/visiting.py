@@ -22,7 +22,7 @@ from crawler import fetching
 from crawler import plan as planning
 from crawler.engine import Ending, Engine, Limits, Tally, Watch
 from crawler.errors import NothingCrawlable
-from crawler.fetch import Fetcher
+from crawler.fetch.fetcher import Fetcher
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.journey import Journey, Parts
 from crawler.lanes import Lanes
@@ -35,7 +35,7 @@ from crawler.politeness import Pace
 from crawler.robots import Access, Robots
 from crawler.rulebook import Rulebook
 from crawler.store import Store
-from crawler.url import origin
+from crawler.url.normalize import origin
 
 Clock = Callable[[], float]
 """Gives Unix time: that of a run, and of the answers that are dated by it."""

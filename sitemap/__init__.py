@@ -37,8 +37,11 @@ if TYPE_CHECKING:
     from sitemap.reader.walk import beside, iter_entries, tree, walk
     from sitemap.robots_txt import missing_lines, sitemap_lines, sitemaps_in
     from sitemap.rules import RULES, Rule, Severity
-    from sitemap.validation import alternate_fault, entry_fault, image_fault, news_fault, video_fault
+    from sitemap.validation.entry import entry_fault
+    from sitemap.validation.image import alternate_fault, image_fault
+    from sitemap.validation.news import news_fault
     from sitemap.validation.retired import RETIRED
+    from sitemap.validation.video import video_fault
     from sitemap.writer.assignment import Assignment
     from sitemap.writer.destination import Destination, Directory, Stage
     from sitemap.writer.encoder import Encoder, encoder
@@ -156,7 +159,7 @@ _ROOMS: Final = {
     "finding": "Finding",
     "formats": "FEEDS Format",
     "linter.dates": "is_stamp",
-    "linter.lint": "LintReport Linter lint",
+    "linter.lint": "Linter LintReport lint",
     "linter.report_json": "as_json",
     "linter.report_junit": "JUnitCase JUnitOutcome JUnitSuite as_junit junit_xml",
     "linter.report_sarif": "as_sarif sarif_log sarif_uri",
@@ -170,8 +173,11 @@ _ROOMS: Final = {
     "reader.walk": "beside iter_entries tree walk",
     "robots_txt": "missing_lines sitemap_lines sitemaps_in",
     "rules": "RULES Rule Severity",
-    "validation": "alternate_fault entry_fault image_fault news_fault video_fault",
+    "validation.entry": "entry_fault",
+    "validation.image": "alternate_fault image_fault",
+    "validation.news": "news_fault",
     "validation.retired": "RETIRED",
+    "validation.video": "video_fault",
     "writer.assignment": "Assignment",
     "writer.destination": "Destination Directory Stage",
     "writer.encoder": "Encoder encoder",

@@ -12,11 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 from random import Random
 
-from crawler.content import keep
+from crawler.content.kept import keep
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.model import Done, Find, Found, Kind, Lease, Outcome, Page, State, Url, Verdict
 from crawler.state.schema import STATE
-from crawler.url import join
+from crawler.url.normalize import join
 
 HOME = "https://site.example"
 Site = Callable[[str], str | None]  # of a path with its query; None: there is no such page

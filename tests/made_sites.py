@@ -19,14 +19,13 @@ from crawler import fetching, visiting
 from crawler import plan as planning
 from crawler.audit.audit import Watches, audit
 from crawler.config import Config
-from crawler.fetch import ReqwestTransports
-from crawler.fetch.transports import GivenTransport
+from crawler.fetch.transports import GivenTransport, ReqwestTransports
 from crawler.finding import AuditReport, Finding
 from crawler.model import Document, Page
 from crawler.parsing import worker
 from crawler.parsing.frames import Hello, Job
 from crawler.store import Begin
-from crawler.url import Resolver
+from crawler.url.resolve import Resolver
 
 ORIGIN = "https://s.example"
 PERSON, ENGINE = "Mozilla/5.0 (X11; Linux x86_64) Firefox/125.0", "Mozilla/5.0 (compatible; Googlebot/2.1)"

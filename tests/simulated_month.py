@@ -19,7 +19,8 @@ from trio.testing import MockClock
 
 from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.config_schedule import Daemon
-from crawler.history import History, Look
+from crawler.history.history import History
+from crawler.history.look import Look
 from crawler.scheduling.loop import Scheduler
 from crawler.scheduling.scheduled import Scheduled
 from crawler.standing import Start

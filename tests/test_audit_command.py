@@ -17,7 +17,7 @@ from scripted import Answer, Route, scripted
 
 from crawler.lock import lock
 from crawler.store import directory_for
-from crawler.url import normalise
+from crawler.url.normalize import normalise
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ import pytest
 from rich.console import Console
 
 from crawler.cli.progress import Display, describe
-from crawler.cli.summary import amount
-from crawler.cli.words import clock
+from crawler.cli.words import amount, clock
 from crawler.engine import Tally
 from sitemap import safe
 

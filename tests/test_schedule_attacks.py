@@ -14,7 +14,7 @@ from crawler.cli.schedule_sites import load
 from crawler.config import Config
 from crawler.config_schedule import Schedule
 from crawler.errors import StorageError
-from crawler.history import History
+from crawler.history.history import History
 from crawler.plan import plan
 from crawler.scheduling.loop import Scheduler
 from crawler.scheduling.scheduled import Scheduled, scheduled

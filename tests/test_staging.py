@@ -19,7 +19,7 @@ from crawler.config_tables import build
 from crawler.errors import UsageError
 from crawler.fetching import fetcher
 from crawler.source import key, overrides, source
-from crawler.url import normalise
+from crawler.url.normalize import normalise
 
 with socket.socket() as probe:
     probe.bind(("127.0.0.1", 0))

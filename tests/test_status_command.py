@@ -18,7 +18,7 @@ from crawler.cli import status_words
 from crawler.cli.columns import Column, table, wrapped
 from crawler.cli.status_looking import trend
 from crawler.evidence.audits import AUDIT
-from crawler.history import History
+from crawler.history.history import History
 from crawler.memory.runs import PublishedFile, Run, Runs
 from crawler.standing import Start
 from crawler.state.schema import STATE

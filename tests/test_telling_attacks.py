@@ -10,10 +10,11 @@ import pytest
 from doubles_indexnow import KEY, Double, Say, Site, memory
 from msgspec.structs import replace
 
-from crawler.announcing import Announced, announce, meet
+from crawler.announcing.announce import announce, register_channels
+from crawler.announcing.announced import Announced
 from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.cli import worker
-from crawler.ledger import LEDGER
+from crawler.ledger.tables import LEDGER
 from crawler.memory.runs import Runs
 from crawler.regenerate import regenerate
 from crawler.scheduling.order import Order
@@ -187,10 +188,10 @@ def test_ours_what_the_first_run_changed_of_who_is_new_is_told_although_it_died_
     for number in range(before):
         site.run(["/", f"/old-{number}"])
     plan = site.planned(**settings)
-    meet(plan)
+    register_channels(plan)
     site.run(["/", "/new"])  # killed before it could tell
     run = site.run(["/", "/new"], outcome="unchanged")
-    meet(plan)
+    register_channels(plan)
     anyio.run(lambda: announce(plan, "shop", ended=Ended(exit_code=0, fate=Fate.DONE, run=run)))
     told = [message for message in site.double.messages if "occasion" in message]
     assert [message["counts"]["added"] for message in told] == [1 if before else 2]
@@ -203,7 +204,7 @@ def test_ours_why_somebody_could_not_be_told_is_said_once_and_again_when_it_chan
     hook = {"webhook__on": ["changes"]}
     plan = site.planned(**hook)
     errand = replace(failed(site), config=plan.config.model_dump(mode="json"), last=None)
-    meet(plan)
+    register_channels(plan)
     site.run(["/"])
     worker._tell(plan, errand)
     site.run(["/", "/a"])

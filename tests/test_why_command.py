@@ -17,7 +17,7 @@ from crawler.cli.stories import lines, stories
 from crawler.errors import UsageError
 from crawler.model import Find, Found, Url
 from crawler.store import Store, directory_for
-from crawler.why import Explanation
+from crawler.why.explaining import Explanation
 from crawler.why.words import Topic
 
 TEXT = {"Content-Type": "text/plain"}

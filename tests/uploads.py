@@ -20,7 +20,7 @@ from crawler.config_tables import build
 from crawler.memory.runs import PublishedFile, Run
 from crawler.plan import Plan, plan
 from crawler.publish import destination, writer
-from crawler.uploading import Uploaded, upload
+from crawler.uploading.upload import Uploaded, upload
 from sitemap import Child, Entry, SitemapParser
 
 HOME = "https://shop.example/"

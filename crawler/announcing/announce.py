@@ -6,11 +6,10 @@ from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from typing import Final
 
-from crawler import uploading
 from crawler.announcing.again import Again
 from crawler.announcing.announced import Announced, Delivered
 from crawler.announcing.batches import BatchTeller, authority
-from crawler.announcing.channels import Channels, channels, check, http
+from crawler.announcing.channels import Channels, channels, check_channels, http
 from crawler.announcing.console import read_back
 from crawler.announcing.desk import Desk
 from crawler.announcing.findings import FindingsTeller, known, wants_audits
@@ -23,7 +22,9 @@ from crawler.change import Counts
 from crawler.database import is_kept
 from crawler.errors import SiteatlasError, StorageError
 from crawler.lastmod import w3c
-from crawler.ledger import LEDGER, Ledger, Reading, of_audits
+from crawler.ledger.ledger import Ledger
+from crawler.ledger.lines import Reading, of_audits
+from crawler.ledger.tables import LEDGER
 from crawler.memory.changes import Changes
 from crawler.memory.runs import Run, Runs
 from crawler.notice import Answer, Notice, Occasion, Reception
@@ -32,6 +33,7 @@ from crawler.quantities import count
 from crawler.recent import recent_address
 from crawler.state.schema import STATE
 from crawler.store import held
+from crawler.uploading.upload import why_not_uploaded
 
 Clock = Callable[[], float]
 _NOT_AGAIN: Final = Again()
@@ -70,12 +72,12 @@ async def _guarded(plan: Plan, tell: Callable[[], Awaitable[Announced]]) -> Anno
         return Announced(notes=(f"nobody was told: {said}",), untold=True, exit_code=StorageError.exit_code)
 
 
-def meet(plan: Plan) -> None:
+def register_channels(plan: Plan) -> None:
     """Begin who is new, before a run: should it die when it has just published, the next one tells what it changed.
 
     Raises UsageError as :func:`crawler.announcing.check`; of all other troubles :func:`announce` tells.
     """
-    everyone = check(plan)
+    everyone = check_channels(plan)
     if not everyone.keys:
         return
     with suppress(SiteatlasError), _desk(plan, "", time.time, dry_run=False) as desk:
@@ -166,7 +168,7 @@ def _tried(channel: str, answer: Answer) -> Delivered:
 
 async def _live(plan: Plan, site: PublicSite, run: Run) -> Answer:
     """Whether what a run published is where everybody sees it. Raises UsageError."""
-    if missing := uploading.missing(plan, run):
+    if missing := why_not_uploaded(plan, run):
         return Answer(reception=Reception.LATER, said=f"{missing}: a run puts them there, and tells then")
     if not plan.config.notify.check_live:
         return Answer(reception=Reception.ACCEPTED, said="taken for live (notify.check_live)")

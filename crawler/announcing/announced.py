@@ -6,7 +6,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.ledger import Reading, Told
+from crawler.ledger.lines import Reading
+from crawler.ledger.told import Told
 from crawler.notice import Occasion, Reception
 
 _WORDS: Final = {Reception.LATER: "put off", Reception.REFUSED: "refused"}

@@ -9,7 +9,7 @@ from crawler.announcing.announced import Delivered
 from crawler.announcing.desk import Desk
 from crawler.announcing.patience import guarded, persist
 from crawler.change import Change
-from crawler.ledger import Line, Refused
+from crawler.ledger.lines import Line, Refused
 from crawler.notice import Answer, Reception
 from crawler.notify.channel import BatchChannel
 

@@ -45,7 +45,7 @@ class Channels:
         return (*(each.key for each in self.batches), *(each.key for each in self.messages))
 
 
-def check(plan: Plan) -> Channels:
+def check_channels(plan: Plan) -> Channels:
     """Make sure, before a crawl begins, that everyone who is configured can be told. Answers who that is.
 
     Raises UsageError for a secret that is missing or bad, a template that fails, a hub without a feed and so on.

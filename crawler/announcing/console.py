@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from crawler.announcing.announced import Delivered
 from crawler.announcing.desk import Desk
 from crawler.announcing.patience import guarded
-from crawler.ledger import Reading
+from crawler.ledger.lines import Reading
 from crawler.notice import Answer
 
 if TYPE_CHECKING:  # with what signs its requests

@@ -12,7 +12,8 @@ from crawler.attempt import Ended
 from crawler.change import Change
 from crawler.errors import UsageError
 from crawler.lastmod import w3c
-from crawler.ledger import Ledger, Line, Sent
+from crawler.ledger.ledger import Ledger
+from crawler.ledger.lines import Line, Sent
 from crawler.memory.changes import Changes
 from crawler.memory.runs import ROLLED_BACK, Run, Runs
 from crawler.model import Url

@@ -11,7 +11,7 @@ from crawler.announcing.patience import persist
 from crawler.attempt import Ended, Fate
 from crawler.change import Counts, Few
 from crawler.lastmod import w3c
-from crawler.ledger import Line, Mood, Refused, Sent
+from crawler.ledger.lines import Line, Mood, Refused, Sent
 from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.notify.channel import Channel
 from crawler.recent import recent_address

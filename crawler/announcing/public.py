@@ -5,14 +5,15 @@ from types import TracebackType
 from typing import Final, Self
 
 from crawler.config import Config
-from crawler.fetch import BodyLimits, Fetcher
+from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.limits import BodyLimits
 from crawler.fetching import fetcher
 from crawler.indexability import REDIRECTS, redirect_target
 from crawler.memory.runs import Run
 from crawler.model import Failure, Reply, Url
 from crawler.notice import Answer, Reception
 from crawler.plan import Plan
-from crawler.url import InvalidUrl, normalise, origin
+from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params
 
 _MAX_REDIRECTS: Final = 5

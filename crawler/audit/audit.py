@@ -37,7 +37,7 @@ from crawler.frontier.sqlite import SqliteFrontier
 from crawler.plan import Plan
 from crawler.state.schema import STATE
 from crawler.store import Begin, Store
-from crawler.url import origin
+from crawler.url.normalize import origin
 from crawler.url.scope import doors
 from crawler.visiting import Clock, Visited, alone, frontier, reach, rulebook, visit
 

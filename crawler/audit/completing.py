@@ -6,13 +6,15 @@ from typing import Final
 
 import numpy as np
 
-from crawler.content import unfold
+from crawler.content.kept import unfold
 from crawler.database import storage
-from crawler.graph import STATES, LinkGraph
+from crawler.graph.graph import LinkGraph
+from crawler.graph.way import STATES
 from crawler.memory.facts import CUT, coverage
 from crawler.model import Kind, State, Url
-from crawler.orphans import Doubts, Seen, is_bare
-from crawler.url import origin
+from crawler.orphans.bareness import is_bare
+from crawler.orphans.doubts import Doubts, Seen
+from crawler.url.normalize import origin
 from crawler.url.scope import doors
 
 _ROW: Final = "SELECT u.url, v.reason, v.kind FROM visit v JOIN url u ON u.id = v.id WHERE v.id = ?"

@@ -33,7 +33,8 @@ from crawler.evidence.knowledge import Knowledge
 from crawler.evidence.versions import KnownVersions
 from crawler.evidence.visits import Visits
 from crawler.finding import AuditReport, Finding
-from crawler.graph import LinkGraph, Way
+from crawler.graph.graph import LinkGraph
+from crawler.graph.way import Way
 from crawler.memory import closing
 from crawler.memory.changes import Changes
 from crawler.memory.facts import coverage
@@ -42,7 +43,9 @@ from crawler.memory.runs import Run, Runs
 from crawler.memory.seen import Seen
 from crawler.model import State
 from crawler.observe import Observed, observe
-from crawler.orphans import Lead, Thresholds, copies, doubts
+from crawler.orphans.classes import Thresholds
+from crawler.orphans.doubts import doubts
+from crawler.orphans.twins import Lead, copies
 from crawler.plan import Plan
 from crawler.store import Store
 from crawler.version import __version__

@@ -5,14 +5,15 @@ from typing import Final
 
 from crawler import plan as planning
 from crawler.audit.media import Asking
-from crawler.fetch import BodyLimits, Fetcher
+from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.limits import BodyLimits
 from crawler.health.visited import Visited
 from crawler.html.page import scan_page
 from crawler.indexability import Judge, is_readable
 from crawler.model import Document, Failure, Page, Reply, Url
 from crawler.plan import Plan
 from crawler.rulebook import Rulebook
-from crawler.url import Resolver
+from crawler.url.resolve import Resolver
 
 MAX_DOORS: Final = 100
 """URLs that are asked for: where they lead, the others most likely lead too."""

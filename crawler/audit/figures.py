@@ -10,7 +10,8 @@ import numpy as np
 from crawler.audit.survey import section
 from crawler.database import storage
 from crawler.finding import Bar, Section
-from crawler.graph import LinkGraph, Way
+from crawler.graph.graph import LinkGraph
+from crawler.graph.way import Way
 from crawler.model import Kind, State
 from sitemap import parse_date
 

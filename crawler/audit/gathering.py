@@ -15,8 +15,11 @@ from crawler.config import Config
 from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.claims import Claims
-from crawler.evidence.exports import ExportOptions, check_export, looks_like, read_export
-from crawler.evidence.logs import LogOptions, Progress, check_logs, is_log, named, read_logs
+from crawler.evidence.exports.options import ExportOptions
+from crawler.evidence.exports.reading import check_export, looks_like, read_export
+from crawler.evidence.logs.files import named
+from crawler.evidence.logs.options import LogOptions
+from crawler.evidence.logs.reading import Progress, check_logs, is_log, read_logs
 from crawler.evidence.named import matching
 from crawler.finding import Finding
 from crawler.model import Found, Url

@@ -4,7 +4,8 @@ import sqlite3
 from functools import cached_property
 
 from crawler.finding import Hub
-from crawler.graph import Hubs, LinkGraph
+from crawler.graph.graph import LinkGraph
+from crawler.graph.hubs import Hubs
 from crawler.memory.link_graph import names
 from crawler.model import Page
 

@@ -15,7 +15,8 @@ from crawler.claim import Source
 from crawler.database import storage
 from crawler.evidence.visits import Visits
 from crawler.finding import Finding
-from crawler.graph import LinkGraph, Way
+from crawler.graph.graph import LinkGraph
+from crawler.graph.way import Way
 from crawler.health.leading import judge_canonical, judge_redirect
 from crawler.model import State
 

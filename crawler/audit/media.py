@@ -8,7 +8,9 @@ import anyio
 from msgspec import Struct
 
 from crawler.config import Config
-from crawler.fetch import ROBOTS_BODY, BodyLimits, Code, Fetcher
+from crawler.fetch.failures import Code
+from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.limits import ROBOTS_BODY, BodyLimits
 from crawler.finding import Finding
 from crawler.health.media import Medium, Role, judge_medium
 from crawler.indexability import REDIRECTS, is_transient, redirect_target
@@ -18,7 +20,7 @@ from crawler.politeness import Pace
 from crawler.retry_after import retry_delay
 from crawler.robots import Access, Blocked
 from crawler.rulebook import Rulebook
-from crawler.url import InvalidUrl, origin
+from crawler.url.normalize import InvalidUrl, origin
 from crawler.url.params import Params
 
 HOSTS_AT_ONCE: Final = 8

@@ -18,7 +18,7 @@ from crawler.memory.standing import sitemap_address
 from crawler.places import Place, is_page, is_url, local, places
 from crawler.plan import Plan
 from crawler.remote import NotThere, Remote, homes
-from crawler.url import InvalidUrl, normalise, origin
+from crawler.url.normalize import InvalidUrl, normalise, origin
 from sitemap import Document, ReadLimits, SourceError, TreeLimits, walk
 
 MAX_TOLD: Final = 100

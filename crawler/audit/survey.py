@@ -18,18 +18,12 @@ from crawler.claim import Source
 from crawler.database import storage
 from crawler.evidence.knowledge import Knowledge
 from crawler.finding import Finding, Referrer
-from crawler.graph import STATES, LinkGraph
+from crawler.graph.graph import LinkGraph
+from crawler.graph.way import STATES
 from crawler.model import Page, State, Url
-from crawler.orphans import (
-    JUDGED,
-    NOBODY,
-    Known,
-    Standing,
-    Thresholds,
-    classes,
-    is_of_series,
-    is_probe,
-)
+from crawler.orphans.classes import JUDGED, NOBODY, Known, Standing, Thresholds, classes
+from crawler.orphans.probes import is_probe
+from crawler.orphans.series import is_of_series
 from crawler.quantities import count
 
 _ANY: Final = 0xFFFF  # all flags of Found

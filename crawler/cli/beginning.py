@@ -23,7 +23,7 @@ from crawler.kits.kit import Kit
 from crawler.kits.moment import moment
 from crawler.plan import address, plan
 from crawler.sites import Place, anchored, keep_apart, split
-from crawler.url import host
+from crawler.url.normalize import host
 from crawler.url.params import Params
 from crawler.version import __version__
 

@@ -73,6 +73,6 @@ def _host(config: Config, source: str) -> str:
             f"{source} names no site: set url in [site], or in [sites.NAME.site] of each of several"
         )
     from crawler.plan import address  # noqa: PLC0415 - it knows all the parts of a crawl
-    from crawler.url import DEFAULT, host  # noqa: PLC0415
+    from crawler.url.normalize import DEFAULT, host  # noqa: PLC0415
 
     return host(address(config.site.url, "site.url", DEFAULT))

@@ -19,7 +19,7 @@ from crawler.cli.crawl import loop_options
 from crawler.cli.schedule_sites import Loaded, differences, load
 from crawler.cli.schedule_words import ahead, few, how, is_bad, moment, why
 from crawler.errors import SiteatlasError
-from crawler.history import History
+from crawler.history.history import History
 from crawler.quantities import count
 from crawler.scheduling.loop import Scheduler
 from crawler.scheduling.process import ProcessRunner

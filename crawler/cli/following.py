@@ -12,7 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler import plan as planning
-from crawler.announcing import Announced, announce_findings
+from crawler.announcing.announce import announce_findings
+from crawler.announcing.announced import Announced
 from crawler.attempt import Fate
 from crawler.audit.audit import Watches
 from crawler.audit_news import AuditNews

@@ -26,10 +26,10 @@ from crawler.reports.rules_told import TOLD
 from crawler.robots import Access
 from crawler.source import source
 from crawler.state.schema import STATE
-from crawler.url import InvalidUrl, join, normalise, origin
+from crawler.url.normalize import InvalidUrl, join, normalise, origin
 from crawler.url.params import Params
 from crawler.url.scope import Scope
-from crawler.why import Policy
+from crawler.why.unseen import Policy
 
 _SHOWN: Final = 5  # sites that a message names
 

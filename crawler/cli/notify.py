@@ -18,7 +18,8 @@ from crawler.quantities import count
 from sitemap import safe
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
-    from crawler.announcing import Again, Announced, Delivered
+    from crawler.announcing.again import Again
+    from crawler.announcing.announced import Announced, Delivered
     from crawler.plan import Plan
 
 EPILOG: Final = f"""{RAW}Examples:
@@ -89,7 +90,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     @property
     def wish(self) -> "Again":
         """What of it is for the crawler."""
-        from crawler.announcing import Again  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.announcing.again import Again  # noqa: PLC0415 - the crawler is not needed to show help
 
         return Again(since=self.since, refused=self.again, look=True, only=self.only)
 
@@ -180,10 +181,10 @@ def _planned(
     url: str | None, file: Path | None, wanted: list[str], flags: Mapping[str, Any]
 ) -> "list[tuple[str, Plan]]":
     """The sites that are meant; everything that is wrong with telling them is told before anything is sent."""
-    from crawler.announcing import check  # noqa: PLC0415 - the crawler is not needed to show help
+    from crawler.announcing.channels import check_channels  # noqa: PLC0415 - the crawler is not needed to show help
     from crawler.cli.regenerating import planned  # noqa: PLC0415
     from crawler.plan import plan  # noqa: PLC0415
-    from crawler.url import host  # noqa: PLC0415
+    from crawler.url.normalize import host  # noqa: PLC0415
 
     if url is None and file is None:
         raise UsageError("say which site: siteatlas notify URL -o DIR, or siteatlas notify --config FILE")
@@ -194,7 +195,7 @@ def _planned(
         sites = [(wanted[0] if wanted else host(ready.seed), ready)]
     for name, ready in sites:
         try:
-            check(ready)
+            check_channels(ready)
         except UsageError as error:
             raise UsageError(f"{name}: {error}") from None
     return sites
@@ -203,7 +204,8 @@ def _planned(
 def _one(name: str, ready: "Plan", asked: Asked) -> "Announced":
     import anyio  # noqa: PLC0415 - the crawler is not needed to show help
 
-    from crawler.announcing import Announced, announce, try_out  # noqa: PLC0415
+    from crawler.announcing.announce import announce, try_out  # noqa: PLC0415
+    from crawler.announcing.announced import Announced  # noqa: PLC0415
 
     async def tell() -> Announced:
         if not ready.config.notify.enabled:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler import announcing, uploading
+from crawler.announcing.channels import check_channels
 from crawler.cli.configured import Configured, configured
 from crawler.cli.crawl import crawl_site
 from crawler.cli.summary import show, telling
 from crawler.cli.told import Told
 from crawler.cli.wishes import Wishes
-from crawler.elsewhere import shown
+from crawler.elsewhere.addresses import shown
 from crawler.engine import Ending
 from crawler.errors import Incomplete, UsageError
 from crawler.fetching import fetcher
@@ -24,7 +24,8 @@ from crawler.quantities import count
 from crawler.report import Report
 from crawler.reports.threshold import rules_failing
 from crawler.sites import Place, keep_apart
-from crawler.url import origin
+from crawler.uploading.upload import check_upload
+from crawler.url.normalize import origin
 from sitemap import safe
 
 if TYPE_CHECKING:  # an audit is loaded with what it needs when there is to be one
@@ -71,8 +72,8 @@ def check(name: str, ready: Plan, file: Path, *, dry_run: bool = False) -> None:
     try:
         fetcher(ready.config, [origin(ready.seed)], source=ready.source)
         if not dry_run:
-            uploading.check(ready)
-            announcing.check(ready)
+            check_upload(ready)
+            check_channels(ready)
             if ready.config.audit.every is not None:
                 rules_failing(ready.config.audit.fail_on)
     except UsageError as error:

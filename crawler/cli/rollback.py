@@ -61,12 +61,12 @@ def rollback(
             raise UsageError(
                 "say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE"
             )
-        from crawler import uploading  # noqa: PLC0415 - the crawler is not needed to show help
         from crawler.plan import plan  # noqa: PLC0415
         from crawler.rollback import rollback as go_back  # noqa: PLC0415
+        from crawler.uploading.upload import check_upload  # noqa: PLC0415 - the crawler is not needed to show help
 
         ready = plan(chosen)
-        uploading.check(ready)
+        check_upload(ready)
         run = go_back(ready, to)
         say = _unsaid if quiet else _said
         say(f"{run.refusal}: {count(run.listed, 'page')} in {chosen.output.directory}")
@@ -83,7 +83,7 @@ def _upload(ready: "Plan", run: "Run", warn: Callable[[str], None]) -> str:
     import anyio  # noqa: PLC0415
 
     from crawler.cli.summary import upload_line  # noqa: PLC0415
-    from crawler.uploading import upload  # noqa: PLC0415
+    from crawler.uploading.upload import upload  # noqa: PLC0415
 
     return f"  {upload_line(anyio.run(upload, ready, run, warn))}"
 

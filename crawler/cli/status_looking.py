@@ -20,7 +20,7 @@ from crawler.database import is_kept
 from crawler.errors import SiteatlasError
 from crawler.evidence import audits
 from crawler.evidence.audits import AuditStanding
-from crawler.ledger import Told, told
+from crawler.ledger.told import Told, told
 from crawler.memory.runs import PUBLISHING, Run
 from crawler.memory.standing import Standing, standing
 from crawler.state.schema import STATE
@@ -132,7 +132,7 @@ def _schedule(
     file: Path | None, flags: Mapping[str, Any], named: Sequence[tuple[str, Path, Config | None]], runs: int
 ) -> Schedule | None:
     """The schedule of a configuration; without one only who keeps the history that lies with the states, if any."""
-    from crawler.history import Look  # noqa: PLC0415 - most ask without a schedule
+    from crawler.history.look import Look  # noqa: PLC0415 - most ask without a schedule
     from crawler.history.schema import HISTORY  # noqa: PLC0415
 
     config = settings(None, flags) if file is None else shared(file, flags)
@@ -155,7 +155,7 @@ def _schedule(
 
 
 def _remembered(directory: Path, configs: Sequence[tuple[str, Config]], runs: int) -> Schedule:
-    from crawler.history import Look  # noqa: PLC0415
+    from crawler.history.look import Look  # noqa: PLC0415
     from crawler.plan import plan  # noqa: PLC0415
     from crawler.scheduling.board import remembered  # noqa: PLC0415
     from crawler.scheduling.scheduled import scheduled  # noqa: PLC0415

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from crawler.cli.known_sites import KnownSite, known_sites, meant
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.url import InvalidUrl
-from crawler.why import Explanation, explain, nearest, spellings
+from crawler.url.normalize import InvalidUrl
+from crawler.why.explaining import Explanation, explain
+from crawler.why.spelling import nearest, spellings
 from sitemap import safe
 
 _WIDTH: Final = 11  # columns of the names of topics

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from crawler.announcing import Announced, Delivered
+from crawler.announcing.announced import Announced, Delivered
 from crawler.change import ChangeKind, Counts, Few
 from crawler.cli.changes_text import lines_of
 from crawler.cli.words import amount, clock
@@ -11,7 +11,7 @@ from crawler.model import State
 from crawler.notice import Occasion, Reception
 from crawler.quantities import count
 from crawler.report import Report
-from crawler.uploading import Uploaded
+from crawler.uploading.upload import Uploaded
 from sitemap import safe
 
 _WIDTH = 22

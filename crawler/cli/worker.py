@@ -24,8 +24,8 @@ import msgspec
 from msgspec.structs import replace
 from rich.console import Console
 
-from crawler import uploading
-from crawler.announcing import Announced, announce
+from crawler.announcing.announce import announce
+from crawler.announcing.announced import Announced
 from crawler.attempt import Attempt, Ended, Fate
 from crawler.cli.crawl import crawl_site, loop_options
 from crawler.cli.progress import Logged
@@ -34,7 +34,7 @@ from crawler.config import Config
 from crawler.ended import ended, ended_by
 from crawler.engine import Ending, Watch
 from crawler.errors import Incomplete, SiteatlasError
-from crawler.ledger import Told, told
+from crawler.ledger.told import Told, told
 from crawler.memory.runs import Run, Runs
 from crawler.plan import Plan, plan
 from crawler.quantities import count
@@ -42,6 +42,7 @@ from crawler.report import Report
 from crawler.scheduling.order import Order
 from crawler.state.schema import STATE
 from crawler.store import held
+from crawler.uploading.upload import why_not_uploaded
 
 log = logging.getLogger(__name__)
 
@@ -215,7 +216,7 @@ def _cut_short(ready: Plan | None, before: int) -> Ended:
     if run is None or run.number <= before or run.exit_code is None:
         return Ended(exit_code=Incomplete.exit_code, fate=Fate.STOPPED, told=_INTERRUPTED)
     is_done = run.exit_code == 0
-    if is_done and ready and uploading.missing(ready, run):
+    if is_done and ready and why_not_uploaded(ready, run):
         told = "published here; interrupted before it was elsewhere too, and the next run goes on"
         return Ended(exit_code=Incomplete.exit_code, fate=Fate.STOPPED, run=run.number, told=told)
     return Ended(

@@ -14,7 +14,7 @@ from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.plan import survey
 from crawler.remote import NotThere, Remote
-from crawler.url import InvalidUrl, normalise, origin
+from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params
 from sitemap import SourceError, missing_lines, sitemaps_in
 

@@ -4,11 +4,9 @@ from collections.abc import Callable
 from typing import Final
 
 from crawler.config_notify import Upload
-from crawler.elsewhere.addresses import S3Address, address, shown
-from crawler.elsewhere.place import Elsewhere, NotTaken, Piece, There
+from crawler.elsewhere.addresses import S3Address, address
+from crawler.elsewhere.place import Elsewhere
 from crawler.errors import UsageError
-
-__all__ = ["Elsewhere", "NotTaken", "Piece", "There", "elsewhere", "shown"]
 
 _LIBRARIES: Final = {"boto3": "s3", "botocore": "s3", "asyncssh": "sftp"}
 

@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import Final
 
 from crawler.model import Url
-from crawler.url import InvalidUrl, join, origin, path
+from crawler.url.normalize import InvalidUrl, join, origin, path
 from crawler.url.params import Params
 from crawler.url.scope import doors
 

@@ -17,7 +17,7 @@ from crawler.health.media import Medium, Role
 from crawler.health.visited import Visited
 from crawler.lastmod import SEEN
 from crawler.model import State, Url
-from crawler.url import InvalidUrl, normalise, origin
+from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params
 
 _AT_ONCE: Final = 1_000  # rows

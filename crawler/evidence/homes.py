@@ -9,12 +9,16 @@ import msgspec
 from msgspec import Struct
 
 from crawler.claim import Source
-from crawler.content import Delta, compare, unfold
+from crawler.content.delta import Delta, compare
+from crawler.content.kept import unfold
 from crawler.database import change, storage
 from crawler.memory.link_graph import load
 from crawler.model import Found, Page, State, Url
-from crawler.orphans import Twin, fold, is_bare, is_of_series
-from crawler.url import origin
+from crawler.orphans.bareness import is_bare
+from crawler.orphans.series import is_of_series
+from crawler.orphans.spelling import fold
+from crawler.orphans.twins import Twin
+from crawler.url.normalize import origin
 from crawler.url.scope import doors
 
 MAX_HOPS: Final = 10  # redirects and canonicals in a row

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from crawler.model import Url
-from crawler.url import origin
+from crawler.url.normalize import origin
 from sitemap import Child, CrossSubmits, Document, Entry, Finding, InvalidLocation, Linter, vouches
 
 MAX_HOSTS: Final = 20  # whose robots.txt is asked

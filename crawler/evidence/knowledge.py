@@ -9,7 +9,7 @@ import msgspec
 from crawler.claim import Account, Source
 from crawler.database import storage
 from crawler.model import State, Url
-from crawler.orphans import Known
+from crawler.orphans.classes import Known
 
 MAX_TOLD: Final = 20  # sources, and spellings, that are told of a page
 

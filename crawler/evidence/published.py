@@ -14,7 +14,7 @@ from crawler.evidence.claims import Claims
 from crawler.evidence.judging import Submits, Trusting, told
 from crawler.finding import Finding
 from crawler.model import Url
-from crawler.url import InvalidUrl, normalise
+from crawler.url.normalize import InvalidUrl, normalise
 from crawler.url.params import Params
 from sitemap import RULES, Child, Document, Entry, Format, Video
 

@@ -25,7 +25,7 @@ from crawler.health.clusters import (
 from crawler.html.hreflang import canonical
 from crawler.html.page import MAX_ALTERNATES
 from crawler.model import Page, State
-from crawler.url import InvalidUrl, join
+from crawler.url.normalize import InvalidUrl, join
 from crawler.url.params import Params
 from sitemap import Alternate
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from crawler.fetch.address import is_numeric
 from crawler.fetch.origins import Resolver, system_resolver
-from crawler.url import InvalidUrl, host, normalise
+from crawler.url.normalize import InvalidUrl, host, normalise
 
 _WISH = re.compile(r"([^\[\]:/?#@*+-][^\[\]:/?#@*]*|\[[^\]/?#@]*\]):([0-9]{1,5}):(.+)").fullmatch
 _SHAPE = "HOST:PORT:ADDRESS, like www.example.com:443:10.0.0.5"

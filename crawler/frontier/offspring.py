@@ -18,7 +18,7 @@ from crawler.frontier.census import Census
 from crawler.frontier.telling import KEPT, Member, Telling
 from crawler.model import Find, Found, Kind, Lease, State, Url, Verdict
 from crawler.traps import Template
-from crawler.url import origin
+from crawler.url.normalize import origin
 
 Group = TypeVar("Group", str, Template)
 

@@ -26,7 +26,7 @@ from crawler.model import (
     Verdict,
     Wait,
 )
-from crawler.url import origin
+from crawler.url.normalize import origin
 
 READ_AHEAD = 256  # pending URLs of an origin read at once
 _UNSEEN = Sighting(0.0)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from crawler.model import Url
-from crawler.url import origin
+from crawler.url.normalize import origin
 
 NEAREST: Final = 15  # siblings that are looked at
 _ENOUGH: Final = 3  # siblings, for a narrower kinship to do

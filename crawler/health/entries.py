@@ -13,7 +13,7 @@ from crawler.claim import Source
 from crawler.finding import Finding
 from crawler.health.visited import Visited, blocked, failing, gone, leads, no_page, refused
 from crawler.model import State, Url
-from crawler.url import origin
+from crawler.url.normalize import origin
 from sitemap import form
 
 MAX_TOLD: Final = 20  # entries of one page

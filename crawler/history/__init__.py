@@ -5,8 +5,3 @@
     with History(directory) as history:          # the daemon
     with Look(directory) as look:                # whoever looks, also meanwhile
 """
-
-from crawler.history.history import History
-from crawler.history.look import Look
-
-__all__ = ["History", "Look"]

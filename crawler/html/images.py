@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from crawler.html import jsonld, srcset
 from crawler.html.outline import Element, Outline
-from crawler.url import Resolver
+from crawler.url.resolve import Resolver
 
 MAX_IMAGES: Final = 1_000
 _SOURCES: Final = (

@@ -5,7 +5,7 @@ from itertools import islice
 
 from crawler.html.outline import LINK
 from crawler.model import Url
-from crawler.url import Resolver
+from crawler.url.resolve import Resolver
 
 
 class Targets:

@@ -21,7 +21,7 @@ from crawler.html.outline import CANONICAL, Outline, link_flags
 from crawler.html.sniff import is_html
 from crawler.html.videos import Videos
 from crawler.model import Document, Found, Page, Url
-from crawler.url import Resolver
+from crawler.url.resolve import Resolver
 from sitemap import Alternate, Video
 
 REFRESH: Final = int(Found.REFRESH)

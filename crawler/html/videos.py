@@ -9,7 +9,7 @@ from crawler.html.embeds import embed
 from crawler.html.outline import Element, Outline
 from crawler.html.videodraft import Draft, finish, merge
 from crawler.html.w3c import seconds, w3c
-from crawler.url import Resolver
+from crawler.url.resolve import Resolver
 from sitemap import Video
 
 MAX_VIDEOS: Final = 100

@@ -11,10 +11,10 @@ from crawler.database import storage
 from crawler.frontier.links import unpack
 from crawler.memory.seen import Seen as Dates
 from crawler.model import Found, Kind, Page, Request, State, Url
-from crawler.why import Change, Hop, Linked, Listed, Past, Referrer, Run, Seen, Step, Story
+from crawler.why.story import Change, Hop, Linked, Listed, Past, Referrer, Run, Seen, Step, Story
 
 if TYPE_CHECKING:
-    from crawler.graph import LinkGraph
+    from crawler.graph.graph import LinkGraph
 
 MAX_STEPS: Final = 1_000  # of the way from the start that are followed
 MAX_HOPS: Final = 20

@@ -13,7 +13,7 @@ from crawler.model import Failure, Reply, Url
 from crawler.notice import Answer, Reception
 from crawler.notify.http import Http, Sent, judged, origin_of
 from crawler.notify.quote import quoted
-from crawler.url import InvalidUrl, normalise
+from crawler.url.normalize import InvalidUrl, normalise
 
 _KEY: Final = re.compile(r"[A-Za-z0-9-]{8,128}", re.ASCII).fullmatch
 _WHO: Final = "IndexNow"

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.claim import Source
-from crawler.graph import Way
+from crawler.graph.way import Way
 from crawler.model import State
 
 _WEAK: Final = (

@@ -5,9 +5,9 @@ A worker gets one :class:`Hello`, then :class:`Job` after job, and answers each 
 
 import msgspec
 
-from crawler.html import ReadOptions
+from crawler.html.options import ReadOptions
 from crawler.model import Document, Page
-from crawler.url import Params
+from crawler.url.params import Params
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True):

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from crawler.model import Document, Found, Page, Url
-from crawler.url import InvalidUrl, Params, normalise
+from crawler.url.normalize import InvalidUrl, normalise
+from crawler.url.params import Params
 from sitemap import FEEDS, Child, Entry, SitemapError, SitemapParser
 
 

@@ -12,12 +12,13 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.content import compare, digest, keep_document
-from crawler.html import read_page, scan_page
+from crawler.content.delta import compare
+from crawler.content.kept import digest, keep_document
+from crawler.html.page import read_page, scan_page
 from crawler.model import Document, Kind, Page
 from crawler.parsing.frames import Hello, Job, decode_hello, decode_job
 from crawler.parsing.pipes import encode, frame
-from crawler.url import Resolver
+from crawler.url.resolve import Resolver
 
 # Parameters of mallopt in the GNU C library (<malloc.h>), and bytes. By default the heap is shrunk and grown again
 # around every page, which costs more time than reading some of them. The tree of a page of 1 MB takes 20 MB.

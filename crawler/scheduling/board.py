@@ -7,7 +7,7 @@ from pathlib import Path
 from crawler.agenda import Agenda
 from crawler.attempt import Because
 from crawler.board import Board, SiteBoard
-from crawler.history import Look
+from crawler.history.look import Look
 from crawler.scheduling.scheduled import Scheduled
 from crawler.standing import Asked, Entry
 from crawler.version import __version__

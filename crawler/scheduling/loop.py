@@ -15,7 +15,7 @@ from crawler.attempt import Attempt, Ended, Fate
 from crawler.board import Board
 from crawler.config_schedule import Daemon
 from crawler.errors import StorageError
-from crawler.history import History
+from crawler.history.history import History
 from crawler.scheduling.board import asked, standing, take_up
 from crawler.scheduling.runner import Runner
 from crawler.scheduling.scheduled import Scheduled

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from crawler.elsewhere import Piece
+from crawler.elsewhere.place import Piece
 from crawler.errors import StorageError
 from crawler.memory.runs import Run
 from crawler.plan import Plan

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.elsewhere import Piece, There
+from crawler.elsewhere.place import Piece, There
 from crawler.errors import StorageError
 from crawler.uploading.files import Digests
 

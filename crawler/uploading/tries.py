@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 import anyio
 
-from crawler.elsewhere import NotTaken
+from crawler.elsewhere.place import NotTaken
 from crawler.visiting import alone
 
 T = TypeVar("T")

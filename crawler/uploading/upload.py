@@ -17,7 +17,9 @@ from typing import Final
 import anyio
 from msgspec import Struct
 
-from crawler.elsewhere import Elsewhere, NotTaken, Piece, There, elsewhere, shown
+from crawler.elsewhere import elsewhere
+from crawler.elsewhere.addresses import shown
+from crawler.elsewhere.place import Elsewhere, NotTaken, Piece, There
 from crawler.errors import StorageError
 from crawler.lock import lock
 from crawler.memory.runs import Run
@@ -49,14 +51,14 @@ def _quiet(_: str) -> None:
     """Nobody wants to know."""
 
 
-def check(plan: Plan) -> None:
+def check_upload(plan: Plan) -> None:
     """Check everything that can be checked before a crawl, without asking the place itself. Raises UsageError."""
     if plan.config.upload.to:
         recent_address(plan)
         elsewhere(plan.config.upload, int(plan.config.output.mode, 8), _quiet)
 
 
-def missing(plan: Plan, run: Run) -> str:
+def why_not_uploaded(plan: Plan, run: Run) -> str:
     """Why what ``run`` published is not, as far as is known here, where ``upload.to`` names; "" when it is.
 
     Asks nobody. Raises UsageError.

@@ -14,7 +14,7 @@ from fnmatch import translate
 from urllib.parse import quote
 
 from crawler.model import Url
-from crawler.url import path_and_query
+from crawler.url.normalize import path_and_query
 
 _beyond_ascii = re.compile(r"[^\x21-\x7e]+")
 

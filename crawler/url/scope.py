@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from crawler.model import Found, Kind, State, Url, Verdict
-from crawler.url import InvalidUrl, host, normalise, origin, path
+from crawler.url.normalize import InvalidUrl, host, normalise, origin, path
 from crawler.url.patterns import Pattern, ScopeError, compile_all
 
 __all__ = ["LONGEST_FETCHED", "LONGEST_LISTED", "Bounds", "Scope", "ScopeError"]

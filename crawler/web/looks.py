@@ -19,8 +19,10 @@ from crawler.database import storage
 from crawler.errors import SiteatlasError
 from crawler.evidence import audits
 from crawler.evidence.audits import AuditStanding
-from crawler.ledger import LEDGER, Reading, Told
-from crawler.ledger import told as told_of
+from crawler.ledger.lines import Reading
+from crawler.ledger.tables import LEDGER
+from crawler.ledger.told import Told
+from crawler.ledger.told import told as told_of
 from crawler.memory.changes import Changes
 from crawler.memory.runs import PUBLISHING, PublishedFile, Run, Runs
 from crawler.memory.standing import Standing, standing

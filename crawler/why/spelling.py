@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from crawler.model import Url
-from crawler.url import InvalidUrl, normalise
+from crawler.url.normalize import InvalidUrl, normalise
 
 MOST: Final = 3  # that are named
 _INDEXES: Final = ("index.html", "index.htm", "index.php", "default.aspx", "index.jsp")

@@ -16,7 +16,8 @@ from sitemap.linter.hreflang import Variants
 from sitemap.linter.urls import Addresses
 from sitemap.model import Child, Entry, News
 from sitemap.reader.tree import Document, LineOf
-from sitemap.validation import entry_faults, retired_faults
+from sitemap.validation.entry import entry_faults
+from sitemap.validation.retired import retired_faults
 
 # What is judged here of an entry; its address, dates and variants are judged by others.
 _OURS: Final = ("image.", "video.", "news.")

@@ -16,7 +16,7 @@ from sitemap.errors import SitemapError
 from sitemap.escape import DECLARATION, FORBIDDEN, escape, uri
 from sitemap.formats import Format
 from sitemap.model import Entry
-from sitemap.validation import url_fault
+from sitemap.validation.url import url_fault
 from sitemap.writer.extensions import attribute, bits, declared, link, media, tag
 
 

@@ -17,7 +17,7 @@ from sitemap.errors import (
 )
 from sitemap.escape import DECLARATION
 from sitemap.model import Child, Entry
-from sitemap.validation import entry_fault
+from sitemap.validation.entry import entry_fault
 from sitemap.writer.destination import Destination, Directory, Stage
 from sitemap.writer.extensions import link, tag
 from sitemap.writer.files import failure

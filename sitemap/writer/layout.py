@@ -5,7 +5,8 @@ from functools import cache
 
 from sitemap.errors import InvalidEntry, LimitExceeded, SitemapError
 from sitemap.model import Entry
-from sitemap.validation import entry_fault, kind_fault
+from sitemap.validation.entry import entry_fault
+from sitemap.validation.types import kind_fault
 from sitemap.writer import stylesheet
 from sitemap.writer.bulk import LINES
 from sitemap.writer.encoder import encoder

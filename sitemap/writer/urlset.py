@@ -6,7 +6,7 @@ from sitemap import namespaces
 from sitemap.escape import DECLARATION, escape, uri
 from sitemap.formats import Format
 from sitemap.model import Entry
-from sitemap.validation import retired_fault
+from sitemap.validation.retired import retired_fault
 from sitemap.writer.extensions import alternate, decimal, image, news, tag, video
 
 # The extensions that an entry uses, as bits: plain integers, because they are computed for each entry.

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.claims import Claims
-from crawler.evidence.logs import LogOptions, read_logs
+from crawler.evidence.logs.options import LogOptions
+from crawler.evidence.logs.reading import read_logs
 from crawler.evidence.tables import FILE, TABLES
 from crawler.model import Url
 from crawler.url.params import Params

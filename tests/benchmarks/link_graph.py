@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from crawler.frontier.links import pack
-from crawler.graph import Hubs
+from crawler.graph.hubs import Hubs
 from crawler.memory.link_graph import load, names
 from crawler.model import Found, Page
 from crawler.state.tables import TABLES

@@ -19,7 +19,7 @@ from crawler import fetching
 from crawler import plan as planning
 from crawler.entries import Entries, Tally
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.html import read_page
+from crawler.html.page import read_page
 from crawler.indexability import is_readable
 from crawler.lastmod import first_sight
 from crawler.memory.listing import Listing
@@ -30,7 +30,8 @@ from crawler.parsing.pool import ParsePool
 from crawler.publish import place, write
 from crawler.revisit import sighting
 from crawler.store import Begin, Store
-from crawler.url import Resolver, origin
+from crawler.url.normalize import origin
+from crawler.url.resolve import Resolver
 from sitemap import Directory
 
 Result = TypeVar("Result")

@@ -10,7 +10,7 @@ from crawler.config import Config
 from crawler.fetching import fetcher
 from crawler.health.media import Medium, Role
 from crawler.rulebook import Rulebook
-from crawler.url import normalise, origin
+from crawler.url.normalize import normalise, origin
 
 pytestmark = pytest.mark.anyio
 

@@ -25,7 +25,8 @@ from sitemap import (
     video_fault,
 )
 from sitemap import encoder as make
-from sitemap.validation import entry_faults, retired_faults
+from sitemap.validation.entry import entry_faults
+from sitemap.validation.retired import retired_faults
 
 HERE = "https://example.com/docs/"
 LOC = "https://example.com/docs/page"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.content import Delta, compare, digest, holdings, keep
-from crawler.content.delta import FACT, FRAME, LINK, MAX_DIFFERENCES
+from crawler.content.delta import FACT, FRAME, LINK, MAX_DIFFERENCES, Delta, compare, holdings
+from crawler.content.kept import digest, keep
 from crawler.model import Document, Url
 
 PAGE = """<!DOCTYPE html><html><head><title>Boats &amp; more</title><meta name="description" content="All boats">

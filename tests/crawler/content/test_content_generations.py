@@ -4,7 +4,10 @@ from zlib import crc32
 
 from madesite import Site
 
-from crawler.content import SAMPLE, Delta, Habit, compare, holdings, keep, survey
+from crawler.content.delta import Delta, compare, holdings
+from crawler.content.habits import Habit
+from crawler.content.kept import keep
+from crawler.content.survey import SAMPLE, survey
 
 GENERATIONS = 30
 

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from madesite import Site
 
-from crawler.content import Delta, compare, keep
 from crawler.content.blocks import Block, take_apart
-from crawler.content.delta import MAX_DIFFERENCES, Difference, _difference, _local
+from crawler.content.delta import MAX_DIFFERENCES, Delta, Difference, _difference, _local, compare
+from crawler.content.kept import keep
 from crawler.content.markup import runs, split, split_like
 
 Plain = list[tuple[Difference, bool]]

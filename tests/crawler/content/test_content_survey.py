@@ -6,7 +6,10 @@ from zlib import crc32
 
 import pytest
 
-from crawler.content import Delta, Habit, compare, holdings, keep, survey
+from crawler.content.delta import Delta, compare, holdings
+from crawler.content.habits import Habit
+from crawler.content.kept import keep
+from crawler.content.survey import survey
 
 WORDS = ["river", "stone", "harbour", "market", "engine", "copper", "window", "garden", "signal", "method"]
 WORDS += ["winter", "paper"]

@@ -13,10 +13,11 @@ from doubles_s3 import ACCESS, BUCKET, FINAL, PASSING, SECRET, Bucket, Fault, s3
 from uploads import LEAD, Site, broken
 
 from crawler.config_notify import Upload
-from crawler.elsewhere import Elsewhere, NotTaken, elsewhere
+from crawler.elsewhere import elsewhere
+from crawler.elsewhere.place import Elsewhere, NotTaken
 from crawler.errors import StorageError, UsageError
-from crawler.uploading import check
 from crawler.uploading.files import piece
+from crawler.uploading.upload import check_upload
 
 FIRST = ("", "a", "b", "c", "d")
 SECOND = ("", "a", "b", "c", "d", "e", "f")
@@ -429,13 +430,13 @@ def test_ours_settings_that_cannot_be_used_are_told_before_the_crawl(
     tmp_path: Path, settings: dict[str, object], change: dict[str, object], told: str
 ) -> None:
     with pytest.raises(UsageError, match=told) as caught:
-        check(Site(tmp_path, {**settings, **change}).plan)
+        check_upload(Site(tmp_path, {**settings, **change}).plan)
     assert "hunter2" not in str(caught.value)
 
 
 def test_ours_nothing_is_checked_that_is_not_wanted(tmp_path: Path, site: Site) -> None:
-    check(Site(tmp_path, {}).plan)
-    check(site.plan)
+    check_upload(Site(tmp_path, {}).plan)
+    check_upload(site.plan)
 
 
 def test_ours_a_missing_extra_is_named(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -444,7 +445,7 @@ def test_ours_a_missing_extra_is_named(tmp_path: Path, site: Site, monkeypatch: 
     monkeypatch.delitem(sys.modules, "crawler.elsewhere.s3", raising=False)
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(UsageError, match=r"pip install 'siteatlas\[s3\]'"):
-        check(site.plan)
+        check_upload(site.plan)
 
 
 def test_ours_secrets_stand_in_no_file_and_no_log(

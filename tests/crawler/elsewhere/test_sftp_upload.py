@@ -15,7 +15,7 @@ from uploads import LEAD, Site
 
 from crawler.elsewhere.addresses import SftpAddress, address
 from crawler.errors import StorageError, UsageError
-from crawler.uploading import check
+from crawler.uploading.upload import check_upload
 
 FIRST = ("", "a", "b", "c", "d")
 SECOND = ("", "a", "b", "c", "d", "e", "f")
@@ -321,9 +321,9 @@ def test_ours_settings_that_cannot_be_used_are_told_before_the_crawl(
     good = {"to": "sftp://shop@host/maps", "sftp_known_hosts": f"{tmp_path}/known"}
     wrong = {key: value.format(tmp=tmp_path) for key, value in change.items()}
     with pytest.raises(UsageError, match=told) as caught:
-        check(Site(tmp_path, {**good, **wrong}).plan)
+        check_upload(Site(tmp_path, {**good, **wrong}).plan)
     assert "hunter2" not in str(caught.value)
-    check(Site(tmp_path, good).plan)
+    check_upload(Site(tmp_path, good).plan)
 
 
 @pytest.mark.parametrize(
@@ -351,4 +351,4 @@ def test_ours_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "asyncssh", None)
     with pytest.raises(UsageError, match=r"pip install 'siteatlas\[sftp\]'"):
-        check(Site(tmp_path, {"to": "sftp://host/maps"}).plan)
+        check_upload(Site(tmp_path, {"to": "sftp://host/maps"}).plan)

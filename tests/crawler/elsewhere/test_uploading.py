@@ -11,8 +11,8 @@ from uploads import LEAD, Site
 from crawler.errors import StateInUse, StorageError
 from crawler.file_types import content_type
 from crawler.lock import lock
-from crawler.uploading import FOLDER
 from crawler.uploading.files import names
+from crawler.uploading.upload import FOLDER
 
 PAGES = ("", "a", "b", "c", "d")
 

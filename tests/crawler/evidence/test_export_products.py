@@ -11,8 +11,9 @@ import pytest
 from crawler.claim import Account, Claim, Source
 from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses
-from crawler.evidence.exports import ExportOptions, read_export
-from crawler.url import host, normalise
+from crawler.evidence.exports.options import ExportOptions
+from crawler.evidence.exports.reading import read_export
+from crawler.url.normalize import host, normalise
 from crawler.url.params import Params
 
 SITE = "https://example.com"

@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 from crawler.claim import Account, Claim, Source
 from crawler.errors import StorageError, UsageError
 from crawler.evidence.addresses import Addresses
-from crawler.evidence.exports import ExportOptions, check_export, read_export
+from crawler.evidence.exports.options import ExportOptions
 from crawler.evidence.exports.quantity import count, day, days
+from crawler.evidence.exports.reading import check_export, read_export
 from crawler.state.schema import STATE
-from crawler.url import host, normalise
+from crawler.url.normalize import host, normalise
 from crawler.url.params import Params
 from sitemap import SourceError
 

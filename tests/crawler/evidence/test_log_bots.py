@@ -8,8 +8,9 @@ import pytest
 
 from crawler.claim import Claim
 from crawler.evidence.addresses import Addresses
-from crawler.evidence.logs import LogOptions, read_logs
 from crawler.evidence.logs.bots import NAMELESS, OTHER, OURS, bot
+from crawler.evidence.logs.options import LogOptions
+from crawler.evidence.logs.reading import read_logs
 from crawler.evidence.logs.verify import ADDRESSES, Verifier, is_verified
 from crawler.model import Url
 from crawler.url.params import Params

@@ -12,9 +12,10 @@ from msgspec import structs
 from crawler.claim import Account, Claim
 from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses
-from crawler.evidence.logs import LogOptions, check_logs, read_logs
 from crawler.evidence.logs.formats import COMBINED, LAYOUTS
 from crawler.evidence.logs.layout import Layout
+from crawler.evidence.logs.options import LogOptions
+from crawler.evidence.logs.reading import check_logs, read_logs
 from crawler.evidence.logs.requests import Row
 from crawler.model import Url
 from crawler.url.params import Params

@@ -18,8 +18,9 @@ import zstandard
 from crawler.claim import Account, Claim
 from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses
-from crawler.evidence.logs import LogOptions, Progress, check_logs, read_logs
 from crawler.evidence.logs.files import BLOCK, File
+from crawler.evidence.logs.options import LogOptions
+from crawler.evidence.logs.reading import Progress, check_logs, read_logs
 from crawler.model import Url
 from crawler.url.params import Params
 

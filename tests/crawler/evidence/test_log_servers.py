@@ -9,7 +9,8 @@ from nginx import nginx
 
 from crawler.claim import Account, Claim
 from crawler.evidence.addresses import Addresses
-from crawler.evidence.logs import LogOptions, read_logs
+from crawler.evidence.logs.options import LogOptions
+from crawler.evidence.logs.reading import read_logs
 from crawler.model import Url
 from crawler.url.params import Params
 

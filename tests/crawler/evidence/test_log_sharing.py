@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from crawler.claim import Account, Claim
 from crawler.errors import Incomplete
 from crawler.evidence.addresses import Addresses
-from crawler.evidence.logs import LogOptions, Progress, files, read_logs, sharing
+from crawler.evidence.logs import files, sharing
 from crawler.evidence.logs.counter import Counter, Share
 from crawler.evidence.logs.formats import told
+from crawler.evidence.logs.options import LogOptions
+from crawler.evidence.logs.reading import Progress, read_logs
 from crawler.model import Url
 from crawler.url.params import Params
 

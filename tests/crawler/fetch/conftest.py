@@ -8,7 +8,7 @@ from fetching import CASES, IDENTITY, LIMITS, policy
 from hostile import HostileServer
 
 import crawler.fetch.pinned  # noqa: F401 - it loads late, which the short deadlines here must not pay for
-from crawler.fetch import Fetcher
+from crawler.fetch.fetcher import Fetcher
 
 
 @pytest.fixture(params=CASES)

@@ -4,7 +4,11 @@ import anyio
 import pytest
 from hostile import HostileServer
 
-from crawler.fetch import AddressPolicy, Fetcher, FetchLimits, HttpxTransports, Identity, ReqwestTransports
+from crawler.fetch.address import AddressPolicy
+from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.identity import Identity
+from crawler.fetch.limits import FetchLimits
+from crawler.fetch.transports import HttpxTransports, ReqwestTransports
 from crawler.model import Failure, Reply, Url
 
 OK = b"HTTP/1.1 200 OK\r\n"

@@ -12,7 +12,8 @@ import zstandard
 from fetching import IDENTITY, LIMITS, OK, PAGE, all_closed, code, failed, policy, reply
 from hostile import HostileServer, Step, answer, chunked, drip, fin, repeat, rst, send, sleep
 
-from crawler.fetch import BodyLimits, Fetcher
+from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.limits import BodyLimits
 from crawler.model import Reply, Url
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,8 @@ import pytest
 from fetching import IDENTITY, OK, PAGE, code, failed, policy, reply
 from hostile import HostileServer, answer, fin, send, sleep
 
-from crawler.fetch import Credentials, Fetcher, Identity
+from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.identity import Credentials, Identity
 from crawler.model import Failure, Url
 
 pytestmark = pytest.mark.anyio

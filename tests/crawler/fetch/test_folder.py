@@ -10,8 +10,10 @@ from fetching import IDENTITY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.fetch import PAGE_BODY, BodyLimits, Fetcher, FolderTransports
+from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.folder import PIECE, FolderTransport
+from crawler.fetch.limits import PAGE_BODY, BodyLimits
+from crawler.fetch.sourced import FolderTransports
 from crawler.model import Failure, Reply, Url
 
 HOME = "https://www.example.com"

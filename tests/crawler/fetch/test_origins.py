@@ -10,17 +10,13 @@ import httpx
 import pytest
 from hostile import Certificates, HostileServer, answer, cut, fin, send, sleep
 
-from crawler.fetch import (
-    AddressPolicy,
-    Fetcher,
-    FetchLimits,
-    HttpxTransports,
-    Identity,
-    ReqwestTransports,
-    Resolver,
-    TransportOptions,
-)
-from crawler.fetch.origins import system_resolver
+from crawler.fetch.address import AddressPolicy
+from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.identity import Identity
+from crawler.fetch.limits import FetchLimits
+from crawler.fetch.options import TransportOptions
+from crawler.fetch.origins import Resolver, system_resolver
+from crawler.fetch.transports import HttpxTransports, ReqwestTransports
 from crawler.model import Failure, Reply, Url
 
 pytestmark = pytest.mark.anyio

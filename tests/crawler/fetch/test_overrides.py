@@ -7,15 +7,11 @@ import pytest
 from fetching import IDENTITY
 from hostile import HostileServer, answer
 
-from crawler.fetch import (
-    AddressPolicy,
-    Credentials,
-    Fetcher,
-    Identity,
-    ServerTransports,
-    overriding,
-    read_override,
-)
+from crawler.fetch.address import AddressPolicy
+from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.identity import Credentials, Identity
+from crawler.fetch.overrides import overriding, read_override
+from crawler.fetch.sourced import ServerTransports
 from crawler.model import Failure, Reply, Url
 from crawler.url.mirror import Mirror
 

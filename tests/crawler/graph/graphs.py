@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from crawler.graph import CODES, PAGES, Edges, LinkGraph, Nodes, Way
+from crawler.graph.arrays import Edges, Nodes
+from crawler.graph.graph import LinkGraph
+from crawler.graph.way import CODES, PAGES, Way
 from crawler.model import Found, State
 
 Link = tuple[int, int, int]

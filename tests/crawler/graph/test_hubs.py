@@ -8,7 +8,7 @@ import pytest
 from graphs import Link, graph
 
 from crawler.finding import Hub
-from crawler.graph import Hubs
+from crawler.graph.hubs import Hubs
 from crawler.model import Found, State
 
 HOME = "https://example.com"

@@ -6,7 +6,8 @@ from graphs import Link, Plainly, graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.graph import Lead, LinkGraph, Way
+from crawler.graph.graph import Lead, LinkGraph
+from crawler.graph.way import Way
 from crawler.model import Found, State
 
 PAGE, MOVED, COPY, NOINDEX, GONE = (

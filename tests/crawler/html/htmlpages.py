@@ -1,8 +1,9 @@
 """Makes documents of markup and reads them, for the tests of this folder."""
 
-from crawler.html import ReadOptions, read_page, scan_page
+from crawler.html.options import ReadOptions
+from crawler.html.page import read_page, scan_page
 from crawler.model import Document, Page, Url
-from crawler.url import Resolver
+from crawler.url.resolve import Resolver
 
 URL = Url("https://example.com/dir/page.html")
 NOW = 1_700_000_000.0  # 2023-11-14

@@ -5,7 +5,7 @@ import json
 import pytest
 from htmlpages import URL, read, scan
 
-from crawler.url import join
+from crawler.url.normalize import join
 
 TRAIL = ["/", "/shop/", "/shop/boats/"]
 

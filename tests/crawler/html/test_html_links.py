@@ -3,7 +3,7 @@
 import pytest
 from htmlpages import URL, links, read
 
-from crawler.html import ReadOptions
+from crawler.html.options import ReadOptions
 from crawler.model import Found
 
 

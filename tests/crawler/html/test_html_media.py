@@ -6,7 +6,8 @@ import json
 import pytest
 from htmlpages import URL, read
 
-from crawler.html import ReadOptions, jsonld, srcset, tree
+from crawler.html import jsonld, srcset, tree
+from crawler.html.options import ReadOptions
 from crawler.html.w3c import seconds, w3c
 
 AT = "https://example.com"

@@ -10,9 +10,11 @@ from htmlpages import NOW, URL, document, read, scan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.html import ReadOptions, read_page, scan_page, scanner
+from crawler.html import scanner
+from crawler.html.options import ReadOptions
+from crawler.html.page import read_page, scan_page
 from crawler.model import Url
-from crawler.url import Resolver
+from crawler.url.resolve import Resolver
 
 JAVADOC = Path("/usr/share/doc/openjdk-17-jre-headless/api")
 

@@ -3,7 +3,8 @@
 import pytest
 from htmlpages import NOW, URL, links, read, scan
 
-from crawler.html import ReadOptions, linkheader, refresh
+from crawler.html import linkheader, refresh
+from crawler.html.options import ReadOptions
 from crawler.model import Found
 
 AT = "https://example.com"

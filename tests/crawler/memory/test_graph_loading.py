@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from crawler.frontier.links import pack, unpack
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.graph import STATES, Way
+from crawler.graph.way import STATES, Way
 from crawler.memory.link_graph import load, names
 from crawler.memory.packed_links import unpack_all
 from crawler.model import Find, Found, Kind, Lease, Outcome, Page, State, Url, Verdict

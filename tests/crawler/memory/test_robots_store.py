@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 from scripted import Answer, Route, Site, scripted
 
-from crawler.fetch import AddressPolicy, Fetcher, FetchLimits, HttpxTransports, Identity, TransportOptions
+from crawler.fetch.address import AddressPolicy
+from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.identity import Identity
+from crawler.fetch.limits import FetchLimits
+from crawler.fetch.options import TransportOptions
+from crawler.fetch.transports import HttpxTransports
 from crawler.memory.rules import RobotsStore
 from crawler.model import Url
 from crawler.robots import Access, Allowed, Blocked, Robots

@@ -27,7 +27,8 @@ from crawler.model import (
 from crawler.robots import parse
 from crawler.state.schema import STATE
 from crawler.url.scope import Scope
-from crawler.why import Explanation, Policy, explain
+from crawler.why.explaining import Explanation, explain
+from crawler.why.unseen import Policy
 from crawler.why.words import MEANINGS
 
 HOME = Url("https://example.com/")

@@ -13,11 +13,14 @@ from doubles_indexnow import KEY, Double, Say, Site, memory
 from msgspec.structs import replace
 from site_history import Seen
 
-from crawler.announcing import Again, Announced, announce
+from crawler.announcing.again import Again
+from crawler.announcing.announce import announce
+from crawler.announcing.announced import Announced
 from crawler.attempt import Ended, Fate
 from crawler.cli.which import state_directory
 from crawler.errors import StorageError
-from crawler.ledger import LEDGER, told
+from crawler.ledger.tables import LEDGER
+from crawler.ledger.told import told
 from crawler.memory.changes import Changes
 from crawler.memory.runs import Runs
 from crawler.model import State

@@ -10,7 +10,8 @@ import pytest
 from doubles_indexnow import KEY, Double, Say, Site, memory
 from msgspec.structs import replace
 
-from crawler.announcing import announce, check
+from crawler.announcing.announce import announce
+from crawler.announcing.channels import check_channels
 from crawler.announcing.public import PublicSite
 from crawler.errors import UsageError
 from crawler.memory.runs import PublishedFile, Runs
@@ -153,10 +154,10 @@ def test_ours_what_cannot_be_told_is_refused_before_a_crawl(
 ) -> None:
     monkeypatch.setenv("EMPTY", " ")
     with pytest.raises(UsageError) as refused:
-        check(site.planned(**settings))
+        check_channels(site.planned(**settings))
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
-    check(site.planned(**settings, notify__enabled=False))
+    check_channels(site.planned(**settings, notify__enabled=False))
 
 
 def test_ours_everybody_at_once_can_be_told(site: Site) -> None:
@@ -169,7 +170,7 @@ def test_ours_everybody_at_once_can_be_told(site: Site) -> None:
         webhook__on=["changes"],
         email__on=["trouble"],
     )
-    check(plan)
+    check_channels(plan)
     site.run(["/"])
     answer = anyio.run(lambda: announce(plan, "shop", dry_run=True))
     kinds = [key.partition(" ")[0] for key in answer.channels]

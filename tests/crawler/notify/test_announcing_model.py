@@ -10,9 +10,10 @@ from doubles_indexnow import KEY, Double, Say, Site, memory
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from crawler.announcing import Again, announce
+from crawler.announcing.again import Again
+from crawler.announcing.announce import announce
 from crawler.attempt import Ended, Fate
-from crawler.ledger import told
+from crawler.ledger.told import told
 from crawler.memory.changes import Changes
 
 NAMES = ["/a", "/b", "/c", "/d", "other:/a", "other:/b"]

@@ -12,10 +12,13 @@ from doubles_indexnow import Double, Site, memory
 from doubles_listener import Reply
 from typer.main import get_command
 
-from crawler.announcing import Again, Announced, announce
+from crawler.announcing.again import Again
+from crawler.announcing.announce import announce
+from crawler.announcing.announced import Announced
 from crawler.attempt import Ended, Fate
 from crawler.cli import app
-from crawler.ledger import Reading, told
+from crawler.ledger.lines import Reading
+from crawler.ledger.told import told
 from crawler.notice import Reception
 
 NOW = 1_800_000_000.0

@@ -9,7 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from crawler.errors import StorageError, UsageError
-from crawler.ledger import LEDGER, Ledger, Line, Mood, Sent, Told, of_audits, told
+from crawler.ledger.ledger import Ledger
+from crawler.ledger.lines import Line, Mood, Sent, of_audits
+from crawler.ledger.tables import LEDGER
+from crawler.ledger.told import Told, told
 from crawler.notice import Occasion, Reception
 
 SENT = Sent(

@@ -121,7 +121,7 @@ def test_ours_a_kill_anywhere_loses_nothing(site: Site, children: Children, kill
 def _obey(order: dict[str, Any], pipe: int) -> None:
     import anyio
 
-    from crawler.announcing import announce
+    from crawler.announcing.announce import announce
     from crawler.attempt import Ended, Fate
     from crawler.config_tables import build
     from crawler.plan import plan

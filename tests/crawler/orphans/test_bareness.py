@@ -2,7 +2,7 @@
 
 import time
 
-from crawler.orphans import is_bare
+from crawler.orphans.bareness import is_bare
 
 TEXT = "Our boats are the best of the coast, says everybody who ever sailed one. " * 4
 

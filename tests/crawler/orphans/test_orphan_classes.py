@@ -4,9 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from crawler.claim import Source
-from crawler.graph import Way
+from crawler.graph.way import Way
 from crawler.model import State, Url
-from crawler.orphans import NOBODY, Known, Standing, Thresholds, classes, is_of_series, is_probe
+from crawler.orphans.classes import NOBODY, Known, Standing, Thresholds, classes
+from crawler.orphans.probes import is_probe
+from crawler.orphans.series import is_of_series
 
 LIMITS = Thresholds(max_clicks=3, few_inlinks=1, min_visits=5)
 LISTED = Known(sources={Source.SITEMAP})

@@ -3,7 +3,7 @@
 import pytest
 
 from crawler.model import State
-from crawler.orphans import Doubts, Seen, doubts
+from crawler.orphans.doubts import Doubts, Seen, doubts
 
 PAGE = "https://www.example.com/hub"
 

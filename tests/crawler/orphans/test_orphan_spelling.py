@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model import Url
-from crawler.orphans import Lead, Twin, copies, fold, is_of_series
-from crawler.url import normalise
+from crawler.orphans.series import is_of_series
+from crawler.orphans.spelling import fold
+from crawler.orphans.twins import Lead, Twin, copies
+from crawler.url.normalize import normalise
 
 SITE = "https://www.example.com"
 

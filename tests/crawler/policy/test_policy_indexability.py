@@ -3,7 +3,8 @@ import pytest
 from crawler.indexability import RULES, Judge, is_readable, is_transient, redirect_target, table
 from crawler.media_type import is_html_type, media_type
 from crawler.model import Failure, Page, Reply, State, Url, Verdict
-from crawler.url import InvalidUrl, Params
+from crawler.url.normalize import InvalidUrl
+from crawler.url.params import Params
 from crawler.url.scope import Scope
 
 HERE = Url("https://h.test/docs/a?b=c")

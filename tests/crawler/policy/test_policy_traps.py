@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crawler.model import Url
 from crawler.traps import Template, Visited, offspring, reason, remedy, remedy_of, tells, template_of
-from crawler.url import normalise
+from crawler.url.normalize import normalise
 from crawler.url.params import Params
 from crawler.url.patterns import Pattern
 

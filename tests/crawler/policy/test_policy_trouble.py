@@ -3,7 +3,8 @@ from collections.abc import Callable
 import pytest
 
 from crawler.model import Reply, Url
-from crawler.politeness import Lane, Pace, retry_delay
+from crawler.politeness import Lane, Pace
+from crawler.retry_after import retry_delay
 from crawler.trouble import Trouble
 
 LONGEST = 900.0

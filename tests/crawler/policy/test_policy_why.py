@@ -5,9 +5,9 @@ import pytest
 from crawler.model import Url
 from crawler.robots import everything, parse, unreachable
 from crawler.url.scope import Bounds, Scope
-from crawler.why import Policy, nearest, spellings
 from crawler.why.answers import robots
-from crawler.why.unseen import would
+from crawler.why.spelling import nearest, spellings
+from crawler.why.unseen import Policy, would
 
 HOME = Url("https://example.com/docs/")
 SCOPE = Scope(Url("https://example.com/docs/sitemap.xml"), exclude=("*/old/*",), bounds=Bounds(max_depth=3))

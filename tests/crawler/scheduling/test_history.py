@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from crawler.attempt import Attempt, Because, Fate
 from crawler.errors import StateInUse, StorageError, UsageError
-from crawler.history import History, Look
+from crawler.history.history import History
+from crawler.history.look import Look
 from crawler.history.schema import HISTORY
 from crawler.standing import Start
 

@@ -9,7 +9,7 @@ import pytest
 from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.config import Config
 from crawler.config_schedule import Daemon
-from crawler.history import History
+from crawler.history.history import History
 from crawler.plan import plan
 from crawler.scheduling.board import remembered
 from crawler.scheduling.loop import Scheduler

@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from crawler.config_tables import build
 from crawler.model import Url
 from crawler.source import source
-from crawler.url import Params, Resolver, join, normalise
 from crawler.url.mirror import Mirror
+from crawler.url.normalize import join, normalise
+from crawler.url.params import Params
+from crawler.url.resolve import Resolver
 
 
 def mirror(start: str, where: str, host: str = "") -> Mirror:

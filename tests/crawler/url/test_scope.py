@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.model import Found, Kind, State, Url
-from crawler.url import normalise
+from crawler.url.normalize import normalise
 from crawler.url.patterns import ScopeError
 from crawler.url.scope import Bounds, Scope, registrable_domain, trap_in
 

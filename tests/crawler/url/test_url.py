@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler import url
-from crawler.url import InvalidUrl, Params, Resolver, join, normalise
+from crawler.url.normalize import InvalidUrl, host, join, normalise, origin, path, path_and_query
+from crawler.url.params import Params
+from crawler.url.resolve import Resolver
 
 WHATWG = [
     ("http://example.com", "http://example.com/"),
@@ -222,12 +223,12 @@ def test_whatwg_query_is_in_the_encoding_of_the_page() -> None:
 
 def test_ours_parts_of_a_canonical_url() -> None:
     plain = normalise("http://h.test")
-    assert (url.origin(plain), url.host(plain), url.path(plain)) == ("http://h.test", "h.test", "/")
+    assert (origin(plain), host(plain), path(plain)) == ("http://h.test", "h.test", "/")
     full = normalise("https://[::1]:81/a/b?c=/d")
-    assert (url.origin(full), url.host(full), url.path(full)) == ("https://[::1]:81", "[::1]", "/a/b")
-    assert url.path_and_query(full) == "/a/b?c=/d"
-    assert url.host(normalise("https://h.test:8443/?x")) == "h.test"
-    assert url.path(normalise("http://h/?x")) == "/"
+    assert (origin(full), host(full), path(full)) == ("https://[::1]:81", "[::1]", "/a/b")
+    assert path_and_query(full) == "/a/b?c=/d"
+    assert host(normalise("https://h.test:8443/?x")) == "h.test"
+    assert path(normalise("http://h/?x")) == "/"
 
 
 def test_ours_too_long_a_text_is_not_parsed() -> None:
@@ -299,8 +300,8 @@ def test_ours_the_canonical_form_is_stable(text: str, frame: str) -> None:
     assert normalise(once) == once
     assert once.isascii()
     assert not set(once) & set(' "<>\\^`{|}#\x7f')
-    assert "@" not in url.origin(once)
-    assert url.origin(once) + url.path_and_query(once) == once
+    assert "@" not in origin(once)
+    assert origin(once) + path_and_query(once) == once
 
 
 PLAIN = st.one_of(

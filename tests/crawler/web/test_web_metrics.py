@@ -11,7 +11,8 @@ from web_made import DAY, NOW, PAGES, attempt, audited, board, replace, site, st
 from web_served import Served, serving
 
 from crawler.attempt import Fate
-from crawler.ledger import Ledger, Reading
+from crawler.ledger.ledger import Ledger
+from crawler.ledger.lines import Reading
 
 Samples = dict[str, dict[str, float]]
 
