@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from crawler.config import Config
-    from crawler.config_tables import configured
+    from crawler.config.config import Config
+    from crawler.config.load import configured
     from crawler.embedding import audit_site, crawl_site
     from crawler.engine import Tally
     from crawler.errors import NothingCrawlable, SiteatlasError, StateInUse, StorageError, UsageError
@@ -36,8 +36,8 @@ __all__ = [
 ]
 
 _ROOMS: Final = {
-    "config": "Config",
-    "config_tables": "configured",
+    "config.config": "Config",
+    "config.load": "configured",
     "embedding": "audit_site crawl_site",
     "engine": "Tally",
     "errors": "NothingCrawlable SiteatlasError StateInUse StorageError UsageError",

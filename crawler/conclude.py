@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from crawler import publish
 from crawler.change import Change, Few
 from crawler.completeness import Completeness, Kind, completeness
+from crawler.config.plan import Plan, source_key
 from crawler.database import change
 from crawler.engine import Ending
 from crawler.entries import Entries, Tally
@@ -32,7 +33,6 @@ from crawler.memory.listing import Listing
 from crawler.memory.runs import Run, Runs
 from crawler.memory.seen import Seen
 from crawler.observe import Observed, observe
-from crawler.plan import Plan, source_key
 from crawler.recent import publish_recent
 from crawler.store import GENERATIONS, Store
 from crawler.visiting import Visited

@@ -7,14 +7,14 @@
 
 import time
 
-from crawler import plan as planning
 from crawler.conclude import Closing
+from crawler.config import plan as planning
+from crawler.config.plan import Plan
 from crawler.engine import Ending, Watch
 from crawler.errors import NothingCrawlable, StorageError
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.memory.failing import put_back
 from crawler.memory.last_look import unseen
-from crawler.plan import Plan
 from crawler.publish import destination, writer
 from crawler.recent import recent_address
 from crawler.report import Report, report

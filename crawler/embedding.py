@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from crawler import plan as planning
 from crawler.audit.audit import Watches
 from crawler.audit.audit import audit as audited
-from crawler.config import Config
+from crawler.config import plan as planning
+from crawler.config.config import Config
 from crawler.engine import Tally, Watch
 from crawler.finding import AuditReport, Findings
 from crawler.regenerate import regenerate

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from crawler.config import Content, Output
+from crawler.config.config import Content, Output
 from crawler.model import Listed, State, Url, Verdict
 from sitemap import Alternate, Entry, Image, alternate_fault, image_fault, video_fault
 

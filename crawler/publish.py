@@ -7,14 +7,14 @@
 
 from collections.abc import Collection, Sequence
 
-from crawler.config import Output
+from crawler.config.config import Output
+from crawler.config.plan import Plan
 from crawler.entries import Entries, Tally
 from crawler.errors import UsageError
 from crawler.memory.listing import Listing
 from crawler.memory.runs import PublishedFile, Run
 from crawler.model import Url
 from crawler.placing import Placing
-from crawler.plan import Plan
 from sitemap import (
     Assignment,
     DestinationError,

@@ -24,7 +24,7 @@ from sitemap import (
 )
 
 if TYPE_CHECKING:  # it knows all the parts of a crawl, and whoever only looks needs none of them
-    from crawler.plan import Plan
+    from crawler.config.plan import Plan
 
 _FORMATS: Final = {"atom": Format.ATOM, "rss": Format.RSS}
 _SUFFIXES: Final = (".atom", ".rss")

@@ -16,12 +16,12 @@ from msgspec.structs import replace
 from crawler.announcing.announce import announce, register_channels
 from crawler.announcing.announced import Announced
 from crawler.attempt import Ended
+from crawler.config.plan import Plan
 from crawler.crawl import crawl
 from crawler.ended import ended, ended_by
 from crawler.engine import Ending, Watch
 from crawler.errors import SiteatlasError, StateInUse
 from crawler.memory.runs import Runs
-from crawler.plan import Plan
 from crawler.report import Report
 from crawler.state.schema import STATE
 from crawler.store import Begin, held

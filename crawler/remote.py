@@ -11,20 +11,20 @@ import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from msgspec.structs import replace
 
-from crawler.config import Config
+from crawler.config.config import Config
+from crawler.config.fetcher import fetcher
+from crawler.config.plan import address
+from crawler.config.source import Source
 from crawler.fetch.failures import Code
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY, BodyLimits
-from crawler.fetching import fetcher
 from crawler.indexability import REDIRECTS, is_transient, redirect_target
 from crawler.lanes import Lanes
 from crawler.model import Failure, Reply, Url
-from crawler.plan import address
 from crawler.politeness import Pace
 from crawler.retry_after import retry_delay
 from crawler.robots import Blocked, Robots
 from crawler.rulebook import Rulebook
-from crawler.source import Source
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params
 from sitemap import SourceError

@@ -9,11 +9,11 @@ from msgspec import Struct
 from crawler.announcing.announced import Announced
 from crawler.change import Change
 from crawler.conclude import Conclusion
+from crawler.config.plan import Plan
 from crawler.engine import Ending
 from crawler.frontier import Frontier
 from crawler.memory.runs import PublishedFile
 from crawler.model import State, Url
-from crawler.plan import Plan
 from crawler.publish import idle
 from crawler.store import Store
 from crawler.uploading.upload import Uploaded

@@ -6,6 +6,7 @@ from contextlib import closing
 
 from msgspec.structs import asdict, replace
 
+from crawler.config.plan import Plan
 from crawler.database import change
 from crawler.errors import StorageError, UsageError
 from crawler.memory.changes import Changes
@@ -13,7 +14,6 @@ from crawler.memory.feeds import write_feeds
 from crawler.memory.going_back import Again, go_back
 from crawler.memory.runs import ROLLED_BACK, Run, Runs
 from crawler.model import Url
-from crawler.plan import Plan
 from crawler.publish import destination, files, moved
 from crawler.state.schema import STATE
 from crawler.store import GENERATIONS, held

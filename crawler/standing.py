@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.attempt import Attempt, Because, Fate
-from crawler.config_schedule import Schedule
+from crawler.config.schedule import Schedule
 from crawler.timetable import Timetable
 
 LATE: Final = 60.0  # seconds; a run that begins later than that was missed

@@ -18,8 +18,9 @@ from typing import Final
 
 import anyio
 
-from crawler import fetching
-from crawler import plan as planning
+from crawler.config import fetcher as fetching
+from crawler.config import plan as planning
+from crawler.config.plan import Plan
 from crawler.engine import Ending, Engine, Limits, Tally, Watch
 from crawler.errors import NothingCrawlable
 from crawler.fetch.fetcher import Fetcher
@@ -30,7 +31,6 @@ from crawler.memory.recall import Recall
 from crawler.memory.rules import RobotsStore
 from crawler.model import Find, Verdict
 from crawler.parsing.pool import ParsePool
-from crawler.plan import Plan
 from crawler.politeness import Pace
 from crawler.robots import Access, Robots
 from crawler.rulebook import Rulebook

@@ -16,11 +16,11 @@ from typing import Any, Self
 from msgspec.structs import replace
 from site_history import History, Seen
 
-from crawler.config import Config
-from crawler.config_tables import build
+from crawler.config.config import Config
+from crawler.config.load import build
+from crawler.config.plan import Plan, plan
 from crawler.memory.runs import PublishedFile, Runs
 from crawler.model import State
-from crawler.plan import Plan, plan
 from crawler.state.schema import STATE
 
 KEY = "0123456789abcdef-secret-KEY"

@@ -184,7 +184,12 @@ def serve() -> None:
     from crawler.cli import app
 
     sys.path[0] = str(Path(__file__).parents[1])
-    for module in ("crawler.cli.crawl", "crawler.cli.regenerating", "crawler.cli.summary", "crawler.plan"):
+    for module in (
+        "crawler.cli.crawl",
+        "crawler.cli.regenerating",
+        "crawler.cli.summary",
+        "crawler.config.plan",
+    ):
         __import__(module)
     assert app
     while line := sys.stdin.buffer.raw.readline():  # type: ignore[attr-defined]

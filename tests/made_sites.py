@@ -15,10 +15,11 @@ from xml.sax.saxutils import escape as xml
 import httpx
 import pytest
 
-from crawler import fetching, visiting
-from crawler import plan as planning
+from crawler import visiting
 from crawler.audit.audit import Watches, audit
-from crawler.config import Config
+from crawler.config import fetcher
+from crawler.config import plan as planning
+from crawler.config.config import Config
 from crawler.fetch.transports import GivenTransport, ReqwestTransports
 from crawler.finding import AuditReport, Finding
 from crawler.model import Document, Page
@@ -252,7 +253,7 @@ def in_memory(site: Made) -> Iterator[Served]:
     """Everything that is asked for is answered by a site."""
     served = Served(site)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fetching, ReqwestTransports.__name__, lambda *_: GivenTransport(served))
+        patch.setattr(fetcher, ReqwestTransports.__name__, lambda *_: GivenTransport(served))
         patch.setattr(visiting, "ParsePool", InPlace)
         yield served
 

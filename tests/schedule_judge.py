@@ -8,7 +8,7 @@ from itertools import pairwise
 from simulated_month import Lived, World
 
 from crawler.attempt import Attempt, Because, Fate
-from crawler.config_schedule import Schedule
+from crawler.config.schedule import Schedule
 from crawler.scheduling.scheduled import Scheduled
 
 LATE = 60.0  # seconds after which a run was missed

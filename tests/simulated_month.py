@@ -18,7 +18,7 @@ import trio
 from trio.testing import MockClock
 
 from crawler.attempt import Attempt, Because, Ended, Fate
-from crawler.config_schedule import Daemon
+from crawler.config.schedule import Daemon
 from crawler.history.history import History
 from crawler.history.look import Look
 from crawler.scheduling.loop import Scheduler

@@ -10,11 +10,11 @@ import anyio
 import pytest
 from scripted import Answer, Site, links, scripted
 
-from crawler.config_tables import build
+from crawler.config.load import build
+from crawler.config.plan import Plan, plan
 from crawler.crawl import crawl
 from crawler.memory.changes import Changes
 from crawler.memory.feeds import feed_file
-from crawler.plan import Plan, plan
 from crawler.report import Report
 from crawler.state.schema import STATE
 from sitemap import read

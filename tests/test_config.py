@@ -8,8 +8,8 @@ import pytest
 from crawler.cli.example import example
 from crawler.cli.flags import FLAGS
 from crawler.cli.options import flag_of
-from crawler.config import Config
-from crawler.config_tables import build, known_keys
+from crawler.config.config import Config
+from crawler.config.load import build, known_keys
 from crawler.errors import UsageError
 from crawler.quantities import as_size, duration, size
 

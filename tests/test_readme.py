@@ -12,7 +12,7 @@ from scripted import Answer, links, scripted
 
 from crawler import errors
 from crawler.cli.app import app
-from crawler.sites import split
+from crawler.config.sites import split
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

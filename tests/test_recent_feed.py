@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from site_history import SITE, History, Seen
 
-from crawler.config_tables import build
+from crawler.config.load import build
+from crawler.config.plan import Plan, plan
 from crawler.errors import UsageError
 from crawler.model import Found, State
-from crawler.plan import Plan, plan
 from crawler.recent import publish_recent, recent_address
 from crawler.state.schema import STATE
 from sitemap import Directory, lint, read

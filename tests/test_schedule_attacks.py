@@ -11,11 +11,11 @@ import pytest
 from crawler.agenda import Agenda
 from crawler.attempt import Attempt, Because, Ended, Fate
 from crawler.cli.schedule_sites import load
-from crawler.config import Config
-from crawler.config_schedule import Schedule
+from crawler.config.config import Config
+from crawler.config.plan import plan
+from crawler.config.schedule import Schedule
 from crawler.errors import StorageError
 from crawler.history.history import History
-from crawler.plan import plan
 from crawler.scheduling.loop import Scheduler
 from crawler.scheduling.scheduled import Scheduled, scheduled
 from crawler.standing import Asked

@@ -13,7 +13,7 @@ from crawler.board import Board
 from crawler.cli.progress import Logged
 from crawler.cli.schedule_sites import differences, load
 from crawler.cli.schedule_words import how
-from crawler.config_schedule import Daemon
+from crawler.config.schedule import Daemon
 from crawler.engine import Tally
 from crawler.errors import UsageError
 from crawler.web.app import app

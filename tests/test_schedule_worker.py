@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from scripted import Answer, scripted
 
 from crawler.attempt import Attempt, Because, Ended, Fate
-from crawler.config_tables import build
-from crawler.plan import plan
+from crawler.config.load import build
+from crawler.config.plan import plan
 from crawler.scheduling import process as processes
 from crawler.scheduling.order import Order
 from crawler.scheduling.process import ProcessRunner

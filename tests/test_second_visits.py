@@ -10,9 +10,9 @@ import anyio
 from run import published
 from scripted import Answer, Route, Site, links, scripted
 
-from crawler.config_tables import build
+from crawler.config.load import build
+from crawler.config.plan import plan
 from crawler.crawl import crawl
-from crawler.plan import plan
 from crawler.report import Report
 
 DAY = 86_400.0

@@ -8,8 +8,8 @@ import pytest
 
 from crawler.cli.configured import configured
 from crawler.cli.options import flag_of, settings
+from crawler.config.sites import Place, anchored, choose, keep_apart, split
 from crawler.errors import SEVERITY, UsageError, worst
-from crawler.sites import Place, anchored, choose, keep_apart, split
 
 TWO = """
 [fetch]

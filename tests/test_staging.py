@@ -14,11 +14,11 @@ from nginx import nginx
 from run import crawl, listed
 from scripted import Answer, Route, Site, links, scripted
 
-from crawler.config import Config
-from crawler.config_tables import build
+from crawler.config.config import Config
+from crawler.config.fetcher import fetcher
+from crawler.config.load import build
+from crawler.config.source import key, overrides, source
 from crawler.errors import UsageError
-from crawler.fetching import fetcher
-from crawler.source import key, overrides, source
 from crawler.url.normalize import normalise
 
 with socket.socket() as probe:

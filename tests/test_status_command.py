@@ -17,7 +17,7 @@ from crawler.attempt import Attempt, Because, Fate
 from crawler.cli import status_words
 from crawler.cli.columns import Column, table, wrapped
 from crawler.cli.status_looking import trend
-from crawler.evidence.audits import AUDIT
+from crawler.config.plan import AUDIT
 from crawler.history.history import History
 from crawler.memory.runs import PublishedFile, Run, Runs
 from crawler.standing import Start

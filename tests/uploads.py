@@ -16,9 +16,9 @@ from typing import Any
 import anyio
 import msgspec
 
-from crawler.config_tables import build
+from crawler.config.load import build
+from crawler.config.plan import Plan, plan
 from crawler.memory.runs import PublishedFile, Run
-from crawler.plan import Plan, plan
 from crawler.publish import destination, writer
 from crawler.uploading.upload import Uploaded, upload
 from sitemap import Child, Entry, SitemapParser

@@ -36,7 +36,7 @@ IMPORTED = (
     "crawler.cli.stories",
     "crawler.cli.summary",
     "crawler.fetch.pinned",
-    "crawler.plan",
+    "crawler.config.plan",
     "uvloop",
 )
 

@@ -4,10 +4,10 @@ from contextlib import closing
 
 from msgspec import Struct
 
+from crawler.config.plan import Plan
 from crawler.database import is_kept
 from crawler.errors import UsageError
 from crawler.memory.runs import Runs
-from crawler.plan import Plan
 from crawler.state.schema import STATE
 
 

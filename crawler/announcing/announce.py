@@ -19,6 +19,7 @@ from crawler.announcing.public import PublicSite
 from crawler.announcing.rehearsal import rehearsed, shown
 from crawler.attempt import Ended
 from crawler.change import Counts
+from crawler.config.plan import Plan
 from crawler.database import is_kept
 from crawler.errors import SiteatlasError, StorageError
 from crawler.lastmod import w3c
@@ -28,7 +29,6 @@ from crawler.ledger.tables import LEDGER
 from crawler.memory.changes import Changes
 from crawler.memory.runs import Run, Runs
 from crawler.notice import Answer, Notice, Occasion, Reception
-from crawler.plan import Plan
 from crawler.quantities import count
 from crawler.recent import recent_address
 from crawler.state.schema import STATE

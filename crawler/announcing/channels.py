@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crawler.config.plan import Plan
+from crawler.config.secrets import reveal
 from crawler.errors import UsageError
 from crawler.memory.standing import sitemap_address
 from crawler.model import Failure, Reply, Url
@@ -12,9 +14,7 @@ from crawler.notice import Occasion
 from crawler.notify.channel import BatchChannel, Channel
 from crawler.notify.http import Http
 from crawler.notify.indexnow import Fetch, IndexNow
-from crawler.plan import Plan
 from crawler.recent import recent_address
-from crawler.secret import reveal
 
 if TYPE_CHECKING:  # what renders templates and what signs is loaded when there are any
     from crawler.notify.search_console import SearchConsole

@@ -10,6 +10,7 @@ from crawler.announcing.again import Again
 from crawler.announcing.announced import Delivered
 from crawler.attempt import Ended
 from crawler.change import Change
+from crawler.config.plan import Plan
 from crawler.errors import UsageError
 from crawler.lastmod import w3c
 from crawler.ledger.ledger import Ledger
@@ -18,7 +19,6 @@ from crawler.memory.changes import Changes
 from crawler.memory.runs import ROLLED_BACK, Run, Runs
 from crawler.model import Url
 from crawler.notice import Answer, Occasion, Reception
-from crawler.plan import Plan
 
 _NOT_AGAIN: Final = Again()
 _LIVE: Final = Answer(reception=Reception.ACCEPTED, said="")

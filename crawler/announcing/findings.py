@@ -12,12 +12,12 @@ from crawler.announcing.messages import always, notice_of
 from crawler.announcing.patience import persist
 from crawler.audit_news import AuditNews
 from crawler.change import Counts
+from crawler.config.plan import AUDIT, Plan
 from crawler.evidence import audits
 from crawler.lastmod import w3c
 from crawler.ledger.lines import Line, Sent, of_audits
 from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.notify.channel import Channel
-from crawler.plan import Plan
 
 
 def wants_audits(plan: Plan, channel: Channel) -> bool:
@@ -27,7 +27,7 @@ def wants_audits(plan: Plan, channel: Channel) -> bool:
 
 def known(plan: Plan) -> list[AuditNews]:
     """The audits of a site that came to their end, the oldest first. Raises StorageError, UsageError."""
-    return audits.ended(plan.state / audits.AUDIT)
+    return audits.ended(plan.state / AUDIT)
 
 
 class FindingsTeller:

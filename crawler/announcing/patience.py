@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import anyio
 
-from crawler.config_notify import Notify
+from crawler.config.notify import Notify
 from crawler.notice import Answer, Reception
 
 T = TypeVar("T")

@@ -4,15 +4,15 @@ import gzip
 from types import TracebackType
 from typing import Final, Self
 
-from crawler.config import Config
+from crawler.config.config import Config
+from crawler.config.fetcher import fetcher
+from crawler.config.plan import Plan
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
-from crawler.fetching import fetcher
 from crawler.indexability import REDIRECTS, redirect_target
 from crawler.memory.runs import Run
 from crawler.model import Failure, Reply, Url
 from crawler.notice import Answer, Reception
-from crawler.plan import Plan
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params
 

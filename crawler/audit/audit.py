@@ -15,8 +15,6 @@ from typing import Any, TypeVar
 import anyio
 from msgspec import structs
 
-from crawler import fetching
-from crawler import plan as planning
 from crawler.audit import gathering
 from crawler.audit.comparing import Comparing
 from crawler.audit.concluding import Conclusion
@@ -25,6 +23,9 @@ from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.outside import Outside
 from crawler.audit.start import Start
 from crawler.audit_news import news_of
+from crawler.config import fetcher as fetching
+from crawler.config import plan as planning
+from crawler.config.plan import Plan
 from crawler.engine import Ending, Watch
 from crawler.errors import NothingCrawlable, StorageError
 from crawler.evidence import tables
@@ -34,7 +35,6 @@ from crawler.evidence.homes import Homes
 from crawler.evidence.visits import Visits
 from crawler.finding import AuditReport, Findings
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.plan import Plan
 from crawler.state.schema import STATE
 from crawler.store import Begin, Store
 from crawler.url.normalize import origin

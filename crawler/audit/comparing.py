@@ -14,17 +14,17 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler import plan as planning
 from crawler.audit.looked import WANTED
 from crawler.audit.media import CheckedMedia
 from crawler.audit_news import AuditNews
 from crawler.claim import Account
 from crawler.comparison import Before, Fate, Looked, Sight, Today, became, successor, why_none_new
-from crawler.config_audit import Audit
+from crawler.config import plan as planning
+from crawler.config.audit import Audit
+from crawler.config.plan import Plan
 from crawler.errors import StorageError, UsageError
 from crawler.evidence.past import Last, Past
 from crawler.finding import AuditReport, Compared
-from crawler.plan import Plan
 from crawler.reports.rules_told import GROUPS
 from crawler.reports.verdict import why_undecided, why_unlooked
 

@@ -11,7 +11,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from crawler import plan as planning
 from crawler.audit.completing import completing
 from crawler.audit.figures import Figures, scarce
 from crawler.audit.leading import Leading
@@ -22,6 +21,8 @@ from crawler.audit.survey import Survey, with_visits
 from crawler.claim import Source
 from crawler.completeness import Kind, completeness
 from crawler.conclude import counted
+from crawler.config import plan as planning
+from crawler.config.plan import Plan
 from crawler.database import change, storage
 from crawler.engine import Ending
 from crawler.errors import Incomplete, NothingCrawlable
@@ -46,7 +47,6 @@ from crawler.observe import Observed, observe
 from crawler.orphans.classes import Thresholds
 from crawler.orphans.doubts import doubts
 from crawler.orphans.twins import Lead, copies
-from crawler.plan import Plan
 from crawler.store import Store
 from crawler.version import __version__
 from crawler.visiting import Visited

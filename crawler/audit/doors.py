@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from crawler import plan as planning
 from crawler.audit.media import Asking
+from crawler.config import plan as planning
+from crawler.config.plan import Plan
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
 from crawler.health.visited import Visited
 from crawler.html.page import scan_page
 from crawler.indexability import Judge, is_readable
 from crawler.model import Document, Failure, Page, Reply, Url
-from crawler.plan import Plan
 from crawler.rulebook import Rulebook
 from crawler.url.resolve import Resolver
 

@@ -11,7 +11,8 @@ from typing import Final
 
 from crawler.audit.sitemaps import check_sitemaps, read_sitemaps
 from crawler.claim import Account, Claim, Source
-from crawler.config import Config
+from crawler.config.config import Config
+from crawler.config.plan import Plan
 from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.claims import Claims
@@ -23,7 +24,6 @@ from crawler.evidence.logs.reading import Progress, check_logs, is_log, read_log
 from crawler.evidence.named import matching
 from crawler.finding import Finding
 from crawler.model import Found, Url
-from crawler.plan import Plan
 from crawler.remote import Remote, homes
 from sitemap import SourceError
 

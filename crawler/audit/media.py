@@ -7,7 +7,7 @@ from typing import Final
 import anyio
 from msgspec import Struct
 
-from crawler.config import Config
+from crawler.config.config import Config
 from crawler.fetch.failures import Code
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY, BodyLimits

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from crawler.claim import Account, Source
+from crawler.config.plan import Plan
 from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.judging import MAX_HOSTS, Submits
@@ -16,7 +17,6 @@ from crawler.evidence.published import Published
 from crawler.finding import Finding
 from crawler.memory.standing import sitemap_address
 from crawler.places import Place, is_page, is_url, local, places
-from crawler.plan import Plan
 from crawler.remote import NotThere, Remote, homes
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from sitemap import Document, ReadLimits, SourceError, TreeLimits, walk

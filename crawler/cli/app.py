@@ -102,7 +102,7 @@ def crawl(  # noqa: PLR0913 - the command line is wide
             config, flags, url, remedy=f"siteatlas run --config {config} takes them all, with --site NAME one"
         )
         from crawler.cli.crawl import crawl_site  # noqa: PLC0415 - the crawler is not needed to show help
-        from crawler.plan import plan  # noqa: PLC0415
+        from crawler.config.plan import plan  # noqa: PLC0415
         from crawler.url.normalize import host  # noqa: PLC0415
 
         wishes = Wishes(

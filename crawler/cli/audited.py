@@ -12,10 +12,10 @@ from crawler.audit.audit import Watches, audit
 from crawler.cli.crawl import collect_seldom, loop_options
 from crawler.cli.progress import Display
 from crawler.cli.reading import ReadingDisplay
-from crawler.config import Config
+from crawler.config.config import Config
+from crawler.config.plan import plan_audit
 from crawler.engine import Tally
 from crawler.finding import AuditReport, Findings
-from crawler.plan import plan_audit
 from crawler.reports.threshold import rules_failing
 from crawler.reports.writing import prepare, write_reports
 from crawler.store import Begin

@@ -8,7 +8,7 @@ from crawler.cli.audited import DEFAULT_FAILURES, Displays, audited
 from crawler.cli.crawl import beginning
 from crawler.cli.told import Told
 from crawler.cli.wishes import Wishes
-from crawler.config import Config
+from crawler.config.config import Config
 from crawler.errors import FindingsFound, Incomplete, worst
 from crawler.finding import AuditReport, Count, Findings
 from crawler.reports.as_json import write_json

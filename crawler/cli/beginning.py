@@ -14,15 +14,15 @@ from msgspec import Struct
 
 from crawler.cli import next_steps
 from crawler.cli.options import built, flag_of
-from crawler.config import Config
-from crawler.config_tables import read
+from crawler.config.config import Config
+from crawler.config.load import read
+from crawler.config.plan import address, plan
+from crawler.config.sites import Place, anchored, keep_apart, split
 from crawler.errors import StorageError, UsageError
 from crawler.kits import crontab, github, kubernetes, systemd
 from crawler.kits.configuration import configuration, names
 from crawler.kits.kit import Kit
 from crawler.kits.moment import moment
-from crawler.plan import address, plan
-from crawler.sites import Place, anchored, keep_apart, split
 from crawler.url.normalize import host
 from crawler.url.params import Params
 from crawler.version import __version__

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from crawler.cli.listing import Lister
-from crawler.config import Config
+from crawler.config.config import Config
 from crawler.errors import FindingsFound, UsageError
 from crawler.evidence.judging import MAX_HOSTS, Judging, Submits, told
 from crawler.places import Place, is_url, local, places

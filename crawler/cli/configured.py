@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from crawler.cli.flags import FLAGS
 from crawler.cli.options import built, flag_of
-from crawler.config import Config
-from crawler.config_tables import read
+from crawler.config.config import Config
+from crawler.config.load import read
+from crawler.config.sites import KEY, anchored, choose, split
 from crawler.errors import UsageError
-from crawler.sites import KEY, anchored, choose, split
 
 _OF_ONE_SITE: Final = ("output.directory", "site.sitemap_url")  # what no two sites can have alike
 
@@ -72,7 +72,7 @@ def _host(config: Config, source: str) -> str:
         raise UsageError(
             f"{source} names no site: set url in [site], or in [sites.NAME.site] of each of several"
         )
-    from crawler.plan import address  # noqa: PLC0415 - it knows all the parts of a crawl
+    from crawler.config.plan import address  # noqa: PLC0415 - it knows all the parts of a crawl
     from crawler.url.normalize import DEFAULT, host  # noqa: PLC0415
 
     return host(address(config.site.url, "site.url", DEFAULT))

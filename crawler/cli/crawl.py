@@ -7,8 +7,8 @@ from rich.console import Console
 
 from crawler.cli.progress import Display
 from crawler.cli.wishes import Wishes
+from crawler.config.plan import Plan
 from crawler.engine import Watch
-from crawler.plan import Plan
 from crawler.regenerate import regenerate
 from crawler.report import Report
 from crawler.store import Begin

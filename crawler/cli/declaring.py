@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 
 from crawler.cli.configured import configured
 from crawler.cli.options import settings
-from crawler.config import Config
+from crawler.config.config import Config
+from crawler.config.plan import survey
 from crawler.declared.check import check, of_one_robots_txt
 from crawler.declared.looks import Declaration, Outcome
 from crawler.declared.patch import Patch, apply, patched
 from crawler.errors import UsageError
 from crawler.memory.standing import sitemap_address
 from crawler.model import Url
-from crawler.plan import survey
 from crawler.quantities import count
 from crawler.store import directory_for
 from sitemap import safe

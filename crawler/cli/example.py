@@ -5,7 +5,7 @@ import textwrap
 from typing import Any
 
 from crawler.cli.flags import FLAGS
-from crawler.config import Config
+from crawler.config.config import Config
 
 _EXAMPLE_HEAD = """\
 # Every setting of siteatlas, at its default. Use it with: siteatlas run --config site.toml

@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler import plan as planning
 from crawler.announcing.announce import announce_findings
 from crawler.announcing.announced import Announced
 from crawler.attempt import Fate
@@ -19,12 +18,13 @@ from crawler.audit.audit import Watches
 from crawler.audit_news import AuditNews
 from crawler.cli.audited import audited
 from crawler.cli.crawl import loop_options
+from crawler.config import plan as planning
+from crawler.config.plan import AUDIT, Plan, plan_audit
 from crawler.ended import ended
 from crawler.engine import Ending
 from crawler.errors import Incomplete, SiteatlasError, StateInUse
 from crawler.evidence import audits
 from crawler.finding import AuditReport
-from crawler.plan import Plan, plan_audit
 from crawler.report import Report
 from crawler.store import Begin, Store, held
 
@@ -74,7 +74,7 @@ def is_due(ready: Plan, report: Report) -> bool:
     every = ready.config.audit.every
     if every is None or report.outcome == "dry" or ended(report).fate is not Fate.DONE:
         return False
-    return audits.is_due(ready.state / audits.AUDIT, every, time.time())
+    return audits.is_due(ready.state / AUDIT, every, time.time())
 
 
 def follow(name: str, ready: Plan, watches: Watches) -> Followed | None:

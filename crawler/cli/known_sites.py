@@ -11,20 +11,20 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.cli.which import states
-from crawler.config import Config
-from crawler.config_tables import build, known_keys
+from crawler.config.config import Config
+from crawler.config.load import build, known_keys
+from crawler.config.plan import AUDIT, survey
+from crawler.config.source import source
 from crawler.database import is_kept
 from crawler.errors import StorageError, UsageError
 from crawler.evidence import tables
-from crawler.evidence.audits import AUDIT, Kept, kept
+from crawler.evidence.audits import Kept, kept
 from crawler.evidence.knowledge import Knowledge
 from crawler.memory.rules import RobotsStore
 from crawler.memory.story import Stories
 from crawler.model import Url
-from crawler.plan import survey
 from crawler.reports.rules_told import TOLD
 from crawler.robots import Access
-from crawler.source import source
 from crawler.state.schema import STATE
 from crawler.url.normalize import InvalidUrl, join, normalise, origin
 from crawler.url.params import Params

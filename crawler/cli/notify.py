@@ -20,7 +20,7 @@ from sitemap import safe
 if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.announcing.again import Again
     from crawler.announcing.announced import Announced, Delivered
-    from crawler.plan import Plan
+    from crawler.config.plan import Plan
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas notify --config sites.toml --dry-run         what would be sent to whom
@@ -183,7 +183,7 @@ def _planned(
     """The sites that are meant; everything that is wrong with telling them is told before anything is sent."""
     from crawler.announcing.channels import check_channels  # noqa: PLC0415 - the crawler is not needed to show help
     from crawler.cli.regenerating import planned  # noqa: PLC0415
-    from crawler.plan import plan  # noqa: PLC0415
+    from crawler.config.plan import plan  # noqa: PLC0415
     from crawler.url.normalize import host  # noqa: PLC0415
 
     if url is None and file is None:

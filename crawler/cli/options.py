@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from crawler.cli.flags import FLAGS, PANELS, Flag
-from crawler.config import Config
-from crawler.config_section import Section
-from crawler.config_tables import build, read
+from crawler.config.config import Config
+from crawler.config.load import build, read
+from crawler.config.section import Section
+from crawler.config.sites import EITHER, anchored, choose, choose_either, split
 from crawler.errors import UsageError
 from crawler.quantities import as_size
-from crawler.sites import EITHER, anchored, choose, choose_either, split
 
 TELLING = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Telling others")
 CRAWLING = tuple(flag.key for flag in FLAGS if not flag.key.startswith(("audit.", "schedule.", "daemon.")))

@@ -15,15 +15,15 @@ from crawler.cli.crawl import crawl_site
 from crawler.cli.summary import show, telling
 from crawler.cli.told import Told
 from crawler.cli.wishes import Wishes
+from crawler.config.fetcher import fetcher
+from crawler.config.plan import Plan, plan
+from crawler.config.sites import Place, keep_apart
 from crawler.elsewhere.addresses import shown
 from crawler.engine import Ending
 from crawler.errors import Incomplete, UsageError
-from crawler.fetching import fetcher
-from crawler.plan import Plan, plan
 from crawler.quantities import count
 from crawler.report import Report
 from crawler.reports.threshold import rules_failing
-from crawler.sites import Place, keep_apart
 from crawler.uploading.upload import check_upload
 from crawler.url.normalize import origin
 from sitemap import safe

@@ -14,8 +14,8 @@ from crawler.errors import UsageError
 from crawler.quantities import count
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
+    from crawler.config.plan import Plan
     from crawler.memory.runs import Run
-    from crawler.plan import Plan
 
 _KEYS = (
     "output.directory",
@@ -61,7 +61,7 @@ def rollback(
             raise UsageError(
                 "say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE"
             )
-        from crawler.plan import plan  # noqa: PLC0415
+        from crawler.config.plan import plan  # noqa: PLC0415
         from crawler.rollback import rollback as go_back  # noqa: PLC0415
         from crawler.uploading.upload import check_upload  # noqa: PLC0415 - the crawler is not needed to show help
 

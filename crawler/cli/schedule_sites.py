@@ -10,7 +10,7 @@ from msgspec import Struct
 from crawler.cli.configured import history_directory, shared
 from crawler.cli.regenerating import check, planned
 from crawler.cli.schedule_words import few
-from crawler.config_schedule import Daemon
+from crawler.config.schedule import Daemon
 from crawler.errors import UsageError
 from crawler.scheduling.scheduled import Scheduled, scheduled
 

@@ -15,7 +15,8 @@ from crawler.board import Board, SiteBoard
 from crawler.cli.configured import history_directory, shared
 from crawler.cli.options import settings
 from crawler.cli.which import states
-from crawler.config import Config
+from crawler.config.config import Config
+from crawler.config.plan import AUDIT
 from crawler.database import is_kept
 from crawler.errors import SiteatlasError
 from crawler.evidence import audits
@@ -105,7 +106,7 @@ def look_at(file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str], 
 
 
 def _look(site: Site, runs: int) -> Site:
-    site = replace(site, audit=_audits(site.directory / audits.AUDIT))
+    site = replace(site, audit=_audits(site.directory / AUDIT))
     try:
         if not is_kept(site.directory / STATE.file):
             return site
@@ -155,8 +156,8 @@ def _schedule(
 
 
 def _remembered(directory: Path, configs: Sequence[tuple[str, Config]], runs: int) -> Schedule:
+    from crawler.config.plan import plan  # noqa: PLC0415
     from crawler.history.look import Look  # noqa: PLC0415
-    from crawler.plan import plan  # noqa: PLC0415
     from crawler.scheduling.board import remembered  # noqa: PLC0415
     from crawler.scheduling.scheduled import scheduled  # noqa: PLC0415
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from crawler.cli.configured import configured
 from crawler.cli.options import settings
-from crawler.config import Config
+from crawler.config.config import Config
 from crawler.database import is_kept, storage
 from crawler.errors import NothingCrawlable, UsageError
 from crawler.state.schema import STATE
@@ -23,7 +23,7 @@ def state_directory(url: str | None, file: Path | None, site: str | None, flags:
     config = settings(file, flags, url, site)
     root = Path(config.state.directory)
     if config.site.url:
-        from crawler.plan import survey  # noqa: PLC0415 - it knows all the parts of a crawl
+        from crawler.config.plan import survey  # noqa: PLC0415 - it knows all the parts of a crawl
         from crawler.store import directory_for  # noqa: PLC0415
 
         _, sitemap_url, _ = survey(config)
@@ -58,7 +58,7 @@ def states(
     Raises UsageError.
     """
     if file is not None:
-        from crawler.plan import survey  # noqa: PLC0415 - it knows all the parts of a crawl
+        from crawler.config.plan import survey  # noqa: PLC0415 - it knows all the parts of a crawl
         from crawler.store import directory_for  # noqa: PLC0415
 
         sites = [(each.name, each.config) for each in configured(file, flags, wanted) if each.is_wanted]
@@ -68,7 +68,7 @@ def states(
         ]
     if wanted:
         raise UsageError("--site is the name of a site in a configuration: give it with --config")
-    from crawler.evidence.audits import AUDIT  # noqa: PLC0415 - it knows all that is told of an audit
+    from crawler.config.plan import AUDIT  # noqa: PLC0415 - it knows all that is told of an audit
 
     root = Path(settings(None, flags).state.directory)
     audited = f"{AUDIT}/{STATE.file}"

@@ -30,13 +30,13 @@ from crawler.attempt import Attempt, Ended, Fate
 from crawler.cli.crawl import crawl_site, loop_options
 from crawler.cli.progress import Logged
 from crawler.cli.wishes import Wishes
-from crawler.config import Config
+from crawler.config.config import Config
+from crawler.config.plan import Plan, plan
 from crawler.ended import ended, ended_by
 from crawler.engine import Ending, Watch
 from crawler.errors import Incomplete, SiteatlasError
 from crawler.ledger.told import Told, told
 from crawler.memory.runs import Run, Runs
-from crawler.plan import Plan, plan
 from crawler.quantities import count
 from crawler.report import Report
 from crawler.scheduling.order import Order

@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from crawler.config import Config
+from crawler.config.config import Config
+from crawler.config.plan import survey
 from crawler.declared import robots_txt, sitemap_file
 from crawler.declared.looks import Declaration, Look, Outcome, ok, problem, unknown
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.plan import survey
 from crawler.remote import NotThere, Remote
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from crawler.config_notify import Upload
+from crawler.config.notify import Upload
 from crawler.elsewhere.addresses import S3Address, address
 from crawler.elsewhere.place import Elsewhere
 from crawler.errors import UsageError

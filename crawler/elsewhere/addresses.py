@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from crawler.config_notify import Upload
+from crawler.config.notify import Upload
+from crawler.config.secrets import masked
 from crawler.errors import UsageError
-from crawler.masking import masked
 
 _SHAPES: Final = "s3://bucket/prefix or sftp://user@host:22/directory"
 _bucket = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}").fullmatch

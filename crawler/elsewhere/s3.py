@@ -19,13 +19,12 @@ import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from crawler.config_notify import Upload
+from crawler.config.notify import Upload
+from crawler.config.secrets import masked, reveal
 from crawler.elsewhere.addresses import S3Address, shown
 from crawler.elsewhere.place import NotTaken, Piece, There
 from crawler.elsewhere.s3_refusals import explained
 from crawler.errors import UsageError
-from crawler.masking import masked
-from crawler.secret import reveal
 
 _DIGEST: Final = "siteatlas-sha256"  # metadata of our objects
 _PAGE: Final = 1000  # objects in one page of a listing

@@ -15,7 +15,7 @@ import anyio
 import asyncssh
 from asyncssh import SFTPAttrs, SFTPClient, SSHClientConnection
 
-from crawler.config_notify import Upload
+from crawler.config.notify import Upload
 from crawler.elsewhere.addresses import SftpAddress
 from crawler.elsewhere.place import NotTaken, Piece, There
 from crawler.elsewhere.sftp_login import KNOWN_HOSTS, known_hosts, login

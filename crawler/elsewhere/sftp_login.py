@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import asyncssh
 
-from crawler.config_notify import Upload
+from crawler.config.notify import Upload
+from crawler.config.secrets import reveal
 from crawler.elsewhere.addresses import SftpAddress
 from crawler.errors import UsageError
-from crawler.secret import reveal
 
 KNOWN_HOSTS: Final = "~/.ssh/known_hosts"
 

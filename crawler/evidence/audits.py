@@ -16,7 +16,6 @@ from crawler.lock import holder
 from crawler.memory.runs import Run, Runs
 from crawler.state.schema import STATE
 
-AUDIT: Final = "audit"  # the directory in that of a site where its audits are remembered
 AUDITS: Final = Database(
     file="audits.db",
     mark=0x53_41_41_55,  # "SAAU"

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.config import Config
+from crawler.config.config import Config
 from crawler.kits.moment import Moment
 
 _ENV: Final = "env:"

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim
 from msgspec import Struct
 
-from crawler.config_schedule import Schedule
+from crawler.config.schedule import Schedule
 from crawler.errors import UsageError
 from crawler.timetable import Cron, TimetableError
 

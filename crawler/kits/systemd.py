@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import Final
 
+from crawler.config.secrets import credential
 from crawler.kits.kit import Kit
 from crawler.kits.moment import calendar
-from crawler.secret import credential
 
 _UNITS: Final = "/etc/systemd/system"
 _STATES: Final = Path("/var/lib")

@@ -13,11 +13,11 @@ import msgspec
 from typing_extensions import override
 
 from crawler import http_date
+from crawler.config.secrets import reveal
 from crawler.errors import UsageError
 from crawler.notice import Answer, Reception
 from crawler.notify.http import Http, Sent, judged, origin_of
 from crawler.notify.quote import one_line, quoted
-from crawler.secret import reveal
 
 if TYPE_CHECKING:  # an extra
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from crawler.config_notify import IndexNow as Section
+from crawler.config.notify import IndexNow as Section
 from crawler.errors import UsageError
 from crawler.model import Failure, Reply, Url
 from crawler.notice import Answer, Reception

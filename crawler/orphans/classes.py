@@ -68,7 +68,7 @@ NOBODY: Final = Known()
 
 
 class Thresholds(Struct, frozen=True):
-    """From where on something is said; see :class:`crawler.config_audit.Audit`."""
+    """From where on something is said; see :class:`crawler.config.audit.Audit`."""
 
     max_clicks: int = 5
     few_inlinks: int = 1

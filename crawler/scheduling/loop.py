@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from crawler.agenda import Agenda
 from crawler.attempt import Attempt, Ended, Fate
 from crawler.board import Board
-from crawler.config_schedule import Daemon
+from crawler.config.schedule import Daemon
 from crawler.errors import StorageError
 from crawler.history.history import History
 from crawler.scheduling.board import asked, standing, take_up

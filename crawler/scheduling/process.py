@@ -15,6 +15,7 @@ from anyio.abc import Process
 from msgspec.structs import replace
 
 from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.config.plan import AUDIT
 from crawler.evidence import audits
 from crawler.scheduling.order import Order
 from crawler.scheduling.scheduled import Scheduled
@@ -76,7 +77,7 @@ class ProcessRunner:
 
     async def _may_audit(self, site: Scheduled, attempt: Attempt) -> bool:
         """Whether the audit that is due, if one is, may follow the run."""
-        every, directory = site.config.audit.every, site.state / audits.AUDIT
+        every, directory = site.config.audit.every, site.state / AUDIT
         if every is None or not await anyio.to_thread.run_sync(
             audits.is_due, directory, every, attempt.began
         ):

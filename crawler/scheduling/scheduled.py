@@ -10,11 +10,11 @@ from typing import Final
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
-from crawler.config import Config
-from crawler.config_schedule import Schedule
+from crawler.config.config import Config
+from crawler.config.plan import Plan
+from crawler.config.schedule import Schedule
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.plan import Plan
 from crawler.recent import recent_address
 from crawler.timetable import Cron, Interval, Times, Timetable, TimetableError
 

@@ -9,10 +9,10 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
+from crawler.config.plan import Plan
 from crawler.elsewhere.place import Piece
 from crawler.errors import StorageError
 from crawler.memory.runs import Run
-from crawler.plan import Plan
 from crawler.recent import recent_address
 from sitemap import stylesheet_names
 

@@ -17,13 +17,13 @@ from typing import Final
 import anyio
 from msgspec import Struct
 
+from crawler.config.plan import Plan
 from crawler.elsewhere import elsewhere
 from crawler.elsewhere.addresses import shown
 from crawler.elsewhere.place import Elsewhere, NotTaken, Piece, There
 from crawler.errors import StorageError
 from crawler.lock import lock
 from crawler.memory.runs import Run
-from crawler.plan import Plan
 from crawler.recent import recent_address
 from crawler.uploading.files import digests, index_name, pieces
 from crawler.uploading.record import Record

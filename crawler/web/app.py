@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from crawler.board import Board, SiteBoard
-from crawler.config_schedule import Daemon
+from crawler.config.schedule import Daemon
 from crawler.web.door import Door
 from crawler.web.health import health
 from crawler.web.hosts import Hosts

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from crawler.board import SiteBoard
 from crawler.change import Change
+from crawler.config.plan import AUDIT
 from crawler.database import storage
 from crawler.errors import SiteatlasError
 from crawler.evidence import audits
@@ -151,7 +152,7 @@ def _look(state: Path, before: Look) -> Look:
 
 def _audits(state: Path, before: Look) -> AuditStanding:
     try:
-        return audits.standing(state / audits.AUDIT)
+        return audits.standing(state / AUDIT)
     except FAULTS:  # the next audit says why
         return before.audit
 
@@ -170,7 +171,7 @@ def _untold(said: Told) -> str:
 
 def _signature(state: Path) -> _Signature:
     """What changes when the state does, or what others were told, or an audit."""
-    audit = state / audits.AUDIT
+    audit = state / AUDIT
     files = (state / STATE.file, state / LEDGER.file, audit / STATE.file, audit / audits.AUDITS.file)
     return tuple(_stamp(Path(f"{file}{end}")) for file in files for end in ("", "-wal"))
 

@@ -13,7 +13,7 @@ import anyio
 import uvicorn
 from starlette.types import ASGIApp
 
-from crawler.config_schedule import Daemon
+from crawler.config.schedule import Daemon
 from crawler.errors import UsageError
 from crawler.web.connection import MAX_HEAD, Clients
 

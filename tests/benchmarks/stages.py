@@ -14,9 +14,9 @@ from typing import TypeVar
 import anyio
 import psutil
 
-from crawler import config as settings
-from crawler import fetching
-from crawler import plan as planning
+from crawler.config import config as settings
+from crawler.config import fetcher as fetching
+from crawler.config import plan as planning
 from crawler.entries import Entries, Tally
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.html.page import read_page

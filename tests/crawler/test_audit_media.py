@@ -6,8 +6,8 @@ import pytest
 from scripted import Answer, Site, scripted
 
 from crawler.audit.media import PIECE, CheckedMedia, check_media
-from crawler.config import Config
-from crawler.fetching import fetcher
+from crawler.config.config import Config
+from crawler.config.fetcher import fetcher
 from crawler.health.media import Medium, Role
 from crawler.rulebook import Rulebook
 from crawler.url.normalize import normalise, origin

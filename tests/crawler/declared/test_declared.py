@@ -8,7 +8,7 @@ import pytest
 from nginx import Server, nginx
 
 from crawler.cli.declaring import lines
-from crawler.config import Config, Fetch, Output, Pace, Site
+from crawler.config.config import Config, Fetch, Output, Pace, Site
 from crawler.declared.check import check
 from crawler.declared.looks import Declaration, Outcome
 

@@ -12,7 +12,7 @@ import pytest
 from doubles_s3 import ACCESS, BUCKET, FINAL, PASSING, SECRET, Bucket, Fault, s3_double
 from uploads import LEAD, Site, broken
 
-from crawler.config_notify import Upload
+from crawler.config.notify import Upload
 from crawler.elsewhere import elsewhere
 from crawler.elsewhere.place import Elsewhere, NotTaken
 from crawler.errors import StorageError, UsageError

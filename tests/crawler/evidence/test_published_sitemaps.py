@@ -15,14 +15,14 @@ from crawler.audit.doors import MAX_DOORS
 from crawler.audit.gathering import addresses
 from crawler.audit.sitemaps import read_sitemaps
 from crawler.claim import Account
-from crawler.config import Config
+from crawler.config.config import Config
+from crawler.config.plan import Plan, plan_audit
 from crawler.database import storage
 from crawler.errors import UsageError
 from crawler.evidence import tables
 from crawler.evidence.claims import Claims
 from crawler.evidence.judging import Judging, Submits, Trusting
 from crawler.finding import AuditReport, Finding
-from crawler.plan import Plan, plan_audit
 from crawler.state.schema import STATE
 from crawler.visiting import Clock
 from sitemap import walk

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from crawler.audit.gathering import check
-from crawler.config import Config
+from crawler.config.config import Config
+from crawler.config.plan import plan_audit
 from crawler.errors import UsageError
-from crawler.plan import plan_audit
 
 SITE = "https://www.example.com"
 LINE = '203.0.113.1 - - [21/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 12 "-" "Firefox"\n'
@@ -53,9 +53,9 @@ def test_ours_exports_are_named_by_globs_too(tmp_path: Path) -> None:
 _UNREADABLE = """
 import ctypes, os, sys
 from crawler.audit.gathering import check
-from crawler.config import Config
+from crawler.config.config import Config
 from crawler.errors import UsageError
-from crawler.plan import plan_audit
+from crawler.config.plan import plan_audit
 folder = sys.argv[1]
 os.chmod(folder, 0)
 os.setgid(65534), os.setuid(65534)

@@ -9,7 +9,7 @@ import pytest
 from cronsim import CronSim
 from tools import tool
 
-from crawler.config_schedule import Schedule
+from crawler.config.schedule import Schedule
 from crawler.errors import UsageError
 from crawler.kits.moment import Moment, calendar, moment
 

@@ -14,9 +14,9 @@ import yaml
 from tools import tool
 
 from crawler.cli.beginning import Wanted, begin
-from crawler.config_tables import build, known_keys
+from crawler.config.load import build, known_keys
+from crawler.config.secrets import reveal
 from crawler.kits.configuration import configuration, names
-from crawler.secret import reveal
 
 ALL = {"systemd": True, "daemon": True, "cron": True, "github": True, "kubernetes": True}
 URL = "https://www.example.com/"

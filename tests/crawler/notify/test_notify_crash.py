@@ -123,8 +123,8 @@ def _obey(order: dict[str, Any], pipe: int) -> None:
 
     from crawler.announcing.announce import announce
     from crawler.attempt import Ended, Fate
-    from crawler.config_tables import build
-    from crawler.plan import plan
+    from crawler.config.load import build
+    from crawler.config.plan import plan
 
     calls = 0
 

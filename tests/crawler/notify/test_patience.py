@@ -6,7 +6,7 @@ import trio
 from trio.testing import MockClock
 
 from crawler.announcing.patience import guarded, persist
-from crawler.config_notify import Notify
+from crawler.config.notify import Notify
 from crawler.notice import Answer, Reception
 
 LATER, ACCEPTED, REFUSED = Reception.LATER, Reception.ACCEPTED, Reception.REFUSED

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from crawler.agenda import AHEAD, Agenda
 from crawler.attempt import Attempt, Because, Fate
-from crawler.config_schedule import Schedule
+from crawler.config.schedule import Schedule
 from crawler.standing import Asked, Start
 from crawler.timetable import Interval, Timetable
 

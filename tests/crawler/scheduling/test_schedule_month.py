@@ -12,8 +12,8 @@ from schedule_judge import Judge
 from simulated_month import DAY, HOUR, World
 
 from crawler.attempt import Because
-from crawler.config import Config
-from crawler.plan import plan
+from crawler.config.config import Config
+from crawler.config.plan import plan
 from crawler.scheduling.scheduled import Scheduled, scheduled
 
 ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "UTC")

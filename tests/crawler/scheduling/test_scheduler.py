@@ -7,10 +7,10 @@ import anyio
 import pytest
 
 from crawler.attempt import Attempt, Because, Ended, Fate
-from crawler.config import Config
-from crawler.config_schedule import Daemon
+from crawler.config.config import Config
+from crawler.config.plan import plan
+from crawler.config.schedule import Daemon
 from crawler.history.history import History
-from crawler.plan import plan
 from crawler.scheduling.board import remembered
 from crawler.scheduling.loop import Scheduler
 from crawler.scheduling.scheduled import Scheduled, scheduled

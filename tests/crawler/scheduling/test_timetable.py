@@ -13,9 +13,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from crawler.config import Config
+from crawler.config.config import Config
+from crawler.config.plan import plan
 from crawler.errors import UsageError
-from crawler.plan import plan
 from crawler.scheduling.scheduled import scheduled
 from crawler.timetable import Cron, Interval, Timetable
 

@@ -15,7 +15,7 @@ from forked import Forked
 from run import FAST, listed
 from scripted import Answer, Route, Site, links, scripted
 
-from crawler.config_tables import build
+from crawler.config.load import build
 from crawler.model import State, Url
 from crawler.state.schema import STATE
 from crawler.state.tables import VERSION

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.config_tables import build
+from crawler.config.load import build
+from crawler.config.source import source
 from crawler.model import Url
-from crawler.source import source
 from crawler.url.mirror import Mirror
 from crawler.url.normalize import join, normalise
 from crawler.url.params import Params

@@ -12,7 +12,7 @@ import pytest
 from web_made import board, urlset, usual
 from web_served import Served, drained, serving
 
-from crawler.config_schedule import Daemon
+from crawler.config.schedule import Daemon
 from crawler.errors import UsageError
 from crawler.web.hosts import Hosts
 from crawler.web.serving import bind

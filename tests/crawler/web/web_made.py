@@ -13,6 +13,7 @@ from site_history import DAY, START, History, Seen
 from crawler.attempt import Attempt, Because, Fate
 from crawler.audit_news import AuditNews, GroupNews
 from crawler.board import Board, SiteBoard
+from crawler.config.plan import AUDIT
 from crawler.evidence import audits
 from crawler.memory.runs import Run, Runs
 from crawler.state.schema import STATE
@@ -102,7 +103,7 @@ def usual(folder: Path, name: str = "shop", **values: Any) -> SiteBoard:
 
 def audited(made: SiteBoard, *, failed: str = "", **values: Any) -> None:
     """Let a site have been audited two days ago; with ``failed`` there was one since that came to nothing."""
-    directory = made.state / audits.AUDIT
+    directory = made.state / AUDIT
     directory.mkdir(parents=True)
     severities = {"error": 1, "warning": 4}
     given: dict[str, Any] = {

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from crawler.board import Board
-from crawler.config_schedule import Daemon
+from crawler.config.schedule import Daemon
 from crawler.web.app import app
 from crawler.web.serving import bind, serve_on
 

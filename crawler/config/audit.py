@@ -2,7 +2,7 @@
 
 from pydantic import Field, field_validator
 
-from crawler.config_section import Count, Seconds, Section
+from crawler.config.section import Count, Seconds, Section
 from crawler.quantities import duration
 
 

@@ -8,10 +8,10 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from crawler.config_audit import Audit
-from crawler.config_notify import Email, Hook, IndexNow, Notify, SearchConsole, Upload, Webhook, WebSub
-from crawler.config_schedule import Daemon, Schedule
-from crawler.config_section import Count, Seconds, Section
+from crawler.config.audit import Audit
+from crawler.config.notify import Email, Hook, IndexNow, Notify, SearchConsole, Upload, Webhook, WebSub
+from crawler.config.schedule import Daemon, Schedule
+from crawler.config.section import Count, Seconds, Section
 from crawler.quantities import duration, size
 from crawler.url.params import TRACKING
 from crawler.version import __version__

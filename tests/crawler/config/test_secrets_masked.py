@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawler.masking import masked
+from crawler.config.secrets import masked
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from crawler.config import Config
+from crawler.config.config import Config
+from crawler.config.secrets import masked, reveal
 from crawler.errors import UsageError
 from crawler.fetch.overrides import read_override
 from crawler.fetch.sourced import FolderTransports, ServerTransports
 from crawler.fetch.transports import Transports
-from crawler.masking import masked
 from crawler.model import Url
-from crawler.secret import reveal
 from crawler.url.mirror import Mirror
 from crawler.url.normalize import InvalidUrl, host, normalise, origin, path
 

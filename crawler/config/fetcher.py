@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from crawler import source as sources
-from crawler.config import Config
+from crawler.config import source as sources
+from crawler.config.config import Config
+from crawler.config.secrets import reveal
+from crawler.config.source import Source
 from crawler.errors import UsageError
 from crawler.fetch.address import AddressPolicy
 from crawler.fetch.fetcher import Fetcher
@@ -15,8 +17,6 @@ from crawler.fetch.limits import FetchLimits
 from crawler.fetch.options import TransportOptions
 from crawler.fetch.overrides import overriding
 from crawler.fetch.transports import HttpxTransports, ReqwestTransports
-from crawler.secret import reveal
-from crawler.source import Source
 
 
 def fetcher(

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from crawler.config import Config
-from crawler.config_tables import build
+from crawler.config.config import Config
+from crawler.config.load import build
 from crawler.errors import UsageError
 
 KEY: Final = "sites"

@@ -4,7 +4,7 @@ import re
 
 from pydantic import Field, field_validator
 
-from crawler.config_section import Count, Seconds, Section
+from crawler.config.section import Count, Seconds, Section
 from crawler.quantities import duration
 
 _host_name = re.compile(r"[^\s:/?#@*\[\]]+")

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from crawler.config_section import Count, Seconds, Section
+from crawler.config.section import Count, Seconds, Section
 from crawler.quantities import duration
 
 Occasion = Literal["changes", "trouble", "findings"]

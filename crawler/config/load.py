@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from crawler.config import Config
-from crawler.config_section import Section
+from crawler.config.config import Config
+from crawler.config.secrets import masked
+from crawler.config.section import Section
 from crawler.errors import UsageError
-from crawler.masking import masked
 
 _SECRETS = {  # keys whose values no message repeats
     "headers",

@@ -1,6 +1,7 @@
 """Secrets that are named rather than written: ``env:NAME`` and ``file:PATH``. Never shows one."""
 
 import os
+import re
 from pathlib import Path
 
 from crawler.errors import UsageError
@@ -37,3 +38,11 @@ def _given(path: str) -> Path:
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
     given = Path(folder, credential(path)) if folder else None
     return given if given and given.is_file() else Path(path)
+
+
+_login = re.compile(r"""((?:\w[\w+.-]*:)?//)?[^\s'",]*:[^\s'",]*@""")
+
+
+def masked(text: str) -> str:
+    """A text in which ``user:password@`` of an address reads ``***@``, be the address right or wrong."""
+    return _login.sub(r"\1***@", text)

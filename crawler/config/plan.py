@@ -4,13 +4,14 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
-from crawler import source as sources
-from crawler.config import Config
+from crawler.config import source as sources
+from crawler.config.config import Config
+from crawler.config.source import Source
 from crawler.errors import UsageError
-from crawler.evidence.audits import AUDIT
 from crawler.fetch.limits import BodyLimits
 from crawler.html.options import ReadOptions
 from crawler.indexability import Judge
@@ -18,13 +19,14 @@ from crawler.journey import Manners
 from crawler.model import Find, Found, Kind, Url
 from crawler.parsing.frames import Hello
 from crawler.robots import Robots, product_token
-from crawler.source import Source
 from crawler.store import directory_for
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params
 from crawler.url.patterns import ScopeError
 from crawler.url.scope import Bounds, Scope
 from crawler.version import __version__
+
+AUDIT: Final = "audit"  # the directory in that of a site where its audits are remembered
 
 
 @dataclass(frozen=True, slots=True)
