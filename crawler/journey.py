@@ -36,8 +36,8 @@ from crawler.model import (
 from crawler.parsing.pool import ParsePool
 from crawler.retry_after import retry_after, retry_delay
 from crawler.revisit import as_before, as_told, conditions, kept, request_of, sighting
-from crawler.robots import Blocked, Robots
-from crawler.rulebook import Rulebook
+from crawler.robots.cache import Rulebook
+from crawler.robots.rules import Blocked, Robots
 from crawler.url.normalize import origin
 
 MAX_NESTING = 3  # sitemap indexes in sitemap indexes; the protocol allows none

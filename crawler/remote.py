@@ -23,8 +23,8 @@ from crawler.lanes import Lanes
 from crawler.model import Failure, Reply, Url
 from crawler.politeness import Pace
 from crawler.retry_after import retry_delay
-from crawler.robots import Blocked, Robots
-from crawler.rulebook import Rulebook
+from crawler.robots.cache import Rulebook
+from crawler.robots.rules import Blocked, Robots
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params
 from sitemap import SourceError

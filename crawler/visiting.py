@@ -28,12 +28,12 @@ from crawler.frontier.sqlite import SqliteFrontier
 from crawler.journey import Journey, Parts
 from crawler.lanes import Lanes
 from crawler.memory.recall import Recall
-from crawler.memory.rules import RobotsStore
 from crawler.model import Find, Verdict
 from crawler.parsing.pool import ParsePool
 from crawler.politeness import Pace
-from crawler.robots import Access, Robots
-from crawler.rulebook import Rulebook
+from crawler.robots.cache import Rulebook
+from crawler.robots.rules import Access, Robots
+from crawler.robots.store import RobotsStore
 from crawler.store import Store
 from crawler.url.normalize import origin
 

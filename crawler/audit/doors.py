@@ -12,7 +12,7 @@ from crawler.health.visited import Visited
 from crawler.html.page import scan_page
 from crawler.indexability import Judge, is_readable
 from crawler.model import Document, Failure, Page, Reply, Url
-from crawler.rulebook import Rulebook
+from crawler.robots.cache import Rulebook
 from crawler.url.resolve import Resolver
 
 MAX_DOORS: Final = 100

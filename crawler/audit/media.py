@@ -18,8 +18,8 @@ from crawler.lanes import Lanes
 from crawler.model import Failure, Reply, Url
 from crawler.politeness import Pace
 from crawler.retry_after import retry_delay
-from crawler.robots import Access, Blocked
-from crawler.rulebook import Rulebook
+from crawler.robots.cache import Rulebook
+from crawler.robots.rules import Access, Blocked
 from crawler.url.normalize import InvalidUrl, origin
 from crawler.url.params import Params
 

@@ -20,11 +20,11 @@ from crawler.errors import StorageError, UsageError
 from crawler.evidence import tables
 from crawler.evidence.audits import Kept, kept
 from crawler.evidence.knowledge import Knowledge
-from crawler.memory.rules import RobotsStore
 from crawler.memory.story import Stories
 from crawler.model import Url
 from crawler.reports.rules_told import TOLD
-from crawler.robots import Access
+from crawler.robots.rules import Access
+from crawler.robots.store import RobotsStore
 from crawler.state.schema import STATE
 from crawler.url.normalize import InvalidUrl, join, normalise, origin
 from crawler.url.params import Params

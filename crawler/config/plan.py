@@ -18,7 +18,7 @@ from crawler.indexability import Judge
 from crawler.journey import Manners
 from crawler.model import Find, Found, Kind, Url
 from crawler.parsing.frames import Hello
-from crawler.robots import Robots, product_token
+from crawler.robots.rules import Robots, product_token
 from crawler.store import directory_for
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.errors import StorageError, UsageError
-from crawler.robots import MAX_BYTES
+from crawler.robots.rules import MAX_BYTES
 from sitemap import missing_lines
 
 NAME: Final = "robots.txt"

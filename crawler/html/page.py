@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from crawler import directives
 from crawler.html import (
     breadcrumbs,
     charset,
@@ -21,6 +20,7 @@ from crawler.html.outline import CANONICAL, Outline, link_flags
 from crawler.html.sniff import is_html
 from crawler.html.videos import Videos
 from crawler.model import Document, Found, Page, Url
+from crawler.robots import meta
 from crawler.url.resolve import Resolver
 from sitemap import Alternate, Video
 
@@ -136,15 +136,15 @@ class Reading:
                 return base
         return url
 
-    def _directives(self, now: float) -> directives.Directives:
+    def _directives(self, now: float) -> meta.Directives:
         """What all robots statements ask together. They count in the body too: that is the restrictive reading."""
         token = self.options.token
-        asked = directives.NOTHING
+        asked = meta.NOTHING
         for value in self.document.robots:
-            asked = asked.merge(directives.read_header(value, token, now))
+            asked = asked.merge(meta.read_header(value, token, now))
         for name in dict.fromkeys(("robots", token.lower())):
             for content in self.outline.metas.get(name, []):
-                asked = asked.merge(directives.read_meta(name, content, token, now))
+                asked = asked.merge(meta.read_meta(name, content, token, now))
         return asked
 
     def _header_links(self) -> None:

@@ -1,7 +1,7 @@
 """What the server said: the requests, the page, its canonical, its noindex, and where it leads."""
 
 from crawler.model import Page, Request, Url
-from crawler.robots import Blocked, Robots
+from crawler.robots.rules import Blocked, Robots
 from crawler.why.story import Hop, Story
 from crawler.why.unseen import Policy
 from crawler.why.words import Topic, moment, run, state, w3c

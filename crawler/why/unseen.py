@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from crawler.model import Found, State, Url, Verdict
-from crawler.robots import Blocked, Robots
+from crawler.robots.rules import Blocked, Robots
 from crawler.url.scope import Scope
 from crawler.why.words import Topic, state
 

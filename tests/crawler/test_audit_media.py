@@ -9,7 +9,7 @@ from crawler.audit.media import PIECE, CheckedMedia, check_media
 from crawler.config.config import Config
 from crawler.config.fetcher import fetcher
 from crawler.health.media import Medium, Role
-from crawler.rulebook import Rulebook
+from crawler.robots.cache import Rulebook
 from crawler.url.normalize import normalise, origin
 
 pytestmark = pytest.mark.anyio

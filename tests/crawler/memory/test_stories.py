@@ -24,7 +24,7 @@ from crawler.model import (
     Url,
     Verdict,
 )
-from crawler.robots import parse
+from crawler.robots.rules import parse
 from crawler.state.schema import STATE
 from crawler.url.scope import Scope
 from crawler.why.explaining import Explanation, explain

@@ -3,7 +3,7 @@
 import pytest
 
 from crawler.model import Url
-from crawler.robots import everything, parse, unreachable
+from crawler.robots.rules import everything, parse, unreachable
 from crawler.url.scope import Bounds, Scope
 from crawler.why.answers import robots
 from crawler.why.spelling import nearest, spellings

@@ -1,6 +1,6 @@
 import pytest
 
-from crawler.directives import NOTHING, read_header, read_meta
+from crawler.robots.meta import NOTHING, read_header, read_meta
 
 NOW = 1_800_000_000.0  # 2027-01-15
 US = "siteatlas"

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from crawler.database import storage
 from crawler.model import Reply
-from crawler.robots import Access, Robots, everything, fallback, parse, unreachable
+from crawler.robots.rules import Access, Robots, everything, fallback, parse, unreachable
 
 _GET: Final = "SELECT fetched_at, status, said, body, copy_at FROM robots WHERE origin = ?"
 _PUT: Final = """INSERT OR REPLACE INTO robots (origin, fetched_at, status, said, body, copy_at)

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler import robots
 from crawler.model import Failure, Reply, Url
-from crawler.robots import Access, Allowed, Blocked, from_answer, parse, product_token
+from crawler.robots import rules as robots
+from crawler.robots.rules import Access, Allowed, Blocked, from_answer, parse, product_token
 
 US = "Siteatlas/1.0 (+https://example.com/bot)"
 NOW = 1_800_000_000.0

@@ -15,10 +15,10 @@ from crawler.fetch.identity import Identity
 from crawler.fetch.limits import FetchLimits
 from crawler.fetch.options import TransportOptions
 from crawler.fetch.transports import HttpxTransports
-from crawler.memory.rules import RobotsStore
 from crawler.model import Url
-from crawler.robots import Access, Allowed, Blocked, Robots
-from crawler.rulebook import Rulebook
+from crawler.robots.cache import Rulebook
+from crawler.robots.rules import Access, Allowed, Blocked, Robots
+from crawler.robots.store import RobotsStore
 from crawler.state.schema import STATE
 
 US = "Siteatlas/1.0"
@@ -35,7 +35,7 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler.rulebook.RETRIES", 0)
+    monkeypatch.setattr("crawler.robots.cache.RETRIES", 0)
 
 
 @contextlib.asynccontextmanager
