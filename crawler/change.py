@@ -10,7 +10,7 @@ from typing import Final, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.indexability import FAILURES
+from crawler.fetch.retry import FAILURES
 from crawler.model import Found, State, Url
 
 

@@ -6,11 +6,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.indexability import FAILURES, is_transient
 from crawler.model import State, Url
 from crawler.quantities import count
 
-_FAILED: Final = FAILURES - {State.BAD_ANSWER}  # which is what some URLs always give: redirects that loop
 _MAX_NAMED: Final = 3  # hosts
 
 
@@ -44,13 +42,6 @@ class Coverage(Struct, frozen=True, kw_only=True):
     example: Url = Url("")
     failed: Mapping[State, int] = {}
     no_robots: tuple[str, ...] = ()
-
-
-def is_failure(state: State, status: int | None) -> bool:
-    """Whether a URL ended so because something failed that may be well another time, not by what it is."""
-    return state in _FAILED or (
-        status is not None and is_transient(status) and state in (State.CLIENT_ERROR, State.SITEMAP_FILE)
-    )
 
 
 def completeness(coverage: Coverage) -> Completeness:

@@ -17,12 +17,11 @@ from enum import StrEnum
 
 import anyio
 
-from crawler.completeness import is_failure
 from crawler.errors import StorageError
+from crawler.fetch.retry import FAILURES, is_failure
+from crawler.fetch.throttle import Lanes
 from crawler.frontier import Frontier
-from crawler.indexability import FAILURES
 from crawler.journey import Journey
-from crawler.lanes import Lanes
 from crawler.model import Done, Lease, Outcome, Retry, State, Verdict, Wait
 from crawler.trouble import Trouble
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.completeness import is_failure
 from crawler.errors import NothingCrawlable, PublishRefused
+from crawler.fetch.retry import is_failure
 from crawler.model import State, Url, Verdict
 
 FEW: Final = 5

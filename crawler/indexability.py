@@ -3,27 +3,19 @@
 Fetches nothing and knows no frontier. :func:`table` prints the rules in their order.
 """
 
-import re
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from crawler.media_type import FEEDS, is_html_type, media_type
-from crawler.model import Failure, Page, Reply, State, Url, Verdict
-from crawler.url.normalize import DEFAULT, InvalidUrl, join
+from crawler.fetch.media_type import FEEDS, is_html_type, media_type
+from crawler.fetch.redirect import REDIRECTS, redirect_target
+from crawler.model import Failure, Page, Reply, State, Verdict
+from crawler.url.normalize import DEFAULT, InvalidUrl
 from crawler.url.params import Params
 from crawler.url.scope import Scope
 
-REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-TRANSIENT: Final = frozenset(
-    {408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 527, 529, 530}
-)
 """Statuses that may be gone at the next try."""
-FAILURES: Final = frozenset(
-    {State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER, State.PARSE_FAILED, State.INTERNAL_ERROR}
-)
 """Ends that say nothing about the page: it may be there, as it was, another time."""
 _NAMES: Final = {
     401: "it asks for a login", 403: "forbidden", 404: "not found", 410: "gone", 429: "too many requests",
@@ -34,7 +26,6 @@ _UNREAD: Final = (
     "links cut at ",
     "reading stopped after ",
 )  # how faults begin that tell of a part of a page only
-_control = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]").search
 
 
 class Case(Struct, frozen=True):
@@ -86,40 +77,10 @@ class Judge:
         return Verdict(state, f"{failure.code}: {failure.message}")
 
 
-def is_transient(status: int) -> bool:
-    """Whether another try may bring another answer."""
-    return status in TRANSIENT
-
-
 def is_readable(reply: Reply) -> bool:
     """Whether the body is to be parsed: a page by its status, and HTML, a feed or unknown by its Content-Type."""
     label = media_type(reply.header("content-type") or "")
     return reply.status == 200 and (label in FEEDS or is_html_type(label) is not False)
-
-
-def redirect_target(reply: Reply, params: Params = DEFAULT) -> Url | InvalidUrl:
-    """Where a redirect leads: its Location, resolved against the URL that was asked for.
-
-    Bytes beyond ASCII are UTF-8 when they can be, else Latin-1. Codes of the refusal: ``redirect.bad_location``
-    (missing, empty, a fragment only, control characters, no URL), ``redirect.scheme`` (not http or https),
-    ``redirect.loop`` (the URL itself).
-    """
-    location = (reply.header("location") or "").strip(" \t\r\n")
-    if not location or location.startswith("#"):
-        said = "a redirect without a Location" if not location else "a Location that is a fragment only"
-        return InvalidUrl("redirect.bad_location", said)
-    if _control(location):
-        return InvalidUrl("redirect.bad_location", f"a Location with control characters: {location[:100]!a}")
-    with suppress(UnicodeError):  # else it is Latin-1, or was decoded before
-        location = location.encode("latin-1").decode("utf-8")
-    try:
-        target = join(reply.url, location, params)
-    except InvalidUrl as error:
-        code = "redirect.scheme" if error.code == "url.scheme" else "redirect.bad_location"
-        return InvalidUrl(code, error.message)
-    if target == reply.url:
-        return InvalidUrl("redirect.loop", "it redirects to itself")
-    return target
 
 
 def table() -> str:

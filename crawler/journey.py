@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
+from crawler.fetch.retry import is_transient, retry_after, retry_delay
+from crawler.fetch.throttle import Lanes
 from crawler.frontier import Frontier
-from crawler.indexability import Judge, is_readable, is_transient
-from crawler.lanes import Lanes
+from crawler.indexability import Judge, is_readable
 from crawler.memory.recall import Recall
 from crawler.model import (
     Document,
@@ -34,7 +35,6 @@ from crawler.model import (
     Verdict,
 )
 from crawler.parsing.pool import ParsePool
-from crawler.retry_after import retry_after, retry_delay
 from crawler.revisit import as_before, as_told, conditions, kept, request_of, sighting
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Blocked, Robots

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from crawler import http_date
+from crawler.fetch import http_date
 from crawler.model import Sighting
 
 Policy = Literal["observed", "header", "page", "none"]

@@ -15,14 +15,13 @@ from crawler.config.config import Config
 from crawler.config.fetcher import fetcher
 from crawler.config.plan import address
 from crawler.config.source import Source
-from crawler.fetch.failures import Code
+from crawler.fetch.errors import Code
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY, BodyLimits
-from crawler.indexability import REDIRECTS, is_transient, redirect_target
-from crawler.lanes import Lanes
+from crawler.fetch.redirect import REDIRECTS, redirect_target
+from crawler.fetch.retry import is_transient, retry_delay
+from crawler.fetch.throttle import Lanes, Pace
 from crawler.model import Failure, Reply, Url
-from crawler.politeness import Pace
-from crawler.retry_after import retry_delay
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Blocked, Robots
 from crawler.url.normalize import InvalidUrl, normalise, origin

@@ -24,13 +24,12 @@ from crawler.config.plan import Plan
 from crawler.engine import Ending, Engine, Limits, Tally, Watch
 from crawler.errors import NothingCrawlable
 from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.throttle import Lanes, Pace
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.journey import Journey, Parts
-from crawler.lanes import Lanes
 from crawler.memory.recall import Recall
 from crawler.model import Find, Verdict
 from crawler.parsing.pool import ParsePool
-from crawler.politeness import Pace
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Access, Robots
 from crawler.robots.store import RobotsStore

@@ -35,7 +35,7 @@ IMPORTED = (
     "crawler.cli.regenerating",
     "crawler.cli.stories",
     "crawler.cli.summary",
-    "crawler.fetch.pinned",
+    "crawler.fetch.httpx_transport",
     "crawler.config.plan",
     "uvloop",
 )

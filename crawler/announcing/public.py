@@ -9,7 +9,7 @@ from crawler.config.fetcher import fetcher
 from crawler.config.plan import Plan
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
-from crawler.indexability import REDIRECTS, redirect_target
+from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.memory.runs import Run
 from crawler.model import Failure, Reply, Url
 from crawler.notice import Answer, Reception

@@ -8,16 +8,15 @@ import anyio
 from msgspec import Struct
 
 from crawler.config.config import Config
-from crawler.fetch.failures import Code
+from crawler.fetch.errors import Code
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY, BodyLimits
+from crawler.fetch.redirect import REDIRECTS, redirect_target
+from crawler.fetch.retry import is_transient, retry_delay
+from crawler.fetch.throttle import Lanes, Pace
 from crawler.finding import Finding
 from crawler.health.media import Medium, Role, judge_medium
-from crawler.indexability import REDIRECTS, is_transient, redirect_target
-from crawler.lanes import Lanes
 from crawler.model import Failure, Reply, Url
-from crawler.politeness import Pace
-from crawler.retry_after import retry_delay
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Access, Blocked
 from crawler.url.normalize import InvalidUrl, origin

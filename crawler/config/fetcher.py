@@ -10,12 +10,11 @@ from crawler.config.config import Config
 from crawler.config.secrets import reveal
 from crawler.config.source import Source
 from crawler.errors import UsageError
-from crawler.fetch.address import AddressPolicy
+from crawler.fetch.address_policy import AddressPolicy
+from crawler.fetch.dns import overriding
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Credentials, Identity
-from crawler.fetch.limits import FetchLimits
-from crawler.fetch.options import TransportOptions
-from crawler.fetch.overrides import overriding
+from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.transports import HttpxTransports, ReqwestTransports
 
 

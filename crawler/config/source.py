@@ -10,9 +10,8 @@ from typing import Final
 from crawler.config.config import Config
 from crawler.config.secrets import masked, reveal
 from crawler.errors import UsageError
-from crawler.fetch.overrides import read_override
-from crawler.fetch.sourced import FolderTransports, ServerTransports
-from crawler.fetch.transports import Transports
+from crawler.fetch.dns import read_override
+from crawler.fetch.transports import FolderTransports, ServerTransports, Transports
 from crawler.model import Url
 from crawler.url.mirror import Mirror
 from crawler.url.normalize import InvalidUrl, host, normalise, origin, path

@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from crawler.declared.looks import Look, ok, problem
-from crawler.media_type import media_type
+from crawler.fetch.media_type import media_type
 from crawler.model import Reply, Url
 from crawler.robots.rules import MAX_BYTES, Blocked, parse
 from sitemap import form, missing_lines, sitemaps_in

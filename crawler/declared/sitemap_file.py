@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from crawler.declared.looks import Look, ok, problem, unknown
-from crawler.media_type import media_type
+from crawler.fetch.media_type import media_type
 from crawler.model import Reply, Url
 from sitemap import (
     CrossSubmits,

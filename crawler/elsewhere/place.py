@@ -8,7 +8,7 @@ from typing import BinaryIO, Protocol, Self
 
 from msgspec import Struct
 
-from crawler.file_types import content_type
+from crawler.fetch.media_type import content_type
 
 
 class NotTaken(Exception):

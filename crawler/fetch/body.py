@@ -2,8 +2,8 @@
 
 import re
 
-from crawler.fetch.codings import Coding, coding
-from crawler.fetch.failures import Code, FetchError
+from crawler.fetch.encodings import Coding, coding
+from crawler.fetch.errors import Code, FetchError
 from crawler.fetch.limits import BodyLimits
 
 ACCEPTED = "gzip, deflate, br, zstd"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from crawler.fetch.failures import Code, FetchError
+from crawler.fetch.errors import Code, FetchError
 from crawler.fetch.limits import FetchLimits
 
 # The deadline is moved only when it moves by more than this share of the idle limit: moving it costs a timer.

@@ -9,11 +9,10 @@ import httpx
 
 from crawler.fetch.body import BodyDecoder, looks_like_text, split_codings
 from crawler.fetch.deadline import Deadline
-from crawler.fetch.diagnosis import diagnose
-from crawler.fetch.failures import Code, FetchError
+from crawler.fetch.dns import Place
+from crawler.fetch.errors import Code, FetchError, diagnose
 from crawler.fetch.identity import Header
 from crawler.fetch.limits import FetchLimits
-from crawler.fetch.origins import Place
 from crawler.model import Url
 
 _KEPT = frozenset(

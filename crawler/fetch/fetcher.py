@@ -9,15 +9,14 @@ import anyio
 import httpx
 from msgspec.structs import replace
 
-from crawler.fetch.address import AddressPolicy
+from crawler.fetch.address_policy import AddressPolicy
 from crawler.fetch.body import ACCEPTED
 from crawler.fetch.deadline import Deadline
-from crawler.fetch.diagnosis import diagnose
+from crawler.fetch.dns import Origins, Resolver, system_resolver
+from crawler.fetch.errors import Code, FetchError, diagnose, failure
 from crawler.fetch.exchange import Answer, Exchange
-from crawler.fetch.failures import Code, FetchError, failure
 from crawler.fetch.identity import Header, Identity
 from crawler.fetch.limits import BodyLimits, FetchLimits
-from crawler.fetch.origins import Origins, Resolver, system_resolver
 from crawler.fetch.transports import GivenTransport, Transports
 from crawler.model import Failure, Reply, Url
 

@@ -1,8 +1,11 @@
 """How much time and how many bytes one fetch may take. Values only."""
 
+from pathlib import Path
+
 from msgspec import Struct
 
 KIB = 1024
+
 MIB = 1024 * KIB
 
 
@@ -25,7 +28,9 @@ class BodyLimits(Struct, frozen=True):
 
 
 PAGE_BODY = BodyLimits()
+
 SITEMAP_BODY = BodyLimits(wire=64 * MIB, decoded=64 * MIB)
+
 ROBOTS_BODY = BodyLimits(wire=MIB, decoded=500 * KIB)
 
 
@@ -45,3 +50,18 @@ class FetchLimits(Struct, frozen=True):
     rate_window: float = 30.0
     headers: int = 100 * KIB
     body: BodyLimits = PAGE_BODY
+
+
+class TransportOptions(Struct, frozen=True):
+    """Options of every kind of transport.
+
+    ``proxy`` is a URL (``http://user:password@host:port``, ``socks5h://…``) or "" for none; the environment is never
+    asked. ``ca_file`` is a PEM bundle to trust besides the system's authorities. ``insecure_hosts`` are host names
+    whose certificate is not checked. ``idle`` is how many idle connections to an origin are kept open.
+    """
+
+    proxy: str = ""
+    ca_file: Path | None = None
+    insecure_hosts: frozenset[str] = frozenset()
+    http2: bool = False
+    idle: int = 32

@@ -10,10 +10,10 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.claim import Source
+from crawler.fetch.media_type import media_type
+from crawler.fetch.redirect import REDIRECTS
 from crawler.finding import Finding, Referrer
 from crawler.health.visited import PASSING
-from crawler.indexability import REDIRECTS
-from crawler.media_type import media_type
 from crawler.model import Failure, Reply
 
 _PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})

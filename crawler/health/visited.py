@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.indexability import TRANSIENT
+from crawler.fetch.retry import TRANSIENT
 from crawler.model import State
 
 PASSING: Final = frozenset({408, 425, 429, 503})

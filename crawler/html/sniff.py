@@ -7,7 +7,7 @@ Without a label the bytes decide (https://mimesniff.spec.whatwg.org/#identifying
 import re
 from typing import Final
 
-from crawler.media_type import is_html_type, media_type
+from crawler.fetch.media_type import is_html_type, media_type
 
 _LOOKED_AT: Final = 1_024
 

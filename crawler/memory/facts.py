@@ -8,8 +8,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from crawler.completeness import Coverage, is_failure
+from crawler.completeness import Coverage
 from crawler.database import storage
+from crawler.fetch.retry import is_failure
 from crawler.gate import FEW, Alike, Facts, Gone, Start
 from crawler.model import State, Url, Verdict
 

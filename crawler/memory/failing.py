@@ -4,7 +4,7 @@ import sqlite3
 from typing import Final
 
 from crawler.database import change
-from crawler.indexability import FAILURES, TRANSIENT
+from crawler.fetch.retry import FAILURES, TRANSIENT
 from crawler.model import State
 
 MAY_PASS: Final = (

@@ -12,9 +12,9 @@ from urllib.parse import urlencode
 import msgspec
 from typing_extensions import override
 
-from crawler import http_date
 from crawler.config.secrets import reveal
 from crawler.errors import UsageError
+from crawler.fetch import http_date
 from crawler.notice import Answer, Reception
 from crawler.notify.http import Http, Sent, judged, origin_of
 from crawler.notify.quote import one_line, quoted

@@ -14,15 +14,13 @@ import anyio
 import httpx
 from msgspec import Struct
 
-from crawler.fetch.diagnosis import diagnose
-from crawler.fetch.failures import Code, failure
-from crawler.fetch.limits import FetchLimits
-from crawler.fetch.options import TransportOptions
+from crawler.fetch.errors import Code, diagnose, failure
+from crawler.fetch.limits import FetchLimits, TransportOptions
+from crawler.fetch.retry import retry_after
 from crawler.fetch.target import Target
 from crawler.fetch.transports import HttpxTransports
 from crawler.notice import Answer, Reception
 from crawler.notify.quote import quoted, secrets_of
-from crawler.retry_after import retry_after
 
 _MOST: Final = 64 * 1024  # bytes of an answer that are read
 _CLOSING: Final = 1.0  # seconds that closing a connection may take

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.completeness import is_failure
+from crawler.fetch.retry import is_failure
 from crawler.model import State
 from crawler.quantities import count
 

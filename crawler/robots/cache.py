@@ -7,9 +7,9 @@ import anyio
 
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY
-from crawler.indexability import redirect_target
+from crawler.fetch.redirect import redirect_target
+from crawler.fetch.retry import retry_delay
 from crawler.model import Failure, Reply, Url
-from crawler.retry_after import retry_delay
 from crawler.robots.rules import Access, Robots, everything, fallback, from_answer
 from crawler.robots.store import RobotsStore
 from crawler.url.normalize import DEFAULT, InvalidUrl, normalise

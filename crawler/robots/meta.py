@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler import http_date
+from crawler.fetch import http_date
 
 HEADER: Final = "X-Robots-Tag"
 """How the evidence of a header begins."""

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 
 from crawler.board import SiteBoard
-from crawler.file_types import content_type
+from crawler.fetch.media_type import content_type
 from crawler.reports.rules_told import TOLD
 from crawler.web.looks import Look
 from crawler.web.sending import Sending

@@ -1,6 +1,6 @@
 """Where the lastmod of a URL came from, and why it is not another one."""
 
-from crawler import http_date
+from crawler.fetch import http_date
 from crawler.lastmod import EARLIEST, HEADER
 from crawler.model import State
 from crawler.why.story import Past, Seen, Story

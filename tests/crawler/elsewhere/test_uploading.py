@@ -9,7 +9,7 @@ from doubles_s3 import ACCESS, BUCKET, Bucket, Fault, s3_double
 from uploads import LEAD, Site
 
 from crawler.errors import StateInUse, StorageError
-from crawler.file_types import content_type
+from crawler.fetch.media_type import content_type
 from crawler.lock import lock
 from crawler.uploading.files import names
 from crawler.uploading.upload import FOLDER

@@ -7,7 +7,7 @@ import pytest
 from fetching import CASES, IDENTITY, LIMITS, policy
 from hostile import HostileServer
 
-import crawler.fetch.pinned  # noqa: F401 - it loads late, which the short deadlines here must not pay for
+import crawler.fetch.httpx_transport  # noqa: F401 - it loads late, which the short deadlines here must not pay for
 from crawler.fetch.fetcher import Fetcher
 
 

@@ -4,7 +4,7 @@ import anyio
 import pytest
 from hostile import HostileServer
 
-from crawler.fetch.address import AddressPolicy
+from crawler.fetch.address_policy import AddressPolicy
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Identity
 from crawler.fetch.limits import FetchLimits

@@ -2,8 +2,8 @@
 
 import pytest
 
-from crawler.fetch.address import AddressPolicy, Reach, reach
-from crawler.fetch.failures import Code, FetchError
+from crawler.fetch.address_policy import AddressPolicy, Reach, reach
+from crawler.fetch.errors import Code, FetchError
 from crawler.fetch.target import Target
 
 PRIVATE = [

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.fetch.body import BodyDecoder, looks_like_text, split_codings
-from crawler.fetch.failures import Code, FetchError
+from crawler.fetch.errors import Code, FetchError
 from crawler.fetch.limits import BodyLimits
 
 LIMITS = BodyLimits()

@@ -13,7 +13,7 @@ MEASURED = textwrap.dedent(
     import gzip, resource, sys, zlib
     import brotli, zstandard
     from crawler.fetch.body import BodyDecoder
-    from crawler.fetch.failures import FetchError
+    from crawler.fetch.errors import FetchError
     from crawler.fetch.limits import BodyLimits
 
     unit = 1 if sys.platform == "darwin" else 1024

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.fetch.fetcher import Fetcher
-from crawler.fetch.folder import PIECE, FolderTransport
+from crawler.fetch.folder_transport import PIECE, FolderTransport
 from crawler.fetch.limits import PAGE_BODY, BodyLimits
-from crawler.fetch.sourced import FolderTransports
+from crawler.fetch.transports import FolderTransports
 from crawler.model import Failure, Reply, Url
 
 HOME = "https://www.example.com"

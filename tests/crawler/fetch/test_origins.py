@@ -10,12 +10,11 @@ import httpx
 import pytest
 from hostile import Certificates, HostileServer, answer, cut, fin, send, sleep
 
-from crawler.fetch.address import AddressPolicy
+from crawler.fetch.address_policy import AddressPolicy
+from crawler.fetch.dns import Resolver, system_resolver
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Identity
-from crawler.fetch.limits import FetchLimits
-from crawler.fetch.options import TransportOptions
-from crawler.fetch.origins import Resolver, system_resolver
+from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.transports import HttpxTransports, ReqwestTransports
 from crawler.model import Failure, Reply, Url
 

@@ -7,11 +7,11 @@ import pytest
 from fetching import IDENTITY
 from hostile import HostileServer, answer
 
-from crawler.fetch.address import AddressPolicy
+from crawler.fetch.address_policy import AddressPolicy
+from crawler.fetch.dns import overriding, read_override
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Credentials, Identity
-from crawler.fetch.overrides import overriding, read_override
-from crawler.fetch.sourced import ServerTransports
+from crawler.fetch.transports import ServerTransports
 from crawler.model import Failure, Reply, Url
 from crawler.url.mirror import Mirror
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from crawler.completeness import Completeness, Coverage, Kind, completeness, is_failure
+from crawler.completeness import Completeness, Coverage, Kind, completeness
+from crawler.fetch.retry import is_failure
 from crawler.model import State, Url
 
 SEE = "see --max-body, --max-wire, --max-sitemap and --max-links"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler import http_date
+from crawler.fetch import http_date
 from crawler.lastmod import Dated, Policy, believable, first_sight, schema_form
 from crawler.model import Sighting
 

@@ -2,9 +2,9 @@ from collections.abc import Callable
 
 import pytest
 
+from crawler.fetch.retry import retry_delay
+from crawler.fetch.throttle import Lane, Pace
 from crawler.model import Reply, Url
-from crawler.politeness import Lane, Pace
-from crawler.retry_after import retry_delay
 from crawler.trouble import Trouble
 
 LONGEST = 900.0

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from scripted import Answer, Route, Site, scripted
 
-from crawler.fetch.address import AddressPolicy
+from crawler.fetch.address_policy import AddressPolicy
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Identity
-from crawler.fetch.limits import FetchLimits
-from crawler.fetch.options import TransportOptions
+from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.transports import HttpxTransports
 from crawler.model import Url
 from crawler.robots.cache import Rulebook

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crawler.fetch.retry import retry_after, retry_delay
+from crawler.fetch.throttle import Lane, Pace
 from crawler.model import Failure, Reply, Url
-from crawler.politeness import Lane, Pace
-from crawler.retry_after import retry_after, retry_delay
 
 NOW = 1_800_000_000.0
 URL = Url("https://h.test/")

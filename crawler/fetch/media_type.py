@@ -4,10 +4,13 @@ import re
 from typing import Final
 
 HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
+
 FEEDS: Final = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
+
 _MAYBE: Final = frozenset(
     {"", "*/*", "unknown/unknown", "application/unknown", "text/xml", "application/xml"}
 )
+
 _essence = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 
 
@@ -28,3 +31,27 @@ def is_html_type(name: str) -> bool | None:
     if name in HTML:
         return True
     return None if name in _MAYBE else False
+
+
+_TYPES: Final = {
+    ".xml": "application/xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".atom": "application/atom+xml",
+    ".rss": "application/rss+xml",
+    ".css": "text/css; charset=utf-8",
+    ".xsl": "text/xsl",
+}
+
+_PACKED: Final = "application/gzip"
+
+_UNKNOWN: Final = "application/octet-stream"
+
+
+def content_type(name: str) -> str:
+    """The value of the header.
+
+    A packed file is a gzip file that readers of sitemaps unpack themselves, and never one with a Content-Encoding
+    (https://www.sitemaps.org/protocol.html, https://www.rfc-editor.org/rfc/rfc6713).
+    """
+    suffix = name[name.rfind(".") :].lower() if "." in name else ""
+    return _PACKED if suffix == ".gz" else _TYPES.get(suffix, _UNKNOWN)

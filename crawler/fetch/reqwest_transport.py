@@ -14,8 +14,7 @@ from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response
 from typing_extensions import override
 
-from crawler.fetch.limits import FetchLimits
-from crawler.fetch.options import TransportOptions
+from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.target import Target
 
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
@@ -96,7 +95,7 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
 
     async def _again(self, request: httpx.Request) -> httpx.Response:
         if self._fallback is None:
-            from crawler.fetch.pinned import PinnedTransport  # noqa: PLC0415 - hardly ever needed
+            from crawler.fetch.httpx_transport import PinnedTransport  # noqa: PLC0415 - hardly ever needed
 
             self._fallback = PinnedTransport(*self._setup)
         return await self._fallback.handle_async_request(request)

@@ -4,9 +4,11 @@ import re
 from typing import Final
 from zlib import crc32
 
-from crawler import http_date
+from crawler.fetch import http_date
+from crawler.model import State
 
 LONGEST_BACKOFF: Final = 300.0
+
 _seconds = re.compile(r"[0-9]{1,10}", re.ASCII).fullmatch
 
 
@@ -36,3 +38,27 @@ def retry_delay(attempt: int, key: str) -> float:
 def backoff(attempt: int) -> float:
     """Seconds after failure number ``attempt`` + 1 in a row: 1, 2, 4 … 300."""
     return min(LONGEST_BACKOFF, 2.0 ** min(attempt, 32))
+
+
+TRANSIENT: Final = frozenset(
+    {408, 425, 429, 500, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 527, 529, 530}
+)
+
+FAILURES: Final = frozenset(
+    {State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER, State.PARSE_FAILED, State.INTERNAL_ERROR}
+)
+
+
+def is_transient(status: int) -> bool:
+    """Whether another try may bring another answer."""
+    return status in TRANSIENT
+
+
+_FAILED: Final = FAILURES - {State.BAD_ANSWER}  # which is what some URLs always give: redirects that loop
+
+
+def is_failure(state: State, status: int | None) -> bool:
+    """Whether a URL ended so because something failed that may be well another time, not by what it is."""
+    return state in _FAILED or (
+        status is not None and is_transient(status) and state in (State.CLIENT_ERROR, State.SITEMAP_FILE)
+    )

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 from msgspec import Struct
 
-from crawler.fetch.failures import Code, FetchError
+from crawler.fetch.errors import Code, FetchError
 from crawler.fetch.target import Target
 
 

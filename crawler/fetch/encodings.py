@@ -8,7 +8,7 @@ import brotli
 import zstandard
 from isal import igzip_lib, isal_zlib
 
-from crawler.fetch.failures import Code, FetchError
+from crawler.fetch.errors import Code, FetchError
 
 PIECE = 256 * 1024
 """Most bytes that a decompressor gives out at once (zstd: a few times that)."""

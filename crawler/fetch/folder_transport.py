@@ -22,7 +22,7 @@ import anyio.to_thread
 import httpx
 from typing_extensions import override
 
-from crawler import http_date
+from crawler.fetch import http_date
 
 PIECE: Final = 256 * 1024
 """Bytes read at once. Most pages are smaller, and cost one step in another thread."""

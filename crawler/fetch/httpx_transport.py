@@ -11,8 +11,7 @@ import httpcore
 import httpx
 from typing_extensions import override
 
-from crawler.fetch.limits import FetchLimits
-from crawler.fetch.options import TransportOptions
+from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.target import Target
 
 

@@ -1,0 +1,40 @@
+"""The judge: how a URL ends, from its answer and its page. An ordered table; the first rule that speaks wins.
+
+Fetches nothing and knows no frontier. :func:`table` prints the rules in their order.
+"""
+
+import re
+from contextlib import suppress
+from typing import Final
+
+from crawler.model import Reply, Url
+from crawler.url.normalize import DEFAULT, InvalidUrl, join
+from crawler.url.params import Params
+
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_control = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]").search
+
+
+def redirect_target(reply: Reply, params: Params = DEFAULT) -> Url | InvalidUrl:
+    """Where a redirect leads: its Location, resolved against the URL that was asked for.
+
+    Bytes beyond ASCII are UTF-8 when they can be, else Latin-1. Codes of the refusal: ``redirect.bad_location``
+    (missing, empty, a fragment only, control characters, no URL), ``redirect.scheme`` (not http or https),
+    ``redirect.loop`` (the URL itself).
+    """
+    location = (reply.header("location") or "").strip(" \t\r\n")
+    if not location or location.startswith("#"):
+        said = "a redirect without a Location" if not location else "a Location that is a fragment only"
+        return InvalidUrl("redirect.bad_location", said)
+    if _control(location):
+        return InvalidUrl("redirect.bad_location", f"a Location with control characters: {location[:100]!a}")
+    with suppress(UnicodeError):  # else it is Latin-1, or was decoded before
+        location = location.encode("latin-1").decode("utf-8")
+    try:
+        target = join(reply.url, location, params)
+    except InvalidUrl as error:
+        code = "redirect.scheme" if error.code == "url.scheme" else "redirect.bad_location"
+        return InvalidUrl(code, error.message)
+    if target == reply.url:
+        return InvalidUrl("redirect.loop", "it redirects to itself")
+    return target
