@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from crawler.errors import NothingCrawlable, SiteatlasError, StateInUse, StorageError, UsageError
     from crawler.finding import AuditReport, Finding
     from crawler.report import Report
-    from crawler.store import Begin
+    from crawler.state.store import Begin
     from crawler.version import __version__
 
 __all__ = [
@@ -43,7 +43,7 @@ _ROOMS: Final = {
     "errors": "NothingCrawlable SiteatlasError StateInUse StorageError UsageError",
     "finding": "AuditReport Finding",
     "report": "Report",
-    "store": "Begin",
+    "state.store": "Begin",
     "version": "__version__",
 }
 _HOME: Final = {name: room for room, names in _ROOMS.items() for name in names.split()}

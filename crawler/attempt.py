@@ -4,6 +4,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from crawler.state.runs import Fate
+
 
 class Because(StrEnum):
     """Why a run was begun."""
@@ -14,16 +16,6 @@ class Because(StrEnum):
     RETRY = "retry"  # the one before it failed
     RESUMED = "resumed"  # the one before it was cut short, with the daemon or by it
     TELL = "tell"  # no run: others are told what they could not be told after the last one
-
-
-class Fate(StrEnum):
-    """What a run that ended means for the schedule."""
-
-    DONE = "done"  # what was due is done; a limit of its own or a refusal for a good reason is an end too
-    FAILED = "failed"  # it is worth trying again, later and later
-    BUSY = "busy"  # another process works on the site; tried again, and no failure
-    STOPPED = "stopped"  # the daemon ended it; the next daemon goes on with it at once
-    BROKEN = "broken"  # only a person can help: the configuration is wrong
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
@@ -45,20 +37,6 @@ class Attempt(Struct, frozen=True, kw_only=True):
     ended: float | None = None
     fate: Fate | None = None
     exit_code: int | None = None
-    run: int | None = None
-    outcome: str = ""
-    told: str = ""
-    untold: bool = False
-
-
-class Ended(Struct, frozen=True, kw_only=True):
-    """How a run ended, as whoever ran it tells. ``exit_code`` is negative for a signal that killed it.
-
-    ``untold`` says that others could not be told of it for now.
-    """
-
-    exit_code: int
-    fate: Fate
     run: int | None = None
     outcome: str = ""
     told: str = ""

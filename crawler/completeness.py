@@ -1,30 +1,15 @@
 """The verdict on a run as a whole: did it see all of the site that it was to see, and what kept it from that."""
 
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
 
 from crawler.model import State, Url
 from crawler.quantities import count
+from crawler.state.runs import Completeness, Kind
 
 _MAX_NAMED: Final = 3  # hosts
-
-
-class Kind(StrEnum):
-    """What a run is worth, the best first."""
-
-    COMPLETE = "complete"
-    DEGRADED = "degraded"  # some of the site failed
-    TRUNCATED = "truncated"  # a limit or an interruption left some of the site out
-
-
-class Completeness(Struct, frozen=True):
-    """The verdict. ``because`` names every limit that was met and everything that failed, or is ""."""
-
-    kind: Kind
-    because: str = ""
 
 
 class Coverage(Struct, frozen=True, kw_only=True):

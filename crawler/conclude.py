@@ -18,9 +18,8 @@ from msgspec.structs import replace
 
 from crawler import publish
 from crawler.change import Change, Few
-from crawler.completeness import Completeness, Kind, completeness
+from crawler.completeness import completeness
 from crawler.config.plan import Plan, source_key
-from crawler.database import change
 from crawler.engine import Ending
 from crawler.entries import Entries, Tally
 from crawler.errors import Incomplete
@@ -30,11 +29,12 @@ from crawler.memory.changes import Changes
 from crawler.memory.facts import coverage, facts
 from crawler.memory.feeds import write_feeds
 from crawler.memory.listing import Listing
-from crawler.memory.runs import Run, Runs
 from crawler.memory.seen import Seen
 from crawler.observe import Observed, observe
 from crawler.recent import publish_recent
-from crawler.store import GENERATIONS, Store
+from crawler.state.database import change
+from crawler.state.runs import Completeness, Kind, Run, Runs
+from crawler.state.store import GENERATIONS, Store
 from crawler.visiting import Visited
 from sitemap import DestinationError, Directory, Generations, Published, format_date
 

@@ -18,7 +18,7 @@ from crawler.memory.last_look import unseen
 from crawler.publish import destination, writer
 from crawler.recent import recent_address
 from crawler.report import Report, report
-from crawler.store import Begin, Store
+from crawler.state.store import Begin, Store
 from crawler.visiting import Clock, alone, frontier, visit
 from sitemap import DestinationError
 

@@ -11,7 +11,7 @@ from crawler.engine import Tally, Watch
 from crawler.finding import AuditReport, Findings
 from crawler.regenerate import regenerate
 from crawler.report import Report
-from crawler.store import Begin
+from crawler.state.store import Begin
 
 
 def _unwatched(_: Tally) -> None:

@@ -2,13 +2,12 @@
 
 from typing import Final
 
-from crawler.attempt import Ended, Fate
 from crawler.engine import Ending
 from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, UsageError
-from crawler.memory.runs import PUBLISHING
 from crawler.model import State
 from crawler.quantities import count
 from crawler.report import Report
+from crawler.state.runs import PUBLISHING, Ended, Fate
 
 _FATES: Final = {StateInUse.exit_code: Fate.BUSY, UsageError.exit_code: Fate.BROKEN}
 _LIMITS: Final = (Ending.MAX_PAGES.value, Ending.MAX_TIME.value)

@@ -14,11 +14,11 @@ from crawler import lastmod
 from crawler.content.delta import Delta
 from crawler.content.habits import Habit
 from crawler.content.survey import Survey, survey
-from crawler.database import change
 from crawler.lastmod import Dated
-from crawler.memory.runs import Run
 from crawler.memory.seen import Seen, SeenPage
 from crawler.model import Sighting
+from crawler.state.database import change
+from crawler.state.runs import Run
 
 MAX_EVIDENCE: Final = 3  # differences that are told of a page
 

@@ -12,9 +12,9 @@ from crawler.config.plan import Plan
 from crawler.entries import Entries, Tally
 from crawler.errors import UsageError
 from crawler.memory.listing import Listing
-from crawler.memory.runs import PublishedFile, Run
 from crawler.model import Url
 from crawler.placing import Placing
+from crawler.state.runs import PublishedFile, Run
 from sitemap import (
     Assignment,
     DestinationError,

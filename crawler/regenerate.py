@@ -15,16 +15,15 @@ from msgspec.structs import replace
 
 from crawler.announcing.announce import announce, register_channels
 from crawler.announcing.announced import Announced
-from crawler.attempt import Ended
 from crawler.config.plan import Plan
 from crawler.crawl import crawl
 from crawler.ended import ended, ended_by
 from crawler.engine import Ending, Watch
 from crawler.errors import SiteatlasError, StateInUse
-from crawler.memory.runs import Runs
 from crawler.report import Report
-from crawler.state.schema import STATE
-from crawler.store import Begin, held
+from crawler.state.migrations import STATE
+from crawler.state.runs import Ended, Runs
+from crawler.state.store import Begin, held
 from crawler.uploading.upload import check_upload, upload
 
 log = logging.getLogger(__name__)

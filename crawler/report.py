@@ -12,10 +12,10 @@ from crawler.conclude import Conclusion
 from crawler.config.plan import Plan
 from crawler.engine import Ending
 from crawler.frontier import Frontier
-from crawler.memory.runs import PublishedFile
 from crawler.model import State, Url
 from crawler.publish import idle
-from crawler.store import Store
+from crawler.state.runs import PublishedFile
+from crawler.state.store import Store
 from crawler.uploading.upload import Uploaded
 from crawler.visiting import Visited
 

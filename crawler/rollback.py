@@ -7,16 +7,16 @@ from contextlib import closing
 from msgspec.structs import asdict, replace
 
 from crawler.config.plan import Plan
-from crawler.database import change
 from crawler.errors import StorageError, UsageError
 from crawler.memory.changes import Changes
 from crawler.memory.feeds import write_feeds
 from crawler.memory.going_back import Again, go_back
-from crawler.memory.runs import ROLLED_BACK, Run, Runs
 from crawler.model import Url
 from crawler.publish import destination, files, moved
-from crawler.state.schema import STATE
-from crawler.store import GENERATIONS, held
+from crawler.state.database import change
+from crawler.state.migrations import STATE
+from crawler.state.runs import ROLLED_BACK, Run, Runs
+from crawler.state.store import GENERATIONS, held
 from crawler.version import __version__
 from sitemap import Entry, Generations, Published, SitemapError, SitemapReader
 

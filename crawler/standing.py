@@ -13,8 +13,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.attempt import Attempt, Because, Fate
+from crawler.attempt import Attempt, Because
 from crawler.config.schedule import Schedule
+from crawler.state.runs import Fate
 from crawler.timetable import Timetable
 
 LATE: Final = 60.0  # seconds; a run that begins later than that was missed

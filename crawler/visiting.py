@@ -33,7 +33,7 @@ from crawler.parsing.pool import ParsePool
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Access, Robots
 from crawler.robots.store import RobotsStore
-from crawler.store import Store
+from crawler.state.store import Store
 from crawler.url.normalize import origin
 
 Clock = Callable[[], float]

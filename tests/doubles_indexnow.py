@@ -19,9 +19,9 @@ from site_history import History, Seen
 from crawler.config.config import Config
 from crawler.config.load import build
 from crawler.config.plan import Plan, plan
-from crawler.memory.runs import PublishedFile, Runs
 from crawler.model import State
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
+from crawler.state.runs import PublishedFile, Runs
 
 KEY = "0123456789abcdef-secret-KEY"
 SITEMAP = b"<urlset/>"

@@ -15,7 +15,7 @@ from random import Random
 from crawler.content.kept import keep
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.model import Done, Find, Found, Kind, Lease, Outcome, Page, State, Url, Verdict
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
 from crawler.url.normalize import join
 
 HOME = "https://site.example"

@@ -25,7 +25,7 @@ from crawler.finding import AuditReport, Finding
 from crawler.model import Document, Page
 from crawler.parsing import worker
 from crawler.parsing.frames import Hello, Job
-from crawler.store import Begin
+from crawler.state.store import Begin
 from crawler.url.resolve import Resolver
 
 ORIGIN = "https://s.example"

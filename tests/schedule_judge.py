@@ -7,9 +7,10 @@ from itertools import pairwise
 
 from simulated_month import Lived, World
 
-from crawler.attempt import Attempt, Because, Fate
+from crawler.attempt import Attempt, Because
 from crawler.config.schedule import Schedule
 from crawler.scheduling.scheduled import Scheduled
+from crawler.state.runs import Fate
 
 LATE = 60.0  # seconds after which a run was missed
 CUT_SHORT = 3  # deaths of the daemon in a row that are not taken for the site's fault

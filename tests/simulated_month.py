@@ -17,13 +17,14 @@ import anyio
 import trio
 from trio.testing import MockClock
 
-from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.attempt import Attempt, Because
 from crawler.config.schedule import Daemon
 from crawler.history.history import History
 from crawler.history.look import Look
 from crawler.scheduling.loop import Scheduler
 from crawler.scheduling.scheduled import Scheduled
 from crawler.standing import Start
+from crawler.state.runs import Ended, Fate
 
 HOUR, DAY = 3_600.0, 86_400.0
 

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from crawler.change import Change
 from crawler.memory.changes import Changes
-from crawler.memory.runs import Run, Runs
 from crawler.model import Found, Page, State
+from crawler.state.runs import Run, Runs
 
 SITE = "https://example.com"
 DAY = 86_400.0

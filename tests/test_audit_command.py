@@ -15,8 +15,8 @@ import pytest
 from audited import CLOSED, FAST, Command, in_process, line, log, page, pages, robots, sitemap
 from scripted import Answer, Route, scripted
 
-from crawler.lock import lock
-from crawler.store import directory_for
+from crawler.state.lock import lock
+from crawler.state.store import directory_for
 from crawler.url.normalize import normalise
 
 

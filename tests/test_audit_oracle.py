@@ -13,7 +13,7 @@ from random_sites import random_site, shrunk
 
 from crawler.audit_rules import RULES
 from crawler.errors import NothingCrawlable
-from crawler.store import Begin
+from crawler.state.store import Begin
 
 Audit = Callable[..., Audited]
 _LOST = ("orphan.", "weak.")

@@ -16,7 +16,7 @@ from crawler.crawl import crawl
 from crawler.memory.changes import Changes
 from crawler.memory.feeds import feed_file
 from crawler.report import Report
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
 from sitemap import read
 
 START, DAY = 1_767_225_600.0, 86_400.0  # 2026-01-01

@@ -9,8 +9,8 @@ from run import Ran, siteatlas
 from site_history import SITE, History, Seen
 
 from crawler.model import Found, State, Url
-from crawler.state.schema import STATE
-from crawler.store import directory_for
+from crawler.state.migrations import STATE
+from crawler.state.store import directory_for
 from sitemap import read
 
 HOME = Seen(found=Found.SEED, source=None)

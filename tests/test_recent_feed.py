@@ -12,7 +12,7 @@ from crawler.config.plan import Plan, plan
 from crawler.errors import UsageError
 from crawler.model import Found, State
 from crawler.recent import publish_recent, recent_address
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
 from sitemap import Directory, lint, read
 
 HOME = Seen(found=Found.SEED, source=None, title="Home", lastmod="2025-01-01")

@@ -19,10 +19,10 @@ from msgspec.structs import replace
 from run import FAST, Ran, environment, siteatlas
 from scripted import Answer, Site, links, scripted
 
-from crawler.attempt import Fate
 from crawler.ended import ended
 from crawler.model import State
 from crawler.report import LeftOut, Report
+from crawler.state.runs import Fate
 
 KEY = "0123456789abcdef-KEY"
 DOWN = Fault("error", 503, "SlowDown")

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from crawler.agenda import Agenda
-from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.attempt import Attempt, Because
 from crawler.cli.schedule_sites import load
 from crawler.config.config import Config
 from crawler.config.plan import plan
@@ -19,6 +19,7 @@ from crawler.history.history import History
 from crawler.scheduling.loop import Scheduler
 from crawler.scheduling.scheduled import Scheduled, scheduled
 from crawler.standing import Asked
+from crawler.state.runs import Ended, Fate
 
 _SHARED = """
 [state]

@@ -8,7 +8,7 @@ import anyio
 import httpx
 import pytest
 
-from crawler.attempt import Attempt, Because, Fate
+from crawler.attempt import Attempt, Because
 from crawler.board import Board
 from crawler.cli.progress import Logged
 from crawler.cli.schedule_sites import differences, load
@@ -16,6 +16,7 @@ from crawler.cli.schedule_words import how
 from crawler.config.schedule import Daemon
 from crawler.engine import Tally
 from crawler.errors import UsageError
+from crawler.state.runs import Fate
 from crawler.web.app import app
 
 FILE = """

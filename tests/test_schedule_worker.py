@@ -16,7 +16,7 @@ from kept import wait_for
 from msgspec.structs import replace
 from scripted import Answer, scripted
 
-from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.attempt import Attempt, Because
 from crawler.config.load import build
 from crawler.config.plan import plan
 from crawler.scheduling import process as processes
@@ -25,6 +25,7 @@ from crawler.scheduling.process import ProcessRunner
 from crawler.scheduling.reloading import Watched
 from crawler.scheduling.scheduled import Scheduled, scheduled
 from crawler.scheduling.service_manager import ServiceManager
+from crawler.state.runs import Ended, Fate
 
 pytestmark = pytest.mark.anyio
 DUE = Attempt(number=1, site="shop", slot=0.0, because=Because.DUE, turn=1, began=0.0)

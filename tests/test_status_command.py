@@ -13,16 +13,16 @@ from kept import status, write
 from msgspec.structs import replace
 from run import siteatlas
 
-from crawler.attempt import Attempt, Because, Fate
+from crawler.attempt import Attempt, Because
 from crawler.cli import status_words
 from crawler.cli.columns import Column, table, wrapped
 from crawler.cli.status_looking import trend
 from crawler.config.plan import AUDIT
 from crawler.history.history import History
-from crawler.memory.runs import PublishedFile, Run, Runs
 from crawler.standing import Start
-from crawler.state.schema import STATE
-from crawler.store import directory_for, held
+from crawler.state.migrations import STATE
+from crawler.state.runs import Fate, PublishedFile, Run, Runs
+from crawler.state.store import directory_for, held
 
 START = 1_790_000_000.0
 

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from crawler.announcing.announce import announce, register_channels
 from crawler.announcing.announced import Announced
-from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.attempt import Attempt, Because
 from crawler.cli import worker
 from crawler.ledger.tables import LEDGER
-from crawler.memory.runs import Runs
 from crawler.regenerate import regenerate
 from crawler.scheduling.order import Order
-from crawler.store import Store
+from crawler.state.runs import Ended, Fate, Runs
+from crawler.state.store import Store
 
 
 @pytest.fixture

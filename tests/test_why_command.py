@@ -16,7 +16,7 @@ from crawler.cli.known_sites import known_sites, meant
 from crawler.cli.stories import lines, stories
 from crawler.errors import UsageError
 from crawler.model import Find, Found, Url
-from crawler.store import Store, directory_for
+from crawler.state.store import Store, directory_for
 from crawler.why.explaining import Explanation
 from crawler.why.words import Topic
 

@@ -18,8 +18,8 @@ import msgspec
 
 from crawler.config.load import build
 from crawler.config.plan import Plan, plan
-from crawler.memory.runs import PublishedFile, Run
 from crawler.publish import destination, writer
+from crawler.state.runs import PublishedFile, Run
 from crawler.uploading.upload import Uploaded, upload
 from sitemap import Child, Entry, SitemapParser
 

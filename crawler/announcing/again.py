@@ -5,10 +5,10 @@ from contextlib import closing
 from msgspec import Struct
 
 from crawler.config.plan import Plan
-from crawler.database import is_kept
 from crawler.errors import UsageError
-from crawler.memory.runs import Runs
-from crawler.state.schema import STATE
+from crawler.state.database import is_kept
+from crawler.state.migrations import STATE
+from crawler.state.runs import Runs
 
 
 class Again(Struct, frozen=True, kw_only=True):

@@ -17,22 +17,21 @@ from crawler.announcing.messages import MessageTeller, is_trouble
 from crawler.announcing.patience import guarded
 from crawler.announcing.public import PublicSite
 from crawler.announcing.rehearsal import rehearsed, shown
-from crawler.attempt import Ended
 from crawler.change import Counts
 from crawler.config.plan import Plan
-from crawler.database import is_kept
 from crawler.errors import SiteatlasError, StorageError
 from crawler.lastmod import w3c
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Reading, of_audits
 from crawler.ledger.tables import LEDGER
 from crawler.memory.changes import Changes
-from crawler.memory.runs import Run, Runs
 from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.quantities import count
 from crawler.recent import recent_address
-from crawler.state.schema import STATE
-from crawler.store import held
+from crawler.state.database import is_kept
+from crawler.state.migrations import STATE
+from crawler.state.runs import Ended, Run, Runs
+from crawler.state.store import held
 from crawler.uploading.upload import why_not_uploaded
 
 Clock = Callable[[], float]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from crawler.config.plan import Plan
 from crawler.config.secrets import reveal
 from crawler.errors import UsageError
-from crawler.memory.standing import sitemap_address
 from crawler.model import Failure, Reply, Url
 from crawler.notice import Occasion
 from crawler.notify.channel import BatchChannel, Channel
 from crawler.notify.http import Http
 from crawler.notify.indexnow import Fetch, IndexNow
 from crawler.recent import recent_address
+from crawler.state.status import sitemap_address
 
 if TYPE_CHECKING:  # what renders templates and what signs is loaded when there are any
     from crawler.notify.search_console import SearchConsole

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from crawler.announcing.again import Again
 from crawler.announcing.announced import Delivered
-from crawler.attempt import Ended
 from crawler.change import Change
 from crawler.config.plan import Plan
 from crawler.errors import UsageError
@@ -16,9 +15,9 @@ from crawler.lastmod import w3c
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Line, Sent
 from crawler.memory.changes import Changes
-from crawler.memory.runs import ROLLED_BACK, Run, Runs
 from crawler.model import Url
 from crawler.notice import Answer, Occasion, Reception
+from crawler.state.runs import ROLLED_BACK, Ended, Run, Runs
 
 _NOT_AGAIN: Final = Again()
 _LIVE: Final = Answer(reception=Reception.ACCEPTED, said="")

@@ -10,9 +10,9 @@ from crawler.config.plan import Plan
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
 from crawler.fetch.redirect import REDIRECTS, redirect_target
-from crawler.memory.runs import Run
 from crawler.model import Failure, Reply, Url
 from crawler.notice import Answer, Reception
+from crawler.state.runs import Run
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params
 

@@ -35,8 +35,8 @@ from crawler.evidence.homes import Homes
 from crawler.evidence.visits import Visits
 from crawler.finding import AuditReport, Findings
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.state.schema import STATE
-from crawler.store import Begin, Store
+from crawler.state.migrations import STATE
+from crawler.state.store import Begin, Store
 from crawler.url.normalize import origin
 from crawler.url.scope import doors
 from crawler.visiting import Clock, Visited, alone, frontier, reach, rulebook, visit

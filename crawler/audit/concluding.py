@@ -19,11 +19,10 @@ from crawler.audit.media import CheckedMedia
 from crawler.audit.start import Start
 from crawler.audit.survey import Survey, with_visits
 from crawler.claim import Source
-from crawler.completeness import Kind, completeness
+from crawler.completeness import completeness
 from crawler.conclude import counted
 from crawler.config import plan as planning
 from crawler.config.plan import Plan
-from crawler.database import change, storage
 from crawler.engine import Ending
 from crawler.errors import Incomplete, NothingCrawlable
 from crawler.evidence.claims import Claims
@@ -40,14 +39,15 @@ from crawler.memory import closing
 from crawler.memory.changes import Changes
 from crawler.memory.facts import coverage
 from crawler.memory.link_graph import load
-from crawler.memory.runs import Run, Runs
 from crawler.memory.seen import Seen
 from crawler.model import State
 from crawler.observe import Observed, observe
 from crawler.orphans.classes import Thresholds
 from crawler.orphans.doubts import doubts
 from crawler.orphans.twins import Lead, copies
-from crawler.store import Store
+from crawler.state.database import change, storage
+from crawler.state.runs import Kind, Run, Runs
+from crawler.state.store import Store
 from crawler.version import __version__
 from crawler.visiting import Visited
 

@@ -8,11 +8,11 @@ from typing import Final
 import numpy as np
 
 from crawler.audit.survey import section
-from crawler.database import storage
 from crawler.finding import Bar, Section
 from crawler.graph.graph import LinkGraph
 from crawler.graph.way import Way
 from crawler.model import Kind, State
+from crawler.state.database import storage
 from sitemap import parse_date
 
 MAX_SECTIONS: Final = 100  # those with the most pages; the others are told together

@@ -12,13 +12,13 @@ from typing import Final
 import numpy as np
 
 from crawler.claim import Source
-from crawler.database import storage
 from crawler.evidence.visits import Visits
 from crawler.finding import Finding
 from crawler.graph.graph import LinkGraph
 from crawler.graph.way import Way
 from crawler.health.leading import judge_canonical, judge_redirect
 from crawler.model import State
+from crawler.state.database import storage
 
 _URL: Final = "SELECT url FROM site.url WHERE id = ?"
 _NAMED: Final = "SELECT i.source FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ?"

@@ -15,7 +15,6 @@ import msgspec
 from crawler.audit.hubbing import Hubbing
 from crawler.audit_rules import RULES
 from crawler.claim import Source
-from crawler.database import storage
 from crawler.evidence.knowledge import Knowledge
 from crawler.finding import Finding, Referrer
 from crawler.graph.graph import LinkGraph
@@ -25,6 +24,7 @@ from crawler.orphans.classes import JUDGED, NOBODY, Known, Standing, Thresholds,
 from crawler.orphans.probes import is_probe
 from crawler.orphans.series import is_of_series
 from crawler.quantities import count
+from crawler.state.database import storage
 
 _ANY: Final = 0xFFFF  # all flags of Found
 MAX_REFERRERS: Final = 10  # that are told of a finding

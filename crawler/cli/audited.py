@@ -18,7 +18,7 @@ from crawler.engine import Tally
 from crawler.finding import AuditReport, Findings
 from crawler.reports.threshold import rules_failing
 from crawler.reports.writing import prepare, write_reports
-from crawler.store import Begin
+from crawler.state.store import Begin
 
 DEFAULT_FAILURES: Final = ("error",)  # what counts as a failed case of JUnit when --fail-on says nothing
 

@@ -11,7 +11,7 @@ from crawler.config.plan import Plan
 from crawler.engine import Watch
 from crawler.regenerate import regenerate
 from crawler.report import Report
-from crawler.store import Begin
+from crawler.state.store import Begin
 
 
 def crawl_site(

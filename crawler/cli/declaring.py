@@ -15,10 +15,10 @@ from crawler.declared.check import check, of_one_robots_txt
 from crawler.declared.looks import Declaration, Outcome
 from crawler.declared.patch import Patch, apply, patched
 from crawler.errors import UsageError
-from crawler.memory.standing import sitemap_address
 from crawler.model import Url
 from crawler.quantities import count
-from crawler.store import directory_for
+from crawler.state.status import sitemap_address
+from crawler.state.store import directory_for
 from sitemap import safe
 
 _IS_A_SITEMAP: Final = (".xml", ".xml.gz", ".txt", ".txt.gz")

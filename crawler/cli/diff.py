@@ -22,9 +22,9 @@ from crawler.cli.which import state_directory
 from crawler.cli.wishes import Settings
 from crawler.errors import UsageError
 from crawler.memory.changes import Changes
-from crawler.memory.runs import Runs
 from crawler.places import is_url
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
+from crawler.state.runs import Runs
 from sitemap import Format
 
 EPILOG: Final = f"""{RAW}Examples:

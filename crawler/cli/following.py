@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from crawler.announcing.announce import announce_findings
 from crawler.announcing.announced import Announced
-from crawler.attempt import Fate
 from crawler.audit.audit import Watches
 from crawler.audit_news import AuditNews
 from crawler.cli.audited import audited
@@ -26,7 +25,8 @@ from crawler.errors import Incomplete, SiteatlasError, StateInUse
 from crawler.evidence import audits
 from crawler.finding import AuditReport
 from crawler.report import Report
-from crawler.store import Begin, Store, held
+from crawler.state.runs import Fate
+from crawler.state.store import Begin, Store, held
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,6 @@ from crawler.config.config import Config
 from crawler.config.load import build, known_keys
 from crawler.config.plan import AUDIT, survey
 from crawler.config.source import source
-from crawler.database import is_kept
 from crawler.errors import StorageError, UsageError
 from crawler.evidence import tables
 from crawler.evidence.audits import Kept, kept
@@ -25,7 +24,8 @@ from crawler.model import Url
 from crawler.reports.rules_told import TOLD
 from crawler.robots.rules import Access
 from crawler.robots.store import RobotsStore
-from crawler.state.schema import STATE
+from crawler.state.database import is_kept
+from crawler.state.migrations import STATE
 from crawler.url.normalize import InvalidUrl, join, normalise, origin
 from crawler.url.params import Params
 from crawler.url.scope import Scope

@@ -15,7 +15,7 @@ from crawler.quantities import count
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.config.plan import Plan
-    from crawler.memory.runs import Run
+    from crawler.state.runs import Run
 
 _KEYS = (
     "output.directory",

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from crawler.attempt import Attempt, Because, Fate
+from crawler.attempt import Attempt, Because
 from crawler.cli.words import clock
+from crawler.state.runs import Fate
 
 _WHY: Final = {
     Because.FIRST: "for the first time in this schedule",

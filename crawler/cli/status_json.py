@@ -9,8 +9,8 @@ from crawler.attempt import Attempt
 from crawler.board import SiteBoard
 from crawler.cli.status_looking import Looked, Schedule, Site
 from crawler.evidence.audits import AuditStanding
-from crawler.memory.runs import Run
-from crawler.memory.standing import Standing
+from crawler.state.runs import Run
+from crawler.state.status import Standing
 
 
 def as_values(looked: Looked) -> dict[str, Any]:

@@ -17,14 +17,14 @@ from crawler.cli.options import settings
 from crawler.cli.which import states
 from crawler.config.config import Config
 from crawler.config.plan import AUDIT
-from crawler.database import is_kept
 from crawler.errors import SiteatlasError
 from crawler.evidence import audits
 from crawler.evidence.audits import AuditStanding
 from crawler.ledger.told import Told, told
-from crawler.memory.runs import PUBLISHING, Run
-from crawler.memory.standing import Standing, standing
-from crawler.state.schema import STATE
+from crawler.state.database import is_kept
+from crawler.state.migrations import STATE
+from crawler.state.runs import PUBLISHING, Run
+from crawler.state.status import Standing, standing
 
 _COMPARED: Final = 20  # runs that a trend is made of
 _ENOUGH: Final = 3  # runs before the last that make something usual

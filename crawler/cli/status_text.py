@@ -6,16 +6,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from crawler.attempt import Attempt, Fate
+from crawler.attempt import Attempt
 from crawler.board import SiteBoard
 from crawler.cli import status_words as words
 from crawler.cli.columns import Column, table, wrapped
 from crawler.cli.schedule_words import ahead, long_moment, moment, short_moment, verdict, zones
 from crawler.cli.status_looking import Looked, Schedule, Site
 from crawler.cli.words import amount, clock, outcome
-from crawler.memory.runs import PUBLISHING, Run
-from crawler.memory.standing import Standing
 from crawler.quantities import count
+from crawler.state.runs import PUBLISHING, Fate, Run
+from crawler.state.status import Standing
 from sitemap import safe
 
 _RUNS: Final = (

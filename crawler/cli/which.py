@@ -8,9 +8,9 @@ from typing import Any
 from crawler.cli.configured import configured
 from crawler.cli.options import settings
 from crawler.config.config import Config
-from crawler.database import is_kept, storage
 from crawler.errors import NothingCrawlable, UsageError
-from crawler.state.schema import STATE
+from crawler.state.database import is_kept, storage
+from crawler.state.migrations import STATE
 
 
 def state_directory(url: str | None, file: Path | None, site: str | None, flags: Mapping[str, Any]) -> Path:
@@ -24,7 +24,7 @@ def state_directory(url: str | None, file: Path | None, site: str | None, flags:
     root = Path(config.state.directory)
     if config.site.url:
         from crawler.config.plan import survey  # noqa: PLC0415 - it knows all the parts of a crawl
-        from crawler.store import directory_for  # noqa: PLC0415
+        from crawler.state.store import directory_for  # noqa: PLC0415
 
         _, sitemap_url, _ = survey(config)
         directory = directory_for(root, sitemap_url)
@@ -59,7 +59,7 @@ def states(
     """
     if file is not None:
         from crawler.config.plan import survey  # noqa: PLC0415 - it knows all the parts of a crawl
-        from crawler.store import directory_for  # noqa: PLC0415
+        from crawler.state.store import directory_for  # noqa: PLC0415
 
         sites = [(each.name, each.config) for each in configured(file, flags, wanted) if each.is_wanted]
         return [

@@ -26,7 +26,7 @@ from rich.console import Console
 
 from crawler.announcing.announce import announce
 from crawler.announcing.announced import Announced
-from crawler.attempt import Attempt, Ended, Fate
+from crawler.attempt import Attempt
 from crawler.cli.crawl import crawl_site, loop_options
 from crawler.cli.progress import Logged
 from crawler.cli.wishes import Wishes
@@ -36,12 +36,12 @@ from crawler.ended import ended, ended_by
 from crawler.engine import Ending, Watch
 from crawler.errors import Incomplete, SiteatlasError
 from crawler.ledger.told import Told, told
-from crawler.memory.runs import Run, Runs
 from crawler.quantities import count
 from crawler.report import Report
 from crawler.scheduling.order import Order
-from crawler.state.schema import STATE
-from crawler.store import held
+from crawler.state.migrations import STATE
+from crawler.state.runs import Ended, Fate, Run, Runs
+from crawler.state.store import held
 from crawler.uploading.upload import why_not_uploaded
 
 log = logging.getLogger(__name__)

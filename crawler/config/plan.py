@@ -19,7 +19,7 @@ from crawler.journey import Manners
 from crawler.model import Find, Found, Kind, Url
 from crawler.parsing.frames import Hello
 from crawler.robots.rules import Robots, product_token
-from crawler.store import directory_for
+from crawler.state.store import directory_for
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params
 from crawler.url.patterns import ScopeError

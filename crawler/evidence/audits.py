@@ -10,11 +10,11 @@ import msgspec
 from msgspec import Struct
 
 from crawler.audit_news import AuditNews
-from crawler.database import Database, is_kept
 from crawler.errors import SiteatlasError, StorageError
-from crawler.lock import holder
-from crawler.memory.runs import Run, Runs
-from crawler.state.schema import STATE
+from crawler.state.database import Database, is_kept
+from crawler.state.lock import holder
+from crawler.state.migrations import STATE
+from crawler.state.runs import Run, Runs
 
 AUDITS: Final = Database(
     file="audits.db",
@@ -90,7 +90,7 @@ class Kept(Struct, frozen=True):
 def ended(directory: Path) -> list[AuditNews]:
     """The audits that came to their end and are remembered, the oldest first.
 
-    Raises StorageError, UsageError as :meth:`crawler.database.Database.look`.
+    Raises StorageError, UsageError as :meth:`crawler.state.database.Database.look`.
     """
     return _read(directory, "ORDER BY number")
 

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from crawler.claim import Account, Claim
-from crawler.database import change, storage
+from crawler.state.database import change, storage
 
 BATCH: Final = 5_000  # claims in one transaction
 

@@ -8,7 +8,6 @@ from typing import Final
 
 import msgspec
 
-from crawler.database import change, storage
 from crawler.evidence.visits import Visits
 from crawler.finding import Finding
 from crawler.health.entries import PublishedEntry, judge_entry, judge_outside, judge_spellings
@@ -17,6 +16,7 @@ from crawler.health.media import Medium, Role
 from crawler.health.visited import Visited
 from crawler.lastmod import SEEN
 from crawler.model import State, Url
+from crawler.state.database import change, storage
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params
 

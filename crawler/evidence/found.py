@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.comparison import identity
-from crawler.database import change, storage
 from crawler.finding import Count, Finding, Mended
+from crawler.state.database import change, storage
 
 BATCH: Final = 5_000  # findings in one transaction
 _encode = msgspec.msgpack.Encoder().encode

@@ -7,9 +7,9 @@ from typing import Any, Final
 import msgspec
 
 from crawler.claim import Account, Source
-from crawler.database import storage
 from crawler.model import State, Url
 from crawler.orphans.classes import Known
+from crawler.state.database import storage
 
 MAX_TOLD: Final = 20  # sources, and spellings, that are told of a page
 

@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from crawler.audit_news import AuditNews
 from crawler.comparison import Before, Fate, Looked, Today, is_hidden
-from crawler.database import change
 from crawler.evidence import past_queries as sql
 from crawler.evidence.audits import AUDITS, usable
 from crawler.evidence.visits import Visits
 from crawler.finding import Trend
 from crawler.model import State
+from crawler.state.database import change
 
 BATCH: Final = 5_000  # rows at once
 

@@ -8,12 +8,12 @@ from typing import Final
 import msgspec
 
 from crawler.claim import Account, Claim, Source
-from crawler.database import change, storage
 from crawler.evidence.addresses import Addresses, Stray
 from crawler.evidence.claims import Claims
 from crawler.evidence.judging import Submits, Trusting, told
 from crawler.finding import Finding
 from crawler.model import Url
+from crawler.state.database import change, storage
 from crawler.url.normalize import InvalidUrl, normalise
 from crawler.url.params import Params
 from sitemap import RULES, Child, Document, Entry, Format, Video

@@ -11,8 +11,8 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from crawler.database import storage
 from crawler.errors import StorageError
+from crawler.state.database import storage
 
 FILE: Final = "audit.db"
 

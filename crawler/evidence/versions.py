@@ -9,7 +9,6 @@ from typing import Final
 import msgspec
 from msgspec.structs import astuple
 
-from crawler.database import change, storage
 from crawler.evidence.entries import unpack
 from crawler.evidence.visits import Visits
 from crawler.finding import Finding
@@ -25,6 +24,7 @@ from crawler.health.clusters import (
 from crawler.html.hreflang import canonical
 from crawler.html.page import MAX_ALTERNATES
 from crawler.model import Page, State
+from crawler.state.database import change, storage
 from crawler.url.normalize import InvalidUrl, join
 from crawler.url.params import Params
 from sitemap import Alternate

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from crawler.database import storage
 from crawler.health.visited import Visited
 from crawler.model import Page, State, Url
+from crawler.state.database import storage
 
 MAX_HOPS: Final = 20  # redirects and canonicals in a row that are followed
 MAX_HELD: Final = 20_000  # URLs that are remembered: the versions of a page, and those of its neighbours

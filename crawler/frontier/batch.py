@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from crawler.database import storage
+from crawler.state.database import storage
 
 SIZE = 1_000  # changes to one commit at most; how long one may wait for the disk is the engine's to say
 

@@ -4,7 +4,6 @@ import sqlite3
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
-from crawler.database import storage
 from crawler.frontier import Admit, Ready
 from crawler.frontier.batch import Batch
 from crawler.frontier.census import Census
@@ -26,6 +25,7 @@ from crawler.model import (
     Verdict,
     Wait,
 )
+from crawler.state.database import storage
 from crawler.url.normalize import origin
 
 READ_AHEAD = 256  # pending URLs of an origin read at once

@@ -8,12 +8,12 @@ from types import TracebackType
 from typing import Final, Self
 
 from crawler.attempt import Attempt, Because
-from crawler.database import change, storage
 from crawler.errors import StateInUse, StorageError
 from crawler.history.look import COLUMNS, Look
 from crawler.history.schema import HISTORY, LOCK, WHAT
-from crawler.lock import lock
 from crawler.standing import Start
+from crawler.state.database import change, storage
+from crawler.state.lock import lock
 
 _HANDLE: Final = "INSERT INTO site VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET handled = excluded.handled"
 _WRITE: Final = f"REPLACE INTO attempt ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608

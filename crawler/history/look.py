@@ -5,10 +5,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from crawler.attempt import Attempt, Because, Fate
-from crawler.database import is_kept, storage
+from crawler.attempt import Attempt, Because
 from crawler.history.schema import HISTORY, LOCK, WHAT
-from crawler.lock import holder
+from crawler.state.database import is_kept, storage
+from crawler.state.lock import holder
+from crawler.state.runs import Fate
 
 COLUMNS: Final = Attempt.__struct_fields__
 _SELECT: Final = f"SELECT {', '.join(COLUMNS)} FROM attempt"  # noqa: S608 - names of our own

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from crawler.database import Database
+from crawler.state.database import Database
 
 LOCK: Final = "schedule.lock"
 WHAT: Final = "the history of the schedule"

@@ -8,10 +8,10 @@ from typing import Final, Self, TypeVar
 
 import msgspec
 
-from crawler.database import change, storage
 from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent, of_audits
 from crawler.ledger.tables import LEDGER
 from crawler.notice import Occasion
+from crawler.state.database import change, storage
 
 T = TypeVar("T", Line, Refused, Mood, Reading, Sent)
 _LINE: Final = ", ".join(Line.__struct_fields__)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from crawler.database import Database
+from crawler.state.database import Database
 
 _TABLES: Final = """
 CREATE TABLE line (                           -- how far a channel was told

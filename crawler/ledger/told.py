@@ -6,11 +6,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from crawler.database import is_kept, storage
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Line, Mood, Reading, Refused, Sent, of_audits
 from crawler.ledger.tables import LEDGER
 from crawler.quantities import count
+from crawler.state.database import is_kept, storage
 
 
 class ChannelTold(Struct, frozen=True, kw_only=True):

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from crawler.change import Change, ChangeKind, Counts, compose, standing_moves, why_added, why_gone
-from crawler.database import storage
 from crawler.lastmod import w3c
 from crawler.model import State, Url
+from crawler.state.database import storage
 
 # The runs that have a feed: those after which the listed set is out there, and those that went back to an earlier one.
 _PUBLISHING: Final = (

@@ -3,8 +3,9 @@
 import sqlite3
 from typing import Final
 
-from crawler.database import change, storage
 from crawler.memory.failing import keeps_place
+from crawler.state.database import storage
+from crawler.state.store import _SWEEP
 
 FORGET_AFTER: Final = 10  # runs in which a URL was not met before it is forgotten, unless it is published
 
@@ -28,11 +29,6 @@ UPDATE memory SET content = v.content, source_key = :source, etag = v.etag, last
   changed_run = iif(v.changed = 0, memory.changed_run, :run), full_run = iif(v.whole, :run, memory.full_run)
 FROM visit v WHERE v.id = memory.id AND v.seen_at IS NOT NULL AND memory.first_run != :run
 """
-_SWEEP: Final = (
-    "DELETE FROM content WHERE id NOT IN (SELECT content FROM memory WHERE content IS NOT NULL)"
-    " AND id NOT IN (SELECT content FROM visit WHERE content IS NOT NULL)"
-    " AND id NOT IN (SELECT content FROM published)"
-)
 _TIDY: Final = (
     "DELETE FROM memory WHERE last_run < :run - :after AND id NOT IN (SELECT id FROM published)",
     _SWEEP,
@@ -42,29 +38,6 @@ _TIDY: Final = (
         " AND id NOT IN (SELECT id FROM memory) AND id NOT IN (SELECT id FROM published)"
     ),
 )
-
-
-_FORGET: Final = (
-    "DELETE FROM visit",
-    "DELETE FROM listing",
-    "DELETE FROM memory",
-    "DELETE FROM habit",
-    "DELETE FROM robots",
-    "DELETE FROM run WHERE ended IS NULL",
-    "DELETE FROM about",
-    "DELETE FROM content WHERE id NOT IN (SELECT content FROM published)",
-    "UPDATE published SET grp = '', shard = 0",
-)
-
-
-def forget(db: sqlite3.Connection) -> None:
-    """Forget what is known of the pages, so that all are seen for the first time and placed anew.
-
-    What is published, and the records of the runs, stay: the gate compares with them. Raises StorageError.
-    """
-    with change(db):
-        for statement in _FORGET:
-            db.execute(statement)
 
 
 def learn(db: sqlite3.Connection, run: int, source_key: str, *, degraded: bool = False) -> None:
@@ -90,9 +63,3 @@ def tidy(db: sqlite3.Connection, run: int) -> None:
     with storage():
         for statement in _TIDY:
             db.execute(statement, {"run": run, "after": FORGET_AFTER})
-
-
-def sweep(db: sqlite3.Connection) -> None:
-    """What was read by runs that came to nothing goes. Part of the caller's transaction. Raises StorageError."""
-    with storage():
-        db.execute(_SWEEP)

@@ -9,10 +9,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from crawler.completeness import Coverage
-from crawler.database import storage
 from crawler.fetch.retry import is_failure
 from crawler.gate import FEW, Alike, Facts, Gone, Start
 from crawler.model import State, Url, Verdict
+from crawler.state.database import storage
 
 _START: Final = """SELECT v.state, v.reason, v.target, v.status,
   EXISTS (SELECT 1 FROM published p WHERE p.id = u.id),

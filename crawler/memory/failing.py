@@ -3,9 +3,9 @@
 import sqlite3
 from typing import Final
 
-from crawler.database import change
 from crawler.fetch.retry import FAILURES, TRANSIENT
 from crawler.model import State
+from crawler.state.database import change
 
 MAY_PASS: Final = (
     f"(v.state IN ({', '.join(repr(state.value) for state in sorted(FAILURES))})"

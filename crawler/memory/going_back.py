@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from crawler.change import ChangeKind, Counts
-from crawler.database import storage
 from crawler.memory.changes import Changes
-from crawler.memory.runs import Run, Runs
 from crawler.model import Url
+from crawler.state.database import storage
+from crawler.state.runs import Run, Runs
 
 _AGAIN: Final = "CREATE TEMP TABLE again (url TEXT PRIMARY KEY, lastmod, grp, shard, file) WITHOUT ROWID"
 _IDS: Final = "INSERT OR IGNORE INTO url (url) SELECT url FROM again ORDER BY url"

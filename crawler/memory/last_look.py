@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Final
 
-from crawler.database import storage
 from crawler.model import Find, Found, Url
+from crawler.state.database import storage
 
 _UNSEEN: Final = """SELECT p.id, u.url FROM published p JOIN url u ON u.id = p.id
   WHERE p.id > ? AND NOT EXISTS (SELECT 1 FROM visit v WHERE v.id = p.id) ORDER BY p.id LIMIT 1000"""

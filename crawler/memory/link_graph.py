@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler.database import storage
 from crawler.graph.arrays import Edges, Nodes
 from crawler.graph.graph import LinkGraph
 from crawler.graph.way import CODES
 from crawler.memory.packed_links import unpack_all
 from crawler.model import Found, Kind, Page, State, Url
+from crawler.state.database import storage
 from crawler.url.normalize import origin
 from crawler.url.scope import doors
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from crawler.database import change, storage
 from crawler.memory.failing import keeps_place
 from crawler.model import Listed, Page, State, Url, Verdict
+from crawler.state.database import change, storage
 
 _FOUND: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard)
   SELECT v.id, v.content, v.lastmod, v.lastmod_source, coalesce(p.grp, ''), nullif(p.shard, 0)

@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from crawler.change import Change, ChangeKind
-from crawler.database import storage
 from crawler.lastmod import w3c
 from crawler.model import Page, Url
+from crawler.state.database import storage
 
 _RUNS: Final = (
     "SELECT number, started FROM run WHERE number IN (SELECT DISTINCT run FROM change) ORDER BY number DESC"

@@ -6,10 +6,10 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.database import storage
 from crawler.frontier.links import unpack
 from crawler.model import Kind, Page, Remembered, Sighting, Url
 from crawler.revisit import reading_of
+from crawler.state.database import storage
 
 NAMES: Final = 200_000  # URLs whose names are kept in memory, about 200 bytes each
 

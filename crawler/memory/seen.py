@@ -9,7 +9,7 @@ import msgspec
 from crawler.content.delta import Delta, holdings
 from crawler.content.habits import Habit
 from crawler.content.survey import SAMPLE
-from crawler.database import storage
+from crawler.state.database import storage
 
 # What is compared in this run: pages that were read before, and read or known to be the same now.
 _COMPARED: Final = """FROM visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content

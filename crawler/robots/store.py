@@ -5,9 +5,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.database import storage
 from crawler.model import Reply
 from crawler.robots.rules import Access, Robots, everything, fallback, parse, unreachable
+from crawler.state.database import storage
 
 _GET: Final = "SELECT fetched_at, status, said, body, copy_at FROM robots WHERE origin = ?"
 _PUT: Final = """INSERT OR REPLACE INTO robots (origin, fetched_at, status, said, body, copy_at)

@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from crawler.agenda import Agenda
-from crawler.attempt import Attempt, Ended, Fate
+from crawler.attempt import Attempt
 from crawler.board import Board
 from crawler.config.schedule import Daemon
 from crawler.errors import StorageError
@@ -19,6 +19,7 @@ from crawler.history.history import History
 from crawler.scheduling.board import asked, standing, take_up
 from crawler.scheduling.runner import Runner
 from crawler.scheduling.scheduled import Scheduled
+from crawler.state.runs import Ended, Fate
 from crawler.version import __version__
 
 log = logging.getLogger(__name__)

@@ -14,11 +14,12 @@ import msgspec
 from anyio.abc import Process
 from msgspec.structs import replace
 
-from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.attempt import Attempt, Because
 from crawler.config.plan import AUDIT
 from crawler.evidence import audits
 from crawler.scheduling.order import Order
 from crawler.scheduling.scheduled import Scheduled
+from crawler.state.runs import Ended, Fate
 
 log = logging.getLogger(__name__)
 

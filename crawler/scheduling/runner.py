@@ -4,8 +4,9 @@ from typing import Protocol
 
 import anyio
 
-from crawler.attempt import Attempt, Ended
+from crawler.attempt import Attempt
 from crawler.scheduling.scheduled import Scheduled
+from crawler.state.runs import Ended
 
 
 class Runner(Protocol):

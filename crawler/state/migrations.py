@@ -4,7 +4,8 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final
 
-from crawler.state.tables import TABLES
+from crawler.state.database import Database
+from crawler.state.schema import TABLES, VERSION
 
 
 def _from_1(db: sqlite3.Connection) -> None:
@@ -51,4 +52,17 @@ def _from_1(db: sqlite3.Connection) -> None:
 
 
 STEPS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {1: _from_1}
+
 """What leads from each version to the one after it."""
+
+
+STATE: Final = Database(
+    file="state.db",
+    mark=0x53_41_54_4C,  # "SATL"
+    version=VERSION,
+    tables=TABLES,
+    what="state",
+    remedy="move it away, or choose another directory with --state",
+    absent="there is no state in {}: nothing was crawled yet, or --state is another",
+    steps=STEPS,
+)

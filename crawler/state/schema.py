@@ -1,18 +1,151 @@
-"""The file of a state: what it is told apart by, and what is done with one of an older version."""
+"""The tables of the state, as they are in this version. Everything that reads or writes them builds on this page.
+
+``url`` names every URL once and for ever, so that ids in packed links stay true. ``visit`` is the frontier of the run
+that is going on, or of the last one. ``content`` holds what was read of pages, in whichever run that was. ``memory`` is
+the last observation of each URL; ``listing`` the set that this run is about to publish, ``published`` the one that is
+out there. ``run`` and ``change`` are the records of all runs.
+"""
 
 from typing import Final
 
-from crawler.database import Database
-from crawler.state.migrations import STEPS
-from crawler.state.tables import TABLES, VERSION
+VERSION: Final = 2
 
-STATE: Final = Database(
-    file="state.db",
-    mark=0x53_41_54_4C,  # "SATL"
-    version=VERSION,
-    tables=TABLES,
-    what="state",
-    remedy="move it away, or choose another directory with --state",
-    absent="there is no state in {}: nothing was crawled yet, or --state is another",
-    steps=STEPS,
-)
+TABLES: Final = """
+CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE url (
+  id INTEGER PRIMARY KEY,
+  url TEXT NOT NULL UNIQUE
+);
+
+CREATE TABLE visit (
+  id INTEGER PRIMARY KEY,                     -- of url
+  origin TEXT NOT NULL,
+  kind INTEGER NOT NULL,                      -- model.Kind
+  state TEXT NOT NULL,                        -- model.State
+  found INTEGER NOT NULL,                     -- flags of model.Found
+  depth INTEGER NOT NULL,
+  source INTEGER,                             -- id of the URL it was first found on
+  reason TEXT NOT NULL DEFAULT '',
+  attempts INTEGER NOT NULL DEFAULT 0,
+  due REAL NOT NULL DEFAULT 0,                -- Unix time
+  status INTEGER,
+  target TEXT,                                -- where a redirect or a canonical leads
+  trail TEXT NOT NULL DEFAULT '',             -- one line a request: see model.Request
+  content INTEGER,                            -- of content: what was read now, or before when it is the same
+  etag TEXT NOT NULL DEFAULT '',
+  last_modified TEXT NOT NULL DEFAULT '',     -- the header as it came
+  header_date TEXT NOT NULL DEFAULT '',       -- Last-Modified as a W3C datetime, if it can be believed
+  page_date TEXT NOT NULL DEFAULT '',         -- the best date in the page, W3C
+  page_date_source TEXT NOT NULL DEFAULT '',
+  seen_at REAL,                               -- Unix time of the answer
+  whole INTEGER NOT NULL DEFAULT 0,           -- 1: a body was read, not only "not modified"
+  changed INTEGER,                            -- NULL: first sight or not known; 0: content as before; 1: it changed
+  evidence TEXT NOT NULL DEFAULT '',          -- what changed, in words
+  lastmod TEXT NOT NULL DEFAULT '',
+  lastmod_source TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX pending ON visit (origin, depth, id) WHERE state = 'pending';
+
+CREATE TABLE content (
+  id INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL,                       -- that read it
+  reading TEXT NOT NULL,                      -- key of the settings it was read with
+  digest BLOB NOT NULL,                       -- of everything that was read
+  type TEXT NOT NULL,                         -- Content-Type
+  links BLOB NOT NULL,                        -- frontier.links: ids and flags
+  page BLOB,                                  -- msgpack of model.Page without its links, NULL for what is no page
+  text BLOB NOT NULL,                         -- crawler.content: what comparing needs, compressed
+  delta BLOB NOT NULL DEFAULT x''             -- crawler.content: against what was read before
+);
+
+CREATE TABLE memory (
+  id INTEGER PRIMARY KEY,                     -- of url
+  state TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  status INTEGER,
+  target TEXT,
+  content INTEGER,                            -- of the last good answer, like everything down to lastmod_source
+  source_key TEXT NOT NULL DEFAULT '',        -- which server gave the validators
+  etag TEXT NOT NULL DEFAULT '',
+  last_modified TEXT NOT NULL DEFAULT '',
+  header_date TEXT NOT NULL DEFAULT '',
+  page_date TEXT NOT NULL DEFAULT '',
+  page_date_source TEXT NOT NULL DEFAULT '',
+  seen_at REAL,
+  lastmod TEXT NOT NULL DEFAULT '',           -- as observed; what is out there is in published
+  lastmod_source TEXT NOT NULL DEFAULT '',
+  evidence TEXT NOT NULL DEFAULT '',          -- what changed when lastmod last moved
+  first_run INTEGER NOT NULL,
+  changed_run INTEGER,                        -- in which lastmod was decided
+  full_run INTEGER,                           -- in which the whole body was last read
+  last_run INTEGER NOT NULL,                  -- in which the URL was last met
+  failures INTEGER NOT NULL DEFAULT 0         -- runs in a row that failed for reasons that may pass
+);
+
+CREATE TABLE published (
+  id INTEGER PRIMARY KEY,                     -- of url
+  content INTEGER NOT NULL,
+  lastmod TEXT NOT NULL,
+  lastmod_source TEXT NOT NULL,
+  grp TEXT NOT NULL DEFAULT '',
+  shard INTEGER NOT NULL DEFAULT 1,
+  file TEXT NOT NULL DEFAULT '',
+  kept INTEGER NOT NULL DEFAULT 0             -- 1: failed for now, and keeps its place
+);
+CREATE TABLE listing (
+  id INTEGER PRIMARY KEY,
+  content INTEGER NOT NULL,
+  lastmod TEXT NOT NULL,
+  lastmod_source TEXT NOT NULL,
+  grp TEXT NOT NULL DEFAULT '',
+  shard INTEGER,                              -- NULL: not placed yet
+  file TEXT NOT NULL DEFAULT '',
+  kept INTEGER NOT NULL DEFAULT 0
+);
+
+CREATE TABLE run (
+  number INTEGER PRIMARY KEY,
+  started REAL NOT NULL,                      -- Unix time; the "now" of every decision of the run
+  ended REAL,                                 -- NULL: it is going on, or can be gone on with
+  version TEXT NOT NULL,                      -- of siteatlas
+  completeness TEXT NOT NULL DEFAULT '',      -- complete, truncated, degraded
+  because TEXT NOT NULL DEFAULT '',           -- which limit, what failed
+  outcome TEXT NOT NULL DEFAULT '',           -- published, unchanged, refused, nothing
+  refusal TEXT NOT NULL DEFAULT '',
+  exit_code INTEGER,
+  fetched INTEGER NOT NULL DEFAULT 0,         -- requests
+  unchanged INTEGER NOT NULL DEFAULT 0,       -- answers 304, or the same bytes
+  bytes INTEGER NOT NULL DEFAULT 0,           -- received
+  seconds REAL NOT NULL DEFAULT 0,
+  listed INTEGER NOT NULL DEFAULT 0,
+  kept INTEGER NOT NULL DEFAULT 0,
+  added INTEGER NOT NULL DEFAULT 0,
+  changed INTEGER NOT NULL DEFAULT 0,
+  removed INTEGER NOT NULL DEFAULT 0,
+  moved INTEGER NOT NULL DEFAULT 0,
+  deindexed INTEGER NOT NULL DEFAULT 0,
+  notes TEXT NOT NULL DEFAULT '[]',           -- JSON list of sentences
+  files TEXT NOT NULL DEFAULT '[]'            -- JSON list of report.PublishedFile, of a run that published
+);
+CREATE TABLE change (
+  run INTEGER NOT NULL,
+  url TEXT NOT NULL,
+  kind TEXT NOT NULL,                         -- added, changed, removed, moved, deindexed
+  target TEXT NOT NULL DEFAULT '',            -- where it moved to
+  lastmod TEXT NOT NULL DEFAULT '',           -- of what is listed now
+  before TEXT NOT NULL DEFAULT '',            -- lastmod that was published
+  reason TEXT NOT NULL,                       -- a sentence
+  PRIMARY KEY (run, url)
+) WITHOUT ROWID;
+
+CREATE TABLE robots (
+  origin TEXT PRIMARY KEY,
+  fetched_at REAL NOT NULL,                   -- Unix time of the last answer
+  status INTEGER,                             -- NULL: no answer
+  said TEXT NOT NULL,                         -- what it means, in words
+  body BLOB NOT NULL,                         -- of the last answer whose rules could be read
+  copy_at REAL                                -- Unix time of that one, NULL: there is none
+) WITHOUT ROWID;
+CREATE TABLE habit (key INTEGER PRIMARY KEY, habit BLOB NOT NULL);  -- crawler.content: what places of pages do
+"""

@@ -12,8 +12,8 @@ from msgspec import Struct
 from crawler.config.plan import Plan
 from crawler.elsewhere.place import Piece
 from crawler.errors import StorageError
-from crawler.memory.runs import Run
 from crawler.recent import recent_address
+from crawler.state.runs import Run
 from sitemap import stylesheet_names
 
 _PART: Final = 1024 * 1024  # bytes

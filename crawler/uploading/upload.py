@@ -22,9 +22,9 @@ from crawler.elsewhere import elsewhere
 from crawler.elsewhere.addresses import shown
 from crawler.elsewhere.place import Elsewhere, NotTaken, Piece, There
 from crawler.errors import StorageError
-from crawler.lock import lock
-from crawler.memory.runs import Run
 from crawler.recent import recent_address
+from crawler.state.lock import lock
+from crawler.state.runs import Run
 from crawler.uploading.files import digests, index_name, pieces
 from crawler.uploading.record import Record
 from crawler.uploading.tries import Sleep, Tries

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from crawler.board import SiteBoard
 from crawler.change import Change
 from crawler.config.plan import AUDIT
-from crawler.database import storage
 from crawler.errors import SiteatlasError
 from crawler.evidence import audits
 from crawler.evidence.audits import AuditStanding
@@ -25,9 +24,10 @@ from crawler.ledger.tables import LEDGER
 from crawler.ledger.told import Told
 from crawler.ledger.told import told as told_of
 from crawler.memory.changes import Changes
-from crawler.memory.runs import PUBLISHING, PublishedFile, Run, Runs
-from crawler.memory.standing import Standing, standing
-from crawler.state.schema import STATE
+from crawler.state.database import storage
+from crawler.state.migrations import STATE
+from crawler.state.runs import PUBLISHING, PublishedFile, Run, Runs
+from crawler.state.status import Standing, standing
 
 RUNS: Final = 30  # that are told of each site
 REST: Final = 10  # times as long as a look takes, none is taken: a run writes all the time

@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 
 from crawler.board import Board, SiteBoard
 from crawler.change import ChangeKind
-from crawler.memory.runs import Run
+from crawler.state.runs import Run
 from crawler.web.looks import Look
 from crawler.web.verdict import untold
 

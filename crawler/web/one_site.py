@@ -12,7 +12,7 @@ from crawler.board import Board, SiteBoard
 from crawler.change import Change, Counts
 from crawler.cli.words import outcome
 from crawler.ledger.told import Told, told
-from crawler.memory.runs import PublishedFile, Run
+from crawler.state.runs import PublishedFile, Run
 from crawler.web.looks import FAULTS, RUNS, Look, feed, recorded
 from crawler.web.looks import told as why
 from crawler.web.overview import counts, row

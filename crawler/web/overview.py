@@ -9,7 +9,7 @@ from crawler.board import Board, SiteBoard
 from crawler.change import Counts
 from crawler.cli.words import outcome
 from crawler.evidence.audits import AuditStanding
-from crawler.memory.runs import Run
+from crawler.state.runs import Run
 from crawler.web.looks import Look
 from crawler.web.verdict import TROUBLE, Tone, Verdict, trend, verdict
 

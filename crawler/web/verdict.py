@@ -6,10 +6,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.attempt import Fate
 from crawler.board import SiteBoard
-from crawler.memory.runs import PUBLISHING, Run
 from crawler.quantities import count
+from crawler.state.runs import PUBLISHING, Fate, Run
 from crawler.web.looks import Look
 
 WIDTH, HEIGHT = 100.0, 24.0  # of the picture of a trend, which is stretched to what there is

@@ -22,7 +22,7 @@ from crawler.frontier.links import pack
 from crawler.graph.hubs import Hubs
 from crawler.memory.link_graph import load, names
 from crawler.model import Found, Page
-from crawler.state.tables import TABLES
+from crawler.state.schema import TABLES
 
 T = TypeVar("T")
 MENU = 10  # pages that all pages link to

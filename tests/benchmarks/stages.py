@@ -29,7 +29,7 @@ from crawler.parsing.pipes import LENGTH, encode
 from crawler.parsing.pool import ParsePool
 from crawler.publish import place, write
 from crawler.revisit import sighting
-from crawler.store import Begin, Store
+from crawler.state.store import Begin, Store
 from crawler.url.normalize import origin
 from crawler.url.resolve import Resolver
 from sitemap import Directory

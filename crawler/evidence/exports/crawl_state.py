@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from crawler.claim import Account, Claim
-from crawler.database import storage
 from crawler.errors import StorageError, UsageError
 from crawler.evidence.addresses import Addresses, Stray
 from crawler.model import State
-from crawler.state.schema import STATE
+from crawler.state.database import storage
+from crawler.state.migrations import STATE
 
 _PAGES = """
 SELECT url.url, visit.state, visit.status, visit.seen_at FROM visit JOIN url USING (id) WHERE visit.kind = 0

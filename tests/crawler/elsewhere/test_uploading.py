@@ -10,7 +10,7 @@ from uploads import LEAD, Site
 
 from crawler.errors import StateInUse, StorageError
 from crawler.fetch.media_type import content_type
-from crawler.lock import lock
+from crawler.state.lock import lock
 from crawler.uploading.files import names
 from crawler.uploading.upload import FOLDER
 

@@ -16,7 +16,7 @@ from crawler.evidence.homes import Homes
 from crawler.evidence.knowledge import Knowledge
 from crawler.finding import Count, Finding
 from crawler.model import State, Url
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
 from crawler.url.normalize import DEFAULT
 
 SITE = "https://www.example.com"

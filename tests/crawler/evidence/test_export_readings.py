@@ -22,7 +22,7 @@ from crawler.evidence.addresses import Addresses
 from crawler.evidence.exports.options import ExportOptions
 from crawler.evidence.exports.quantity import count, day, days
 from crawler.evidence.exports.reading import check_export, read_export
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
 from crawler.url.normalize import host, normalise
 from crawler.url.params import Params
 from sitemap import SourceError

@@ -20,7 +20,7 @@ from crawler.evidence.audits import AUDITS, Kept, ended, kept
 from crawler.evidence.found import Found
 from crawler.evidence.past import Past
 from crawler.finding import Finding, Trend
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
 
 SITE = "https://www.example.com/"
 FILE = f"{SITE}sitemap.xml"

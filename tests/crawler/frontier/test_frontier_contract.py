@@ -12,10 +12,10 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from crawler.errors import StateInUse, StorageError, UsageError
 from crawler.frontier.links import pack, unpack
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.lock import lock
 from crawler.model import Done, Find, Found, Lease, Outcome, Request, Retry, State, Url, Verdict, Wait
-from crawler.state import tables
-from crawler.state.schema import STATE
+from crawler.state import schema
+from crawler.state.lock import lock
+from crawler.state.migrations import STATE
 
 INDEXABLE = Verdict(State.INDEXABLE)
 
@@ -288,7 +288,7 @@ class FrontierMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.db = sqlite3.connect(":memory:", isolation_level=None)
-        self.db.executescript(tables.TABLES)
+        self.db.executescript(schema.TABLES)
         self.frontier = SqliteFrontier(self.db, admission)
         self.oracle: dict[Url, tuple[State, int, int]] = {}  # state, flags, depth
         self.out: dict[int, Lease] = {}

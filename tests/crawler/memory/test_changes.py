@@ -8,9 +8,9 @@ import pytest
 from site_history import SITE, History, Seen
 
 from crawler.change import Change, ChangeKind, Counts
-from crawler.memory.runs import Runs
 from crawler.model import Found, State
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
+from crawler.state.runs import Runs
 
 Told = tuple[str, str, str, str]
 

@@ -11,7 +11,7 @@ from crawler.gate import Alike, Facts, Gone, Start
 from crawler.indexability import Judge
 from crawler.memory.facts import coverage, facts
 from crawler.model import Page, Reply, State, Url, Verdict
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
 from crawler.url.scope import Scope
 
 HOME = Url("https://a.example/")

@@ -11,7 +11,7 @@ from site_history import History, Seen
 from crawler.errors import StorageError
 from crawler.memory.feeds import feed_file, write_feeds
 from crawler.model import Found, State
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
 
 HOME = Seen(found=Found.SEED, source=None)
 
@@ -63,9 +63,9 @@ def names(state: Path) -> list[str]:
 _WRITE = """
 import os, sys
 from pathlib import Path
-from crawler.memory.changes import Changes
-from crawler.memory.feeds import write_feeds
-from crawler.state.schema import STATE
+from crawler.state.status.changes import Changes
+from crawler.state.status.feeds import write_feeds
+from crawler.state.migrations import STATE
 state = Path(sys.argv[1])
 os.fsync = lambda descriptor: os.kill(os.getpid(), 9)
 write_feeds(Changes(STATE.connect(state / "state.db")), state)

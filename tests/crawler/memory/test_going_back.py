@@ -7,11 +7,11 @@ import pytest
 from site_history import DAY, SITE, START, History, Seen
 
 from crawler.change import Counts
-from crawler.database import change
 from crawler.memory.going_back import Again, go_back
-from crawler.memory.runs import ROLLED_BACK, Run, Runs
 from crawler.model import Url
-from crawler.state.schema import STATE
+from crawler.state.database import change
+from crawler.state.migrations import STATE
+from crawler.state.runs import ROLLED_BACK, Run, Runs
 
 OLD, NEW = Seen(lastmod="2026-01-01"), Seen(lastmod="2026-01-02")
 WHY = "the set of run 1 is published again"

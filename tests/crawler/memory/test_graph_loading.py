@@ -11,7 +11,7 @@ from crawler.graph.way import STATES, Way
 from crawler.memory.link_graph import load, names
 from crawler.memory.packed_links import unpack_all
 from crawler.model import Find, Found, Kind, Lease, Outcome, Page, State, Url, Verdict
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
 
 HOME = "https://example.com/"
 ANSWERS: dict[str, tuple[State, str, list[tuple[str, int]]]] = {

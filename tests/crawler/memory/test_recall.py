@@ -20,7 +20,7 @@ from crawler.model import (
     Url,
     Verdict,
 )
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
 
 HOME, OTHER = Url("https://example.com/"), Url("https://elsewhere.example/")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.memory.runs import Runs
 from crawler.memory.story import Stories
 from crawler.model import (
     Find,
@@ -25,7 +24,8 @@ from crawler.model import (
     Verdict,
 )
 from crawler.robots.rules import parse
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
+from crawler.state.runs import Runs
 from crawler.url.scope import Scope
 from crawler.why.explaining import Explanation, explain
 from crawler.why.unseen import Policy

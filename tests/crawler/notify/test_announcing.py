@@ -16,16 +16,15 @@ from site_history import Seen
 from crawler.announcing.again import Again
 from crawler.announcing.announce import announce
 from crawler.announcing.announced import Announced
-from crawler.attempt import Ended, Fate
 from crawler.cli.which import state_directory
 from crawler.errors import StorageError
 from crawler.ledger.tables import LEDGER
 from crawler.ledger.told import told
 from crawler.memory.changes import Changes
-from crawler.memory.runs import Runs
 from crawler.model import State
 from crawler.notice import Occasion, Reception
-from crawler.store import held
+from crawler.state.runs import Ended, Fate, Runs
+from crawler.state.store import held
 
 NOW = 1_800_000_000.0
 

@@ -14,9 +14,9 @@ from crawler.announcing.announce import announce
 from crawler.announcing.channels import check_channels
 from crawler.announcing.public import PublicSite
 from crawler.errors import UsageError
-from crawler.memory.runs import PublishedFile, Runs
 from crawler.model import Failure, Url
 from crawler.notice import Answer, Reception
+from crawler.state.runs import PublishedFile, Runs
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from crawler.announcing.again import Again
 from crawler.announcing.announce import announce
-from crawler.attempt import Ended, Fate
 from crawler.ledger.told import told
 from crawler.memory.changes import Changes
+from crawler.state.runs import Ended, Fate
 
 NAMES = ["/a", "/b", "/c", "/d", "other:/a", "other:/b"]
 ANSWERS = st.sampled_from([200, 200, 200, 202, 400, 403, 422, 429, 500])

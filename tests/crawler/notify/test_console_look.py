@@ -15,11 +15,11 @@ from typer.main import get_command
 from crawler.announcing.again import Again
 from crawler.announcing.announce import announce
 from crawler.announcing.announced import Announced
-from crawler.attempt import Ended, Fate
 from crawler.cli import app
 from crawler.ledger.lines import Reading
 from crawler.ledger.told import told
 from crawler.notice import Reception
+from crawler.state.runs import Ended, Fate
 
 NOW = 1_800_000_000.0
 HOURS = 3600.0

@@ -122,9 +122,9 @@ def _obey(order: dict[str, Any], pipe: int) -> None:
     import anyio
 
     from crawler.announcing.announce import announce
-    from crawler.attempt import Ended, Fate
     from crawler.config.load import build
     from crawler.config.plan import plan
+    from crawler.state.runs import Ended, Fate
 
     calls = 0
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from crawler.completeness import Completeness, Coverage, Kind, completeness
+from crawler.completeness import Coverage, completeness
 from crawler.fetch.retry import is_failure
 from crawler.model import State, Url
+from crawler.state.runs import Completeness, Kind
 
 SEE = "see --max-body, --max-wire, --max-sitemap and --max-links"
 FAILED = {State.SERVER_ERROR: 2, State.UNREACHABLE: 1}

@@ -18,7 +18,7 @@ from crawler.model import Url
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Access, Allowed, Blocked, Robots
 from crawler.robots.store import RobotsStore
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
 
 US = "Siteatlas/1.0"
 TEXT = {"Content-Type": "text/plain"}

@@ -9,9 +9,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from msgspec.structs import replace
 
 from crawler.agenda import AHEAD, Agenda
-from crawler.attempt import Attempt, Because, Fate
+from crawler.attempt import Attempt, Because
 from crawler.config.schedule import Schedule
 from crawler.standing import Asked, Start
+from crawler.state.runs import Fate
 from crawler.timetable import Interval, Timetable
 
 HOUR, DAY = 3_600.0, 86_400.0

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from crawler.attempt import Attempt, Because, Fate
+from crawler.attempt import Attempt, Because
 from crawler.errors import StateInUse, StorageError, UsageError
 from crawler.history.history import History
 from crawler.history.look import Look
 from crawler.history.schema import HISTORY
 from crawler.standing import Start
+from crawler.state.runs import Fate
 
 
 def begun(

@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from crawler.attempt import Attempt, Because, Ended, Fate
+from crawler.attempt import Attempt, Because
 from crawler.config.config import Config
 from crawler.config.plan import plan
 from crawler.config.schedule import Daemon
@@ -14,6 +14,7 @@ from crawler.history.history import History
 from crawler.scheduling.board import remembered
 from crawler.scheduling.loop import Scheduler
 from crawler.scheduling.scheduled import Scheduled, scheduled
+from crawler.state.runs import Ended, Fate
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 

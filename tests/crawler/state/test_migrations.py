@@ -17,9 +17,9 @@ from scripted import Answer, Route, Site, links, scripted
 
 from crawler.config.load import build
 from crawler.model import State, Url
-from crawler.state.schema import STATE
-from crawler.state.tables import VERSION
-from crawler.store import directory_for
+from crawler.state.migrations import STATE
+from crawler.state.schema import VERSION
+from crawler.state.store import directory_for
 
 # What version 1 wrote, as it wrote it.
 TABLES = """

@@ -16,13 +16,13 @@ from playwright.sync_api import Browser, Page
 from web_made import LATER, NOW, PAGES, Seen, attempt, board, site, state, usual
 from web_served import serving
 
-from crawler.attempt import Fate
 from crawler.board import Board, SiteBoard
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Sent
 from crawler.notice import Occasion, Reception
 from crawler.reports.writing import write_reports
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
+from crawler.state.runs import Fate
 
 pytestmark = pytest.mark.needs_chromium
 

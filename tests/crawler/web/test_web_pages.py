@@ -10,14 +10,13 @@ import pytest
 from web_made import DAY, LATER, NOW, PAGES, Seen, attempt, audited, board, replace, site, state, usual
 from web_served import serving
 
-from crawler.attempt import Fate
 from crawler.audit_news import NewFinding
 from crawler.board import Board, SiteBoard
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Reading, Sent
-from crawler.memory.runs import PublishedFile, Runs
 from crawler.notice import Occasion, Reception
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
+from crawler.state.runs import Fate, PublishedFile, Runs
 from crawler.web.looks import Look
 from crawler.web.rendering import moment, relative
 from crawler.web.verdict import trend, verdict

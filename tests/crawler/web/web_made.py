@@ -10,13 +10,13 @@ import msgspec
 from msgspec.structs import replace
 from site_history import DAY, START, History, Seen
 
-from crawler.attempt import Attempt, Because, Fate
+from crawler.attempt import Attempt, Because
 from crawler.audit_news import AuditNews, GroupNews
 from crawler.board import Board, SiteBoard
 from crawler.config.plan import AUDIT
 from crawler.evidence import audits
-from crawler.memory.runs import Run, Runs
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
+from crawler.state.runs import Fate, Run, Runs
 
 NOW = START + 10 * DAY
 HOME = "https://www.example.com"

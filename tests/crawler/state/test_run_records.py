@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import asdict, replace
 
 from crawler.errors import StorageError, UsageError
-from crawler.memory.runs import PublishedFile, Run, Runs
-from crawler.state.schema import STATE
+from crawler.state.migrations import STATE
+from crawler.state.runs import PublishedFile, Run, Runs
 
 
 @pytest.fixture

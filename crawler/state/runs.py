@@ -1,13 +1,14 @@
 """The records of a site's runs: the table ``run``, one row for each, as values."""
 
 import sqlite3
+from enum import StrEnum
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from crawler.database import storage
 from crawler.errors import UsageError
+from crawler.state.database import storage
 
 
 class PublishedFile(Struct, frozen=True):
@@ -67,15 +68,24 @@ class Run(Struct, frozen=True, kw_only=True):
 
 
 PUBLISHING: Final = ("published", "unchanged")
+
 """The outcomes of runs after which the set that they listed is out there."""
+
 ROLLED_BACK: Final = "rolled back"
+
 """The outcome of going back: the set of an earlier run is out there."""
 
+
 _COLUMNS: Final = Run.__struct_fields__
+
 _NAMES: Final = ", ".join(_COLUMNS)
+
 _SELECT: Final = f"SELECT {_NAMES} FROM run"  # noqa: S608 - names of our own
+
 _WRITE: Final = f"INSERT OR REPLACE INTO run ({_NAMES}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+
 _CHANGED: Final = "added + changed + removed + moved + deindexed > 0"
+
 _AS_JSON: Final = ("notes", "files")
 
 
@@ -145,3 +155,42 @@ def _run(row: dict[str, object]) -> Run:
     for name in _AS_JSON:
         row[name] = msgspec.json.decode(str(row[name]))
     return msgspec.convert(row, Run)
+
+
+class Fate(StrEnum):
+    """What a run that ended means for the schedule."""
+
+    DONE = "done"  # what was due is done; a limit of its own or a refusal for a good reason is an end too
+    FAILED = "failed"  # it is worth trying again, later and later
+    BUSY = "busy"  # another process works on the site; tried again, and no failure
+    STOPPED = "stopped"  # the daemon ended it; the next daemon goes on with it at once
+    BROKEN = "broken"  # only a person can help: the configuration is wrong
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """How a run ended, as whoever ran it tells. ``exit_code`` is negative for a signal that killed it.
+
+    ``untold`` says that others could not be told of it for now.
+    """
+
+    exit_code: int
+    fate: Fate
+    run: int | None = None
+    outcome: str = ""
+    told: str = ""
+    untold: bool = False
+
+
+class Kind(StrEnum):
+    """What a run is worth, the best first."""
+
+    COMPLETE = "complete"
+    DEGRADED = "degraded"  # some of the site failed
+    TRUNCATED = "truncated"  # a limit or an interruption left some of the site out
+
+
+class Completeness(Struct, frozen=True):
+    """The verdict. ``because`` names every limit that was met and everything that failed, or is ""."""
+
+    kind: Kind
+    because: str = ""

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from crawler.database import storage
 from crawler.errors import SiteatlasError
-from crawler.lock import holder
-from crawler.memory.runs import Run, Runs
 from crawler.model import Url
-from crawler.state.schema import STATE
+from crawler.state.database import storage
+from crawler.state.lock import holder
+from crawler.state.migrations import STATE
+from crawler.state.runs import Run, Runs
 
 
 class Standing(Struct, frozen=True, kw_only=True):

@@ -15,16 +15,50 @@ from typing import Final, Self
 import msgspec
 from msgspec.structs import replace
 
-from crawler.database import change, storage
 from crawler.errors import SiteatlasError, StorageError, UsageError
 from crawler.frontier import Admit
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.lock import lock
-from crawler.memory.closing import forget, sweep
-from crawler.memory.runs import PUBLISHING, Run, Runs
 from crawler.model import Url
-from crawler.state.schema import STATE
+from crawler.state.database import change, storage
+from crawler.state.lock import lock
+from crawler.state.migrations import STATE
+from crawler.state.runs import PUBLISHING, Run, Runs
 from crawler.version import __version__
+
+_SWEEP: Final = (
+    "DELETE FROM content WHERE id NOT IN (SELECT content FROM memory WHERE content IS NOT NULL)"
+    " AND id NOT IN (SELECT content FROM visit WHERE content IS NOT NULL)"
+    " AND id NOT IN (SELECT content FROM published)"
+)
+
+
+_FORGET: Final = (
+    "DELETE FROM visit",
+    "DELETE FROM listing",
+    "DELETE FROM memory",
+    "DELETE FROM habit",
+    "DELETE FROM robots",
+    "DELETE FROM run WHERE ended IS NULL",
+    "DELETE FROM about",
+    "DELETE FROM content WHERE id NOT IN (SELECT content FROM published)",
+    "UPDATE published SET grp = '', shard = 0",
+)
+
+
+def forget(db: sqlite3.Connection) -> None:
+    """Forget what is known of the pages, so that all are seen for the first time and placed anew.
+
+    What is published, and the records of the runs, stay: the gate compares with them. Raises StorageError.
+    """
+    with change(db):
+        for statement in _FORGET:
+            db.execute(statement)
+
+
+def sweep(db: sqlite3.Connection) -> None:
+    """What was read by runs that came to nothing goes. Part of the caller's transaction. Raises StorageError."""
+    with storage():
+        db.execute(_SWEEP)
 
 
 def directory_for(root: Path, sitemap_url: Url) -> Path:
