@@ -34,7 +34,7 @@ from crawler.model import (
     Url,
     Verdict,
 )
-from crawler.parsing.pool import ParsePool
+from crawler.parse.pool import ParsePool
 from crawler.revisit import as_before, as_told, conditions, kept, request_of, sighting
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Blocked, Robots

@@ -206,8 +206,8 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     fallback: str = ""  # why the linear scanner had to read it ("parse.timeout", "parse.crash"), or ""
     digest: bytes = b""  # of everything that was read
     is_known: bool = False  # the digest is the one that was known: all else is empty
-    text: bytes = b""  # what a later comparison needs (crawler.content)
-    delta: bytes = b""  # what differs from what was known (crawler.content), or nothing
+    text: bytes = b""  # what a later comparison needs (crawler.parse.snapshot)
+    delta: bytes = b""  # what differs from what was known (crawler.parse.snapshot), or nothing
     expires: float | None = None  # Unix time from which on it asks not to be indexed ...
     expires_evidence: str = ""  # ... in its own words
     breadcrumb: list[Url] = []  # the pages above it, as it names them, the start first

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from crawler import lastmod
-from crawler.content.delta import Delta
 from crawler.content.habits import Habit
 from crawler.content.survey import Survey, survey
 from crawler.lastmod import Dated
 from crawler.memory.seen import Seen, SeenPage
 from crawler.model import Sighting
+from crawler.parse.snapshot.diff import Delta
 from crawler.state.database import change
 from crawler.state.runs import Run
 

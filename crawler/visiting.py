@@ -29,7 +29,7 @@ from crawler.frontier.sqlite import SqliteFrontier
 from crawler.journey import Journey, Parts
 from crawler.memory.recall import Recall
 from crawler.model import Find, Verdict
-from crawler.parsing.pool import ParsePool
+from crawler.parse.pool import ParsePool
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Access, Robots
 from crawler.robots.store import RobotsStore

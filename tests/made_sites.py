@@ -23,8 +23,8 @@ from crawler.config.config import Config
 from crawler.fetch.transports import GivenTransport, ReqwestTransports
 from crawler.finding import AuditReport, Finding
 from crawler.model import Document, Page
-from crawler.parsing import worker
-from crawler.parsing.frames import Hello, Job
+from crawler.parse import worker
+from crawler.parse.protocol import Hello, Job
 from crawler.state.store import Begin
 from crawler.url.resolve import Resolver
 

@@ -99,7 +99,7 @@ def test_ours_the_code_is_typed_strictly() -> None:
     [
         ("sitemap", ["httpx", "selectolax", "anyio", "pydantic", "crawler", "typer", "rich", "numpy"]),
         (
-            "crawler.parsing.worker",
+            "crawler.parse.worker",
             ["httpx", "anyio", "pydantic", "pyreqwest", "sqlite3", "typer", "rich", "numpy"],
         ),
         (

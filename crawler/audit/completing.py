@@ -6,13 +6,13 @@ from typing import Final
 
 import numpy as np
 
-from crawler.content.kept import unfold
 from crawler.graph.graph import LinkGraph
 from crawler.graph.way import STATES
 from crawler.memory.facts import CUT, coverage
 from crawler.model import Kind, State, Url
 from crawler.orphans.bareness import is_bare
 from crawler.orphans.doubts import Doubts, Seen
+from crawler.parse.snapshot.snapshot import unfold
 from crawler.state.database import storage
 from crawler.url.normalize import origin
 from crawler.url.scope import doors

@@ -9,9 +9,9 @@ from crawler.config.plan import Plan
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
 from crawler.health.visited import Visited
-from crawler.html.page import scan_page
 from crawler.indexability import Judge, is_readable
 from crawler.model import Document, Failure, Page, Reply, Url
+from crawler.parse.html.page import scan_page
 from crawler.robots.cache import Rulebook
 from crawler.url.resolve import Resolver
 

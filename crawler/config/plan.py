@@ -13,11 +13,11 @@ from crawler.config.config import Config
 from crawler.config.source import Source
 from crawler.errors import UsageError
 from crawler.fetch.limits import BodyLimits
-from crawler.html.options import ReadOptions
 from crawler.indexability import Judge
 from crawler.journey import Manners
 from crawler.model import Find, Found, Kind, Url
-from crawler.parsing.frames import Hello
+from crawler.parse.html.page import ReadOptions
+from crawler.parse.protocol import Hello
 from crawler.robots.rules import Robots, product_token
 from crawler.state.store import directory_for
 from crawler.url.normalize import InvalidUrl, normalise, origin

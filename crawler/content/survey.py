@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from crawler.content.delta import FACT, FRAME, LINK, Delta, Difference
 from crawler.content.habits import Habit, learn
+from crawler.parse.snapshot.diff import FACT, FRAME, LINK, Delta, Difference
 
 MANY: Final = 5
 """Pages that must agree before anything is called the site's."""
@@ -237,7 +237,8 @@ def survey(
 ) -> Survey:
     """Judge a run. ``deltas`` is called twice and gives the deltas of all pages whose body differed.
 
-    ``sample`` are the :func:`crawler.content.holdings` of up to ``SAMPLE`` of *all* pages compared in this run, changed
+    ``sample`` are the :func:`crawler.parse.snapshot.holdings` of up to ``SAMPLE`` of *all* pages compared in this
+    run, changed
     or not, as they are now, each with the number of pages that it stands for.
     """
     made = Survey(learnt)

@@ -9,14 +9,14 @@ import msgspec
 from msgspec import Struct
 
 from crawler.claim import Source
-from crawler.content.delta import Delta, compare
-from crawler.content.kept import unfold
 from crawler.memory.link_graph import load
 from crawler.model import Found, Page, State, Url
 from crawler.orphans.bareness import is_bare
 from crawler.orphans.series import is_of_series
 from crawler.orphans.spelling import fold
 from crawler.orphans.twins import Twin
+from crawler.parse.snapshot.diff import Delta, compare
+from crawler.parse.snapshot.snapshot import unfold
 from crawler.state.database import change, storage
 from crawler.url.normalize import origin
 from crawler.url.scope import doors

@@ -21,9 +21,8 @@ from crawler.health.clusters import (
     judge_label,
     judge_labels,
 )
-from crawler.html.hreflang import canonical
-from crawler.html.page import MAX_ALTERNATES
 from crawler.model import Page, State
+from crawler.parse.html.hreflang import MAX_ALTERNATES, canonical
 from crawler.state.database import change, storage
 from crawler.url.normalize import InvalidUrl, join
 from crawler.url.params import Params
@@ -32,7 +31,7 @@ from sitemap import Alternate
 MAX_HELD: Final = 20_000  # URLs that are remembered
 _AT_ONCE: Final = 1_000  # rows
 _decode = msgspec.msgpack.Decoder(Page).decode
-_FAULT: Final = "hreflang "  # what crawler.html.page says of a code that is none begins so
+_FAULT: Final = "hreflang "  # what crawler.parse.html.page says of a code that is none begins so
 _CUT: Final = ("only the beginning was read", "reading stopped after", "read by the simple scanner")
 
 _PAGES: Final = """SELECT v.id, u.url, c.page FROM site.visit v JOIN site.url u ON u.id = v.id

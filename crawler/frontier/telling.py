@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from crawler import traps
-from crawler.content.kept import unfold
 from crawler.frontier.links import unpack
 from crawler.model import Kind, State, Url
+from crawler.parse.snapshot.snapshot import unfold
 from crawler.traps import Template, Visited
 
 JUDGED: Final = 4

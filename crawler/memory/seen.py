@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from crawler.content.delta import Delta, holdings
 from crawler.content.habits import Habit
 from crawler.content.survey import SAMPLE
+from crawler.parse.snapshot.diff import Delta, holdings
 from crawler.state.database import storage
 
 # What is compared in this run: pages that were read before, and read or known to be the same now.

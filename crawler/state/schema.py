@@ -55,8 +55,8 @@ CREATE TABLE content (
   type TEXT NOT NULL,                         -- Content-Type
   links BLOB NOT NULL,                        -- frontier.links: ids and flags
   page BLOB,                                  -- msgpack of model.Page without its links, NULL for what is no page
-  text BLOB NOT NULL,                         -- crawler.content: what comparing needs, compressed
-  delta BLOB NOT NULL DEFAULT x''             -- crawler.content: against what was read before
+  text BLOB NOT NULL,                         -- crawler.parse.snapshot: what comparing needs, compressed
+  delta BLOB NOT NULL DEFAULT x''             -- crawler.parse.snapshot: against what was read before
 );
 
 CREATE TABLE memory (
@@ -147,5 +147,5 @@ CREATE TABLE robots (
   body BLOB NOT NULL,                         -- of the last answer whose rules could be read
   copy_at REAL                                -- Unix time of that one, NULL: there is none
 ) WITHOUT ROWID;
-CREATE TABLE habit (key INTEGER PRIMARY KEY, habit BLOB NOT NULL);  -- crawler.content: what places of pages do
+CREATE TABLE habit (key INTEGER PRIMARY KEY, habit BLOB NOT NULL);  -- crawler.parse.snapshot: what places of pages do
 """

@@ -19,14 +19,13 @@ from crawler.config import fetcher as fetching
 from crawler.config import plan as planning
 from crawler.entries import Entries, Tally
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.html.page import read_page
 from crawler.indexability import is_readable
 from crawler.lastmod import first_sight
 from crawler.memory.listing import Listing
 from crawler.model import Document, Find, Found, Lease, Outcome, Page, Reply, Url, Verdict
-from crawler.parsing.frames import Job, decode_job, decode_page
-from crawler.parsing.pipes import LENGTH, encode
-from crawler.parsing.pool import ParsePool
+from crawler.parse.html.page import read_page
+from crawler.parse.pool import ParsePool
+from crawler.parse.protocol import LENGTH, Job, decode_job, decode_page, encode
 from crawler.publish import place, write
 from crawler.revisit import sighting
 from crawler.state.store import Begin, Store

@@ -14,7 +14,7 @@ import msgspec
 from crawler.errors import Incomplete
 from crawler.evidence.logs.counter import Job, Share
 from crawler.evidence.logs.log import Block, Log
-from crawler.parsing.pipes import LENGTH, encode, frame
+from crawler.parse.protocol import LENGTH, encode, frame
 
 ALONE: Final = 16
 """Blocks that are counted here before there are other processes: starting them takes as long."""

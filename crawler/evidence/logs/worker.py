@@ -12,7 +12,7 @@ import msgspec
 
 from crawler.evidence.logs.counter import Counter, Job
 from crawler.evidence.logs.formats import told
-from crawler.parsing.pipes import encode, frame
+from crawler.parse.protocol import encode, frame
 
 _decode = msgspec.msgpack.Decoder(Job).decode
 

@@ -4,10 +4,10 @@ from zlib import crc32
 
 from madesite import Site
 
-from crawler.content.delta import Delta, compare, holdings
 from crawler.content.habits import Habit
-from crawler.content.kept import keep
 from crawler.content.survey import SAMPLE, survey
+from crawler.parse.snapshot.diff import Delta, compare, holdings
+from crawler.parse.snapshot.snapshot import keep
 
 GENERATIONS = 30
 

@@ -6,10 +6,10 @@ from zlib import crc32
 
 import pytest
 
-from crawler.content.delta import Delta, compare, holdings
 from crawler.content.habits import Habit
-from crawler.content.kept import keep
 from crawler.content.survey import survey
+from crawler.parse.snapshot.diff import Delta, compare, holdings
+from crawler.parse.snapshot.snapshot import keep
 
 WORDS = ["river", "stone", "harbour", "market", "engine", "copper", "window", "garden", "signal", "method"]
 WORDS += ["winter", "paper"]

@@ -1,0 +1,167 @@
+"""The images of a page, as addresses that a sitemap can list. Knows a picture from a device for counting.
+
+https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps : at most 1,000 a page. The query
+of an image is never shortened: a parameter that means nothing for a page may choose the size of a picture.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from crawler.parse.html import jsonld
+from crawler.parse.html.outline import Element, Outline
+from crawler.url.resolve import Resolver
+
+MAX_VALUE: Final = 65_536
+
+
+# https://html.spec.whatwg.org/#parse-a-srcset-attribute : a URL may hold commas but not begin or end with one.
+_candidate = re.compile(r"[\t\n\f\r ,]*([^\t\n\f\r ,][^\t\n\f\r ]*)([^,(]*(?:\([^)]*\)[^,(]*)*)").match
+
+_descriptor = re.compile(r"([0-9]+(?:\.[0-9]+)?)([wx])").fullmatch
+
+
+def best(value: str) -> str:
+    """The candidate with the largest width, or density when no widths are given; the first of equals; "" for none."""
+    value = value[:MAX_VALUE]
+    best_url, best_size = "", (-1, -1.0)
+    at = 0
+    while found := _candidate(value, at):
+        url, descriptors = found.groups()
+        at = found.end()
+        if url.endswith(","):
+            url, descriptors = url.rstrip(","), ""
+            at = found.end(1)
+        size = _size(descriptors)
+        if size > best_size and not url.lower().startswith("data:"):
+            best_url, best_size = url, size
+    return best_url
+
+
+def _size(descriptors: str) -> tuple[int, float]:
+    for word in descriptors.split():
+        found = _descriptor(word)
+        if found:
+            return (1, float(found[1])) if found[2] == "w" else (0, float(found[1]))
+    return (0, 1.0)
+
+
+MAX_IMAGES: Final = 1_000
+
+_SOURCES: Final = (
+    *("data-src", "data-lazy-src", "data-original", "data-lazy", "data-url", "data-image", "data-hi-res-src"),
+    *("data-full-src", "data-img-src", "data-echo", "data-flickity-lazyload", "nitro-lazy-src"),
+)
+
+_SETS: Final = ("data-srcset", "data-lazy-srcset", "data-original-set", "nitro-lazy-srcset")
+
+_OPEN_GRAPH: Final = ("og:image", "og:image:secure_url", "og:image:url")
+
+_is_placeholder = re.compile(
+    r"(?:^|[/_.-])(?:blank|spacer|placeholder|pixel|transparent|1x1|lazy|lazyload|loading|loader|clear|empty|dummy)"
+    r"(?:[_.-][a-z0-9]+)*\.(?:gif|png|svg|jpe?g|webp)(?:$|\?)",
+    re.IGNORECASE,
+).search
+
+_is_tracker = re.compile(
+    r"^https?://(?:[^/]+\.)?(?:facebook\.com/tr\b|doubleclick\.net/|google-analytics\.com/|googletagmanager\.com/"
+    r"|scorecardresearch\.com/|quantserve\.com/|bat\.bing\.com/|mc\.yandex\.(?:ru|com)/watch|top-fwz1\.mail\.ru/"
+    r"|counter\.yadro\.ru/|hm\.baidu\.com/|analytics\.twitter\.com/|pixel\.[^/]+/|px\.ads\.linkedin\.com/"
+    r"|www\.googleadservices\.com/|stats\.wp\.com/|pixel\.wp\.com/)",
+).search
+
+_tiny = re.compile(r"\s*\+?0*[01](?:\.0*)?\s*(?:px)?\s*").fullmatch
+
+_hidden = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|(?:width|height)\s*:\s*[01]px)", re.IGNORECASE).search
+
+
+def images(
+    outline: Outline, nodes: list[jsonld.Node], base: str, encoding: str, resolver: Resolver
+) -> list[str]:
+    """Distinct addresses: those shown in document order, then what Open Graph and JSON-LD name."""
+    resolve = resolver.resolve
+    found: dict[str, None] = {}
+    for stated in (_shown(outline), _open_graph(outline), _structured(nodes)):
+        for text in stated:
+            if text[:5].lower() in {"data:", "blob:", "about"}:
+                continue
+            url = resolve(base, text, encoding)
+            if url is None or _is_tracker(url):
+                continue
+            found[url] = None
+            if len(found) >= MAX_IMAGES:
+                return list(found)
+    return list(found)
+
+
+def _shown(outline: Outline) -> Iterator[str]:
+    pictures: dict[int, list[str]] = {}
+    for source in outline.named("source"):
+        if source.owner_tag == "picture":
+            candidate = _best_of(source)
+            if candidate:
+                pictures.setdefault(source.owner, []).append(candidate)
+    for image in outline.named("img"):
+        if _is_pixel(image):
+            continue
+        candidate = _best_of(image) or _written(image)
+        if (not candidate or _is_placeholder(candidate)) and image.owner in pictures:
+            candidate = pictures[image.owner][0]
+        if candidate:
+            yield candidate
+
+
+def _best_of(element: Element) -> str:
+    for name in (*_SETS, "srcset"):
+        value = element.attributes.get(name)
+        if value:
+            candidate = best(value)
+            if candidate and not _is_placeholder(candidate):
+                return candidate
+    return ""
+
+
+def _written(image: Element) -> str:
+    """The src, or where a lazy loader keeps it when the src is absent, inlined or a known placeholder."""
+    source = image.get("src")
+    if not source or source[:5].lower() in {"data:", "about"} or _is_placeholder(source):
+        for name in _SOURCES:
+            lazy = image.get(name)
+            if lazy and not lazy.startswith(("{", "[")):
+                return lazy
+        return source if _is_placeholder(source) else ""
+    return source
+
+
+def _is_pixel(image: Element) -> bool:
+    attributes = image.attributes
+    for name in ("width", "height"):
+        value = attributes.get(name)
+        if value is not None and _tiny(value):
+            return True
+    style = attributes.get("style")
+    return style is not None and _hidden(style) is not None
+
+
+def _open_graph(outline: Outline) -> Iterator[str]:
+    for name in _OPEN_GRAPH:
+        yield from outline.metas.get(name, [])
+
+
+def _structured(nodes: list[jsonld.Node]) -> Iterator[str]:
+    for node in nodes:
+        if "ImageObject" in node.types:
+            yield from _addresses(node.values.get("contentUrl") or node.values.get("url"))
+        yield from _addresses(node.values.get("image"))
+        yield from _addresses(node.values.get("primaryImageOfPage"))
+
+
+def _addresses(value: Any) -> Iterator[str]:
+    """The texts of a value that may be one address, an ImageObject (which is a node of its own) or a list of both."""
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str) and item.strip():
+            yield item.strip()
+        elif isinstance(item, dict) and not item.get("@type"):
+            address = item.get("contentUrl") or item.get("url")
+            if isinstance(address, str) and address.strip():
+                yield address.strip()

@@ -1,0 +1,467 @@
+"""The videos of a page: every place that states one, merged, and then valid or left out with a reason."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from msgspec import Struct, field
+
+from crawler.parse.html import jsonld
+from crawler.parse.html.dates import seconds, w3c
+from crawler.parse.html.outline import Element, Outline
+from crawler.parse.html.text import one_line
+from crawler.url.resolve import Resolver
+from sitemap import Video
+
+_ID: Final = r"([A-Za-z0-9_-]{11})(?![A-Za-z0-9_-])"
+
+_youtube = re.compile(
+    rf"https?://(?:www\.|m\.)?(?:youtube(?:-nocookie)?\.com/(?:embed/|v/|shorts/|live/|watch\?(?:[^#]*&)?v=)|youtu\.be/){_ID}"
+).match
+
+_vimeo = re.compile(
+    r"https?://(?:player\.vimeo\.com/video/|(?:www\.)?vimeo\.com/(?:[a-z]+/)*)([0-9]{4,})"
+).match
+
+_dailymotion = re.compile(
+    r"https?://(?:www\.|geo\.)?(?:dailymotion\.com/(?:embed/)?video/|dailymotion\.com/player[^?]*\?(?:[^#]*&)?video="
+    r"|dai\.ly/)([A-Za-z0-9]{5,})"
+).match
+
+_other = re.compile(
+    r"https?://(?:fast\.wistia\.(?:net|com)/embed/|(?:www\.)?loom\.com/embed/|player\.twitch\.tv/\?|streamable\.com/[eo]/"
+    r"|play\.vidyard\.com/|players\.brightcove\.net/|cdn\.jwplayer\.com/players/|rutube\.ru/play/embed/"
+    r"|(?:www\.)?tiktok\.com/(?:embed|player)/|embed\.ted\.com/|player\.bilibili\.com/|(?:www\.)?facebook\.com/plugins/video"
+    r"|vk\.com/video_ext\.php|tube\.[^/]+/videos/embed/|[^/]+/videos/embed/[0-9a-zA-Z-]{20,})",
+).match
+
+
+class Embed(Struct, frozen=True):
+    """A video of a known site: ``key`` is equal for all its addresses, ``thumbnail`` "" when no rule gives it."""
+
+    key: str
+    player: str
+    thumbnail: str = ""
+
+
+def embed(url: str) -> Embed | None:
+    """The video that an address plays or shows, or None when it is none that is known."""
+    if found := _youtube(url):
+        name = found[1]
+        if name == "videoseries":
+            return None
+        return Embed(
+            f"youtube:{name}",
+            f"https://www.youtube.com/embed/{name}",
+            f"https://i.ytimg.com/vi/{name}/hqdefault.jpg",
+        )
+    if found := _vimeo(url):
+        return Embed(f"vimeo:{found[1]}", f"https://player.vimeo.com/video/{found[1]}")
+    if found := _dailymotion(url):
+        name = found[1]
+        return Embed(
+            f"dailymotion:{name}",
+            f"https://www.dailymotion.com/embed/video/{name}",
+            f"https://www.dailymotion.com/thumbnail/video/{name}",
+        )
+    return Embed(url, url) if _other(url) else None
+
+
+MAX_TITLE = 512
+
+MAX_DESCRIPTION = 2_048
+
+MAX_DURATION = 28_800
+
+MAX_TAGS = 32
+
+MAX_UPLOADER = 255
+
+
+class Draft(Struct):
+    """What is known of one video; every address is resolved. ``keys`` tell whether two drafts are the same video.
+
+    ``origin`` says where it was stated, for the faults.
+    """
+
+    origin: str
+    keys: set[str] = field(default_factory=set)
+    thumbnail: str = ""
+    title: str = ""
+    description: str = ""
+    content: str = ""
+    player: str = ""
+    duration: int | None = None
+    expires: str = ""
+    rating: float | None = None
+    views: int | None = None
+    published: str = ""
+    family_friendly: bool | None = None
+    restriction: tuple[str, str] | None = None
+    subscription: bool | None = None
+    uploader: tuple[str, str] | None = None
+    live: bool | None = None
+    tags: tuple[str, ...] = ()
+
+    def absorb(self, other: "Draft") -> None:
+        """Fill what is unknown here from another statement about the same video."""
+        self.keys |= other.keys
+        for name in self.__struct_fields__:
+            if getattr(self, name) in (None, "", ()):
+                setattr(self, name, getattr(other, name))
+
+
+def merge(drafts: list[Draft]) -> list[Draft]:
+    """One draft for each video, in the order first stated; what is stated first counts."""
+    merged: list[Draft] = []
+    by_key: dict[str, Draft] = {}
+    for draft in drafts:
+        same = next((by_key[key] for key in sorted(draft.keys) if key in by_key), None)
+        if same is None:
+            merged.append(draft)
+            same = draft
+        else:
+            same.absorb(draft)
+        for key in draft.keys:
+            by_key.setdefault(key, same)
+    return merged
+
+
+def finish(draft: Draft, page: str) -> Video | str:
+    """The video, or why it cannot be listed.
+
+    https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps#video-sitemap-elements
+    """
+    title = one_line(draft.title, MAX_TITLE)
+    description = one_line(draft.description, MAX_DESCRIPTION)
+    name = f"the video {title[:60]!a} ({draft.origin})" if title else f"a video ({draft.origin})"
+    content = "" if draft.content == page else draft.content
+    player = "" if draft.player == page else draft.player
+    missing = [
+        what
+        for what, value in (("thumbnail", draft.thumbnail), ("title", title), ("description", description))
+        if not value
+    ]
+    if missing:
+        return f"{name} has no {' and no '.join(missing)}"
+    if not content and not player:
+        at_page = page in {draft.content, draft.player}
+        return f"{name} has {'only the page itself as' if at_page else 'no'} content or player address"
+    duration = draft.duration
+    return Video(
+        thumbnail_loc=draft.thumbnail,
+        title=title,
+        description=description,
+        content_loc=content,
+        player_loc=player,
+        duration=duration if duration is not None and 1 <= duration <= MAX_DURATION else None,
+        expiration_date=draft.expires,
+        rating=draft.rating if draft.rating is not None and 0.0 <= draft.rating <= 5.0 else None,
+        view_count=draft.views,
+        publication_date=draft.published,
+        family_friendly=draft.family_friendly,
+        restriction=draft.restriction,
+        requires_subscription=draft.subscription,
+        uploader=draft.uploader,
+        live=draft.live,
+        tags=draft.tags[:MAX_TAGS],
+    )
+
+
+_number = re.compile(r"\s*([0-9]{1,15})(?:\.[0-9]+)?\s*", re.ASCII).fullmatch
+
+_rating = re.compile(r"\s*([0-9](?:[.,][0-9]{1,6})?)\s*", re.ASCII).fullmatch
+
+_country = re.compile(r"\s*([A-Za-z]{2})\s*", re.ASCII).fullmatch
+
+
+Resolve = Callable[[str], str]
+
+"""The address for a text, "" when it is none."""
+
+
+def video_drafts(nodes: list[jsonld.Node], resolve: Resolve) -> Iterator[Draft]:
+    """One draft for each VideoObject; one that is described elsewhere by its ``@id`` is read there."""
+    known = jsonld.described(nodes)
+    for node in nodes:
+        if "VideoObject" in node.types:
+            name = node.values.get("@id")
+            if not isinstance(name, str) or known.get(name, node) is node:
+                yield _draft(node.values, known, resolve)
+
+
+def _draft(values: dict[str, Any], known: dict[str, jsonld.Node], resolve: Resolve) -> Draft:
+    def part(name: str) -> dict[str, Any]:
+        return _object(values.get(name), known)
+
+    draft = Draft(
+        origin="JSON-LD",
+        thumbnail=_thumbnail(values, part("thumbnail"), resolve),
+        title=_text(values.get("name")) or _text(values.get("headline")),
+        description=_text(values.get("description")),
+        content=resolve(_text(values.get("contentUrl"))),
+        player=resolve(_text(values.get("embedUrl"))),
+        duration=seconds(_text(values.get("duration"))),
+        expires=w3c(_text(values.get("expires"))),
+        rating=_stars(part("aggregateRating")),
+        views=_views(values),
+        published=w3c(_text(values.get("uploadDate")) or _text(values.get("datePublished"))),
+        family_friendly=_truth(values.get("isFamilyFriendly")),
+        restriction=_restriction(values),
+        subscription=_truth(values.get("requiresSubscription")),
+        uploader=_uploader(part("author") or part("creator") or part("publisher")),
+        live=_truth(part("publication").get("isLiveBroadcast")),
+        tags=_tags(values.get("keywords")),
+    )
+    for address in (draft.content, draft.player):
+        if address:
+            player = embed(address)
+            draft.keys.add(player.key if player else address)
+            if player and not draft.thumbnail:
+                draft.thumbnail = player.thumbnail
+    return draft
+
+
+def _text(value: Any) -> str:
+    """A value as text: the first of a list, the ``@value`` of an object, a number as written."""
+    if isinstance(value, list):
+        value = value[0] if value else ""
+    if isinstance(value, dict):
+        value = value.get("@value", "")
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _object(value: Any, known: dict[str, jsonld.Node]) -> dict[str, Any]:
+    if isinstance(value, list):
+        value = value[0] if value else None
+    if not isinstance(value, dict):
+        return {}
+    name = value.get("@id")
+    if len(value) == 1 and isinstance(name, str) and name in known:
+        return known[name].values
+    return value
+
+
+def _thumbnail(values: dict[str, Any], image: dict[str, Any], resolve: Resolve) -> str:
+    stated = values.get("thumbnailUrl")
+    for value in stated if isinstance(stated, list) else [stated]:
+        found = resolve(_text(value.get("url") if isinstance(value, dict) else value))
+        if found:
+            return found
+    for value in (image.get("contentUrl"), image.get("url"), values.get("thumbnail"), values.get("image")):
+        found = resolve(_text(value.get("url") if isinstance(value, dict) else value))
+        if found:
+            return found
+    return ""
+
+
+def _views(values: dict[str, Any]) -> int | None:
+    counters = values.get("interactionStatistic")
+    for counter in counters if isinstance(counters, list) else [counters]:
+        if isinstance(counter, dict):
+            kind = counter.get("interactionType")
+            name = kind.get("@type") if isinstance(kind, dict) else kind
+            if isinstance(name, str) and not name.endswith("WatchAction"):
+                continue
+            found = _number(_text(counter.get("userInteractionCount")))
+            if found:
+                return int(found[1])
+    found = _number(_text(values.get("interactionCount")))
+    return int(found[1]) if found else None
+
+
+def _stars(rating: dict[str, Any]) -> float | None:
+    best = _text(rating.get("bestRating")) or "5"
+    found = _rating(_text(rating.get("ratingValue")))
+    return float(found[1].replace(",", ".")) if found and best in {"5", "5.0"} else None
+
+
+def _truth(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    word = _text(value).lower().rpartition("/")[2]
+    if word in {"true", "yes", "1"}:
+        return True
+    return False if word in {"false", "no", "0"} else None
+
+
+def _restriction(values: dict[str, Any]) -> tuple[str, str] | None:
+    for name, relationship in (("regionsAllowed", "allow"), ("ineligibleRegion", "deny")):
+        stated = values.get(name)
+        words = re.split(r"[,;\s]+", stated) if isinstance(stated, str) else stated
+        if isinstance(words, list):
+            found = (_country(word) for word in map(_region, words) if word)
+            countries = sorted({country[1].upper() for country in found if country})
+            if countries:
+                return relationship, " ".join(countries)
+    return None
+
+
+def _region(value: Any) -> str:
+    return _text(value.get("name") or value.get("identifier")) if isinstance(value, dict) else _text(value)
+
+
+def _uploader(who: dict[str, Any]) -> tuple[str, str] | None:
+    """The name only: the page that informs about it must be on our own domain, and a name needs none."""
+    name = one_line(_text(who.get("name")), MAX_UPLOADER)
+    return (name, "") if name else None
+
+
+def _tags(value: Any) -> tuple[str, ...]:
+    words = value.split(",") if isinstance(value, str) else value
+    if not isinstance(words, list):
+        return ()
+    found = (one_line(_text(word), 100) for word in words[:200])
+    return tuple(dict.fromkeys(word for word in found if word))
+
+
+MAX_VIDEOS: Final = 100
+
+_PLAYERS: Final = ("video", "iframe")
+
+_METAS: Final = frozenset({"og:video", "og:video:url", "og:video:secure_url", "twitter:player"})
+
+_is_file = re.compile(
+    r"[^?#]+\.(?:mp4|m4v|webm|ogv|mov|mpe?g|avi|wmv|flv|mkv|3gp|m3u8|mpd)(?:$|\?)", re.IGNORECASE
+).match
+
+
+class Videos:
+    """Collects the videos of one page. ``page`` is the address that no video may have."""
+
+    def __init__(
+        self,
+        outline: Outline,
+        nodes: list[jsonld.Node],
+        page: str,
+        base: str,
+        encoding: str,
+        resolver: Resolver,
+    ) -> None:
+        self._outline = outline
+        self._nodes = nodes
+        self._page = page
+        self._base = base
+        self._encoding = encoding
+        self._resolver = resolver
+        self._metas = outline.metas
+
+    def read(self) -> tuple[list[Video], list[str]]:
+        """The videos that can be listed, and a sentence for each that cannot."""
+        if not (self._nodes or self._outline.has_any(_PLAYERS) or not _METAS.isdisjoint(self._metas)):
+            return [], []  # most pages: nothing states a video
+        drafts = [
+            *video_drafts(self._nodes, self._resolve),
+            *self._open_graph(),
+            *self._twitter(),
+            *self._elements(),
+            *self._frames(),
+        ]
+        videos: list[Video] = []
+        faults: list[str] = []
+        for draft in merge(drafts)[:MAX_VIDEOS]:
+            result = finish(draft, self._page)
+            if isinstance(result, Video):
+                videos.append(result)
+            else:
+                faults.append(result)
+        return videos, faults
+
+    def _resolve(self, text: str) -> str:
+        if not text or text[:5].lower() in {"data:", "blob:", "about"}:
+            return ""
+        return self._resolver.resolve(self._base, text, self._encoding) or ""
+
+    def _meta(self, *names: str) -> str:
+        """The first content of the first of these names that has one."""
+        return next((self._metas[name][0] for name in names if name in self._metas), "")
+
+    def _from_page(self, origin: str, title: str = "") -> Draft:
+        return Draft(
+            origin=origin,
+            title=title or self._meta("og:title", "twitter:title") or self._outline.title,
+            description=self._meta("og:description", "description", "twitter:description"),
+        )
+
+    def _place(self, draft: Draft, url: str, kind: str = "") -> None:
+        """Put an address where it belongs: a file is content, everything else a player."""
+        player = embed(url)
+        if player is not None:
+            draft.player = draft.player or player.player
+            draft.thumbnail = draft.thumbnail or player.thumbnail
+            draft.keys.add(player.key)
+            return
+        draft.keys.add(url)
+        if _is_file(url) or kind.lower().startswith(
+            ("video/", "application/vnd.apple", "application/x-mpegurl")
+        ):
+            draft.content = draft.content or url
+        else:
+            draft.player = draft.player or url
+
+    def _open_graph(self) -> Iterator[Draft]:
+        """One video: several ``og:video`` of a page are its formats (https://ogp.me/#type_video)."""
+        if not self._meta("og:video", "og:video:url", "og:video:secure_url"):
+            return
+        draft = self._from_page("og:video")
+        kind = ""
+        for element in reversed(
+            self._outline.named("meta")
+        ):  # the type follows the address that it speaks of
+            name, value = (element.get("property") or element.get("name")).lower(), element.get("content")
+            if name == "og:video:type":
+                kind = value
+            elif name in {"og:video", "og:video:url", "og:video:secure_url"}:
+                url = self._resolve(value)
+                if url:
+                    self._place(draft, url, kind)
+        draft.thumbnail = draft.thumbnail or self._resolve(
+            self._meta("og:image:secure_url", "og:image", "og:image:url")
+        )
+        draft.duration = seconds(self._meta("og:video:duration", "video:duration"))
+        draft.published = w3c(self._meta("og:video:release_date", "video:release_date"))
+        tags = [*self._metas.get("og:video:tag", []), *self._metas.get("video:tag", [])]
+        draft.tags = tuple(dict.fromkeys(tags))
+        yield draft
+
+    def _twitter(self) -> Iterator[Draft]:
+        url = self._resolve(self._meta("twitter:player"))
+        if url:
+            draft = self._from_page("twitter:player", self._meta("twitter:title"))
+            self._place(draft, url)
+            draft.thumbnail = draft.thumbnail or self._resolve(
+                self._meta("twitter:image", "twitter:image:src", "og:image")
+            )
+            yield draft
+
+    def _elements(self) -> Iterator[Draft]:
+        sources: dict[int, list[Element]] = {}
+        for source in self._outline.named("source"):
+            if source.owner_tag == "video":
+                sources.setdefault(source.owner, []).append(source)
+        for element in self._outline.named("video"):
+            attributes = element.attributes
+            if {"autoplay", "loop", "muted"} <= attributes.keys() and "controls" not in attributes:
+                continue  # a moving background
+            stated = [element, *sources.get(element.owner, [])]
+            urls = [
+                url for url in (self._resolve(one.get("src") or one.get("data-src")) for one in stated) if url
+            ]
+            if urls:
+                draft = self._from_page("video element", element.get("title") or element.get("aria-label"))
+                draft.content = urls[0]
+                draft.keys.update(urls)
+                draft.thumbnail = self._resolve(element.get("poster") or element.get("data-poster"))
+                yield draft
+
+    def _frames(self) -> Iterator[Draft]:
+        for frame in self._outline.named("iframe"):
+            for name in ("src", "data-src", "data-lazy-src"):
+                url = self._resolve(frame.get(name))
+                if url and embed(url):
+                    draft = self._from_page("embedded player", frame.get("title"))
+                    self._place(draft, url)
+                    yield draft
+                    break

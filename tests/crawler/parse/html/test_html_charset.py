@@ -1,0 +1,154 @@
+"""Encodings and kinds of bodies: byte order mark, header, meta, guess; and what is no HTML."""
+
+import pytest
+from htmlpages import read
+
+from crawler.parse.html import encoding
+from crawler.parse.html.encoding import is_html
+
+
+def decoded(body: bytes, content_type: str = "text/html") -> str:
+    return encoding.to_utf8(body, content_type).body.decode()
+
+
+def test_whatwg_order_is_bom_header_meta_guess() -> None:
+    meta = b"<meta charset=windows-1251>"
+    assert decoded(b"\xef\xbb\xbf" + meta + "é".encode(), "text/html; charset=koi8-r").endswith("é")
+    assert decoded(meta + b"\xc1", "text/html; charset=koi8-r").endswith("\u0430")
+    assert decoded(meta + b"\xc1").endswith("\u0411")
+    assert decoded(b"<p>\xe9") == "<p>é"
+    assert decoded("<p>é".encode()) == "<p>é"
+    assert decoded(b"\xff\xfe" + "<p>é".encode("utf-16le"), "text/html; charset=utf-8") == "<p>é"
+    assert decoded(b"\xfe\xff" + "<p>é".encode("utf-16be")) == "<p>é"
+    assert decoded("<p>é".encode("utf-16le"), "text/html; charset=utf-16") == "<p>é"
+
+
+def test_ours_a_body_cut_within_a_character_is_still_utf8() -> None:
+    assert decoded("<p>éé".encode()[:-1]) == "<p>é\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        (b"<meta charset=koi8-r>", "koi8-r"),
+        (b"<META CHARSET = 'KOI8-R' >", "koi8-r"),
+        (b"<meta/charset=koi8-r/>", ""),
+        (b"<meta/charset='koi8-r'/>", "koi8-r"),
+        (b'<meta http-equiv="Content-Type" content="text/html; charset=koi8-r">', "koi8-r"),
+        (b"<meta content=\"text/html; charset = 'koi8-r'\" http-equiv=content-type>", "koi8-r"),
+        (b'<meta content="charset; charset=koi8-r" http-equiv=content-type>', "koi8-r"),
+        (b'<meta content="text/html; charset=koi8-r">', ""),
+        (b'<meta content="charset=\'koi8-r" http-equiv=content-type>', ""),
+        (b"<meta charset=utf-16>", "utf-8"),
+        (b"<meta charset=utf-16be>", "utf-8"),
+        (b"<meta charset=x-user-defined>", "windows-1252"),
+        (b"<meta charset=nonsense><meta charset=koi8-r>", "koi8-r"),
+        (b"<meta charset=rot13>", ""),
+        (b"<!-- <meta charset=koi8-r> -->", ""),
+        (b"<!-- > <meta charset=koi8-r>", ""),
+        (b"<!--><meta charset=koi8-r>-->", "koi8-r"),
+        (b"<!---><meta charset=koi8-r>", "koi8-r"),
+        (b"<!doctype html><?xml x?></p ><meta charset=koi8-r>", "koi8-r"),
+        (b"<p title='<meta charset=koi8-r>'>", ""),
+        (b"<p title=\"'\" x='>'><meta charset=koi8-r>", "koi8-r"),
+        (b"<p title='<meta charset=koi8-r>", ""),
+        (b"<metax charset=koi8-r>", ""),
+        (b"<meta charset=koi8-r charset=utf-8>", "koi8-r"),
+        (b"<meta charset=koi8-r", ""),
+        (b"<meta charset='koi8-r>", ""),
+        (b"<meta charset>", ""),
+        (b"<meta charset=><meta charset=koi8-r>", "koi8-r"),
+        (b"<script>x = '<meta charset=koi8-r>'</script>", "koi8-r"),
+        (b" " * 1_003 + b"<meta charset=koi8-r>", "koi8-r"),
+        (b" " * 1_004 + b"<meta charset=koi8-r>", ""),
+        (b" " * 900 + b"<meta charset=koi8-r>", "koi8-r"),
+        (b"<", ""),
+        (b"</", ""),
+        (b"<!", ""),
+        (b"", ""),
+    ],
+)
+def test_whatwg_prescan(head: bytes, name: str) -> None:
+    assert encoding.prescan(head) == name
+
+
+@pytest.mark.parametrize(
+    "label", ["hex", "rot13", "zlib_codec", "undefined", "idna", "utf-7", "base64", "\x00", "é" * 99]
+)
+def test_whatwg_labels_are_never_looked_up_among_python_codecs(label: str) -> None:
+    assert decoded(b"<p>\xe9", f"text/html; charset={label}") == "<p>é"
+    assert decoded(f"<meta charset={label}><p>".encode("latin-1") + b"\xe9").endswith("<p>é")
+
+
+def test_whatwg_replacement_encodings_are_not_read() -> None:
+    assert decoded(b"<a href=/x>", "text/html; charset=iso-2022-kr") == "\ufffd"
+
+
+@pytest.mark.parametrize(
+    "name", ["shift_jis", "gbk", "gb18030", "euc-kr", "euc-jp", "iso-2022-jp", "big5", "windows-1251"]
+)
+def test_whatwg_legacy_encodings(name: str) -> None:
+    text = "<title>Привет</title>" if name == "windows-1251" else "<title>一</title>"
+    assert decoded(text.encode(name), f"text/html; charset={name.upper()}") == text
+    assert decoded(b"\xff\x80\xfe" * 9, f"text/html; charset={name}")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "text/html; charset=koi8-r",
+        'text/html;CHARSET="koi8-r"',
+        "text/html; x=y; charset='koi8-r' ",
+        "text/html;charset=koi8-r;a=b",
+    ],
+)
+def test_rfc9110_charset_parameter(value: str) -> None:
+    assert encoding.header_label(value) == "koi8-r"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\x89PNG\r\n\x1a\n0000",
+        b"\xff\xd8\xff\xe0",
+        b"GIF89a...",
+        b"RIFF\x00\x00\x00\x00WEBPVP8 ",
+        b"%PDF-1.7",
+        b"PK\x03\x04",
+        b"\x00\x00\x00\x18ftypmp42",
+        b"\x1f\x8b\x08\x00",
+        b"\x1aE\xdf\xa3",
+        b"wOF2\x00",
+    ],
+)
+def test_whatwg_mimesniff_a_binary_body_is_no_html_whatever_its_label(body: bytes) -> None:
+    for label in ("text/html", "text/html; charset=utf-8", ""):
+        page = read(body + b"<a href=/x>", content_type=label)
+        assert (page.is_html, page.links) == (False, [])
+
+
+@pytest.mark.parametrize(
+    ("label", "body", "answer"),
+    [
+        ("", b"\n <!DOCTYPE HTML><p>", True),
+        ("", b"<html>", True),
+        ("", b"\xef\xbb\xbf<HEAD >", True),
+        ("", b"<!-- x -->", True),
+        ("", b"<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'>", True),
+        ("", b"<?xml version='1.0'?><rss>", False),
+        ("", b"hello", False),
+        ("", b"{}", False),
+        ("", b"", False),
+        ("", b"<bogus>", False),
+        ("text/html", b"", True),
+        ("text/html", b"plain words", True),
+        ("TEXT/HTML; charset=x", b"<p>", True),
+        ("text/html, text/html", b"plain words", True),
+        ("application/xhtml+xml", b"<?xml?><html>", True),
+        ("text/plain", b"<html>", False),
+        ("application/json", b"<html>", False),
+        ("image/svg+xml", b"<svg>", False),
+    ],
+)
+def test_whatwg_mimesniff_labels(label: str, body: bytes, answer: bool) -> None:
+    assert is_html(label, body) is answer

@@ -1,0 +1,108 @@
+"""A comparison that leaves unread what two visits have in common finds what reading all of both would find."""
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from madesite import Site
+
+from crawler.parse.snapshot.blocks import Block, take_apart
+from crawler.parse.snapshot.diff import MAX_DIFFERENCES, Delta, Difference, _difference, _local, compare
+from crawler.parse.snapshot.snapshot import keep
+from crawler.parse.snapshot.text import runs, split, split_like
+
+Plain = list[tuple[Difference, bool]]
+_PIECES = """<p> </p> <div.class=a> <div.id=b7> </div> <SECTION> </SECTION> <a.href= <a.href='/x'> </a> ' " > < <!--x-->
+<script </script> {"a":"b"} <template> </template> </svg> &amp &lt; = / <h1> <h2>x </h2> <li> <nav> </nav> <footer>
+<b> </b> .title="a>b" .title=" <br> text.1 word foo.bar <img.src=/a.png.alt=x> <meta.itemprop=price.content=7> <P>
+</.p> . é 2026 <span.itemprop=price.content=8> <script.type="application/ld+json"> <h1.class='x'> <p.title='> ?"""
+_pieces = st.lists(st.sampled_from([piece.replace(".", " ") for piece in _PIECES.split()]), max_size=40)
+_cuts = st.lists(
+    st.tuples(st.integers(0, 40), st.integers(0, 3), _pieces.map(lambda few: few[:2])), max_size=3
+)
+
+
+def plainly(page: list[Block], other: list[Block], gone: bool) -> Plain:
+    """The differences of one side, each with whether it is clear which of equal texts it is."""
+    has, had = Counter(block.says for block in page), Counter(block.says for block in other)
+    left = has & had
+    stays: list[bool] = []
+    for block in page:
+        left[block.says] -= 1
+        stays.append(left[block.says] >= 0)
+    among = Counter((block.place, block.spot) for block in page)
+    found: Plain = []
+    for at, block in enumerate(page):
+        if not stays[at]:
+            after = next((_local(page[n]) for n in range(at, -1, -1) if stays[n]), 0)
+            ahead = next((_local(page[n]) for n in range(at, len(page)) if stays[n]), 0)
+            told = _difference(block, gone, after, ahead, among[block.place, block.spot])
+            found.append((told, block.says not in had))
+    return found
+
+
+def same(before: bytes, after: bytes) -> None:
+    delta: Delta = compare(before, after)
+    old, new = take_apart(before), take_apart(after)
+    assert old is not None
+    assert new is not None
+    if before == after:
+        assert delta == Delta()
+        return
+    assert delta.known == bool(old and new)
+    if not delta.known:
+        assert not delta.differences
+        return
+    plain = [*plainly(old, new, True), *plainly(new, old, False)]
+    assert len(plain) <= MAX_DIFFERENCES
+    assert Counter((d.gone, d.exact) for d in delta.differences) == Counter(
+        (d.gone, d.exact) for d, _ in plain
+    )
+    if all(is_clear for _, is_clear in plain):
+        assert delta.differences == [d for d, _ in plain]
+
+
+@settings(max_examples=200, deadline=None)
+@given(_pieces, _cuts)
+def test_ours_what_is_left_unread_makes_no_difference(
+    pieces: list[str], cuts: list[tuple[int, int, list[str]]]
+) -> None:
+    edited = pieces.copy()
+    for at, count, more in cuts:
+        edited[at : at + count] = more
+    same(keep("".join(pieces).encode()), keep("".join(edited).encode()))
+
+
+def test_ours_what_is_left_unread_makes_no_difference_on_a_made_site() -> None:
+    site = Site(7, articles=40, products=20, lists=4)
+    pages = list(site.pages)
+    before = [keep(site.render(path)) for path in pages]
+    site.redesigned = bool(site.edit(0.3))
+    for one, path in zip(before, pages, strict=True):
+        same(one, keep(site.render(path)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(_pieces, _cuts)
+def test_ours_pieces_are_taken_over_as_they_would_be_cut(
+    pieces: list[str], cuts: list[tuple[int, int, list[str]]]
+) -> None:
+    edited = pieces.copy()
+    for at, count, more in cuts:
+        edited[at : at + count] = more
+    one, other = "".join(pieces), "".join(edited)
+    old, new = split(one), split(other)
+    assert "".join(old) == one
+    assert split_like(one, other, new) == old
+    parts = list(runs(old, new))
+    assert [piece for part in parts for piece in old[part.old]] == old
+    assert [piece for part in parts for piece in new[part.new]] == new
+    assert all(old[part.old] == new[part.new] for part in parts if part.same)
+
+
+def test_ours_of_equal_texts_those_stay_that_stand_where_nothing_differs() -> None:
+    shop = "<h2>Oar</h2><p>In stock</p><h2>Sail</h2><p>In stock</p><h2>Mast</h2><p>In stock</p>"
+    sold = shop.replace("In stock", "Sold out", 2).replace("Sold out", "In stock", 1)
+    gone, came = compare(keep(shop.encode()), keep(sold.encode())).differences
+    assert (gone.text, came.text) == ("In stock", "Sold out")
+    assert (gone.spot, gone.after, gone.ahead) == (came.spot, came.after, came.ahead)

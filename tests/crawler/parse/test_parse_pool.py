@@ -1,0 +1,148 @@
+"""The pool of parser processes: order, big documents, hangs, deaths, and what becomes of the document that did it."""
+
+import os
+import signal
+
+import anyio
+import psutil
+import pytest
+
+from crawler.model import Document, Found, Kind, Page, Url
+from crawler.parse.html.page import ReadOptions
+from crawler.parse.pool import CRASH, TIMEOUT, ParsePool
+from crawler.parse.protocol import Hello
+from crawler.url.params import Params
+
+HANG = b"<div>" * 100_000 + b'<a href="/found">x</a>'
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    return "asyncio", {"use_uvloop": request.param}
+
+
+def hello(deadline: float = 10.0) -> Hello:
+    return Hello(ReadOptions(), Params(), deadline, 2**30)
+
+
+def document(path: str, body: bytes, content_type: str = "text/html", kind: Kind = Kind.PAGE) -> Document:
+    return Document(Url(f"https://a.example{path}"), content_type, [], [], "", body, kind)
+
+
+def targets(page: Page) -> list[str]:
+    return [str(url).removeprefix("https://a.example") for url, _ in page.links]
+
+
+async def test_ours_every_document_gets_its_own_page() -> None:
+    pages: dict[int, Page] = {}
+
+    async def read(number: int) -> None:
+        body = f'<a href="/{number}">x</a>'.encode() + b" " * (number % 7) * 10_000
+        pages[number] = await pool.read(document(f"/p{number}", body))
+
+    async with ParsePool(2, hello()) as pool, anyio.create_task_group() as tasks:
+        for number in range(200):
+            tasks.start_soon(read, number)
+    assert {number: targets(page) for number, page in pages.items()} == {n: [f"/{n}"] for n in range(200)}
+
+
+async def test_ours_pages_larger_than_any_pipe_go_both_ways_at_once() -> None:
+    body = b"".join(b'<a href="/a-rather-long-path/%d">x</a>' % n for n in range(15_000))
+    counts: list[int] = []
+
+    async def read(number: int) -> None:
+        counts.append(len((await pool.read(document(f"/{number}", body))).links))
+
+    async with ParsePool(1, hello()) as pool:
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                for number in range(8):
+                    tasks.start_soon(read, number)
+    assert counts == [15_000] * 8
+
+
+async def test_ours_a_document_that_hangs_is_read_by_the_scanner_and_costs_no_other() -> None:
+    others: list[str] = []
+
+    async def read(number: int) -> None:
+        others.extend(targets(await pool.read(document(f"/{number}", b'<a href="/%d">x</a>' % number))))
+
+    async with ParsePool(1, hello(2.5)) as pool, anyio.create_task_group() as tasks:
+        for number in range(3):
+            tasks.start_soon(read, number)
+        hung = await pool.read(document("/hang", HANG))
+        for number in range(3, 6):
+            tasks.start_soon(read, number)
+    assert hung.fallback == TIMEOUT
+    assert targets(hung) == ["/found"]
+    assert sorted(others) == [f"/{number}" for number in range(6)]
+
+
+async def test_ours_a_document_that_kills_its_process_twice_is_read_by_the_scanner() -> None:
+    before = set(psutil.Process().children())
+
+    async def kill() -> None:
+        for _ in range(2):
+            await anyio.sleep(0.5)  # by now it is deep in the parser, which takes much longer
+            for child in set(psutil.Process().children()) - before:
+                os.kill(child.pid, signal.SIGSEGV)
+
+    async with ParsePool(1, hello(30)) as pool:
+        await pool.read(document("/first", b"warm"))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(kill)
+            page = await pool.read(document("/crash", HANG))
+    assert page.fallback == CRASH
+    assert targets(page) == ["/found"]
+
+
+async def test_ours_a_process_that_was_ended_from_outside_costs_no_document() -> None:
+    before = set(psutil.Process().children())
+    async with ParsePool(1, hello()) as pool:
+        await pool.read(document("/first", b"warm"))
+        for child in set(psutil.Process().children()) - before:
+            os.kill(child.pid, signal.SIGKILL)
+        page = await pool.read(document("/next", b'<a href="/found">x</a>'))
+    assert page.fallback == ""
+    assert targets(page) == ["/found"]
+
+
+async def test_ours_no_process_starts_before_there_is_something_to_read_and_none_outlives_the_pool() -> None:
+    before = set(psutil.Process().children())
+
+    def started() -> int:
+        return len(set(psutil.Process().children()) - before)
+
+    async with ParsePool(3, hello()) as pool:
+        await pool.read(document("/", b"x"))
+        assert started() == 1
+        async with anyio.create_task_group() as tasks:
+            for number in range(3):
+                tasks.start_soon(pool.read, document(f"/{number}", b"x"))
+        assert started() == 3
+    assert not started()
+
+
+async def test_ours_sitemaps_and_feeds_are_read_too() -> None:
+    urlset = (
+        b'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+        b"<url><loc>https://a.example/x?utm_source=y</loc></url><url><loc>mailto:nobody</loc></url></urlset>"
+    )
+    index = (
+        b'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+        b"<sitemap><loc>https://a.example/one.xml</loc></sitemap></sitemapindex>"
+    )
+    rss = b'<rss version="2.0"><channel><item><link>https://a.example/news</link></item></channel></rss>'
+    async with ParsePool(1, hello()) as pool:
+        page = await pool.read(document("/s.xml", urlset, "text/plain", Kind.SITEMAP))
+        assert page.links == [("https://a.example/x", Found.SITEMAP)]
+        assert len(page.faults) == 1
+        page = await pool.read(document("/i.xml", index, "", Kind.SITEMAP))
+        assert page.sitemaps == ["https://a.example/one.xml"]
+        page = await pool.read(document("/feed", rss, "application/rss+xml"))
+        assert page.links == [("https://a.example/news", Found.FEED)]
+        assert not page.is_html
+        page = await pool.read(document("/linked.xml", urlset, "application/xml"))
+        assert page.links == [("https://a.example/x", Found.SITEMAP)]  # and a sitemap that a page links to
