@@ -24,13 +24,13 @@ from crawler.engine import Ending
 from crawler.entries import Entries, Tally
 from crawler.errors import Incomplete
 from crawler.gate import Allowance, Refusal, refusal
+from crawler.lastmod.observe import Observed, observe
+from crawler.lastmod.store import Seen
 from crawler.memory import closing
 from crawler.memory.changes import Changes
 from crawler.memory.facts import coverage, facts
 from crawler.memory.feeds import write_feeds
 from crawler.memory.listing import Listing
-from crawler.memory.seen import Seen
-from crawler.observe import Observed, observe
 from crawler.recent import publish_recent
 from crawler.state.database import change
 from crawler.state.runs import Completeness, Kind, Run, Runs

@@ -5,7 +5,7 @@ https://www.rfc-editor.org/rfc/rfc9110#section-13 , https://www.rfc-editor.org/r
 
 from msgspec.structs import replace
 
-from crawler.lastmod import believable, schema_form, w3c
+from crawler.lastmod.policy import believable, schema_form, w3c
 from crawler.model import Failure, Kind, Page, Remembered, Reply, Request, Sighting
 from crawler.robots.meta import HEADER, NOTHING, read_header
 

@@ -20,7 +20,7 @@ from crawler.announcing.rehearsal import rehearsed, shown
 from crawler.change import Counts
 from crawler.config.plan import Plan
 from crawler.errors import SiteatlasError, StorageError
-from crawler.lastmod import w3c
+from crawler.lastmod.policy import w3c
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Reading, of_audits
 from crawler.ledger.tables import LEDGER

@@ -11,7 +11,7 @@ from crawler.announcing.announced import Delivered
 from crawler.change import Change
 from crawler.config.plan import Plan
 from crawler.errors import UsageError
-from crawler.lastmod import w3c
+from crawler.lastmod.policy import w3c
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Line, Sent
 from crawler.memory.changes import Changes

@@ -14,7 +14,7 @@ from crawler.audit_news import AuditNews
 from crawler.change import Counts
 from crawler.config.plan import AUDIT, Plan
 from crawler.evidence import audits
-from crawler.lastmod import w3c
+from crawler.lastmod.policy import w3c
 from crawler.ledger.lines import Line, Sent, of_audits
 from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.notify.channel import Channel

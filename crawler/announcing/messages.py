@@ -9,7 +9,7 @@ from crawler.announcing.announced import Delivered
 from crawler.announcing.desk import Desk
 from crawler.announcing.patience import persist
 from crawler.change import Counts, Few
-from crawler.lastmod import w3c
+from crawler.lastmod.policy import w3c
 from crawler.ledger.lines import Line, Mood, Refused, Sent
 from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.notify.channel import Channel

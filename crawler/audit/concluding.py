@@ -35,13 +35,13 @@ from crawler.evidence.visits import Visits
 from crawler.finding import AuditReport, Finding
 from crawler.graph.graph import LinkGraph
 from crawler.graph.way import Way
+from crawler.lastmod.observe import Observed, observe
+from crawler.lastmod.store import Seen
 from crawler.memory import closing
 from crawler.memory.changes import Changes
 from crawler.memory.facts import coverage
 from crawler.memory.link_graph import load
-from crawler.memory.seen import Seen
 from crawler.model import State
-from crawler.observe import Observed, observe
 from crawler.orphans.classes import Thresholds
 from crawler.orphans.doubts import doubts
 from crawler.orphans.twins import Lead, copies

@@ -14,7 +14,7 @@ from crawler.health.entries import PublishedEntry, judge_entry, judge_outside, j
 from crawler.health.lastmods import Observed, judge_lastmod
 from crawler.health.media import Medium, Role
 from crawler.health.visited import Visited
-from crawler.lastmod import SEEN
+from crawler.lastmod.policy import SEEN
 from crawler.model import State, Url
 from crawler.state.database import change, storage
 from crawler.url.normalize import InvalidUrl, normalise, origin

@@ -13,7 +13,7 @@ from msgspec import Struct
 from crawler.claim import Source
 from crawler.finding import Finding
 from crawler.health.entries import PublishedEntry
-from crawler.lastmod import STAMP
+from crawler.lastmod.policy import STAMP
 from sitemap import Moment, Precision, parse_date
 
 _DAY: Final = 86_400.0

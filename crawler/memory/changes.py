@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from crawler.change import Change, ChangeKind, Counts, compose, standing_moves, why_added, why_gone
-from crawler.lastmod import w3c
+from crawler.lastmod.policy import w3c
 from crawler.model import State, Url
 from crawler.state.database import storage
 

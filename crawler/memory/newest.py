@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from crawler.change import Change, ChangeKind
-from crawler.lastmod import w3c
+from crawler.lastmod.policy import w3c
 from crawler.model import Page, Url
 from crawler.state.database import storage
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from crawler.frontier.links import unpack
-from crawler.memory.seen import Seen as Dates
+from crawler.lastmod.store import Seen as Dates
 from crawler.model import Found, Kind, Page, Request, State, Url
 from crawler.state.database import storage
 from crawler.why.story import Change, Hop, Linked, Listed, Past, Referrer, Run, Seen, Step, Story

@@ -1,7 +1,7 @@
 """Where the lastmod of a URL came from, and why it is not another one."""
 
 from crawler.fetch import http_date
-from crawler.lastmod import EARLIEST, HEADER
+from crawler.lastmod.policy import EARLIEST, HEADER
 from crawler.model import State
 from crawler.why.story import Past, Seen, Story
 from crawler.why.words import Topic, run, w3c
@@ -69,7 +69,7 @@ def _passed_over(looked: Seen | Past, source: str, distrust: str) -> list[str]:
 
 
 def _fault(looked: Seen | Past) -> str:
-    """What is wrong with a Last-Modified that is not believed: see :func:`crawler.lastmod.believable`."""
+    """What is wrong with a Last-Modified that is not believed: see :func:`crawler.lastmod.policy.believable`."""
     at = looked.seen_at or 0.0
     stated = http_date.read(looked.last_modified, at)
     if stated is None:

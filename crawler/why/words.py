@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from crawler import lastmod
+from crawler.lastmod import policy
 from crawler.model import Found, State
 from crawler.quantities import count
 
@@ -83,7 +83,7 @@ def moment(at: float) -> str:
 
 def w3c(at: float | None) -> str | None:
     """A Unix time for machines: ``2026-01-31T12:00:00+00:00``."""
-    return None if at is None else lastmod.w3c(at)
+    return None if at is None else policy.w3c(at)
 
 
 def run(number: int, starts: dict[int, float]) -> str:

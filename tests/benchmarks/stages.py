@@ -20,7 +20,7 @@ from crawler.config import plan as planning
 from crawler.entries import Entries, Tally
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.indexability import is_readable
-from crawler.lastmod import first_sight
+from crawler.lastmod.policy import first_sight
 from crawler.memory.listing import Listing
 from crawler.model import Document, Find, Found, Lease, Outcome, Page, Reply, Url, Verdict
 from crawler.parse.html.page import read_page

@@ -63,8 +63,8 @@ def names(state: Path) -> list[str]:
 _WRITE = """
 import os, sys
 from pathlib import Path
-from crawler.state.status.changes import Changes
-from crawler.state.status.feeds import write_feeds
+from crawler.memory.changes import Changes
+from crawler.memory.feeds import write_feeds
 from crawler.state.migrations import STATE
 state = Path(sys.argv[1])
 os.fsync = lambda descriptor: os.kill(os.getpid(), 9)

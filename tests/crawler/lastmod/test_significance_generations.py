@@ -4,8 +4,7 @@ from zlib import crc32
 
 from madesite import Site
 
-from crawler.content.habits import Habit
-from crawler.content.survey import SAMPLE, survey
+from crawler.lastmod.significance import SAMPLE, Habit, survey
 from crawler.parse.snapshot.diff import Delta, compare, holdings
 from crawler.parse.snapshot.snapshot import keep
 

@@ -11,33 +11,97 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from crawler.content.habits import Habit, learn
+from msgspec import Struct
+
 from crawler.parse.snapshot.diff import FACT, FRAME, LINK, Delta, Difference
 
+MAX_HABITS: Final = 20_000
+
+LEAST: Final = 0.15
+
+"""Share of the pages concerned below which a change on many pages is no habit."""
+
+_MEMORY: Final = 0.3  # weight of the newest run
+
+
+class Habit(Struct, frozen=True, array_like=True):
+    """``runs`` in which it changed on many pages, and the ``share`` of those that hold it, the newest weighing most."""
+
+    runs: int
+    share: float
+
+
+def learn(
+    known: Mapping[int, Habit], shares: Mapping[int, float], held: Mapping[int, float]
+) -> dict[int, Habit]:
+    """The habits after a run in which ``shares`` changed, and which looked at all that is ``held``."""
+    after = dict(known)
+    for k, share in shares.items():
+        habit = known.get(k)
+        if habit is not None:
+            after[k] = Habit(habit.runs + (share >= LEAST), habit.share + _MEMORY * (share - habit.share))
+        elif share >= LEAST:
+            after[k] = Habit(1, share)
+    for k in known.keys() & held.keys() - shares.keys():
+        faded = known[k].share * (1 - _MEMORY)
+        if faded < LEAST / 4:
+            del after[k]
+        else:
+            after[k] = Habit(known[k].runs, faded)
+    if len(after) > MAX_HABITS:
+        best = sorted(after, key=lambda k: (after[k].runs, after[k].share, k), reverse=True)[:MAX_HABITS]
+        after = {k: after[k] for k in best}
+    return after
+
+
 MANY: Final = 5
+
 """Pages that must agree before anything is called the site's."""
+
 SHARE: Final = 0.6
+
 """Share of the pages that hold something and changed it in this run, from which on it is the site's."""
+
 RESTAMPED: Final = 0.5
+
 """The same for figures that changed inside the same words."""
+
 FEW: Final = 3
+
 """Pages that are enough where (nearly) all pages of a small site lost or gained the same text."""
+
 NEARLY_ALL: Final = 0.9
+
 TURNOVER: Final = 0.4
+
 """Of the blocks at a place, the part that is replaced where the place shows something else each time."""
+
 WIDGET: Final = 12
+
 """Pages whose places all turned over, from which on a place is a widget though no text of it is seen twice."""
+
 SHORT: Final = 200
+
 """Characters on average, beyond which a text is a page's own."""
+
 POOL: Final = 3
+
 """Texts that wander at one place, from which on it shows a choice of a pool."""
+
 USUAL: Final = 3
+
 """Runs in which something changed on many pages, before it is expected to."""
+
 FIGURES_USUAL: Final = 0.2
+
 PLACE_USUAL: Final = 0.5
+
 SAMPLE: Final = 400
+
 """Pages of a site, changed or not, whose holdings tell how common a thing is."""
+
 _CROWD: Final = 500_000  # keys of one kind that are counted at once
+
 _TEXTS: Final = 200  # texts of one place that are remembered
 
 

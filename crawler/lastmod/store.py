@@ -6,8 +6,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from crawler.content.habits import Habit
-from crawler.content.survey import SAMPLE
+from crawler.lastmod.significance import SAMPLE, Habit
 from crawler.parse.snapshot.diff import Delta, holdings
 from crawler.state.database import storage
 
@@ -56,7 +55,7 @@ class SeenPage(NamedTuple):
 
 
 class Seen:
-    """Reads and writes for :mod:`crawler.observe`. Every method may raise StorageError."""
+    """Reads and writes for :mod:`crawler.lastmod.observe`. Every method may raise StorageError."""
 
     def __init__(self, db: sqlite3.Connection, run: int) -> None:
         self._db = db

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.fetch import http_date
-from crawler.lastmod import Dated, Policy, believable, first_sight, schema_form
+from crawler.lastmod.policy import Dated, Policy, believable, first_sight, schema_form
 from crawler.model import Sighting
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.lastmod import SEEN, Dated, Policy, distrust, later
+from crawler.lastmod.policy import SEEN, Dated, Policy, distrust, later
 from crawler.model import Sighting
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from crawler import lastmod
-from crawler.content.habits import Habit
-from crawler.content.survey import Survey, survey
-from crawler.lastmod import Dated
-from crawler.memory.seen import Seen, SeenPage
+from crawler.lastmod import policy as lastmod
+from crawler.lastmod.policy import Dated
+from crawler.lastmod.significance import Habit, Survey, survey
+from crawler.lastmod.store import Seen, SeenPage
 from crawler.model import Sighting
 from crawler.parse.snapshot.diff import Delta
 from crawler.state.database import change

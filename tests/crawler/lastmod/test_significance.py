@@ -6,8 +6,7 @@ from zlib import crc32
 
 import pytest
 
-from crawler.content.habits import Habit
-from crawler.content.survey import survey
+from crawler.lastmod.significance import Habit, survey
 from crawler.parse.snapshot.diff import Delta, compare, holdings
 from crawler.parse.snapshot.snapshot import keep
 
@@ -255,7 +254,7 @@ def test_ours_an_old_or_new_answer_without_content_is_no_change() -> None:
 
 
 def test_ours_habits_are_bounded_and_fade() -> None:
-    from crawler.content.habits import MAX_HABITS, learn
+    from crawler.lastmod.significance import MAX_HABITS, learn
 
     shares = dict.fromkeys(range(MAX_HABITS + 500), 0.5)
     habits = learn({}, shares, shares)
