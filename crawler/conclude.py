@@ -16,22 +16,20 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler import publish
-from crawler.change import Change, Few
-from crawler.completeness import completeness
 from crawler.config.plan import Plan, source_key
 from crawler.engine import Ending
-from crawler.entries import Entries, Tally
 from crawler.errors import Incomplete
-from crawler.gate import Allowance, Refusal, refusal
 from crawler.lastmod.observe import Observed, observe
 from crawler.lastmod.store import Seen
-from crawler.memory import closing
-from crawler.memory.changes import Changes
-from crawler.memory.facts import coverage, facts
-from crawler.memory.feeds import write_feeds
-from crawler.memory.listing import Listing
-from crawler.recent import publish_recent
+from crawler.publish import remember, write
+from crawler.publish.change_feed import Changes, write_feeds
+from crawler.publish.changes import Change, Few
+from crawler.publish.completeness import completeness
+from crawler.publish.entries import Entries, Tally
+from crawler.publish.gate import Allowance, Refusal, refusal
+from crawler.publish.gate_facts import coverage, facts
+from crawler.publish.listing import Listing
+from crawler.publish.recent_feed import publish_recent
 from crawler.state.database import change
 from crawler.state.runs import Completeness, Kind, Run, Runs
 from crawler.state.store import GENERATIONS, Store
@@ -83,16 +81,16 @@ class Closing:
         if refused := refusal(facts(db, self._plan.seed), allowed):
             code = refused.exit_code if is_complete else Incomplete.exit_code
             return self._refused(run, judged, Refusal(refused.sentence, code))
-        publish.place(self._plan, self._listing, self._entries, self._tally)
-        notes = [*run.notes, *publish.stamped(self._listing, policy)]
+        write.place(self._plan, self._listing, self._entries, self._tally)
+        notes = [*run.notes, *write.stamped(self._listing, policy)]
         run = replace(run, listed=len(self._listing), kept=self._listing.kept, notes=notes)
         if self._destination is None:
             return self._dry(run, judged)
         today = format_date(datetime.fromtimestamp(run.started, UTC).date())
         before = Runs(db).published()
         former = [file.name for file in before.files] if before else []
-        published = publish.write(self._plan, self._listing, self._entries, self._destination, today, former)
-        run = replace(run, notes=[*run.notes, *publish.moved(before, published)])
+        published = write.write(self._plan, self._listing, self._entries, self._destination, today, former)
+        run = replace(run, notes=[*run.notes, *write.moved(before, published)])
         if not is_complete:
             return self._partial(run, judged, published)
         return self._record(run, judged, published, observed)
@@ -110,7 +108,7 @@ class Closing:
         return self._end(run, judged, is_over=why.exit_code != Incomplete.exit_code)
 
     def _dry(self, run: Run, judged: Completeness) -> Conclusion:
-        publish.count(self._listing, self._entries)
+        write.count(self._listing, self._entries)
         changes = Few(Changes(self._store.db).found(run.number), SHOWN)
         shown = tuple(changes)
         counts = msgspec.structs.asdict(changes.counts)
@@ -120,22 +118,22 @@ class Closing:
 
     def _partial(self, run: Run, judged: Completeness, published: Published) -> Conclusion:
         """Files only: the run goes on, and what it will change is told when it has ended."""
-        run = replace(run, outcome="partial", exit_code=Incomplete.exit_code, files=publish.files(published))
+        run = replace(run, outcome="partial", exit_code=Incomplete.exit_code, files=write.files(published))
         return self._end(run, judged, is_over=False, published=published)
 
     def _record(self, run: Run, judged: Completeness, published: Published, observed: Observed) -> Conclusion:
         db, changes = self._store.db, Changes(self._store.db)
         with change(db):
             counts = changes.record(run.number)
-            closing.learn(db, run.number, source_key(self._plan), degraded=_is_degraded(judged))
+            remember.learn(db, run.number, source_key(self._plan), degraded=_is_degraded(judged))
             moved = self._listing.differs
-            closing.settle(db, run.number)
+            remember.settle(db, run.number)
             Seen(db, run.number).learn(observed.habits, observed.distrust, observed.policy)
             run = replace(
                 run,
                 outcome="published" if counts.total or moved else "unchanged",
                 exit_code=0,
-                files=publish.files(published),
+                files=write.files(published),
                 notes=[*run.notes, *self._publish_recent()],
                 **msgspec.structs.asdict(counts),
             )

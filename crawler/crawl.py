@@ -13,10 +13,10 @@ from crawler.config.plan import Plan
 from crawler.engine import Ending, Watch
 from crawler.errors import NothingCrawlable, StorageError
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.memory.failing import put_back
-from crawler.memory.last_look import unseen
-from crawler.publish import destination, writer
-from crawler.recent import recent_address
+from crawler.publish.listing import unseen
+from crawler.publish.recent_feed import recent_address
+from crawler.publish.remember import put_back
+from crawler.publish.write import destination, writer
 from crawler.report import Report, report
 from crawler.state.store import Begin, Store
 from crawler.visiting import Clock, alone, frontier, visit

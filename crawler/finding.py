@@ -157,7 +157,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     version: str
     started: float  # Unix time
     seconds: float  # of the whole command so far
-    completeness: str  # of the crawl: crawler.completeness.Kind
+    completeness: str  # of the crawl: crawler.publish.completeness.Kind
     doubts: list[str]
     notes: list[str]
     fetched: int  # requests

@@ -5,8 +5,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from crawler.audit_news import AuditNews
-from crawler.change import Change, Counts
 from crawler.model import Url
+from crawler.publish.changes import Change, Counts
 
 
 class Occasion(StrEnum):

@@ -20,11 +20,11 @@ from crawler.crawl import crawl
 from crawler.ended import ended, ended_by
 from crawler.engine import Ending, Watch
 from crawler.errors import SiteatlasError, StateInUse
+from crawler.publish.upload.upload import check_upload, upload
 from crawler.report import Report
 from crawler.state.migrations import STATE
 from crawler.state.runs import Ended, Runs
 from crawler.state.store import Begin, held
-from crawler.uploading.upload import check_upload, upload
 
 log = logging.getLogger(__name__)
 

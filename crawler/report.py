@@ -7,16 +7,16 @@ import msgspec
 from msgspec import Struct
 
 from crawler.announcing.announced import Announced
-from crawler.change import Change
 from crawler.conclude import Conclusion
 from crawler.config.plan import Plan
 from crawler.engine import Ending
 from crawler.frontier import Frontier
 from crawler.model import State, Url
-from crawler.publish import idle
+from crawler.publish.changes import Change
+from crawler.publish.upload.upload import Uploaded
+from crawler.publish.write import idle
 from crawler.state.runs import PublishedFile
 from crawler.state.store import Store
-from crawler.uploading.upload import Uploaded
 from crawler.visiting import Visited
 
 # In the order a person wants to read them: what may be a mistake first, what is as it should be last.

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from crawler.change import Change
-from crawler.memory.changes import Changes
 from crawler.model import Found, Page, State
+from crawler.publish.change_feed import Changes
+from crawler.publish.changes import Change
 from crawler.state.runs import Run, Runs
 
 SITE = "https://example.com"

@@ -6,11 +6,11 @@ import re
 from test_readme import MANUAL, blocks_of
 
 from crawler.audit_news import AuditNews, GroupNews, NewFinding
-from crawler.change import Change, ChangeKind, Counts
 from crawler.finding import AuditReport, Finding, Mended
 from crawler.model import Url
 from crawler.notice import Notice, Occasion
 from crawler.notify.messages import as_json
+from crawler.publish.changes import Change, ChangeKind, Counts
 from crawler.reports.as_csv import COLUMNS, MENDED
 
 KEY = "webhook https://hooks.example.com 0a1b2c3d"

@@ -11,7 +11,7 @@ from crawler.config.load import build
 from crawler.config.plan import Plan, plan
 from crawler.errors import UsageError
 from crawler.model import Found, State
-from crawler.recent import publish_recent, recent_address
+from crawler.publish.recent_feed import publish_recent, recent_address
 from crawler.state.migrations import STATE
 from sitemap import Directory, lint, read
 

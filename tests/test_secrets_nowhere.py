@@ -67,8 +67,8 @@ def spoil(name, module):
 WANTED = {
     "crawler.notify.http": ("_Reading", "read"),
     "crawler.notify.smtp": ("Handover", "_hand_over"),
-    "crawler.elsewhere.s3": ("S3", "_send"),
-    "crawler.elsewhere.sftp": ("Sftp", "_connected"),
+    "crawler.publish.upload.s3": ("S3", "_send"),
+    "crawler.publish.upload.sftp": ("Sftp", "_connected"),
 }
 sys.meta_path.insert(0, Finder())
 """

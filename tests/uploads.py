@@ -18,9 +18,9 @@ import msgspec
 
 from crawler.config.load import build
 from crawler.config.plan import Plan, plan
-from crawler.publish import destination, writer
+from crawler.publish.upload.upload import Uploaded, upload
+from crawler.publish.write import destination, writer
 from crawler.state.runs import PublishedFile, Run
-from crawler.uploading.upload import Uploaded, upload
 from sitemap import Child, Entry, SitemapParser
 
 HOME = "https://shop.example/"

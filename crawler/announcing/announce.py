@@ -17,22 +17,22 @@ from crawler.announcing.messages import MessageTeller, is_trouble
 from crawler.announcing.patience import guarded
 from crawler.announcing.public import PublicSite
 from crawler.announcing.rehearsal import rehearsed, shown
-from crawler.change import Counts
 from crawler.config.plan import Plan
 from crawler.errors import SiteatlasError, StorageError
 from crawler.lastmod.policy import w3c
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Reading, of_audits
 from crawler.ledger.tables import LEDGER
-from crawler.memory.changes import Changes
 from crawler.notice import Answer, Notice, Occasion, Reception
+from crawler.publish.change_feed import Changes
+from crawler.publish.changes import Counts
+from crawler.publish.recent_feed import recent_address
+from crawler.publish.upload.upload import why_not_uploaded
 from crawler.quantities import count
-from crawler.recent import recent_address
 from crawler.state.database import is_kept
 from crawler.state.migrations import STATE
 from crawler.state.runs import Ended, Run, Runs
 from crawler.state.store import held
-from crawler.uploading.upload import why_not_uploaded
 
 Clock = Callable[[], float]
 _NOT_AGAIN: Final = Again()

@@ -8,10 +8,10 @@ from itertools import takewhile
 from crawler.announcing.announced import Delivered
 from crawler.announcing.desk import Desk
 from crawler.announcing.patience import guarded, persist
-from crawler.change import Change
 from crawler.ledger.lines import Line, Refused
 from crawler.notice import Answer, Reception
 from crawler.notify.channel import BatchChannel
+from crawler.publish.changes import Change
 
 
 def authority(url: str) -> str:

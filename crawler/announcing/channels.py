@@ -13,7 +13,7 @@ from crawler.notice import Occasion
 from crawler.notify.channel import BatchChannel, Channel
 from crawler.notify.http import Http
 from crawler.notify.indexnow import Fetch, IndexNow
-from crawler.recent import recent_address
+from crawler.publish.recent_feed import recent_address
 from crawler.state.status import sitemap_address
 
 if TYPE_CHECKING:  # what renders templates and what signs is loaded when there are any

@@ -8,15 +8,15 @@ from typing import Any, Final
 
 from crawler.announcing.again import Again
 from crawler.announcing.announced import Delivered
-from crawler.change import Change
 from crawler.config.plan import Plan
 from crawler.errors import UsageError
 from crawler.lastmod.policy import w3c
 from crawler.ledger.ledger import Ledger
 from crawler.ledger.lines import Line, Sent
-from crawler.memory.changes import Changes
 from crawler.model import Url
 from crawler.notice import Answer, Occasion, Reception
+from crawler.publish.change_feed import Changes
+from crawler.publish.changes import Change
 from crawler.state.runs import ROLLED_BACK, Ended, Run, Runs
 
 _NOT_AGAIN: Final = Again()

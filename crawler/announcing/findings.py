@@ -11,13 +11,13 @@ from crawler.announcing.desk import Desk
 from crawler.announcing.messages import always, notice_of
 from crawler.announcing.patience import persist
 from crawler.audit_news import AuditNews
-from crawler.change import Counts
 from crawler.config.plan import AUDIT, Plan
 from crawler.evidence import audits
 from crawler.lastmod.policy import w3c
 from crawler.ledger.lines import Line, Sent, of_audits
 from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.notify.channel import Channel
+from crawler.publish.changes import Counts
 
 
 def wants_audits(plan: Plan, channel: Channel) -> bool:

@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from crawler.announcing.announced import Delivered
 from crawler.announcing.desk import Desk
 from crawler.announcing.patience import persist
-from crawler.change import Counts, Few
 from crawler.lastmod.policy import w3c
 from crawler.ledger.lines import Line, Mood, Refused, Sent
 from crawler.notice import Answer, Notice, Occasion, Reception
 from crawler.notify.channel import Channel
-from crawler.recent import recent_address
+from crawler.publish.changes import Counts, Few
+from crawler.publish.recent_feed import recent_address
 from crawler.state.runs import Ended, Fate
 
 _NO_VERDICT: Final = frozenset({0, 4, 6})

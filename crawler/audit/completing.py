@@ -8,11 +8,11 @@ import numpy as np
 
 from crawler.graph.graph import LinkGraph
 from crawler.graph.way import STATES
-from crawler.memory.facts import CUT, coverage
 from crawler.model import Kind, State, Url
 from crawler.orphans.bareness import is_bare
 from crawler.orphans.doubts import Doubts, Seen
 from crawler.parse.snapshot.snapshot import unfold
+from crawler.publish.gate_facts import CUT, coverage
 from crawler.state.database import storage
 from crawler.url.normalize import origin
 from crawler.url.scope import doors

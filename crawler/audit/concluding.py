@@ -19,7 +19,6 @@ from crawler.audit.media import CheckedMedia
 from crawler.audit.start import Start
 from crawler.audit.survey import Survey, with_visits
 from crawler.claim import Source
-from crawler.completeness import completeness
 from crawler.conclude import counted
 from crawler.config import plan as planning
 from crawler.config.plan import Plan
@@ -37,14 +36,15 @@ from crawler.graph.graph import LinkGraph
 from crawler.graph.way import Way
 from crawler.lastmod.observe import Observed, observe
 from crawler.lastmod.store import Seen
-from crawler.memory import closing
-from crawler.memory.changes import Changes
-from crawler.memory.facts import coverage
 from crawler.memory.link_graph import load
 from crawler.model import State
 from crawler.orphans.classes import Thresholds
 from crawler.orphans.doubts import doubts
 from crawler.orphans.twins import Lead, copies
+from crawler.publish import remember
+from crawler.publish.change_feed import Changes
+from crawler.publish.completeness import completeness
+from crawler.publish.gate_facts import coverage
 from crawler.state.database import change, storage
 from crawler.state.runs import Kind, Run, Runs
 from crawler.state.store import Store
@@ -201,8 +201,8 @@ class Conclusion:
         db = self._store.db
         with change(db):
             if is_over:
-                closing.learn(db, run.number, planning.source_key(self._plan), degraded=degraded)
-                closing.tidy(db, run.number)
+                remember.learn(db, run.number, planning.source_key(self._plan), degraded=degraded)
+                remember.tidy(db, run.number)
                 Seen(db, run.number).learn(observed.habits, observed.distrust, observed.policy)
                 run = replace(run, ended=run.started + run.seconds)
             Runs(db).write(run)

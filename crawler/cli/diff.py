@@ -13,16 +13,15 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
-from crawler.change import Change, ChangeKind, Few, latest
-from crawler.cli.changes_text import lines
 from crawler.cli.helping import RAW
 from crawler.cli.options import with_flags
 from crawler.cli.told import Told
 from crawler.cli.which import state_directory
 from crawler.cli.wishes import Settings
 from crawler.errors import UsageError
-from crawler.memory.changes import Changes
 from crawler.places import is_url
+from crawler.publish.change_feed import Changes
+from crawler.publish.changes import Change, ChangeKind, Few, latest, lines
 from crawler.state.migrations import STATE
 from crawler.state.runs import Runs
 from sitemap import Format
@@ -181,7 +180,7 @@ def _json(asked: Comparison) -> Iterator[str]:
 
 
 def _feed(form: Format, asked: Comparison) -> Iterator[str]:
-    from crawler.recent import feed, feed_entries  # noqa: PLC0415 - the writers are not needed for the rest
+    from crawler.publish.recent_feed import feed, feed_entries  # noqa: PLC0415 - the writers are not needed for the rest
 
     (sitemap_url,) = asked.db.execute("SELECT value FROM about WHERE key = 'sitemap_url'").fetchone()
     listed = (change for change in asked.changes if change.kind in (ChangeKind.ADDED, ChangeKind.CHANGED))

@@ -18,13 +18,13 @@ from crawler.cli.wishes import Wishes
 from crawler.config.fetcher import fetcher
 from crawler.config.plan import Plan, plan
 from crawler.config.sites import Place, keep_apart
-from crawler.elsewhere.addresses import shown
 from crawler.engine import Ending
 from crawler.errors import Incomplete, UsageError
+from crawler.publish.upload.target import shown
+from crawler.publish.upload.upload import check_upload
 from crawler.quantities import count
 from crawler.report import Report
 from crawler.reports.threshold import rules_failing
-from crawler.uploading.upload import check_upload
 from crawler.url.normalize import origin
 from sitemap import safe
 

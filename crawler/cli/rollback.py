@@ -62,8 +62,8 @@ def rollback(
                 "say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE"
             )
         from crawler.config.plan import plan  # noqa: PLC0415
-        from crawler.rollback import rollback as go_back  # noqa: PLC0415
-        from crawler.uploading.upload import check_upload  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.publish.rollback import rollback as go_back  # noqa: PLC0415
+        from crawler.publish.upload.upload import check_upload  # noqa: PLC0415 - the crawler is not needed to show help
 
         ready = plan(chosen)
         check_upload(ready)
@@ -83,7 +83,7 @@ def _upload(ready: "Plan", run: "Run", warn: Callable[[str], None]) -> str:
     import anyio  # noqa: PLC0415
 
     from crawler.cli.summary import upload_line  # noqa: PLC0415
-    from crawler.uploading.upload import upload  # noqa: PLC0415
+    from crawler.publish.upload.upload import upload  # noqa: PLC0415
 
     return f"  {upload_line(anyio.run(upload, ready, run, warn))}"
 

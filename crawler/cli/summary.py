@@ -4,14 +4,13 @@ import sys
 from collections.abc import Callable
 
 from crawler.announcing.announced import Announced, Delivered
-from crawler.change import ChangeKind, Counts, Few
-from crawler.cli.changes_text import lines_of
 from crawler.cli.words import amount, clock
 from crawler.model import State
 from crawler.notice import Occasion, Reception
+from crawler.publish.changes import ChangeKind, Counts, Few, lines_of
+from crawler.publish.upload.upload import Uploaded
 from crawler.quantities import count
 from crawler.report import Report
-from crawler.uploading.upload import Uploaded
 from sitemap import safe
 
 _WIDTH = 22

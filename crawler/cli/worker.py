@@ -36,13 +36,13 @@ from crawler.ended import ended, ended_by
 from crawler.engine import Ending, Watch
 from crawler.errors import Incomplete, SiteatlasError
 from crawler.ledger.told import Told, told
+from crawler.publish.upload.upload import why_not_uploaded
 from crawler.quantities import count
 from crawler.report import Report
 from crawler.scheduling.order import Order
 from crawler.state.migrations import STATE
 from crawler.state.runs import Ended, Fate, Run, Runs
 from crawler.state.store import held
-from crawler.uploading.upload import why_not_uploaded
 
 log = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.audit_news import AuditNews, GroupNews, NewFinding
-from crawler.change import Change, ChangeKind, Counts
 from crawler.model import Url
 from crawler.notice import Notice, Occasion
 from crawler.notify.quote import one_line
 from crawler.notify.template import Template
+from crawler.publish.changes import Change, ChangeKind, Counts
 
 VERSION: Final = 1
 """The version of the document. Fields may be added to it without a new one; none are taken away, or change."""

@@ -15,7 +15,7 @@ from crawler.config.plan import Plan
 from crawler.config.schedule import Schedule
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.recent import recent_address
+from crawler.publish.recent_feed import recent_address
 from crawler.timetable import Cron, Interval, Times, Timetable, TimetableError
 
 LOCAL: Final = "local"

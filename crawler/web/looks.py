@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.board import SiteBoard
-from crawler.change import Change
 from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
 from crawler.evidence import audits
@@ -23,7 +22,8 @@ from crawler.ledger.lines import Reading
 from crawler.ledger.tables import LEDGER
 from crawler.ledger.told import Told
 from crawler.ledger.told import told as told_of
-from crawler.memory.changes import Changes
+from crawler.publish.change_feed import Changes
+from crawler.publish.changes import Change
 from crawler.state.database import storage
 from crawler.state.migrations import STATE
 from crawler.state.runs import PUBLISHING, PublishedFile, Run, Runs

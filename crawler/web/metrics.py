@@ -14,7 +14,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from crawler.board import Board, SiteBoard
-from crawler.change import ChangeKind
+from crawler.publish.changes import ChangeKind
 from crawler.state.runs import Run
 from crawler.web.looks import Look
 from crawler.web.verdict import untold

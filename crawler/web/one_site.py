@@ -9,9 +9,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from crawler.board import Board, SiteBoard
-from crawler.change import Change, Counts
 from crawler.cli.words import outcome
 from crawler.ledger.told import Told, told
+from crawler.publish.changes import Change, Counts
 from crawler.state.runs import PublishedFile, Run
 from crawler.web.looks import FAULTS, RUNS, Look, feed, recorded
 from crawler.web.looks import told as why

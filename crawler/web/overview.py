@@ -6,9 +6,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from crawler.board import Board, SiteBoard
-from crawler.change import Counts
 from crawler.cli.words import outcome
 from crawler.evidence.audits import AuditStanding
+from crawler.publish.changes import Counts
 from crawler.state.runs import Run
 from crawler.web.looks import Look
 from crawler.web.verdict import TROUBLE, Tone, Verdict, trend, verdict

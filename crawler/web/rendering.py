@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import Response
 
-from crawler.change import Counts
-from crawler.cli.changes_text import told_counts
 from crawler.cli.words import amount, clock
+from crawler.publish.changes import Counts, told_counts
 from crawler.quantities import count
 from crawler.reports.html import is_web
 from crawler.style import source, style

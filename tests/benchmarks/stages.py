@@ -17,16 +17,16 @@ import psutil
 from crawler.config import config as settings
 from crawler.config import fetcher as fetching
 from crawler.config import plan as planning
-from crawler.entries import Entries, Tally
 from crawler.frontier.sqlite import SqliteFrontier
 from crawler.indexability import is_readable
 from crawler.lastmod.policy import first_sight
-from crawler.memory.listing import Listing
 from crawler.model import Document, Find, Found, Lease, Outcome, Page, Reply, Url, Verdict
 from crawler.parse.html.page import read_page
 from crawler.parse.pool import ParsePool
 from crawler.parse.protocol import LENGTH, Job, decode_job, decode_page, encode
-from crawler.publish import place, write
+from crawler.publish.entries import Entries, Tally
+from crawler.publish.listing import Listing
+from crawler.publish.write import place, write
 from crawler.revisit import sighting
 from crawler.state.store import Begin, Store
 from crawler.url.normalize import origin

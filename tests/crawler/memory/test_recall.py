@@ -4,7 +4,6 @@ import sqlite3
 from pathlib import Path
 
 from crawler.frontier.sqlite import SqliteFrontier
-from crawler.memory import closing
 from crawler.memory.recall import Recall
 from crawler.model import (
     Done,
@@ -20,6 +19,7 @@ from crawler.model import (
     Url,
     Verdict,
 )
+from crawler.publish import remember
 from crawler.state.migrations import STATE
 
 HOME, OTHER = Url("https://example.com/"), Url("https://elsewhere.example/")
@@ -38,7 +38,7 @@ def visited(path: Path) -> sqlite3.Connection:
         verdict = Verdict(State.INDEXABLE)
         frontier.settle(Outcome(lease, verdict, 200, page.links, page=page, sighting=seen, request=request))
     frontier.commit()
-    closing.learn(db, 1, "server")
+    remember.learn(db, 1, "server")
     return db
 
 

@@ -20,9 +20,9 @@ from crawler.cli.which import state_directory
 from crawler.errors import StorageError
 from crawler.ledger.tables import LEDGER
 from crawler.ledger.told import told
-from crawler.memory.changes import Changes
 from crawler.model import State
 from crawler.notice import Occasion, Reception
+from crawler.publish.change_feed import Changes
 from crawler.state.runs import Ended, Fate, Runs
 from crawler.state.store import held
 

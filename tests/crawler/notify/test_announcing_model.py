@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from crawler.announcing.again import Again
 from crawler.announcing.announce import announce
 from crawler.ledger.told import told
-from crawler.memory.changes import Changes
+from crawler.publish.change_feed import Changes
 from crawler.state.runs import Ended, Fate
 
 NAMES = ["/a", "/b", "/c", "/d", "other:/a", "other:/b"]

@@ -10,7 +10,6 @@ import pytest
 from doubles_listener import Heard, Listener, Reply, listening
 from msgspec.structs import replace
 
-from crawler.change import Change, ChangeKind, Counts
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.notice import Answer, Notice, Occasion, Reception
@@ -18,6 +17,7 @@ from crawler.notify.http import Http
 from crawler.notify.messages import SAMPLES, delivery, sentence
 from crawler.notify.template import Template
 from crawler.notify.webhook import Webhook
+from crawler.publish.changes import Change, ChangeKind, Counts
 
 CHANGED, TROUBLE, RECOVERY, FINDINGS, TEST = SAMPLES
 HOOK = "/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX"

@@ -1,0 +1,288 @@
+"""The change feed in the state: what each run changed in the published set, found in the tables and kept in one."""
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from crawler.errors import StorageError
+from crawler.lastmod.policy import w3c
+from crawler.model import State, Url
+from crawler.publish.changes import Change, ChangeKind, Counts, compose, standing_moves, why_added, why_gone
+from crawler.state.database import storage
+
+# The runs that have a feed: those after which the listed set is out there, and those that went back to an earlier one.
+_PUBLISHING: Final = (
+    "SELECT number FROM run WHERE outcome IN ('published', 'unchanged', 'rolled back') ORDER BY 1"
+)
+
+_SEEN: Final = "SELECT max(number) FROM run WHERE outcome IN ('published', 'unchanged') AND number < ?"
+
+_FORGET: Final = (
+    "DELETE FROM change WHERE run <= :old AND run != :last",
+    """DELETE FROM run WHERE number <= :old AND number != :last
+      AND number IS NOT (SELECT max(number) FROM run WHERE outcome = 'published')""",
+)
+
+_MOST_HOPS: Final = 20  # of redirects that are followed to where a page moved to
+
+
+_DIFFERENCE: Final = """
+WITH difference (kind, id) AS (
+  SELECT 'added', l.id FROM listing l WHERE NOT EXISTS (SELECT 1 FROM published p WHERE p.id = l.id)
+  UNION ALL
+  SELECT 'gone', p.id FROM published p WHERE NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = p.id)
+  UNION ALL
+  SELECT 'changed', l.id FROM listing l JOIN published p ON p.id = l.id JOIN visit v ON v.id = l.id
+    LEFT JOIN memory m ON m.id = l.id
+    WHERE NOT l.kept AND (v.changed = 1 OR (m.changed_run > :before AND m.evidence != '') OR l.lastmod > p.lastmod)
+)
+SELECT u.url, d.kind, coalesce(l.lastmod, ''), coalesce(p.lastmod, ''), v.found, s.url, v.state, v.reason, v.target,
+  v.evidence, v.changed, m.state, m.reason, m.failures,
+  iif(m.changed_run > :before, m.evidence, '')
+FROM difference d CROSS JOIN url u ON u.id = d.id -- CROSS: what differs is found first, and then sorted by URL
+  LEFT JOIN listing l ON l.id = d.id LEFT JOIN published p ON p.id = d.id
+  LEFT JOIN visit v ON v.id = d.id LEFT JOIN url s ON s.id = v.source
+  LEFT JOIN memory m ON m.id = d.id AND m.last_run < :run
+ORDER BY u.url"""
+
+
+_HOP: Final = """SELECT l.id IS NOT NULL, v.reason, v.target
+  FROM url u LEFT JOIN listing l ON l.id = u.id LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"""
+
+
+_FEED: Final = """SELECT c.url, c.kind, c.target, c.lastmod, c.before, c.reason, c.run, r.started
+  FROM change c JOIN run r ON r.number = c.run WHERE c.run > ?1 AND c.run <= ?2"""
+
+
+_FIRST: Final = f"{_FEED} AND c.kind = ?3 ORDER BY c.url LIMIT ?4"
+
+
+_MOVED: Final = "SELECT url FROM change WHERE kind = 'moved' AND run > ?1 AND run <= ?2"
+
+
+class _Row(NamedTuple):
+    """A URL that differs, with what this run and those before it know of it."""
+
+    url: Url
+    kind: str
+    lastmod: str
+    before: str
+    found: int | None
+    source: str | None
+    state: str | None
+    reason: str | None
+    target: str | None
+    evidence: str | None
+    has_changed: int | None
+    past_state: str | None
+    past_reason: str | None
+    past_failures: int | None
+    past_evidence: str | None
+
+
+class Changes:
+    """The feeds in the state of one site. Every method raises StorageError when the state refuses.
+
+    Nothing here begins or ends a transaction: what is written is part of the caller's.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def record(self, run: int) -> Counts:
+        """Keep what this run changes, in place of what was kept of it. Answers how many changes there are.
+
+        To be called when ``listing`` is what is published from now on, and while ``published`` and ``memory`` are
+        still as the runs before left them.
+        """
+        counts = Counts()
+
+        def rows() -> Iterator[tuple[object, ...]]:
+            for change in self.found(run):
+                counts.count(change)
+                yield (
+                    run,
+                    change.url,
+                    change.kind,
+                    change.target,
+                    change.lastmod,
+                    change.before,
+                    change.reason,
+                )
+
+        with storage():
+            self._db.execute("DELETE FROM change WHERE run = ?", (run,))
+            self._db.executemany(
+                "INSERT INTO change (run, url, kind, target, lastmod, before, reason) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                rows(),
+            )
+        return counts
+
+    def found(self, run: int) -> Iterator[Change]:
+        """What this run changes, sorted by URL, while the tables are as for :meth:`record`. Writes nothing."""
+        with storage():
+            at = self._started(run)
+            (before,) = self._db.execute(_SEEN, (run,)).fetchone()
+            rows = self._db.execute(_DIFFERENCE, {"run": run, "before": before or 0})
+            for row in map(_Row._make, rows):
+                kind, target, reason = self._told(row)
+                yield Change(
+                    url=row.url,
+                    kind=kind,
+                    target=target,
+                    lastmod=row.lastmod,
+                    before=row.before,
+                    reason=reason,
+                    run=run,
+                    at=at,
+                )
+
+    def between(self, after: int, until: int) -> Iterator[Change]:
+        """What changed from the end of run ``after`` (0: from nothing) to the end of run ``until``, sorted by URL."""
+        with storage():
+            if until == after + 1:
+                yield from self._feeds(f"{_FEED} ORDER BY c.url", after, until)
+                return
+            moved = f"{_FEED} AND c.url IN ({_MOVED}) ORDER BY c.url, c.run"
+            moves = standing_moves(self._feeds(moved, after, until))
+            yield from compose(self._feeds(f"{_FEED} ORDER BY c.url, c.run", after, until), moves)
+
+    def of(self, run: int) -> Iterator[Change]:
+        """The feed of one run, sorted by URL."""
+        return self.between(run - 1, run)
+
+    def first(self, run: int, limit: int) -> Iterator[Change]:
+        """The first ``limit`` changes of each kind that are in the feed of one run, without reading the others."""
+        with storage():
+            for kind in ChangeKind:
+                yield from self._feeds(_FIRST, run - 1, run, kind, limit)
+
+    def publishing(self) -> list[int]:
+        """The runs that have a feed and are not forgotten, the first one first."""
+        with storage():
+            return [number for (number,) in self._db.execute(_PUBLISHING)]
+
+    def known(self) -> tuple[int, int]:
+        """The numbers of the oldest run that is not forgotten and of the newest; zeros when there was none."""
+        with storage():
+            first, last = self._db.execute("SELECT min(number), max(number) FROM run").fetchone()
+        return first or 0, last or 0
+
+    def forget(self, run: int, keep: int) -> None:
+        """Drop the records and feeds of all but the last ``keep`` runs up to ``run``. The last that published stays.
+
+        To be called when the record of ``run`` is written.
+        """
+        last = max(self.publishing(), default=0)
+        with storage():
+            for statement in _FORGET:
+                self._db.execute(statement, {"old": run - keep, "last": last})
+
+    def _feeds(self, query: str, *values: object) -> Iterator[Change]:
+        for url, kind, target, lastmod, before, reason, run, started in self._db.execute(query, values):
+            yield Change(
+                url=url,
+                kind=ChangeKind(kind),
+                target=target,
+                lastmod=lastmod,
+                before=before,
+                reason=reason,
+                run=run,
+                at=w3c(started),
+            )
+
+    def _started(self, run: int) -> str:
+        (started,) = self._db.execute("SELECT started FROM run WHERE number = ?", (run,)).fetchone()
+        return w3c(started)
+
+    def _told(self, row: _Row) -> tuple[ChangeKind, str, str]:
+        """The kind of change, its target and its reason."""
+        if row.kind == "added":
+            past = State(row.past_state) if row.past_state else None
+            return (
+                ChangeKind.ADDED,
+                "",
+                why_added(row.found or 0, row.source or "", past, row.past_reason or ""),
+            )
+        if row.kind == "changed":
+            # a page that stands still may state a later date, for a policy that goes by what is stated
+            unsaid = "its content changed" if row.has_changed else "it states a later date"
+            return ChangeKind.CHANGED, "", row.evidence or row.past_evidence or unsaid
+        state = State(row.state) if row.state else None
+        kind, reason = why_gone(state, row.reason or "", (row.past_failures or 0) + 1)
+        if kind is ChangeKind.MOVED:
+            return kind, *self._landing(row.target or "", reason)
+        return kind, row.target or "", reason
+
+    def _landing(self, target: str, reason: str) -> tuple[str, str]:
+        """Where a page moved to, and how: the listed page that its target leads to, else the target itself."""
+        hop, told = target, reason
+        seen: set[str] = set()
+        while len(seen) < _MOST_HOPS:
+            seen.add(hop)
+            listed, why, further = self._db.execute(_HOP, (hop,)).fetchone() or (0, "", None)
+            if listed:
+                return hop, told
+            if not further or further in seen:
+                break
+            hop, told = further, f"{told}, then {why}"
+        return target, f"{told}, which is not listed"
+
+
+DIRECTORY: Final = "changes"
+
+_name = re.compile(r"(\d{6,})\.(jsonl|draft)").fullmatch
+
+
+def feed_file(state: Path, run: int) -> Path:
+    """Where the feed of a run is, below the directory of the site's state."""
+    return state / DIRECTORY / f"{run:06}.jsonl"
+
+
+def write_feeds(changes: Changes, state: Path) -> None:
+    """Write the file of every run that has a feed and no file, and remove those of runs that are forgotten.
+
+    A line is the JSON of one :class:`crawler.publish.changes.Change`; lines are sorted by URL. A file is there as a
+    whole or
+    not at all. To be called when the run is closed, outside of its transaction; what a crash prevented is made good
+    by the next call. Raises StorageError.
+    """
+    known = set(changes.publishing())
+    folder = state / DIRECTORY
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for path in list(folder.iterdir()):
+            found = _name(path.name)
+            if found and (found[2] == "draft" or int(found[1]) not in known):
+                path.unlink(missing_ok=True)
+        for run in sorted(known):
+            path = feed_file(state, run)
+            if not path.exists():
+                _write(path, changes.of(run))
+    except OSError as error:
+        raise StorageError(
+            f"the change feed cannot be written to {folder}: {error.strerror}; what is published is not affected, "
+            "and the next run writes the feed"
+        ) from error
+
+
+def _write(path: Path, changes: Iterable[Change]) -> None:
+    """All lines under the final name, durably, or nothing under it."""
+    encoder = msgspec.json.Encoder()
+    draft = path.with_suffix(".draft")
+    with draft.open("wb") as file:
+        for change in changes:
+            file.write(encoder.encode(change) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

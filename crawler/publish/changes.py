@@ -1,0 +1,266 @@
+"""What a run changed in the set of listed pages: the kinds of change, their reasons, and what several come to."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from heapq import nlargest
+from itertools import groupby
+from operator import attrgetter
+from typing import Final, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from crawler.fetch.retry import FAILURES
+from crawler.model import Found, State, Url
+from sitemap import safe
+
+
+class ChangeKind(StrEnum):
+    """What became of a URL. The last three take it out of the set."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    REMOVED = "removed"
+    MOVED = "moved"
+    DEINDEXED = "deindexed"
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """One URL that a run added, took out, or found changed.
+
+    ``target`` is where a URL that moved leads now, or the canonical of one that gave its place to it. ``lastmod`` is
+    that which is published now and ``before`` that which was; both are W3C datetimes or "". ``run`` is the number of
+    the run and ``at`` its start, a W3C datetime in UTC.
+    """
+
+    url: Url
+    kind: ChangeKind
+    target: str = ""
+    lastmod: str = ""
+    before: str = ""
+    reason: str
+    run: int
+    at: str
+
+
+class Counts(Struct, kw_only=True):
+    """How many changes there are of each kind."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    moved: int = 0
+    deindexed: int = 0
+
+    @classmethod
+    def of(cls, changes: Iterable[Change]) -> Self:
+        """Count changes."""
+        counts = cls()
+        for change in changes:
+            counts.count(change)
+        return counts
+
+    def count(self, change: Change) -> None:
+        """Count one more."""
+        name = change.kind.value
+        setattr(self, name, getattr(self, name) + 1)
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.added + self.changed + self.removed + self.moved + self.deindexed
+
+
+class Few:
+    """Lets through the first ``limit`` changes of each kind (0: all), and counts them all."""
+
+    def __init__(self, changes: Iterable[Change], limit: int) -> None:
+        self._changes = changes
+        self._limit = limit
+        self.counts = Counts()
+
+    def __iter__(self) -> Iterator[Change]:
+        for change in self._changes:
+            self.counts.count(change)
+            if not self._limit or getattr(self.counts, change.kind) <= self._limit:
+                yield change
+
+
+# -------------------------------------------------------------------- reasons
+
+_WAYS: Final = {
+    Found.LINK: "a link",
+    Found.FRAME: "a frame",
+    Found.REDIRECT: "a redirect",
+    Found.REFRESH: "a refresh",
+    Found.CANONICAL: "a canonical",
+    Found.ALTERNATE: "an alternate",
+    Found.PAGINATION: "next or prev",
+    Found.AMP: "an AMP link",
+    Found.SITEMAP: "the site's own sitemap",
+    Found.FEED: "a feed",
+    Found.NOFOLLOW: "a link that says nofollow",
+    Found.MEMORY: "an earlier sitemap",
+}
+
+_NO_LONGER: Final = {
+    State.REDIRECT: "no longer a redirect",
+    State.CANONICAL_ELSEWHERE: "no longer canonical elsewhere",
+    State.NOINDEX: "no longer noindex",
+    State.CLIENT_ERROR: "answers again",
+    State.SERVER_ERROR: "answers again",
+    State.UNREACHABLE: "answers again",
+    State.BAD_ANSWER: "answers well again",
+    State.PARSE_FAILED: "can be read again",
+    State.INTERNAL_ERROR: "can be read again",
+    State.WRONG_TYPE: "HTML now",
+    State.ROBOTS: "no longer blocked by robots.txt",
+    State.NOFOLLOW: "linked without nofollow",
+    State.OUT_OF_SCOPE: "in scope now",
+    State.EXCLUDED: "no longer excluded",
+    State.TOO_DEEP: "near enough to the start now",
+    State.TOO_LONG: "short enough now",
+    State.TRAP: "no longer taken for a trap",
+    State.UNLINKED: "linked again",
+}
+
+_DEINDEXED: Final = {State.NOINDEX, State.CANONICAL_ELSEWHERE, State.ROBOTS}
+
+NO_LONGER_LINKED: Final = "nothing leads there any longer"
+
+
+def why_added(found: int, source: str, before: State | None, reason_before: str) -> str:
+    """Why a URL is listed that was not: how it was found and where, or what was in the way ``before``.
+
+    ``found`` is flags of Found, ``source`` the URL it was first found on or "". ``before`` is how it ended in the run
+    that met it last, None when there was none, and ``reason_before`` why.
+    """
+    if before in _NO_LONGER:
+        told = f" (before: {reason_before})" if reason_before else ""
+        return f"{_NO_LONGER[before]}{told}"
+    if found & Found.SEED:
+        return "it is the start URL"
+    ways = [way for flag, way in _WAYS.items() if found & flag]
+    told = f"found by {' and '.join(ways)}" if ways else "found"
+    return f"{told}, first on {source}" if source else told
+
+
+def why_gone(state: State | None, reason: str, failures: int = 0) -> tuple[ChangeKind, str]:
+    """What became of a URL that is no longer listed, and why: ``state`` is how it ended in this run, None: not met.
+
+    ``failures`` is the number of runs in a row in which it failed, this one included.
+    """
+    if state is None or state is State.UNLINKED:
+        return ChangeKind.REMOVED, reason or NO_LONGER_LINKED
+    if state is State.PENDING:
+        return ChangeKind.REMOVED, "not visited: the crawl was cut short"
+    if state is State.REDIRECT:
+        return ChangeKind.MOVED, reason or state.value
+    if state in _DEINDEXED:
+        return ChangeKind.DEINDEXED, reason or state.value
+    if state in FAILURES and failures > 1:
+        return ChangeKind.REMOVED, f"{reason or state.value}, in {failures} runs in a row"
+    if state is State.INDEXABLE:
+        return ChangeKind.REMOVED, f"it is no entry that a sitemap can have{f' ({reason})' if reason else ''}"
+    return ChangeKind.REMOVED, reason or state.value
+
+
+# -------------------------------------------------------------------- several runs
+
+_GONE: Final = {ChangeKind.REMOVED, ChangeKind.MOVED, ChangeKind.DEINDEXED}
+
+
+def compose(changes: Iterable[Change], moves: Mapping[Url, Change]) -> Iterator[Change]:
+    """What the changes of several runs come to, seen from before the first of them to after the last.
+
+    ``changes`` are sorted by URL, and those of one URL by run; so is the answer, with one change for each URL at most.
+    What was added and is gone again is no change; what was gone and is back is ``changed``. A move leads to where
+    it ends: ``moves`` has the moves that stand (:func:`standing_moves`).
+    """
+    for _, own in groupby(changes, key=attrgetter("url")):
+        whole: Change | None = None
+        for change in own:
+            whole = _joined(whole, change)
+        if whole is not None:
+            yield _followed(whole, moves)
+
+
+def standing_moves(changes: Iterable[Change]) -> dict[Url, Change]:
+    """The moves that are the last word on their URL, by URL. ``changes`` are sorted by URL and then by run."""
+    moves = {}
+    for url, own in groupby(changes, key=attrgetter("url")):
+        *_, last = own
+        if last.kind is ChangeKind.MOVED:
+            moves[url] = last
+    return moves
+
+
+def latest(changes: Iterable[Change], limit: int) -> list[Change]:
+    """The newest ``limit`` changes (0: all), the newest first: by run, then by lastmod, then as they come."""
+
+    def age(change: Change) -> tuple[int, str]:
+        return change.run, change.lastmod or change.at
+
+    return nlargest(limit, changes, age) if limit else sorted(changes, key=age, reverse=True)
+
+
+def _joined(earlier: Change | None, later: Change) -> Change | None:
+    """What two changes of a URL come to; ``earlier`` None: there was none, or they came to nothing."""
+    if earlier is None:
+        return later
+    if later.kind in _GONE:
+        return None if earlier.kind is ChangeKind.ADDED else replace(later, before=earlier.before)
+    if earlier.kind in _GONE:
+        reason = f"back after it was {earlier.kind} ({earlier.reason})"
+        return replace(later, kind=ChangeKind.CHANGED, before=earlier.before, reason=reason)
+    if earlier.kind is ChangeKind.ADDED:
+        return replace(later, kind=ChangeKind.ADDED, before=earlier.before, reason=earlier.reason)
+    return replace(later, before=earlier.before)
+
+
+def _followed(change: Change, moves: Mapping[Url, Change]) -> Change:
+    """A move with the target that it has by now. The runs of the moves that are followed only rise, so it ends."""
+    if change.kind is not ChangeKind.MOVED:
+        return change
+    target, reason, run = change.target, change.reason, change.run
+    while (further := moves.get(Url(target))) is not None and further.run > run:
+        target, reason, run = further.target, f"{reason}, then {further.reason}", further.run
+    return replace(change, target=target, reason=reason)
+
+
+def lines(changes: Iterable[Change], limit: int) -> list[str]:
+    """The changes for a person: at most ``limit`` URLs of each kind (0: all), with the number of the others."""
+    few = Few(changes, limit)
+    shown = list(few)
+    return lines_of(shown, few.counts)
+
+
+def lines_of(shown: Iterable[Change], counts: Counts) -> list[str]:
+    """The same of some changes that were chosen already, and the ``counts`` of all."""
+    groups: dict[ChangeKind, list[Change]] = {kind: [] for kind in ChangeKind}
+    for change in shown:
+        groups[change.kind].append(change)
+    out = [told_counts(counts)]
+    for kind, group in groups.items():
+        if group:
+            out += ["", kind.value, *(_line(change) for change in group)]
+        if group and (more := getattr(counts, kind) - len(group)) > 0:
+            out.append(f"  … {more:,} more")
+    return out
+
+
+def told_counts(counts: Counts) -> str:
+    """The numbers in words: ``3 added, 1 removed``."""
+    numbers = ((getattr(counts, kind), kind) for kind in ChangeKind)
+    return ", ".join(f"{number:,} {kind}" for number, kind in numbers if number) or "nothing changed"
+
+
+def _line(change: Change) -> str:
+    target = f" → {safe(change.target)}" if change.target else ""
+    return f"  {safe(change.url)}{target}{_dates(change)}  ({safe(change.reason)})"
+
+
+def _dates(change: Change) -> str:
+    if change.kind is not ChangeKind.CHANGED or change.before == change.lastmod:
+        return ""
+    return f"  {change.before or 'no date'} → {change.lastmod or 'no date'}"

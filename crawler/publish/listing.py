@@ -1,0 +1,172 @@
+"""The set that a run is about to publish: which pages, in which file of which group. Streams it in flat memory."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from crawler.model import Find, Found, Listed, Page, State, Url, Verdict
+from crawler.publish.remember import keeps_place
+from crawler.state.database import change, storage
+
+_FOUND: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard)
+  SELECT v.id, v.content, v.lastmod, v.lastmod_source, coalesce(p.grp, ''), nullif(p.shard, 0)
+  FROM visit v LEFT JOIN published p ON p.id = v.id WHERE v.state = 'indexable' AND v.content IS NOT NULL"""
+
+_KEPT: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
+  SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
+  FROM published p JOIN visit v ON v.id = p.id LEFT JOIN memory m ON m.id = p.id
+  WHERE {} AND coalesce(m.failures, 0) < ?"""
+
+_NOT_YET: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
+  SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
+  FROM published p LEFT JOIN visit v ON v.id = p.id WHERE v.id IS NULL OR v.state = 'pending'"""
+
+_STREAM: Final = """SELECT l.id, u.url, l.lastmod, c.page, coalesce(v.reason, ''), l.shard, l.grp
+  FROM {tables} LEFT JOIN content c ON c.id = l.content LEFT JOIN visit v ON v.id = l.id
+  WHERE {where} ORDER BY {order} {limit}"""
+
+# CROSS JOIN: the index of URLs is walked, and nothing is sorted
+_BY_URL: Final = _STREAM.format(
+    tables="url u CROSS JOIN listing l ON l.id = u.id", where="u.url > ? {}", order="u.url", limit="LIMIT ?"
+)
+
+_BY_FILE: Final = _STREAM.format(
+    tables="listing l JOIN url u ON u.id = l.id",
+    where="l.shard IS NOT NULL",
+    order="l.grp, l.shard, u.url",
+    limit="",
+)
+
+_VERDICT: Final = f"""SELECT iif(l.kept, '{State.INDEXABLE}', v.state), v.reason, v.target
+  FROM url u JOIN visit v ON v.id = u.id LEFT JOIN listing l ON l.id = u.id WHERE u.url = ?"""  # noqa: S608 - our own
+
+_DATES: Final = """SELECT substr(lastmod, 1, 19), count(*), sum(count(*)) OVER () FROM listing WHERE lastmod != ''
+  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1"""
+
+_BATCH: Final = 1_000
+
+_NOTHING: Final = Page()
+
+_decode = msgspec.msgpack.Decoder(Page).decode
+
+
+class Listing:
+    """The table ``listing`` of one state. Every method may raise StorageError."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def fill(self, *, complete: bool, grace: int, degraded: bool = False) -> None:
+        """Begin anew with the pages of this run, and with those that keep their place.
+
+        What failed for now keeps it for ``grace`` runs in a row, and in a ``degraded`` run what nothing led to any
+        more; what a run that is not ``complete`` did not come to keeps it in any case.
+        """
+        with change(self._db):
+            self._db.execute("DELETE FROM listing")
+            self._db.execute(_FOUND)
+            self._db.execute(_KEPT.format(keeps_place(degraded=degraded)), (grace,))
+            if not complete:
+                self._db.execute(_NOT_YET)
+
+    @property
+    def kept(self) -> int:
+        """How many of the pages failed, and keep their place."""
+        return self._count("SELECT count(*) FROM listing WHERE kept")
+
+    @property
+    def differs(self) -> bool:
+        """Whether it says another date of some page than what is published."""
+        return bool(
+            self._count(
+                "SELECT EXISTS (SELECT 1 FROM listing l JOIN published p ON p.id = l.id WHERE l.lastmod != p.lastmod)"
+            )
+        )
+
+    def commonest_date(self) -> tuple[str, int, int]:
+        """The lastmod to the second that most pages have, "" for none; how many have it, and how many have any."""
+        with storage():
+            dates = self._db.execute(_DATES).fetchall()
+        return dates[0] if dates else ("", 0, 0)
+
+    def __len__(self) -> int:
+        return self._count("SELECT count(*) FROM listing")
+
+    def by_url(self, where: str = "", *values: str) -> Iterator[list[Listed]]:
+        """The pages in byte order of URL, some at a time; between two of these the table may be written.
+
+        ``where`` is one more condition of SQL on the table, which is called ``l``, with its ``values``.
+        """
+        query = _BY_URL.format(f"AND {where}" if where else "")
+        last = ""
+        while True:
+            with storage():
+                rows = self._db.execute(query, (last, *values, _BATCH)).fetchall()
+            if not rows:
+                return
+            yield [_listed(row) for row in rows]
+            last = rows[-1][1]
+
+    def by_file(self) -> Iterator[Listed]:
+        """The pages that have a place, file by file, and in byte order of URL in each."""
+        with storage():
+            for row in self._db.execute(_BY_FILE):
+                yield _listed(row)
+
+    def verdict_of(self, url: Url) -> Verdict | None:
+        """Where a URL stands: as this run saw it end, or as before when it keeps its place. None: it was not met."""
+        with storage():
+            row = self._db.execute(_VERDICT, (url,)).fetchone()
+        return Verdict(State(row[0]), row[1], row[2]) if row else None
+
+    def place(self, places: Iterable[tuple[str, int | None, int]]) -> None:
+        """Say where pages go: group, number of the file (None: nowhere yet) and id of each."""
+        with change(self._db):
+            self._db.executemany("UPDATE listing SET grp = ?, shard = ? WHERE id = ?", places)
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Take pages out that no sitemap can list."""
+        with change(self._db):
+            self._db.executemany("DELETE FROM listing WHERE id = ?", [(number,) for number in numbers])
+
+    def name_files(self, files: Iterable[tuple[str, str, int]]) -> None:
+        """Remember what the files are called: name, group and number of each."""
+        with change(self._db):  # in one pass over the pages, however many files there are
+            self._db.execute(
+                "CREATE TEMP TABLE named (file, grp, shard, PRIMARY KEY (grp, shard)) WITHOUT ROWID"
+            )
+            self._db.executemany("INSERT INTO named VALUES (?, ?, ?)", files)
+            self._db.execute(
+                "UPDATE listing SET file ="
+                " (SELECT n.file FROM named n WHERE n.grp = listing.grp AND n.shard = listing.shard)"
+                " WHERE shard IS NOT NULL"
+            )
+            self._db.execute("DROP TABLE named")
+
+    def _count(self, query: str) -> int:
+        with storage():
+            return int(self._db.execute(query).fetchone()[0])
+
+
+def _listed(row: tuple[Any, ...]) -> Listed:
+    number, url, lastmod, packed, reason, shard, group = row
+    page = _decode(packed) if packed else _NOTHING
+    return Listed(number, Url(url), lastmod, page.images, page.videos, page.alternates, reason, shard, group)
+
+
+_UNSEEN: Final = """SELECT p.id, u.url FROM published p JOIN url u ON u.id = p.id
+  WHERE p.id > ? AND NOT EXISTS (SELECT 1 FROM visit v WHERE v.id = p.id) ORDER BY p.id LIMIT 1000"""
+
+
+def unseen(db: sqlite3.Connection) -> Iterator[list[Find]]:
+    """The pages, some at a time; between two of these the tables may be written. Raises StorageError."""
+    last = -1
+    while True:
+        with storage():
+            rows = db.execute(_UNSEEN, (last,)).fetchall()
+        if not rows:
+            return
+        yield [Find(Url(url), Found.MEMORY, 0) for _, url in rows]
+        last = rows[-1][0]

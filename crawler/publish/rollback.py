@@ -1,0 +1,141 @@
+"""Going back: the set that was published before the one that is out there now is published again, as a whole."""
+
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import Final, NamedTuple
+
+from msgspec.structs import asdict, replace
+
+from crawler.config.plan import Plan
+from crawler.errors import StorageError, UsageError
+from crawler.model import Url
+from crawler.publish.change_feed import Changes, write_feeds
+from crawler.publish.changes import ChangeKind, Counts
+from crawler.publish.write import destination, files, moved
+from crawler.state.database import change, storage
+from crawler.state.migrations import STATE
+from crawler.state.runs import ROLLED_BACK, Run, Runs
+from crawler.state.store import GENERATIONS, held
+from crawler.version import __version__
+from sitemap import Entry, Generations, Published, SitemapError, SitemapReader
+
+_AGAIN: Final = "CREATE TEMP TABLE again (url TEXT PRIMARY KEY, lastmod, grp, shard, file) WITHOUT ROWID"
+
+_IDS: Final = "INSERT OR IGNORE INTO url (url) SELECT url FROM again ORDER BY url"
+
+_CHANGE: Final = "INSERT INTO change (run, url, kind, lastmod, before, reason)"
+
+_CHANGES: Final = (
+    f"""{_CHANGE} SELECT :run, a.url, '{ChangeKind.ADDED}', a.lastmod, '', :reason
+  FROM again a JOIN url u ON u.url = a.url LEFT JOIN published p ON p.id = u.id WHERE p.id IS NULL""",  # noqa: S608
+    f"""{_CHANGE} SELECT :run, a.url, '{ChangeKind.CHANGED}', a.lastmod, p.lastmod, :reason
+  FROM again a JOIN url u ON u.url = a.url JOIN published p ON p.id = u.id WHERE p.lastmod != a.lastmod""",  # noqa: S608
+    f"""{_CHANGE} SELECT :run, u.url, '{ChangeKind.REMOVED}', '', p.lastmod, :reason
+  FROM published p JOIN url u ON u.id = p.id WHERE u.url NOT IN (SELECT url FROM again)""",  # noqa: S608
+)
+
+# What was read of a page that had left may be forgotten: 0 is the content of none.
+_PUBLISH: Final = (
+    "DELETE FROM published WHERE id NOT IN (SELECT u.id FROM again a JOIN url u ON u.url = a.url)",
+    """INSERT OR REPLACE INTO published (id, content, lastmod, lastmod_source, grp, shard, file, kept)
+  SELECT u.id, coalesce(p.content, m.content, 0), a.lastmod,
+    CASE a.lastmod WHEN p.lastmod THEN p.lastmod_source WHEN m.lastmod THEN m.lastmod_source ELSE '' END,
+    a.grp, a.shard, a.file, coalesce(p.kept, 0)
+  FROM again a JOIN url u ON u.url = a.url LEFT JOIN published p ON p.id = u.id LEFT JOIN memory m ON m.id = u.id""",
+)
+
+
+class Again(NamedTuple):
+    """A page of the set, with the file that it is in: its group, its number there and its name."""
+
+    url: Url
+    lastmod: str
+    group: str
+    shard: int
+    file: str
+
+
+def go_back(db: sqlite3.Connection, run: Run, pages: Iterable[Again], reason: str) -> Counts:
+    """Make ``pages`` what the next run compares with, and what differs the feed of ``run``, for that reason.
+
+    A run that was cut short goes: it was begun on the ground of what is no longer out there. What is known of the pages
+    stays. Part of the caller's transaction. Raises StorageError.
+    """
+    with storage():
+        db.execute("DELETE FROM run WHERE ended IS NULL")
+        db.execute(_AGAIN)
+        db.executemany("INSERT OR REPLACE INTO again VALUES (?, ?, ?, ?, ?)", pages)
+        db.execute(_IDS)
+        for statement in _CHANGES:
+            db.execute(statement, {"run": run.number, "reason": reason})
+        for statement in _PUBLISH:
+            db.execute(statement)
+        db.execute("DROP TABLE again")
+        Runs(db).write(run)  # the feed is that of a run that is known
+        return Counts.of(Changes(db).of(run.number))
+
+
+def rollback(plan: Plan, number: int | None = None) -> Run:
+    """Publish the set of run ``number`` again, or that of the run before the last one that is kept.
+
+    Answers the record of this, which is a run of its own with a feed of what it changed. What is known of the pages
+    stays: the next run goes on from there, publishes what it finds, and compares with the set that is out there again.
+    Raises UsageError when there is no such set, StateInUse, StorageError.
+    """
+    output = plan.config.output
+    kept = Generations(plan.state / GENERATIONS, output.generations)
+    with held(plan.state):
+        numbers = kept.numbers()
+        wanted = number if number is not None else (numbers[-2] if len(numbers) > 1 else None)
+        if wanted is None or wanted not in numbers:
+            there = ", ".join(map(str, numbers)) or "none"
+            which = "an earlier run" if wanted is None else f"run {wanted}"
+            raise UsageError(f"the set of {which} is not kept: there are those of the runs {there}")
+        try:
+            return _record(plan, wanted, kept.restore(wanted, destination(plan)))
+        except SitemapError as error:
+            raise StorageError(str(error)) from error
+
+
+def _record(plan: Plan, wanted: int, published: Published) -> Run:
+    """What happened, so that the next run compares with what is out there, and the history tells of the step."""
+    with closing(STATE.connect(plan.state / STATE.file)) as db:
+        now = time.time()
+        runs = Runs(db)
+        newest = runs.last(1)
+        why = f"the set of run {wanted} is published again"
+        dropped = [
+            f"run {run.number}, which was cut short, is dropped: the next one begins anew"
+            for run in newest
+            if run.is_open
+        ]
+        record = Run(
+            number=newest[0].number + 1 if newest else 1,
+            started=now,
+            ended=now,
+            version=__version__,
+            outcome=ROLLED_BACK,
+            refusal=why,
+            exit_code=0,
+            listed=published.urls,
+            notes=[*moved(runs.published(), published), *dropped],
+            files=files(published),
+        )
+        with change(db):
+            counts = go_back(db, record, _pages(plan, published), why)
+            record = replace(record, **asdict(counts))
+            runs.write(record)
+        write_feeds(Changes(db), plan.state)
+        return record
+
+
+def _pages(plan: Plan, published: Published) -> Iterator[Again]:
+    """The pages of a set that is published, as its files have them."""
+    for file in published.files:
+        if not file.shard:  # an index
+            continue
+        for entry in SitemapReader(destination(plan).path / file.name):
+            if isinstance(entry, Entry):
+                yield Again(Url(entry.loc), entry.lastmod or "", file.group, file.shard, file.name)

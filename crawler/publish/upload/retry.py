@@ -1,0 +1,63 @@
+"""Asking again, later and later, when it may help; and several things at once, until one of them fails."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import Final, TypeVar
+
+import anyio
+
+from crawler.publish.upload.target import NotTaken
+from crawler.visiting import alone
+
+T = TypeVar("T")
+Sleep = Callable[[float], Awaitable[None]]
+
+PAUSE: Final = 1.0  # seconds before the second try; the time doubles with each
+LONGEST: Final = 60.0  # seconds between two tries
+AT_ONCE: Final = 4  # files on their way
+
+
+class Tries:
+    """How often things are tried again. ``sleep`` takes seconds."""
+
+    def __init__(self, retries: int, sleep: Sleep) -> None:
+        self._retries = retries
+        self._sleep = sleep
+
+    async def once(self, what: Callable[[], Awaitable[T]]) -> T:
+        """Do one thing. Raises NotTaken as the last try did."""
+        turn = 0
+        while True:
+            try:
+                return await what()
+            except NotTaken as error:
+                if not error.again or turn >= self._retries:
+                    raise
+            await self._sleep(min(PAUSE * 2**turn, LONGEST))
+            turn += 1
+
+    async def each(self, items: Iterable[T], do: Callable[[T], Awaitable[None]]) -> None:
+        """Do something with each, a few at a time. Raises NotTaken for the first that fails; then no other is begun."""
+        waiting = iter(items)
+
+        async def work() -> None:
+            for item in waiting:
+                await self.once(partial(do, item))
+
+        try:
+            async with anyio.create_task_group() as group:
+                for _ in range(AT_ONCE):
+                    group.start_soon(work)
+        except BaseExceptionGroup as group_error:
+            raise _first(group_error) from None
+
+
+def _first(group: BaseException) -> BaseException:
+    """What went wrong first, when the same went wrong several times at once."""
+    found = alone(group)
+    while isinstance(found, BaseExceptionGroup):
+        refused, others = found.split(NotTaken)
+        if others is not None or refused is None:
+            return found
+        found = refused.exceptions[0]
+    return found

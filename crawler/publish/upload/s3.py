@@ -1,0 +1,394 @@
+"""S3 and what is compatible with it, by boto3. A PUT is atomic: readers get the old object or the new one.
+
+https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
+"""
+
+import base64
+import logging
+import os
+import re
+from collections.abc import Collection, Sequence
+from functools import cache
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import urlsplit
+
+import anyio.to_thread
+import boto3
+import botocore.session
+from botocore import exceptions as boto
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
+
+from crawler.config.notify import Upload
+from crawler.config.secrets import masked, reveal
+from crawler.errors import UsageError
+from crawler.publish.upload.target import NotTaken, Piece, S3Address, There, shown
+
+_KEYS: Final = "upload.s3_access_key and upload.s3_secret_key, or what AWS tools use"
+
+_RIGHTS: Final = "s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket"
+
+_REGION: Final = "the bucket {bucket} is in another region{region}: set upload.s3_region"
+
+_DENIED: Final = f"it does not allow {{act}}: the keys need {_RIGHTS} for the bucket {{bucket}}"
+
+_FULL: Final = "the storage is full or its quota used up: make room there"
+
+_BUSY: Final = "it is busy or in trouble ({code})"
+
+
+_FINAL: Final = {
+    "NoSuchBucket": "there is no bucket {bucket}: create it, or correct upload.to",
+    "404": "there is no bucket {bucket}, or it is not an S3 endpoint: correct upload.to or upload.s3_endpoint",
+    "InvalidBucketName": "it cannot have a bucket {bucket}: correct upload.to",
+    "AccessDenied": _DENIED,
+    "403": _DENIED,
+    "AllAccessDisabled": "access to the bucket {bucket} is disabled: ask whoever runs the storage",
+    "AccountProblem": "there is a problem with the account: ask whoever runs the storage",
+    "NotSignedUp": "the account is not signed up for this storage",
+    "InvalidAccessKeyId": f"it does not know the access key: correct {_KEYS}",
+    "SignatureDoesNotMatch": f"the secret key is not that of the access key: correct {_KEYS}",
+    "401": f"it does not accept the keys: correct {_KEYS}",
+    "Unauthorized": f"it does not accept the keys: correct {_KEYS}",
+    "ExpiredToken": "the session token has expired: get new credentials",
+    "TokenRefreshRequired": "the session token has expired: get new credentials",
+    "InvalidToken": f"it does not accept the session token: correct {_KEYS}",
+    "RequestTimeTooSkewed": "the clock of this machine differs too much from that of the storage: set it",
+    "PermanentRedirect": _REGION,
+    "TemporaryRedirect": _REGION,
+    "AuthorizationHeaderMalformed": _REGION,
+    "IllegalLocationConstraintException": _REGION,
+    "301": _REGION,
+    "302": _REGION,
+    "307": _REGION,
+    "EntityTooLarge": "it takes no files of that size: set output.max_bytes",
+    "QuotaExceeded": _FULL,
+    "XMinioStorageFull": _FULL,
+    "507": _FULL,
+    "InvalidObjectState": "the object is archived: remove it from there",
+    "MethodNotAllowed": "it does not allow {act}: is upload.s3_endpoint an S3 endpoint?",
+    "405": "it does not allow {act}: is upload.s3_endpoint an S3 endpoint?",
+}
+
+_PASSING: Final = {
+    "BadDigest": "what arrived is not what was sent: the file was damaged on the way",
+    "IncompleteBody": "the connection ended before the whole file had arrived",
+    "RequestTimeout": "the file did not arrive there in time",
+    "OperationAborted": "another change of the same file is under way there",
+    "ConditionalRequestConflict": "another change of the same file is under way there",
+}
+
+_word = re.compile(r"[A-Za-z0-9.-]{0,60}").fullmatch
+
+_BUSY_CODES: Final = frozenset({
+    "SlowDown", "ServiceUnavailable", "InternalError", "Throttling", "ThrottlingException", "RequestLimitExceeded",
+    "RequestThrottled", "TooManyRequests", "BandwidthLimitExceeded", "ServerBusy",
+})  # fmt: skip
+
+
+_Kinds = type[Exception] | tuple[type[Exception], ...]
+
+
+# Of what is no answer: the first that fits says what it means, and whether another try may help.
+_MEANINGS: Final[tuple[tuple[_Kinds, str, bool], ...]] = (
+    (
+        (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError),
+        f"there are no keys to sign in with: set {_KEYS}",
+        False,
+    ),
+    (
+        boto.SSLError,
+        "its TLS certificate is not trusted: is upload.s3_endpoint right? AWS_CA_BUNDLE names other authorities",
+        False,
+    ),
+    (
+        (boto.ConnectTimeoutError, boto.ReadTimeoutError),
+        "it did not answer in time when asked for {act} (upload.upload_timeout)",
+        True,
+    ),
+    (boto.ProxyConnectionError, "the proxy that the environment names cannot be reached", True),
+    (boto.EndpointConnectionError, "it cannot be reached", True),
+    (
+        (boto.ParamValidationError, boto.InvalidEndpointConfigurationError, boto.UnknownEndpointError),
+        "the library cannot ask for that: correct upload.to, upload.s3_region or upload.s3_endpoint",
+        False,
+    ),
+    (
+        (ResponseParserError, LookupError, ValueError, TypeError, AttributeError),
+        "its answer to {act} is none of an S3 storage: is upload.s3_endpoint right?",
+        True,
+    ),
+)
+
+
+def explained(error: Exception, act: str, bucket: str) -> NotTaken:
+    """The refusal that an exception of the library means; ``act`` is what was asked: "putting sitemap.xml there"."""
+    if isinstance(error, NotTaken):
+        return error
+    if isinstance(error, boto.ClientError):
+        return _answered(error.response, act, bucket)
+    return _unanswered(error, act)
+
+
+def _answered(response: dict[str, Any], act: str, bucket: str) -> NotTaken:
+    told, meta = response.get("Error", {}), response.get("ResponseMetadata", {})
+    status = int(meta.get("HTTPStatusCode") or 0)
+    code = _plain(str(told.get("Code") or status))
+    named = _plain(str(meta.get("HTTPHeaders", {}).get("x-amz-bucket-region") or told.get("Region") or ""))
+    about = {"act": act, "bucket": bucket, "code": code, "region": f" ({named})" if named else ""}
+    if code in _PASSING:
+        return NotTaken(_PASSING[code], again=True)
+    if code in _BUSY_CODES or (
+        status in (408, 429) or (status >= 500 and status != 507 and code not in _FINAL)
+    ):
+        hint = ", or upload.s3_endpoint is no S3 endpoint" if code.isdecimal() else ""
+        return NotTaken(_BUSY.format_map(about) + hint, again=True)
+    if code.startswith("KMS."):
+        return NotTaken(
+            f"the key that encrypts the bucket {bucket} cannot be used ({code}): look at it in AWS KMS"
+        )
+    sentence = _FINAL.get(code) or _FINAL.get(str(status))
+    if sentence:
+        return NotTaken(sentence.format_map(about))
+    return NotTaken(
+        f"it refuses {act} ({code}, HTTP {status})"
+    )  # not what it says: who knows what that repeats
+
+
+def _unanswered(error: Exception, act: str) -> NotTaken:
+    _, sentence, again = next(
+        (meaning for meaning in _MEANINGS if isinstance(error, meaning[0])),
+        (Exception, "the connection was cut in the middle of {act}", True),
+    )
+    return NotTaken(sentence.format(act=act), again=again)
+
+
+def _plain(text: str) -> str:
+    """A word that the other side wrote, if it is one."""
+    return text if _word(text) else "no code"
+
+
+_DIGEST: Final = "siteatlas-sha256"  # metadata of our objects
+
+_PAGE: Final = 1000  # objects in one page of a listing
+
+_FOREIGN_PAGES: Final = 10  # pages that may be full of what is not ours
+
+_PLAIN_TYPES: Final = ("", "AES256")  # encryption with which an ETag still is the MD5 of the content
+
+
+class S3:
+    """A bucket, or a part of it. Raises UsageError for settings that nobody could be asked with."""
+
+    def __init__(self, section: Upload, address: S3Address) -> None:
+        logging.getLogger("botocore").setLevel(
+            logging.WARNING
+        )  # it would log the headers, with session tokens
+        self._bucket, self._prefix = address.bucket, address.prefix
+        self._cache_control = section.cache_control
+        self._section = section
+        self._client: Any = None
+        _check(section)
+        self.shown = shown(section)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    def mark(self, piece: Piece) -> str:
+        """The ETag of an object that was put at once, and is not encrypted with a key of KMS."""
+        return piece.md5
+
+    def manner(self, piece: Piece) -> str:
+        """Its headers."""
+        return f"{piece.content_type}\n{self._cache_control}"
+
+    async def look(self, names: Collection[str]) -> dict[str, There]:
+        """One request for a thousand objects; where others fill the listing, one for each name that is left."""
+        keys = {self._prefix + name: name for name in names}
+        start = os.path.commonprefix(list(keys))  # noqa: RUF071 - letters, as keys are no paths
+        found: dict[str, There] = {}
+        more: dict[str, str] = {}
+        for _ in range(_FOREIGN_PAGES + 2 * len(keys) // _PAGE):
+            asked = {"Prefix": start, "Delimiter": "/", "MaxKeys": _PAGE, **more}
+            page = await self._ask("list_objects_v2", "listing its files", asked)
+            for each in page.get("Contents", ()):
+                if (key := each.get("Key")) in keys:
+                    found[keys[key]] = There(int(each.get("Size", -1)), _etag(each))
+            more = {"ContinuationToken": page.get("NextContinuationToken", "")}
+            if not page.get("IsTruncated"):
+                return found
+            if not more["ContinuationToken"]:
+                break
+        for name in keys.values():
+            if name not in found and (head := await self._head(name)) is not None:
+                found[name] = There(int(head.get("ContentLength", -1)), _etag(head))
+        return found
+
+    async def holds(self, piece: Piece) -> There | None:
+        """Asks for the headers: our digest, and an ETag that contradicts it only where it says nothing of the bytes."""
+        head = await self._head(piece.name)
+        if head is None:
+            return None
+        digests = {key.lower(): value for key, value in head.get("Metadata", {}).items()}
+        as_it_is = (
+            head.get("ContentLength"), digests.get(_DIGEST),
+            head.get("ContentType"), head.get("CacheControl", ""), head.get("ContentEncoding", ""),
+        )  # fmt: skip
+        as_it_should_be = (piece.size, piece.sha256, piece.content_type, self._cache_control, "")
+        says_nothing = (
+            head.get("ServerSideEncryption", "") not in _PLAIN_TYPES or "SSECustomerAlgorithm" in head
+        )
+        if as_it_is != as_it_should_be or not (says_nothing or _etag(head) == piece.md5):
+            return None
+        return There(piece.size, _etag(head))
+
+    async def put(self, piece: Piece) -> There:
+        """One PUT, whose bytes the other side checks against their MD5."""
+        headers = {
+            "Key": self._prefix + piece.name,
+            "ContentLength": piece.size,
+            "ContentMD5": base64.b64encode(bytes.fromhex(piece.md5)).decode(),
+            "ContentType": piece.content_type,
+            "Metadata": {_DIGEST: piece.sha256},
+            **({"CacheControl": self._cache_control} if self._cache_control else {}),
+        }
+        answer = await self._ask("put_object", f"putting {piece.name} there", headers, piece)
+        if not (etag := _etag(answer)):
+            raise NotTaken(
+                f"it does not say that it took {piece.name}: is upload.s3_endpoint an S3 endpoint?",
+                again=True,
+            )
+        return There(piece.size, etag)
+
+    async def remove(self, name: str) -> None:
+        """Remove one object."""
+        await self._ask("delete_object", f"removing {name}", {"Key": self._prefix + name})
+
+    async def tidy(self, names: Sequence[str]) -> None:
+        """A PUT leaves nothing behind."""
+
+    async def _head(self, name: str) -> dict[str, Any] | None:
+        try:
+            return await self._ask("head_object", f"looking at {name}", {"Key": self._prefix + name})
+        except _Absent:
+            return None
+
+    async def _ask(
+        self, operation: str, act: str, params: dict[str, Any], piece: Piece | None = None
+    ) -> dict[str, Any]:
+        if self._client is None:
+            section = self._section
+            keys, config = _keys(section), _settings(section)
+            self._client = _client(section.s3_endpoint, section.s3_region, keys, config)
+        try:
+            return await anyio.to_thread.run_sync(self._send, operation, params, piece)
+        except Exception as error:  # noqa: BLE001 - what garbage makes of the library; none of it may show its request
+            if operation == "head_object" and isinstance(error, ClientError) and _says_absent(error):
+                raise _Absent(act) from None
+            raise explained(error, act, self._bucket) from None
+
+    def _send(self, operation: str, params: dict[str, Any], piece: Piece | None) -> dict[str, Any]:
+        method = getattr(self._client, operation)
+        if piece is None:
+            return dict(method(Bucket=self._bucket, **params))
+        with piece.open() as body:
+            return dict(method(Bucket=self._bucket, Body=body, **params))
+
+
+class _Absent(NotTaken):
+    """There is no such object."""
+
+
+def _says_absent(error: ClientError) -> bool:
+    return str(error.response.get("Error", {}).get("Code")) in ("404", "NoSuchKey", "NotFound")
+
+
+def _etag(answer: dict[str, Any]) -> str:
+    return str(answer.get("ETag") or "").strip('"')
+
+
+def _keys(section: Upload) -> tuple[str, str]:
+    """What is configured to sign with, "" for what AWS tools use. Raises UsageError."""
+    access, secret = reveal(section.s3_access_key), reveal(section.s3_secret_key)
+    if bool(access) != bool(secret):
+        raise UsageError("upload.s3_access_key and upload.s3_secret_key go together: set both, or none")
+    return access, secret
+
+
+def _check(section: Upload) -> None:
+    """Check that somebody could be asked, and that there are keys to sign with. Raises UsageError."""
+    keys = _keys(section)
+    _check_endpoint(section.s3_endpoint)
+    if any(keys):
+        _try(section.s3_endpoint, section.s3_region)
+    else:
+        _client(section.s3_endpoint, section.s3_region, keys, Config()).close()
+
+
+@cache
+def _try(endpoint: str, region: str) -> None:
+    """Raises UsageError. It takes a while, and hundreds of sites of one schedule have the same."""
+    _client(endpoint, region, ("some", "keys"), Config()).close()
+
+
+def _client(endpoint: str, region: str, keys: tuple[str, str], config: Config) -> Any:
+    """Who asks. Raises UsageError."""
+    access, secret = keys
+    try:
+        core = botocore.session.Session()
+        core.register_component("data_loader", _descriptions())
+        session = boto3.session.Session(access or None, secret or None, None, region or None, core)
+        if session.get_credentials() is None:
+            raise UsageError(
+                "there are no keys for S3: set upload.s3_access_key and upload.s3_secret_key, or what AWS tools use"
+            )
+        return session.client("s3", endpoint_url=endpoint or None, config=config)
+    except (BotoCoreError, ValueError) as error:
+        raise UsageError(f"upload: {_first_line(error)}") from None
+
+
+@cache
+def _descriptions() -> Any:
+    """What the library knows of S3: megabytes of JSON, which it would read for each client anew."""
+    return botocore.loaders.create_loader()
+
+
+def _settings(section: Upload) -> Config:
+    """No retries, which are the caller's; and no checksums that not every compatible storage knows."""
+    return Config(
+        connect_timeout=section.upload_timeout,
+        read_timeout=section.upload_timeout,
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        s3={"addressing_style": "path"} if section.s3_endpoint else None,
+    )
+
+
+def _check_endpoint(url: str) -> None:
+    if not url:
+        return
+    try:
+        split = urlsplit(url)
+        usable = split.scheme in ("http", "https") and split.hostname and split.port != 0
+    except ValueError:
+        usable = False
+    else:
+        if "@" in split.netloc or split.query or split.fragment:
+            raise UsageError(
+                "upload.s3_endpoint wants https://host:port and nothing else; keys have settings of their own"
+            )
+    if not usable:
+        raise UsageError(f"upload.s3_endpoint wants a URL like https://s3.example.com, not {masked(url)!r}")
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:300]

@@ -1,0 +1,357 @@
+"""SFTP by asyncssh. A file is written under a hidden name, made durable and renamed, so that readers see it whole.
+
+https://datatracker.ietf.org/doc/html/draft-ietf-secsh-filexfer-02, and of OpenSSH's PROTOCOL posix-rename and fsync:
+https://github.com/openssh/openssh-portable/blob/master/PROTOCOL
+"""
+
+import contextlib
+import posixpath
+import socket
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+import anyio
+import asyncssh
+from asyncssh import SFTPAttrs, SFTPClient, SSHClientConnection
+
+from crawler.config.notify import Upload
+from crawler.config.secrets import reveal
+from crawler.errors import UsageError
+from crawler.publish.upload.target import NotTaken, Piece, SftpAddress, There
+
+KNOWN_HOSTS: Final = "~/.ssh/known_hosts"
+
+
+def known_hosts(file: str, address: SftpAddress) -> asyncssh.SSHKnownHosts:
+    """The host keys that are trusted. Raises UsageError when there is no such file, or it is none."""
+    path = Path(file).expanduser()
+    try:
+        return asyncssh.read_known_hosts(str(path))
+    except FileNotFoundError:
+        raise UsageError(
+            f"there is no file of known hosts {file}, without which nobody can tell {address.host} from others: "
+            f"ssh-keyscan -p {address.port} {address.host} >> {file}, and compare the key with what who runs it says"
+        ) from None
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it has a line that is none"
+        raise UsageError(f"upload.sftp_known_hosts: {file} is no file of known hosts: {why}") from None
+
+
+def login(section: Upload, address: SftpAddress) -> dict[str, Any]:
+    """What the library signs in with: the password, the key, or else the keys of ~/.ssh and the agent.
+
+    Raises UsageError for a key that cannot be read.
+    """
+    chosen: dict[str, Any] = {"username": address.user} if address.user else {}
+    if section.sftp_password:
+        chosen |= {"password": reveal(section.sftp_password), "client_keys": None, "agent_path": None}
+    if section.sftp_key:
+        chosen |= {"client_keys": [_key(section.sftp_key)], "agent_path": None}
+    return chosen
+
+
+def _key(file: str) -> asyncssh.SSHKey:
+    try:
+        return asyncssh.read_private_key(str(Path(file).expanduser()))
+    except OSError as error:
+        raise UsageError(f"upload.sftp_key: {file} cannot be read: {error.strerror}") from None
+    except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError, ValueError) as error:
+        if "passphrase" in str(error).lower():
+            raise UsageError(
+                f"upload.sftp_key: {file} has a passphrase: add it to the agent (ssh-add) and leave the setting out"
+            ) from None
+        raise UsageError(f"upload.sftp_key: {file} is no private key") from None
+
+
+_Kinds = type[Exception] | tuple[type[Exception], ...]
+
+
+# The first that fits says what it means, and whether another try may help. The library speaks version 3 of the
+# protocol, which says "failure" of a full disk, of a quota, and of a directory in the way.
+_MEANINGS: Final[tuple[tuple[_Kinds, str, bool], ...]] = (
+    (TimeoutError, "it did not answer in time when asked for {act} (upload.upload_timeout)", True),
+    (
+        asyncssh.PermissionDenied,
+        (
+            "it does not let {user} in: correct the user in upload.to, upload.sftp_key or upload.sftp_password, or let "
+            "the server know the key (~/.ssh/authorized_keys there)"
+        ),
+        False,
+    ),
+    (
+        (asyncssh.KeyExchangeFailed, asyncssh.ProtocolNotSupported),
+        (
+            "there is no cipher, version of SSH or kind of host key that both sides know and trust: update it, and add "
+            "all its host keys to the file of known hosts"
+        ),
+        False,
+    ),
+    (asyncssh.ChannelOpenError, "it opens no SFTP session: turn the sftp subsystem on there", False),
+    (
+        asyncssh.SFTPPermissionDenied,
+        "it does not allow {act}: give the user the right to write in {directory}",
+        False,
+    ),
+    (
+        asyncssh.SFTPNoSuchFile,
+        "{directory} is no directory there, which {act} needs: correct upload.to",
+        False,
+    ),
+    (
+        (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection, asyncssh.ConnectionLost),
+        "the connection was cut in the middle of {act}",
+        True,
+    ),
+    (
+        asyncssh.SFTPFailure,
+        "{act} failed there without a reason: is its disk full, or a directory in the way?",
+        True,
+    ),
+    (asyncssh.SFTPError, "{act} failed there ({kind})", True),
+    (socket.gaierror, "the name {host} cannot be resolved", True),
+    (asyncssh.Error, "the connection was cut in the middle of {act} ({kind})", True),
+    (OSError, "it cannot be reached on port {port}: {why}", True),
+    (Exception, "its answer to {act} is none of an SFTP server ({kind})", True),
+)
+
+
+def explained(error: Exception, act: str, address: SftpAddress) -> NotTaken:
+    """The refusal that an exception of the library means; ``act`` is what was asked: "putting sitemap.xml there"."""
+    if isinstance(error, NotTaken):
+        return error
+    kind = type(error).__name__
+    about = {
+        "act": act,
+        "user": address.user or "the user",
+        "directory": address.directory,
+        "host": address.host,
+        "port": address.port,
+        "kind": kind,
+        "why": getattr(error, "strerror", None) or kind,
+    }
+    _, sentence, again = next(meaning for meaning in _MEANINGS if isinstance(error, meaning[0]))
+    return NotTaken(sentence.format_map(about), again=again)
+
+
+def unknown_host(address: SftpAddress, file: str, *, known: bool) -> NotTaken:
+    """Its key is not one of those that are trusted; ``known`` says that there are others of this host."""
+    if known:
+        named = address.host if address.port == 22 else f"[{address.host}]:{address.port}"
+        return NotTaken(
+            f"its host key is not the one in {file}: somebody may stand between, or it was set up anew; ask who "
+            f"runs it, then: ssh-keygen -R '{named}' -f {file}, and add the new key"
+        )
+    return NotTaken(
+        f"its host key is not known: ssh-keyscan -p {address.port} {address.host} >> {file}, after you compared the "
+        "key with what who runs it says"
+    )
+
+
+T = TypeVar("T")
+
+_PART: Final = 256 * 1024  # bytes that are written at once, and must be taken in time
+
+_AT_ONCE: Final = 32  # files that are looked at
+
+_FOLDERS: Final = SFTPAttrs(permissions=0o755)
+
+_SECOND: Final = 1_000_000_000  # nanoseconds
+
+
+class Sftp:
+    """A directory of a server. Its host key must be known. Raises UsageError for settings that cannot be used.
+
+    ``mode`` are the permissions of files. ``say`` is told once when the server cannot replace files at once.
+    The configuration files of OpenSSH are not read: what is configured here is all there is.
+    """
+
+    def __init__(self, section: Upload, address: SftpAddress, mode: int, say: Callable[[str], None]) -> None:
+        self.shown = address.shown
+        self._address, self._mode, self._say = address, mode, say
+        self._timeout = section.upload_timeout
+        self._hosts_file = section.sftp_known_hosts or KNOWN_HOSTS
+        self._known = known_hosts(self._hosts_file, address)
+        self._login = login(section, address)
+        self._connecting = anyio.Lock()
+        self._connection: SSHClientConnection | None = None
+        self._client: SFTPClient | None = None
+        self._is_made = self._has_told = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            with anyio.move_on_after(self._timeout, shield=True):
+                await self._connection.wait_closed()
+
+    def mark(self, piece: Piece) -> str:
+        """The time of its last change, which is set to that of the local file."""
+        return str(piece.mtime // _SECOND)
+
+    def manner(self, piece: Piece) -> str:  # noqa: ARG002 - the same for all
+        """Its permissions."""
+        return f"{self._mode:04o}"
+
+    async def look(self, names: Collection[str]) -> dict[str, There]:
+        """One small request for each name, many of them under way at once."""
+        found: dict[str, There] = {}
+        limit = anyio.CapacityLimiter(_AT_ONCE)
+
+        async def one(link: _Link, name: str) -> None:
+            async with limit:
+                with contextlib.suppress(asyncssh.SFTPNoSuchFile):
+                    found[name] = _there(await link.client.lstat(self._path(name)))
+                link.moved()
+
+        async def every(link: _Link) -> None:
+            async with anyio.create_task_group() as group:
+                for name in names:
+                    group.start_soon(one, link, name)
+
+        await self._do("looking at its files", every)
+        return found
+
+    async def holds(self, piece: Piece) -> There | None:
+        """By size and time, as nothing else can be asked."""
+        there = (await self.look([piece.name])).get(piece.name)
+        return there if there == There(piece.size, self.mark(piece)) else None
+
+    async def put(self, piece: Piece) -> There:
+        """Write, set mode and time, make durable, rename. Missing directories are made."""
+        return await self._do(f"putting {piece.name} there", lambda link: self._put(link, piece))
+
+    async def remove(self, name: str) -> None:
+        """Remove one file, and what a killed process may have left of it."""
+        await self._do(f"removing {name}", lambda link: _remove(link.client, self._path(name)))
+        await self.tidy([name])
+
+    async def tidy(self, names: Sequence[str]) -> None:
+        """Remove files under hidden names."""
+
+        async def every(link: _Link) -> None:
+            for name in names:
+                await _remove(link.client, self._draft(name))
+                link.moved()
+
+        await self._do("removing drafts", every)
+
+    async def _put(self, link: "_Link", piece: Piece) -> There:
+        client, draft = link.client, self._draft(piece.name)
+        if not self._is_made:
+            await client.makedirs(self._address.directory, _FOLDERS, exist_ok=True)
+            self._is_made = True
+        await _remove(client, draft)
+        with piece.open() as local:
+            async with await client.open(draft, "xb", SFTPAttrs(permissions=0o600), encoding=None) as file:
+                while part := local.read(_PART):
+                    await file.write(part)
+                    link.moved()
+                second = piece.mtime // _SECOND
+                with contextlib.suppress(asyncssh.SFTPOpUnsupported):
+                    await file.setstat(SFTPAttrs(permissions=self._mode, atime=second, mtime=second))
+                with contextlib.suppress(asyncssh.SFTPOpUnsupported):
+                    await file.fsync()
+        there = _there(await client.lstat(draft))
+        if there.size != piece.size:
+            raise NotTaken(f"of {piece.name} {there.size:,} bytes arrived, not {piece.size:,}", again=True)
+        await self._rename(client, draft, self._path(piece.name))
+        return there
+
+    async def _rename(self, client: SFTPClient, draft: str, target: str) -> None:
+        with contextlib.suppress(asyncssh.SFTPOpUnsupported):
+            await client.posix_rename(draft, target)
+            return
+        with contextlib.suppress(asyncssh.SFTPFailure):
+            await client.rename(draft, target)  # enough where nothing is in its place
+            return
+        if not self._has_told:
+            self._has_told = True
+            self._say(
+                f"{self.shown} cannot replace a file at once (posix-rename@openssh.com): each that changes is missing "
+                "there for a moment"
+            )
+        await _remove(client, target)
+        await client.rename(draft, target)
+
+    def _path(self, name: str) -> str:
+        return posixpath.join(self._address.directory, name)
+
+    def _draft(self, name: str) -> str:
+        return self._path(f".{name}.siteatlas")
+
+    async def _do(self, act: str, what: "Callable[[_Link], Awaitable[T]]") -> T:
+        """Ask for something, over a new connection when there is none, or the one there was is of no use any more."""
+        link = None
+        try:
+            with anyio.fail_after(self._timeout) as scope:
+                link = _Link(await self._connected(), scope, self._timeout)
+                link.moved()
+                return await what(link)
+        except asyncssh.HostKeyNotVerifiable:
+            raise unknown_host(self._address, self._hosts_file, known=self._knows()) from None
+        except Exception as error:  # noqa: BLE001 - what garbage makes of the library; none of it may show its secrets
+            told = explained(_alone(error), act, self._address)
+            if told.again and link is not None and self._client is link.client:
+                self._drop()
+            raise told from None
+
+    async def _connected(self) -> SFTPClient:
+        async with self._connecting:
+            if self._client is None:
+                self._connection = await asyncssh.connect(
+                    self._address.host,
+                    self._address.port,
+                    config=None,
+                    known_hosts=self._known,
+                    keepalive_interval=self._timeout,
+                    **self._login,
+                )
+                self._client = await self._connection.start_sftp_client()
+            return self._client
+
+    def _drop(self) -> None:
+        connection, self._connection, self._client = self._connection, None, None
+        if connection is not None:
+            connection.abort()
+
+    def _knows(self) -> bool:
+        keys, authorities, *_ = self._known.match(self._address.host, "", self._address.port)
+        return bool(keys or authorities)
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A connection in use, and until when something has to move on it."""
+
+    client: SFTPClient
+    scope: anyio.CancelScope
+    timeout: float
+
+    def moved(self) -> None:
+        self.scope.deadline = anyio.current_time() + self.timeout
+
+
+async def _remove(client: SFTPClient, path: str) -> None:
+    with contextlib.suppress(asyncssh.SFTPNoSuchFile):
+        await client.remove(path)
+
+
+def _there(found: SFTPAttrs) -> There:
+    """Of what is no plain file nothing is known, so that it is not taken for one of ours."""
+    if found.type != asyncssh.FILEXFER_TYPE_REGULAR:
+        return There(-1, "")
+    return There(-1 if found.size is None else found.size, str(found.mtime))
+
+
+def _alone(error: Exception) -> Exception:
+    """The first exception, when a task group has wrapped it."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error

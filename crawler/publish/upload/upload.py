@@ -1,0 +1,201 @@
+"""Publishing elsewhere what was published in the directory, in an order that a crash at any point leaves whole.
+
+::
+
+    pieces | look | intend ─durable─▶ stylesheets, feed, children ─all there─▶ the file that leads to them ─▶ remove
+
+Whoever reads there meanwhile finds the old index or the new one, and every file that it names. What left the set stays
+``upload.remove_after`` seconds, and is removed only if it still is as we put it there.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import anyio
+from msgspec import Struct
+
+from crawler.config.plan import Plan
+from crawler.errors import StorageError
+from crawler.publish.recent_feed import recent_address
+from crawler.publish.upload.connect import elsewhere
+from crawler.publish.upload.files import digests, index_name, pieces
+from crawler.publish.upload.manifest import Record
+from crawler.publish.upload.retry import Sleep, Tries
+from crawler.publish.upload.target import Elsewhere, NotTaken, Piece, There, shown
+from crawler.state.lock import lock
+from crawler.state.runs import Run
+
+FOLDER: Final = "upload"
+"""The directory in that of a site where its uploads are remembered."""
+
+
+class Uploaded(Struct, frozen=True, kw_only=True):
+    """What an upload did. ``destination`` is told without secrets; ``bytes`` are those of the files ``sent``.
+
+    ``unchanged`` files were there as they should be. ``waiting`` files left the set and will be ``removed`` later.
+    """
+
+    destination: str
+    sent: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    waiting: int = 0
+    bytes: int = 0
+
+
+def _quiet(_: str) -> None:
+    """Nobody wants to know."""
+
+
+def check_upload(plan: Plan) -> None:
+    """Check everything that can be checked before a crawl, without asking the place itself. Raises UsageError."""
+    if plan.config.upload.to:
+        recent_address(plan)
+        elsewhere(plan.config.upload, int(plan.config.output.mode, 8), _quiet)
+
+
+def why_not_uploaded(plan: Plan, run: Run) -> str:
+    """Why what ``run`` published is not, as far as is known here, where ``upload.to`` names; "" when it is.
+
+    Asks nobody. Raises UsageError.
+    """
+    if not plan.config.upload.to:
+        return ""
+    place = shown(plan.config.upload)
+    try:
+        record = Record(plan.state / FOLDER, place)
+        sent = {piece.name: (piece, record.get(piece.name)) for piece in pieces(plan, run, record.here)}
+    except StorageError as error:
+        return str(error)
+    if all(known and known.sure and known.sha256 == piece.sha256 for piece, known in sent.values()):
+        return ""
+    return f"the files are not yet at {place}"
+
+
+async def upload(
+    plan: Plan,
+    run: Run,
+    say: Callable[[str], None] = _quiet,
+    *,
+    clock: Callable[[], float] = time.time,
+    sleep: Sleep = anyio.sleep,
+) -> Uploaded:
+    """Make the place that ``upload.to`` names have what ``run`` published; ``say`` is told what a person should know.
+
+    To be called after every run that published, or would have if anything had changed: what an earlier upload could not
+    do is done, what somebody altered or removed there is put again, and what is there is left alone. ``clock`` gives
+    Unix time. Raises UsageError, StateInUse when another process uploads the files of this site, and StorageError when
+    it could not be done: what was published there stays whole then, and the next run does what is missing.
+    """
+    place = elsewhere(plan.config.upload, int(plan.config.output.mode, 8), say)
+    folder = plan.state / FOLDER
+    descriptor = lock(folder)
+    try:
+        record = Record(folder, place.shown)
+        found = await anyio.to_thread.run_sync(pieces, plan, run, record.here)
+        record.looked(digests(found))
+        transfer = _Transfer(
+            place, record, index_name(plan), Tries(plan.config.upload.upload_retries, sleep), say
+        )
+        try:
+            return await transfer.run(found, clock, plan.config.upload.remove_after)
+        finally:
+            record.save()
+    except NotTaken as error:
+        raise StorageError(
+            f"the files could not be published at {place.shown}: {error}; what is there is whole, and the next run "
+            "does what is missing"
+        ) from None
+    finally:
+        os.close(descriptor)
+
+
+class _Transfer:
+    """One upload, to a place that was entered. ``index`` is the name of the file that leads to several."""
+
+    def __init__(
+        self, place: Elsewhere, record: Record, index: str, tries: Tries, say: Callable[[str], None]
+    ) -> None:
+        self._place, self._record, self._index, self._tries, self._say = place, record, index, tries, say
+
+    async def run(self, found: list[Piece], clock: Callable[[], float], remove_after: float) -> Uploaded:
+        """``found`` are the files, the one that leads to the others last. Raises NotTaken, StorageError."""
+        if not found:
+            return Uploaded(destination=self._place.shown)
+        listed = {piece.name for piece in found}
+        async with self._place:
+            there = await self._tries.once(lambda: self._place.look({*listed, *self._record.names()}))
+            if doubtful := self._record.doubtful():
+                await self._tries.once(lambda: self._place.tidy(doubtful))
+            missing = await self._missing(found, there)
+            await self._send(missing, found[-1])
+            now = clock()
+            self._record.leave(listed, now)
+            removed = await self._remove(there, now - remove_after)
+        return Uploaded(
+            destination=self._place.shown,
+            sent=len(missing),
+            unchanged=len(found) - len(missing),
+            removed=removed,
+            waiting=sum(name not in listed for name in self._record.names()),
+            bytes=sum(piece.size for piece in missing),
+        )
+
+    async def _missing(self, found: list[Piece], there: dict[str, There]) -> list[Piece]:
+        """The files that are not there as they should be."""
+        missing: set[str] = set()
+
+        async def look_at(piece: Piece) -> None:
+            if not await self._is_there(piece, there.get(piece.name)):
+                missing.add(piece.name)
+
+        await self._tries.each(found, look_at)
+        return [piece for piece in found if piece.name in missing]
+
+    async def _is_there(self, piece: Piece, there: There | None) -> bool:
+        sent, manner = self._record.get(piece.name), self._place.manner(piece)
+        if there is None:
+            return False
+        if sent is not None and sent.is_it(there):
+            same = (sent.sha256, sent.manner) == (piece.sha256, manner)
+        elif sent is not None and (
+            sent.sure or there in sent.former
+        ):  # others were there, or we were not yet
+            same = False
+        else:
+            held = await self._place.holds(piece)
+            same, there = held is not None, held or there
+        if same:
+            self._record.sure(piece, manner, there)
+        return same
+
+    async def _send(self, missing: list[Piece], lead: Piece) -> None:
+        """Put files there, and the one that leads to the others after all of them."""
+        place = self._place
+        self._record.intend((piece, place.manner(piece), place.mark(piece)) for piece in missing)
+
+        async def put(piece: Piece) -> None:
+            self._record.sure(piece, place.manner(piece), await place.put(piece))
+
+        await self._tries.each([piece for piece in missing if piece is not lead], put)
+        if lead in missing:
+            await self._tries.once(lambda: put(lead))
+
+    async def _remove(self, there: dict[str, There], before: float) -> int:
+        """Remove what left the set long enough ago. What cannot be removed is said, and tried by the next run."""
+        removed = 0
+        leavers = self._record.leavers(before)
+        # an index that left with its files goes before them: as long as it is there, so is what it names
+        for name, sent in sorted(leavers, key=lambda each: each[0] != self._index):
+            try:
+                if sent.is_ours(there.get(name)):
+                    await self._tries.once(partial(self._place.remove, name))
+                    removed += 1
+            except NotTaken as error:
+                self._say(f"{name} left the set and could not be removed from {self._place.shown}: {error}")
+                break
+            self._record.forget(name)
+        return removed

@@ -1,0 +1,70 @@
+"""The verdict on a run as a whole."""
+
+import pytest
+
+from crawler.fetch.retry import is_failure
+from crawler.model import State, Url
+from crawler.publish.completeness import Coverage, completeness
+from crawler.state.runs import Completeness, Kind
+
+SEE = "see --max-body, --max-wire, --max-sitemap and --max-links"
+FAILED = {State.SERVER_ERROR: 2, State.UNREACHABLE: 1}
+
+
+@pytest.mark.parametrize(
+    ("coverage", "kind", "because"),
+    [
+        (Coverage(), Kind.COMPLETE, ""),
+        (Coverage(failed={State.SERVER_ERROR: 0}), Kind.COMPLETE, ""),
+        (
+            Coverage(stopped="the limit of pages (--max-pages) was reached", pending=1200),
+            Kind.TRUNCATED,
+            "the limit of pages (--max-pages) was reached, with 1,200 URLs left to visit",
+        ),
+        (Coverage(stopped="it was interrupted"), Kind.TRUNCATED, "it was interrupted"),
+        (Coverage(pending=1), Kind.TRUNCATED, "1 URL left to visit"),
+        (Coverage(too_deep=7), Kind.TRUNCATED, "7 URLs further from the start than --max-depth"),
+        (
+            Coverage(cut=2, example=Url("https://a.example/")),
+            Kind.TRUNCATED,
+            f"2 documents read in part only (such as https://a.example/): {SEE}",
+        ),
+        (Coverage(failed=FAILED), Kind.DEGRADED, "3 URLs failed: 2 server error, 1 unreachable"),
+        (
+            Coverage(no_robots=tuple(f"https://h{n}.example" for n in range(5))),
+            Kind.DEGRADED,
+            "robots.txt could not be had from https://h0.example, https://h1.example, https://h2.example and 2 more",
+        ),
+        (
+            Coverage(stopped="the site stopped answering", failed=FAILED),
+            Kind.TRUNCATED,
+            "the site stopped answering; 3 URLs failed: 2 server error, 1 unreachable",
+        ),
+    ],
+)
+def test_ours_a_verdict_names_what_it_comes_from(coverage: Coverage, kind: Kind, because: str) -> None:
+    assert completeness(coverage) == Completeness(kind, because)
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "failed"),
+    [
+        (State.SERVER_ERROR, 500, True),
+        (State.SERVER_ERROR, 501, True),
+        (State.UNREACHABLE, None, True),
+        (State.PARSE_FAILED, 200, True),
+        (State.INTERNAL_ERROR, None, True),
+        (State.CLIENT_ERROR, 429, True),  # it was asked to wait until we gave up
+        (State.SITEMAP_FILE, 503, True),
+        (State.SITEMAP_FILE, 404, False),
+        (State.CLIENT_ERROR, 404, False),
+        (State.CLIENT_ERROR, 403, False),
+        (State.BAD_ANSWER, 204, False),
+        (State.INDEXABLE, 200, False),
+        (State.ROBOTS, None, False),
+    ],
+)
+def test_ours_a_failure_is_what_may_be_well_another_time(
+    state: State, status: int | None, failed: bool
+) -> None:
+    assert is_failure(state, status) is failed

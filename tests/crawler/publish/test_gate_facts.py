@@ -1,0 +1,171 @@
+"""What is counted in the tables for the gate and for the verdict of completeness."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crawler.indexability import Judge
+from crawler.model import Page, Reply, State, Url, Verdict
+from crawler.publish.completeness import Coverage
+from crawler.publish.gate import Alike, Facts, Gone, Start
+from crawler.publish.gate_facts import coverage, facts
+from crawler.state.migrations import STATE
+from crawler.url.scope import Scope
+
+HOME = Url("https://a.example/")
+
+
+class Tables:
+    """The tables that a run leaves, filled by hand."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.db = db
+        self._contents: dict[bytes, int] = {}
+
+    def url(self, path: str) -> int:
+        self.db.execute("INSERT OR IGNORE INTO url (url) VALUES (?)", (f"{HOME}{path}",))
+        return int(self.db.execute("SELECT id FROM url WHERE url = ?", (f"{HOME}{path}",)).fetchone()[0])
+
+    def content(self, digest: str) -> int:
+        filler = self.db.execute(
+            "INSERT INTO content (run, reading, digest, type, links, text) VALUES (1, '', ?, '', x'', x'')",
+            (digest.encode(),),
+        )
+        return int(filler.lastrowid or 0)
+
+    def visit(
+        self, path: str, state: State, status: int | None = 200, target: str | None = None, reason: str = ""
+    ) -> None:
+        self.db.execute(
+            "INSERT INTO visit (id, origin, kind, state, found, depth, status, target, reason)"
+            " VALUES (?, 'https://a.example', 0, ?, 2, 1, ?, ?, ?)",
+            (self.url(path), state.value, status, target, reason),
+        )
+
+    def saw(self, path: str, content: int) -> None:
+        self.visit(path, State.INDEXABLE)
+        self.db.execute("UPDATE visit SET content = ? WHERE id = ?", (content, self.url(path)))
+
+    def put(self, table: str, path: str, content: int, kept: int = 0) -> None:
+        self.db.execute(
+            f"INSERT INTO {table} (id, content, lastmod, lastmod_source, kept) VALUES (?, ?, '', '', ?)",
+            (self.url(path), content, kept),
+        )
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Iterator[Tables]:
+    db = STATE.connect(tmp_path / "state.db")
+    yield Tables(db)
+    db.close()
+
+
+def test_ours_an_empty_state_has_empty_facts(tables: Tables) -> None:
+    assert facts(tables.db, HOME) == Facts(start=Start(HOME), published=0, listed=0, failed=0, visited=0)
+    assert coverage(tables.db, "", 0) == Coverage()
+
+
+def test_ours_pages_that_leave_are_counted_by_the_way_they_do(tables: Tables) -> None:
+    page = tables.content("page")
+    ways: list[tuple[str, State, int | None, str | None, str]] = [
+        ("", State.INDEXABLE, 200, None, ""),
+        ("gone1", State.CLIENT_ERROR, 404, None, "answered 404"),
+        ("gone2", State.CLIENT_ERROR, 404, None, "answered 404 too"),
+        ("shut", State.CLIENT_ERROR, 403, None, "answered 403"),
+        *((f"wall{n}", State.REDIRECT, 302, f"{HOME}login?next={n}", "302") for n in range(5)),
+        *((f"moved{n}", State.REDIRECT, 301, f"{HOME}all", "301") for n in range(7)),
+        ("for now 1", State.REDIRECT, 302, f"{HOME}x", "302"),
+        ("for now 2", State.REDIRECT, 302, f"{HOME}y", "302"),
+        ("down", State.SERVER_ERROR, 503, None, "503"),
+        ("sitemap.xml", State.SITEMAP_FILE, 503, None, "answered 503"),
+    ]
+    for path, state, status, target, reason in ways:
+        tables.visit(path, state, status, target, reason)
+        if state is not State.SITEMAP_FILE:
+            tables.put("published", path, page)
+    tables.put("published", "never met", page)
+    tables.put("listing", "", page)
+    tables.put("listing", "down", page, kept=1)
+    tables.put("listing", "new", page)
+    found = facts(tables.db, HOME)
+    assert (found.published, found.listed, found.failed, found.visited) == (20, 3, 1, 2)
+    assert found.start == Start(HOME, Verdict(State.INDEXABLE), 200, was_published=True, is_listed=True)
+    assert found.alike is None
+
+    def way(
+        state: State, status: int | None, count: int, path: str, reason: str = "", target: str = ""
+    ) -> Gone:
+        return Gone(
+            state=state, status=status, count=count, url=Url(f"{HOME}{path}"), reason=reason, target=target
+        )
+
+    assert sorted(found.gone, key=lambda gone: gone.url) == [
+        way(State.REDIRECT, 302, 2, "for now 1", "302"),
+        way(State.CLIENT_ERROR, 404, 2, "gone1", "answered 404"),
+        way(State.REDIRECT, 301, 7, "moved0", "301"),
+        way(State.UNLINKED, None, 1, "never met"),
+        way(State.CLIENT_ERROR, 403, 1, "shut", "answered 403"),
+        way(State.REDIRECT, 302, 5, "wall0", "302", f"{HOME}login"),
+    ]
+
+
+def test_ours_pages_that_became_the_same_are_counted_and_those_that_were_are_not(tables: Tables) -> None:
+    down, all_along = tables.content("down"), tables.content("the same all along")
+    for n in range(6):
+        tables.put("published", f"p{n}", tables.content(f"page {n}"))
+        tables.saw(f"p{n}", down if n < 4 else tables.content("down"))
+    for n in range(9):
+        tables.put("published", f"q{n}", all_along)
+        tables.saw(f"q{n}", tables.content("the same, and new"))
+    tables.put("published", "r", tables.content("a page"))
+    tables.saw("r", tables.content("an edited page"))
+    assert facts(tables.db, HOME).alike == Alike(6, Url(f"{HOME}p0"))
+
+
+def test_ours_a_start_url_that_leads_to_a_listed_page_stands_as_listed(tables: Tables) -> None:
+    tables.visit("", State.REDIRECT, 301, f"{HOME}en/", "301")
+    page = tables.content("page")
+    tables.put("published", "", page)
+    assert facts(tables.db, HOME).start.is_listed is False
+    tables.put("listing", "en/", page)
+    start = facts(tables.db, HOME).start
+    assert (start.was_published, start.is_listed) == (True, True)
+    assert start.verdict == Verdict(State.REDIRECT, "301", Url(f"{HOME}en/"))
+
+
+def test_ours_what_a_run_did_not_see_is_counted(tables: Tables) -> None:
+    reply = Reply(HOME, 200, (("content-type", "text/html"),), b"", 0, 0, cut="cut after 10 bytes")
+    cut = Judge(Scope(Url(f"{HOME}sitemap.xml"))).verdict(
+        reply, Page(faults=["links cut at 5 (--max-links)"])
+    )
+    assert cut.state is State.INDEXABLE
+    tables.visit("cut", cut.state, reason=cut.reason)
+    tables.visit("more", State.INDEXABLE, reason="links cut at 5 (--max-links)")
+    tables.visit("odd", State.INDEXABLE, reason="it refreshes itself")
+    tables.visit("list.xml", State.SITEMAP_FILE, reason="reading stopped after 1,000,000 entries")
+    tables.visit("deep", State.TOO_DEEP, None)
+    tables.visit("later", State.PENDING, None)
+    tables.visit("a", State.SERVER_ERROR, 500)
+    tables.visit("b", State.CLIENT_ERROR, 429)
+    tables.visit("c", State.CLIENT_ERROR, 404)
+    answers = [
+        ("https://a.example", 90, 200),
+        ("https://b.example", 200, 503),
+        ("https://c.example", 200, None),
+    ]
+    for origin, at, status in [*answers, ("https://old.example", 90, 503), ("https://d.example", 200, 404)]:
+        tables.db.execute(
+            "INSERT INTO robots (origin, fetched_at, status, body, said) VALUES (?, ?, ?, x'', '')",
+            (origin, at, status),
+        )
+    assert coverage(tables.db, "it was interrupted", since=100) == Coverage(
+        stopped="it was interrupted",
+        pending=1,
+        too_deep=1,
+        cut=3,
+        example=Url(f"{HOME}cut"),
+        failed={State.CLIENT_ERROR: 1, State.SERVER_ERROR: 1},
+        no_robots=("https://b.example", "https://c.example"),
+    )
