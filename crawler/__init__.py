@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from crawler.engine import Tally
     from crawler.errors import NothingCrawlable, SiteatlasError, StateInUse, StorageError, UsageError
     from crawler.finding import AuditReport, Finding
-    from crawler.report import Report
+    from crawler.run.report import Report
     from crawler.state.store import Begin
     from crawler.version import __version__
 
@@ -42,7 +42,7 @@ _ROOMS: Final = {
     "engine": "Tally",
     "errors": "NothingCrawlable SiteatlasError StateInUse StorageError UsageError",
     "finding": "AuditReport Finding",
-    "report": "Report",
+    "run.report": "Report",
     "state.store": "Begin",
     "version": "__version__",
 }

@@ -9,8 +9,8 @@ from crawler.config import plan as planning
 from crawler.config.config import Config
 from crawler.engine import Tally, Watch
 from crawler.finding import AuditReport, Findings
-from crawler.regenerate import regenerate
-from crawler.report import Report
+from crawler.run.regenerate import regenerate
+from crawler.run.report import Report
 from crawler.state.store import Begin
 
 

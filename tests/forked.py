@@ -144,10 +144,10 @@ def obey(order: dict[str, Any], answers: int) -> NoReturn:
     import functools
     import time
 
-    import crawler.regenerate
+    import crawler.run.regenerate
     from crawler.cli import app
-    from crawler.conclude import Closing
-    from crawler.crawl import crawl
+    from crawler.run.crawl import crawl
+    from crawler.run.finish import Closing
 
     os.chdir(order["folder"])
     said = os.open(order["said"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -12,9 +12,9 @@ from scripted import Answer, Site, links, scripted
 
 from crawler.config.load import build
 from crawler.config.plan import Plan, plan
-from crawler.crawl import crawl
 from crawler.publish.change_feed import Changes, feed_file
-from crawler.report import Report
+from crawler.run.crawl import crawl
+from crawler.run.report import Report
 from crawler.state.migrations import STATE
 from sitemap import read
 

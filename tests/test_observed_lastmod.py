@@ -13,8 +13,8 @@ from scripted import Answer, Route, Site, scripted
 
 from crawler.config.load import build
 from crawler.config.plan import plan
-from crawler.crawl import crawl
-from crawler.report import Report
+from crawler.run.crawl import crawl
+from crawler.run.report import Report
 
 START, DAY = 1_767_225_600.0 + 7 * 3_600, 86_400.0  # 2026-01-01, seven in the morning
 SETTINGS = {

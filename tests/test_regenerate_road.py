@@ -19,9 +19,9 @@ from msgspec.structs import replace
 from run import FAST, Ran, environment, siteatlas
 from scripted import Answer, Site, links, scripted
 
-from crawler.ended import ended
 from crawler.model import State
-from crawler.report import LeftOut, Report
+from crawler.run.outcome import ended
+from crawler.run.report import LeftOut, Report
 from crawler.state.runs import Fate
 
 KEY = "0123456789abcdef-KEY"

@@ -12,8 +12,8 @@ from scripted import Answer, Route, Site, links, scripted
 
 from crawler.config.load import build
 from crawler.config.plan import plan
-from crawler.crawl import crawl
-from crawler.report import Report
+from crawler.run.crawl import crawl
+from crawler.run.report import Report
 
 DAY = 86_400.0
 SETTINGS = {

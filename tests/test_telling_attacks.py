@@ -15,7 +15,7 @@ from crawler.announcing.announced import Announced
 from crawler.attempt import Attempt, Because
 from crawler.cli import worker
 from crawler.ledger.tables import LEDGER
-from crawler.regenerate import regenerate
+from crawler.run.regenerate import regenerate
 from crawler.scheduling.order import Order
 from crawler.state.runs import Ended, Fate, Runs
 from crawler.state.store import Store

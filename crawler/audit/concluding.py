@@ -19,7 +19,6 @@ from crawler.audit.media import CheckedMedia
 from crawler.audit.start import Start
 from crawler.audit.survey import Survey, with_visits
 from crawler.claim import Source
-from crawler.conclude import counted
 from crawler.config import plan as planning
 from crawler.config.plan import Plan
 from crawler.engine import Ending
@@ -45,6 +44,7 @@ from crawler.publish import remember
 from crawler.publish.change_feed import Changes
 from crawler.publish.completeness import completeness
 from crawler.publish.gate_facts import coverage
+from crawler.run.finish import counted
 from crawler.state.database import change, storage
 from crawler.state.runs import Kind, Run, Runs
 from crawler.state.store import Store

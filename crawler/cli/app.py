@@ -29,7 +29,7 @@ from crawler.cli.status import status
 from crawler.cli.told import Told
 from crawler.cli.why import EPILOG as WHY_EPILOG
 from crawler.cli.why import why
-from crawler.cli.wishes import AcceptShrink, AsJson, DryRun, Fresh, Quiet, Restart, Settings, Verbose, Wishes
+from crawler.run.options import AcceptShrink, AsJson, DryRun, Fresh, Quiet, Restart, Settings, Verbose, Wishes
 from crawler.version import __version__
 
 EXIT_CODES = (
@@ -101,8 +101,8 @@ def crawl(  # noqa: PLR0913 - the command line is wide
         chosen = settings(
             config, flags, url, remedy=f"siteatlas run --config {config} takes them all, with --site NAME one"
         )
-        from crawler.cli.crawl import crawl_site  # noqa: PLC0415 - the crawler is not needed to show help
         from crawler.config.plan import plan  # noqa: PLC0415
+        from crawler.run.regenerate import crawl_site  # noqa: PLC0415 - the crawler is not needed to show help
         from crawler.url.normalize import host  # noqa: PLC0415
 
         wishes = Wishes(

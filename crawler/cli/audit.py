@@ -10,7 +10,7 @@ from crawler.cli.flags import FLAGS
 from crawler.cli.helping import RAW
 from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
-from crawler.cli.wishes import Fresh, Quiet, Restart, Settings, Wishes
+from crawler.run.options import Fresh, Quiet, Restart, Settings, Wishes
 
 EPILOG = f"""{RAW}Examples:
   siteatlas audit https://www.example.com/ -o report

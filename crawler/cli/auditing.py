@@ -4,10 +4,7 @@ import sys
 from pathlib import Path
 
 from crawler.cli.audit_form import Form
-from crawler.cli.audited import DEFAULT_FAILURES, Displays, audited
-from crawler.cli.crawl import beginning
 from crawler.cli.told import Told
-from crawler.cli.wishes import Wishes
 from crawler.config.config import Config
 from crawler.errors import FindingsFound, Incomplete, worst
 from crawler.finding import AuditReport, Count, Findings
@@ -17,6 +14,9 @@ from crawler.reports.rules_told import TOLD
 from crawler.reports.sarif import write_sarif
 from crawler.reports.text import write_text
 from crawler.reports.threshold import failing, undecided, why_not_new
+from crawler.run.audit import DEFAULT_FAILURES, Displays, audited
+from crawler.run.options import Wishes
+from crawler.run.regenerate import beginning
 from sitemap import safe
 
 

@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from crawler.attempt import Attempt
 from crawler.board import Board
-from crawler.cli.crawl import loop_options
 from crawler.cli.schedule_sites import Loaded, differences, load
 from crawler.cli.schedule_words import ahead, few, how, is_bad, moment, why
 from crawler.errors import SiteatlasError
 from crawler.history.history import History
 from crawler.quantities import count
+from crawler.run.event_loop import loop_options
 from crawler.scheduling.loop import Scheduler
 from crawler.scheduling.process import ProcessRunner
 from crawler.scheduling.reloading import Watched

@@ -17,11 +17,11 @@ from crawler.cli.helping import RAW
 from crawler.cli.options import with_flags
 from crawler.cli.told import Told
 from crawler.cli.which import state_directory
-from crawler.cli.wishes import Settings
 from crawler.errors import UsageError
 from crawler.places import is_url
 from crawler.publish.change_feed import Changes
 from crawler.publish.changes import Change, ChangeKind, Few, latest, lines
+from crawler.run.options import Settings
 from crawler.state.migrations import STATE
 from crawler.state.runs import Runs
 from sitemap import Format

@@ -29,10 +29,10 @@ from crawler.cli.lint_options import (
 )
 from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
-from crawler.cli.wishes import Quiet, Settings
 from crawler.errors import FindingsFound, UsageError
 from crawler.quantities import size
 from crawler.reports.threshold import listed, named
+from crawler.run.options import Quiet, Settings
 from crawler.version import __version__
 from sitemap import RULES, Severity
 

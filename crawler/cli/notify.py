@@ -12,9 +12,9 @@ from msgspec import Struct
 from crawler.cli.helping import RAW
 from crawler.cli.options import TELLING, settings, with_flags
 from crawler.cli.told import Told
-from crawler.cli.wishes import AsJson, Quiet, Settings, Sites
 from crawler.errors import Incomplete, UsageError, worst
 from crawler.quantities import count
+from crawler.run.options import AsJson, Quiet, Settings, Sites
 from sitemap import safe
 
 if TYPE_CHECKING:  # the crawler is not needed to show help

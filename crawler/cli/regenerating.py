@@ -11,10 +11,8 @@ from msgspec.structs import replace
 
 from crawler.announcing.channels import check_channels
 from crawler.cli.configured import Configured, configured
-from crawler.cli.crawl import crawl_site
 from crawler.cli.summary import show, telling
 from crawler.cli.told import Told
-from crawler.cli.wishes import Wishes
 from crawler.config.fetcher import fetcher
 from crawler.config.plan import Plan, plan
 from crawler.config.sites import Place, keep_apart
@@ -23,13 +21,15 @@ from crawler.errors import Incomplete, UsageError
 from crawler.publish.upload.target import shown
 from crawler.publish.upload.upload import check_upload
 from crawler.quantities import count
-from crawler.report import Report
 from crawler.reports.threshold import rules_failing
+from crawler.run.options import Wishes
+from crawler.run.regenerate import crawl_site
+from crawler.run.report import Report
 from crawler.url.normalize import origin
 from sitemap import safe
 
 if TYPE_CHECKING:  # an audit is loaded with what it needs when there is to be one
-    from crawler.cli.following import Followed
+    from crawler.run.follow_up_audit import Followed
 
 _INTERRUPTED: Final = "interrupted"
 
@@ -130,8 +130,8 @@ def audited(
 def _audit(name: str, ready: Plan, result: Result, wishes: Wishes, told: Told) -> "Followed | None":
     if result.report is None or ready.config.audit.every is None:
         return None
-    from crawler.cli.audited import Displays  # noqa: PLC0415 - with numpy, and all that an audit needs
-    from crawler.cli.following import follow, is_due  # noqa: PLC0415
+    from crawler.run.audit import Displays  # noqa: PLC0415 - with numpy, and all that an audit needs
+    from crawler.run.follow_up_audit import follow, is_due  # noqa: PLC0415
 
     if not is_due(ready, result.report):
         return None

@@ -10,8 +10,8 @@ import typer
 from crawler.cli.helping import RAW
 from crawler.cli.options import with_flags
 from crawler.cli.told import Told
-from crawler.cli.wishes import Sites
 from crawler.errors import FindingsFound, UsageError
+from crawler.run.options import Sites
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas robots https://www.example.com/

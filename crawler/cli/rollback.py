@@ -9,9 +9,9 @@ import typer
 from crawler.cli.flags import FLAGS
 from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
-from crawler.cli.wishes import Quiet, Settings, Verbose
 from crawler.errors import UsageError
 from crawler.quantities import count
+from crawler.run.options import Quiet, Settings, Verbose
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.config.plan import Plan

@@ -6,7 +6,8 @@ from typing import Any
 
 from crawler.cli.options import CRAWLING, with_flags
 from crawler.cli.told import Told
-from crawler.cli.wishes import (
+from crawler.errors import UsageError, worst
+from crawler.run.options import (
     AcceptShrink,
     AsJson,
     DryRun,
@@ -18,7 +19,6 @@ from crawler.cli.wishes import (
     Verbose,
     Wishes,
 )
-from crawler.errors import UsageError, worst
 
 
 @with_flags(*CRAWLING, "audit.every")

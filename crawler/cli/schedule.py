@@ -10,8 +10,8 @@ import typer
 from crawler.cli.helping import RAW
 from crawler.cli.options import with_flags
 from crawler.cli.told import Harmless, Told
-from crawler.cli.wishes import Quiet, Sites, SitesFile
 from crawler.errors import UsageError
+from crawler.run.options import Quiet, Sites, SitesFile
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas schedule --config sites.toml

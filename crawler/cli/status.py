@@ -9,8 +9,8 @@ import typer
 from crawler.cli.columns import terminal_width
 from crawler.cli.options import with_flags
 from crawler.cli.told import Told
-from crawler.cli.wishes import Sites, SitesFile
 from crawler.errors import worst
+from crawler.run.options import Sites, SitesFile
 
 _FEW: Final = 3  # sites that are told of in full, unless they are named
 

@@ -10,7 +10,7 @@ from crawler.notice import Occasion, Reception
 from crawler.publish.changes import ChangeKind, Counts, Few, lines_of
 from crawler.publish.upload.upload import Uploaded
 from crawler.quantities import count
-from crawler.report import Report
+from crawler.run.report import Report
 from sitemap import safe
 
 _WIDTH = 22

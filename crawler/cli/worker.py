@@ -27,18 +27,19 @@ from rich.console import Console
 from crawler.announcing.announce import announce
 from crawler.announcing.announced import Announced
 from crawler.attempt import Attempt
-from crawler.cli.crawl import crawl_site, loop_options
 from crawler.cli.progress import Logged
-from crawler.cli.wishes import Wishes
 from crawler.config.config import Config
 from crawler.config.plan import Plan, plan
-from crawler.ended import ended, ended_by
 from crawler.engine import Ending, Watch
 from crawler.errors import Incomplete, SiteatlasError
 from crawler.ledger.told import Told, told
 from crawler.publish.upload.upload import why_not_uploaded
 from crawler.quantities import count
-from crawler.report import Report
+from crawler.run.event_loop import loop_options
+from crawler.run.options import Wishes
+from crawler.run.outcome import ended, ended_by
+from crawler.run.regenerate import crawl_site
+from crawler.run.report import Report
 from crawler.scheduling.order import Order
 from crawler.state.migrations import STATE
 from crawler.state.runs import Ended, Fate, Run, Runs
@@ -121,7 +122,7 @@ def _followed(ready: Plan, order: Order, report: Report, watch: Watch) -> Ended:
     if ready.config.audit.every is None:
         return done
     from crawler.audit.audit import Watches  # noqa: PLC0415 - with numpy, and all that an audit needs
-    from crawler.cli.following import CUT_SHORT, PUT_OFF, follow, is_due  # noqa: PLC0415
+    from crawler.run.follow_up_audit import CUT_SHORT, PUT_OFF, follow, is_due  # noqa: PLC0415
 
     if not is_due(ready, report):
         return done

@@ -9,7 +9,6 @@ from typing import Final
 from rich.console import Console
 
 from crawler.audit.audit import Watches, audit
-from crawler.cli.crawl import collect_seldom, loop_options
 from crawler.cli.progress import Display
 from crawler.cli.reading import ReadingDisplay
 from crawler.config.config import Config
@@ -18,6 +17,7 @@ from crawler.engine import Tally
 from crawler.finding import AuditReport, Findings
 from crawler.reports.threshold import rules_failing
 from crawler.reports.writing import prepare, write_reports
+from crawler.run.event_loop import collect_seldom, loop_options
 from crawler.state.store import Begin
 
 DEFAULT_FAILURES: Final = ("error",)  # what counts as a failed case of JUnit when --fail-on says nothing

@@ -6,7 +6,7 @@ from crawler.engine import Ending
 from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, UsageError
 from crawler.model import State
 from crawler.quantities import count
-from crawler.report import Report
+from crawler.run.report import Report
 from crawler.state.runs import PUBLISHING, Ended, Fate
 
 _FATES: Final = {StateInUse.exit_code: Fate.BUSY, UsageError.exit_code: Fate.BROKEN}

@@ -11,17 +11,22 @@ with it.
 import logging
 from contextlib import closing
 
+import anyio
 from msgspec.structs import replace
+from rich.console import Console
 
 from crawler.announcing.announce import announce, register_channels
 from crawler.announcing.announced import Announced
+from crawler.cli.progress import Display
 from crawler.config.plan import Plan
-from crawler.crawl import crawl
-from crawler.ended import ended, ended_by
 from crawler.engine import Ending, Watch
 from crawler.errors import SiteatlasError, StateInUse
 from crawler.publish.upload.upload import check_upload, upload
-from crawler.report import Report
+from crawler.run.crawl import crawl
+from crawler.run.event_loop import collect_seldom, loop_options
+from crawler.run.options import Wishes
+from crawler.run.outcome import ended, ended_by
+from crawler.run.report import Report
 from crawler.state.migrations import STATE
 from crawler.state.runs import Ended, Runs
 from crawler.state.store import Begin, held
@@ -101,3 +106,35 @@ def _log(announced: Announced | None, error: SiteatlasError) -> None:
     for sentence in announced.sentences if announced else ():
         if str(error) not in sentence:  # what stood in the way of both is told once
             log.warning("%s", sentence)
+
+
+def crawl_site(
+    name: str, ready: Plan, console: Console, wishes: Wishes, watch: Watch | None = None
+) -> Report:
+    """Crawl, publish, tell and report; ``name`` is what the site is called. Raises SiteatlasError.
+
+    How far it is is told ``watch``, by default a display on the console.
+    """
+    display = Display(console, enabled=not wishes.quiet)
+
+    async def run() -> Report:
+        return await regenerate(
+            ready,
+            name,
+            watch or display.watch,
+            begin=beginning(wishes),
+            dry_run=wishes.dry_run,
+            accept_shrink=wishes.accept_shrink,
+            all_left_out=wishes.verbose,
+        )
+
+    collect_seldom()
+    with display:
+        return anyio.run(run, backend_options=loop_options())
+
+
+def beginning(wishes: Wishes) -> Begin:
+    """What becomes of an earlier run."""
+    if wishes.fresh or wishes.restart:
+        return Begin.FRESH if wishes.fresh else Begin.RESTART
+    return Begin.GO_ON_IF_ALIKE if wishes.unattended else Begin.GO_ON

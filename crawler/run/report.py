@@ -7,7 +7,6 @@ import msgspec
 from msgspec import Struct
 
 from crawler.announcing.announced import Announced
-from crawler.conclude import Conclusion
 from crawler.config.plan import Plan
 from crawler.engine import Ending
 from crawler.frontier import Frontier
@@ -15,6 +14,7 @@ from crawler.model import State, Url
 from crawler.publish.changes import Change
 from crawler.publish.upload.upload import Uploaded
 from crawler.publish.write import idle
+from crawler.run.finish import Conclusion
 from crawler.state.runs import PublishedFile
 from crawler.state.store import Store
 from crawler.visiting import Visited

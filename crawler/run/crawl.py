@@ -7,7 +7,6 @@
 
 import time
 
-from crawler.conclude import Closing
 from crawler.config import plan as planning
 from crawler.config.plan import Plan
 from crawler.engine import Ending, Watch
@@ -17,7 +16,8 @@ from crawler.publish.listing import unseen
 from crawler.publish.recent_feed import recent_address
 from crawler.publish.remember import put_back
 from crawler.publish.write import destination, writer
-from crawler.report import Report, report
+from crawler.run.finish import Closing
+from crawler.run.report import Report, report
 from crawler.state.store import Begin, Store
 from crawler.visiting import Clock, alone, frontier, visit
 from sitemap import DestinationError

@@ -15,16 +15,16 @@ from crawler.announcing.announce import announce_findings
 from crawler.announcing.announced import Announced
 from crawler.audit.audit import Watches
 from crawler.audit_news import AuditNews
-from crawler.cli.audited import audited
-from crawler.cli.crawl import loop_options
 from crawler.config import plan as planning
 from crawler.config.plan import AUDIT, Plan, plan_audit
-from crawler.ended import ended
 from crawler.engine import Ending
 from crawler.errors import Incomplete, SiteatlasError, StateInUse
 from crawler.evidence import audits
 from crawler.finding import AuditReport
-from crawler.report import Report
+from crawler.run.audit import audited
+from crawler.run.event_loop import loop_options
+from crawler.run.outcome import ended
+from crawler.run.report import Report
 from crawler.state.runs import Fate
 from crawler.state.store import Begin, Store, held
 
