@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from crawler.config.config import Config
     from crawler.config.load import configured
+    from crawler.crawl.engine import Tally
     from crawler.embedding import audit_site, crawl_site
-    from crawler.engine import Tally
     from crawler.errors import NothingCrawlable, SiteatlasError, StateInUse, StorageError, UsageError
     from crawler.finding import AuditReport, Finding
     from crawler.run.report import Report
@@ -38,8 +38,8 @@ __all__ = [
 _ROOMS: Final = {
     "config.config": "Config",
     "config.load": "configured",
+    "crawl.engine": "Tally",
     "embedding": "audit_site crawl_site",
-    "engine": "Tally",
     "errors": "NothingCrawlable SiteatlasError StateInUse StorageError UsageError",
     "finding": "AuditReport Finding",
     "run.report": "Report",

@@ -7,7 +7,7 @@ from crawler.audit.audit import Watches
 from crawler.audit.audit import audit as audited
 from crawler.config import plan as planning
 from crawler.config.config import Config
-from crawler.engine import Tally, Watch
+from crawler.crawl.engine import Tally, Watch
 from crawler.finding import AuditReport, Findings
 from crawler.run.regenerate import regenerate
 from crawler.run.report import Report

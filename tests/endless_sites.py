@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from random import Random
 
-from crawler.frontier.sqlite import SqliteFrontier
+from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.model import Done, Find, Found, Kind, Lease, Outcome, Page, State, Url, Verdict
 from crawler.parse.snapshot.snapshot import keep
 from crawler.state.migrations import STATE

@@ -15,11 +15,11 @@ from xml.sax.saxutils import escape as xml
 import httpx
 import pytest
 
-from crawler import visiting
 from crawler.audit.audit import Watches, audit
 from crawler.config import fetcher
 from crawler.config import plan as planning
 from crawler.config.config import Config
+from crawler.crawl import visit
 from crawler.fetch.transports import GivenTransport, ReqwestTransports
 from crawler.finding import AuditReport, Finding
 from crawler.model import Document, Page
@@ -254,7 +254,7 @@ def in_memory(site: Made) -> Iterator[Served]:
     served = Served(site)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fetcher, ReqwestTransports.__name__, lambda *_: GivenTransport(served))
-        patch.setattr(visiting, "ParsePool", InPlace)
+        patch.setattr(visit, "ParsePool", InPlace)
         yield served
 
 

@@ -5,9 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from crawler.cli.progress import Display, describe
+from crawler.cli.progress import Display
 from crawler.cli.words import amount, clock
-from crawler.engine import Tally
+from crawler.crawl.engine import Tally
+from crawler.crawl.progress import describe
 from sitemap import safe
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from crawler.attempt import Attempt, Because
 from crawler.board import Board
-from crawler.cli.progress import Logged
 from crawler.cli.schedule_sites import differences, load
 from crawler.cli.schedule_words import how
 from crawler.config.schedule import Daemon
-from crawler.engine import Tally
+from crawler.crawl.engine import Tally
+from crawler.crawl.progress import Logged
 from crawler.errors import UsageError
 from crawler.state.runs import Fate
 from crawler.web.app import app

@@ -26,7 +26,9 @@ from crawler.audit_news import news_of
 from crawler.config import fetcher as fetching
 from crawler.config import plan as planning
 from crawler.config.plan import Plan
-from crawler.engine import Ending, Watch
+from crawler.crawl.engine import Ending, Watch
+from crawler.crawl.frontier.sqlite import SqliteFrontier
+from crawler.crawl.visit import Clock, Visited, alone, frontier, reach, rulebook, visit
 from crawler.errors import NothingCrawlable, StorageError
 from crawler.evidence import tables
 from crawler.evidence.entries import Entries
@@ -34,12 +36,10 @@ from crawler.evidence.found import Found
 from crawler.evidence.homes import Homes
 from crawler.evidence.visits import Visits
 from crawler.finding import AuditReport, Findings
-from crawler.frontier.sqlite import SqliteFrontier
 from crawler.state.migrations import STATE
 from crawler.state.store import Begin, Store
 from crawler.url.normalize import origin
 from crawler.url.scope import doors
-from crawler.visiting import Clock, Visited, alone, frontier, reach, rulebook, visit
 
 T = TypeVar("T")
 

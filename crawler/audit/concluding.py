@@ -19,9 +19,10 @@ from crawler.audit.media import CheckedMedia
 from crawler.audit.start import Start
 from crawler.audit.survey import Survey, with_visits
 from crawler.claim import Source
-from crawler.config import plan as planning
 from crawler.config.plan import Plan
-from crawler.engine import Ending
+from crawler.crawl.build import source_key
+from crawler.crawl.engine import Ending
+from crawler.crawl.visit import Visited, counted
 from crawler.errors import Incomplete, NothingCrawlable
 from crawler.evidence.claims import Claims
 from crawler.evidence.entries import Entries
@@ -44,12 +45,10 @@ from crawler.publish import remember
 from crawler.publish.change_feed import Changes
 from crawler.publish.completeness import completeness
 from crawler.publish.gate_facts import coverage
-from crawler.run.finish import counted
 from crawler.state.database import change, storage
 from crawler.state.runs import Kind, Run, Runs
 from crawler.state.store import Store
 from crawler.version import __version__
-from crawler.visiting import Visited
 
 NEVER: Final = -1  # inlinks: no page has so few
 
@@ -82,7 +81,7 @@ class Conclusion:
         stopped = "" if is_over else visited.ending.value
         judged = completeness(coverage(store.db, stopped, store.run.started))
         run = counted(store.run, visited, judged)
-        observed = observe(store.db, run, self._plan.config.content.lastmod, planning.source_key(self._plan))
+        observed = observe(store.db, run, self._plan.config.content.lastmod, source_key(self._plan))
         graph = load(store.db, self._plan.seed)
         if graph is None:
             raise self._nothing(run)
@@ -201,7 +200,7 @@ class Conclusion:
         db = self._store.db
         with change(db):
             if is_over:
-                remember.learn(db, run.number, planning.source_key(self._plan), degraded=degraded)
+                remember.learn(db, run.number, source_key(self._plan), degraded=degraded)
                 remember.tidy(db, run.number)
                 Seen(db, run.number).learn(observed.habits, observed.distrust, observed.policy)
                 run = replace(run, ended=run.started + run.seconds)

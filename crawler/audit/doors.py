@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from crawler.audit.media import Asking
-from crawler.config import plan as planning
 from crawler.config.plan import Plan
+from crawler.crawl.build import hello
+from crawler.crawl.indexability import Judge, is_readable
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
 from crawler.health.visited import Visited
-from crawler.indexability import Judge, is_readable
 from crawler.model import Document, Failure, Page, Reply, Url
 from crawler.parse.html.page import scan_page
 from crawler.robots.cache import Rulebook
@@ -64,4 +64,4 @@ def _page(plan: Plan, reply: Reply) -> Page:
         refresh=reply.header("refresh") or "",
         body=reply.body,
     )
-    return scan_page(document, planning.hello(plan).options, Resolver(plan.params), reply.fetched_at, "")
+    return scan_page(document, hello(plan).options, Resolver(plan.params), reply.fetched_at, "")

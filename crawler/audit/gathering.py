@@ -13,6 +13,7 @@ from crawler.audit.sitemaps import check_sitemaps, read_sitemaps
 from crawler.claim import Account, Claim, Source
 from crawler.config.config import Config
 from crawler.config.plan import Plan
+from crawler.crawl.download import Remote, homes
 from crawler.errors import UsageError
 from crawler.evidence.addresses import Addresses
 from crawler.evidence.claims import Claims
@@ -24,7 +25,6 @@ from crawler.evidence.logs.reading import Progress, check_logs, is_log, read_log
 from crawler.evidence.named import matching
 from crawler.finding import Finding
 from crawler.model import Found, Url
-from crawler.remote import Remote, homes
 from sitemap import SourceError
 
 STDIN: Final = "-"

@@ -5,8 +5,8 @@ from heapq import nlargest
 from typing import Final
 
 from crawler.claim import Source
+from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.evidence.homes import Homes, Stranger
-from crawler.frontier.sqlite import SqliteFrontier
 from crawler.model import Find, Found
 
 BATCH: Final = 1_000  # URLs admitted at once

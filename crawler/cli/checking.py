@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from crawler.cli.listing import Lister
 from crawler.config.config import Config
+from crawler.crawl.documents import Place, is_url, local, places
 from crawler.errors import FindingsFound, UsageError
 from crawler.evidence.judging import MAX_HOSTS, Judging, Submits, told
-from crawler.places import Place, is_url, local, places
 from sitemap import Format, Linter, LintReport, ReadLimits, SourceError, TreeLimits, safe, walk
 
 if TYPE_CHECKING:
-    from crawler.remote import Remote
+    from crawler.crawl.download import Remote
 
 MAX_SAID: Final = 20  # redirects, or losses, that are named
 
@@ -108,7 +108,7 @@ def _opened(task: Task, say: Say) -> Iterator[tuple[Iterator[Place], "Remote | N
     if not urls and not (task.cross_submits and task.url):
         yield places(task.words, files, task.url, None, say), None
         return
-    from crawler.remote import Remote, homes  # noqa: PLC0415 - files are checked without an HTTP client
+    from crawler.crawl.download import Remote, homes  # noqa: PLC0415 - files are checked without an HTTP client
 
     with Remote(task.config, homes(urls or [task.url]), task.limits.read.max_bytes) as remote:
         yield places(task.words, files, task.url, remote, say), remote

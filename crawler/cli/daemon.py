@@ -17,6 +17,7 @@ from crawler.attempt import Attempt
 from crawler.board import Board
 from crawler.cli.schedule_sites import Loaded, differences, load
 from crawler.cli.schedule_words import ahead, few, how, is_bad, moment, why
+from crawler.crawl.visit import alone
 from crawler.errors import SiteatlasError
 from crawler.history.history import History
 from crawler.quantities import count
@@ -26,7 +27,6 @@ from crawler.scheduling.process import ProcessRunner
 from crawler.scheduling.reloading import Watched
 from crawler.scheduling.service_manager import ServiceManager
 from crawler.version import __version__
-from crawler.visiting import alone
 from crawler.web.app import app
 from crawler.web.serving import UNIX, bind, serve_on
 

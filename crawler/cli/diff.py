@@ -17,8 +17,8 @@ from crawler.cli.helping import RAW
 from crawler.cli.options import with_flags
 from crawler.cli.told import Told
 from crawler.cli.which import state_directory
+from crawler.crawl.documents import is_url
 from crawler.errors import UsageError
-from crawler.places import is_url
 from crawler.publish.change_feed import Changes
 from crawler.publish.changes import Change, ChangeKind, Few, latest, lines
 from crawler.run.options import Settings

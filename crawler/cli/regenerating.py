@@ -16,7 +16,7 @@ from crawler.cli.told import Told
 from crawler.config.fetcher import fetcher
 from crawler.config.plan import Plan, plan
 from crawler.config.sites import Place, keep_apart
-from crawler.engine import Ending
+from crawler.crawl.engine import Ending
 from crawler.errors import Incomplete, UsageError
 from crawler.publish.upload.target import shown
 from crawler.publish.upload.upload import check_upload

@@ -27,10 +27,10 @@ from rich.console import Console
 from crawler.announcing.announce import announce
 from crawler.announcing.announced import Announced
 from crawler.attempt import Attempt
-from crawler.cli.progress import Logged
 from crawler.config.config import Config
 from crawler.config.plan import Plan, plan
-from crawler.engine import Ending, Watch
+from crawler.crawl.engine import Ending, Watch
+from crawler.crawl.progress import Logged
 from crawler.errors import Incomplete, SiteatlasError
 from crawler.ledger.told import Told, told
 from crawler.publish.upload.upload import why_not_uploaded
@@ -59,7 +59,7 @@ def main() -> None:
     threading.Thread(target=_live_with_parent, args=(order.stop_within,), daemon=True).start()
     logging.basicConfig(level=logging.INFO if order.is_verbose else logging.WARNING, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    logging.getLogger("crawler.visiting").setLevel(logging.ERROR)  # who stops it here is not at a keyboard
+    logging.getLogger("crawler.crawl.visit").setLevel(logging.ERROR)  # who stops it here is not at a keyboard
     result = _obey(order)
     _say(result)
     # the threads of the HTTP client may be holding Python when it is taken down, and would abort the process

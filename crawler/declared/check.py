@@ -9,11 +9,11 @@ from typing import Final
 
 from crawler.config.config import Config
 from crawler.config.plan import survey
+from crawler.crawl.download import NotThere, Remote
 from crawler.declared import robots_txt, sitemap_file
 from crawler.declared.looks import Declaration, Look, Outcome, ok, problem, unknown
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.remote import NotThere, Remote
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params
 from sitemap import SourceError, missing_lines, sitemaps_in

@@ -1,4 +1,4 @@
-"""Unpacks the links of many pages at once: what :func:`crawler.frontier.links.pack` wrote, as arrays."""
+"""Unpacks the links of many pages at once: what :func:`crawler.crawl.frontier.outlinks.pack` wrote, as arrays."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,7 +16,7 @@ class Unpacked(NamedTuple):
 
 
 def unpack_all(packed: Sequence[bytes]) -> Unpacked:
-    """The links of pages. What :func:`crawler.frontier.links.unpack` finds of each, in the same order."""
+    """The links of pages. What :func:`crawler.crawl.frontier.outlinks.unpack` finds of each, in the same order."""
     numbers, first = _numbers(packed)
     heads, pages = _heads(numbers, first)
     flags, counts = numbers[heads], numbers[heads + 1]

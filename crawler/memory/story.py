@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from crawler.frontier.links import unpack
+from crawler.crawl.frontier.outlinks import unpack
 from crawler.lastmod.store import Seen as Dates
 from crawler.model import Found, Kind, Page, Request, State, Url
 from crawler.state.database import storage

@@ -13,7 +13,7 @@ from crawler.cli.progress import Display
 from crawler.cli.reading import ReadingDisplay
 from crawler.config.config import Config
 from crawler.config.plan import plan_audit
-from crawler.engine import Tally
+from crawler.crawl.engine import Tally
 from crawler.finding import AuditReport, Findings
 from crawler.reports.threshold import rules_failing
 from crawler.reports.writing import prepare, write_reports

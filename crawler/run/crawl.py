@@ -9,9 +9,10 @@ import time
 
 from crawler.config import plan as planning
 from crawler.config.plan import Plan
-from crawler.engine import Ending, Watch
+from crawler.crawl.engine import Ending, Watch
+from crawler.crawl.frontier.sqlite import SqliteFrontier
+from crawler.crawl.visit import Clock, alone, frontier, visit
 from crawler.errors import NothingCrawlable, StorageError
-from crawler.frontier.sqlite import SqliteFrontier
 from crawler.publish.listing import unseen
 from crawler.publish.recent_feed import recent_address
 from crawler.publish.remember import put_back
@@ -19,7 +20,6 @@ from crawler.publish.write import destination, writer
 from crawler.run.finish import Closing
 from crawler.run.report import Report, report
 from crawler.state.store import Begin, Store
-from crawler.visiting import Clock, alone, frontier, visit
 from sitemap import DestinationError
 
 EXAMPLES = 3  # URLs named for each way of being left out

@@ -16,8 +16,10 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.config.plan import Plan, source_key
-from crawler.engine import Ending
+from crawler.config.plan import Plan
+from crawler.crawl.build import source_key
+from crawler.crawl.engine import Ending
+from crawler.crawl.visit import Visited, counted
 from crawler.errors import Incomplete
 from crawler.lastmod.observe import Observed, observe
 from crawler.lastmod.store import Seen
@@ -33,7 +35,6 @@ from crawler.publish.recent_feed import publish_recent
 from crawler.state.database import change
 from crawler.state.runs import Completeness, Kind, Run, Runs
 from crawler.state.store import GENERATIONS, Store
-from crawler.visiting import Visited
 from sitemap import DestinationError, Directory, Generations, Published, format_date
 
 SHOWN: Final = 20  # changes of each kind that a summary may name
@@ -180,17 +181,3 @@ class Closing:
 
 def _is_degraded(judged: Completeness) -> bool:
     return judged.kind is not Kind.COMPLETE
-
-
-def counted(run: Run, visited: Visited, judged: Completeness) -> Run:
-    """The record with what this process did added to what earlier ones did of the same run."""
-    tally = visited.tally
-    return replace(
-        run,
-        completeness=judged.kind.value,
-        because=judged.because,
-        fetched=run.fetched + tally.fetched,
-        unchanged=run.unchanged + tally.unchanged,
-        bytes=run.bytes + tally.bytes,
-        seconds=run.seconds + tally.seconds,
-    )

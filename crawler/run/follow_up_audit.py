@@ -17,7 +17,7 @@ from crawler.audit.audit import Watches
 from crawler.audit_news import AuditNews
 from crawler.config import plan as planning
 from crawler.config.plan import AUDIT, Plan, plan_audit
-from crawler.engine import Ending
+from crawler.crawl.engine import Ending
 from crawler.errors import Incomplete, SiteatlasError, StateInUse
 from crawler.evidence import audits
 from crawler.finding import AuditReport

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from crawler.engine import Ending
+from crawler.crawl.engine import Ending
 from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, UsageError
 from crawler.model import State
 from crawler.quantities import count

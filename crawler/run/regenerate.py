@@ -19,7 +19,7 @@ from crawler.announcing.announce import announce, register_channels
 from crawler.announcing.announced import Announced
 from crawler.cli.progress import Display
 from crawler.config.plan import Plan
-from crawler.engine import Ending, Watch
+from crawler.crawl.engine import Ending, Watch
 from crawler.errors import SiteatlasError, StateInUse
 from crawler.publish.upload.upload import check_upload, upload
 from crawler.run.crawl import crawl

@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from crawler.announcing.announced import Announced
 from crawler.config.plan import Plan
-from crawler.engine import Ending
-from crawler.frontier import Frontier
+from crawler.crawl.engine import Ending
+from crawler.crawl.frontier import Frontier
+from crawler.crawl.visit import Visited
 from crawler.model import State, Url
 from crawler.publish.changes import Change
 from crawler.publish.upload.upload import Uploaded
@@ -17,7 +18,6 @@ from crawler.publish.write import idle
 from crawler.run.finish import Conclusion
 from crawler.state.runs import PublishedFile
 from crawler.state.store import Store
-from crawler.visiting import Visited
 
 # In the order a person wants to read them: what may be a mistake first, what is as it should be last.
 LEFT_OUT = (

@@ -15,9 +15,9 @@ from typing import Final, Self
 import msgspec
 from msgspec.structs import replace
 
+from crawler.crawl.frontier import Admit
+from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.errors import SiteatlasError, StorageError, UsageError
-from crawler.frontier import Admit
-from crawler.frontier.sqlite import SqliteFrontier
 from crawler.model import Url
 from crawler.state.database import change, storage
 from crawler.state.lock import lock

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from crawler.crawl.frontier.url_templates import remedy_of
 from crawler.model import Kind, State, Url
 from crawler.quantities import count
-from crawler.traps import remedy_of
 from crawler.why.answers import canonical, leads_to, noindex, page, requests, robots
 from crawler.why.dates import lastmod
 from crawler.why.linked import links

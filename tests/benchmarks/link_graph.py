@@ -18,7 +18,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from crawler.frontier.links import pack
+from crawler.crawl.frontier.outlinks import pack
 from crawler.graph.hubs import Hubs
 from crawler.memory.link_graph import load, names
 from crawler.model import Found, Page

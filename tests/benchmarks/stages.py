@@ -17,8 +17,10 @@ import psutil
 from crawler.config import config as settings
 from crawler.config import fetcher as fetching
 from crawler.config import plan as planning
-from crawler.frontier.sqlite import SqliteFrontier
-from crawler.indexability import is_readable
+from crawler.crawl.build import hello, judge, manners
+from crawler.crawl.frontier.sqlite import SqliteFrontier
+from crawler.crawl.indexability import is_readable
+from crawler.crawl.revalidation import sighting
 from crawler.lastmod.policy import first_sight
 from crawler.model import Document, Find, Found, Lease, Outcome, Page, Reply, Url, Verdict
 from crawler.parse.html.page import read_page
@@ -27,7 +29,6 @@ from crawler.parse.protocol import LENGTH, Job, decode_job, decode_page, encode
 from crawler.publish.entries import Entries, Tally
 from crawler.publish.listing import Listing
 from crawler.publish.write import place, write
-from crawler.revisit import sighting
 from crawler.state.store import Begin, Store
 from crawler.url.normalize import origin
 from crawler.url.resolve import Resolver
@@ -98,7 +99,7 @@ class Bench:
 
     def _fetch(self, urls: list[Url]) -> tuple[float, list[Reply]]:
         body, tasks_at_a_time = (
-            planning.manners(self._plan.config).page_body,
+            manners(self._plan.config).page_body,
             self._plan.config.pace.concurrency,
         )
         replies: dict[Url, Reply] = {}
@@ -124,7 +125,7 @@ class Bench:
         return cpu, [replies[url] for url in urls]
 
     def _read(self, replies: list[Reply], rounds: int) -> tuple[float, list[Item]]:
-        options, resolver = planning.hello(self._plan).options, Resolver(self._plan.params)
+        options, resolver = hello(self._plan).options, Resolver(self._plan.params)
         documents = [_document(reply) for reply in replies]
         now = time.time()
 
@@ -141,7 +142,7 @@ class Bench:
         times = []
 
         async def run() -> None:
-            async with ParsePool(processes, planning.hello(self._plan)) as pool:
+            async with ParsePool(processes, hello(self._plan)) as pool:
 
                 async def work() -> None:
                     for document in todo:
@@ -158,12 +159,12 @@ class Bench:
         return min(after - before for before, after in pairwise(times))
 
     def _judge(self, items: list[Item]) -> list[Judged]:
-        judge, policy = planning.judge(self._plan), self._plan.config.content.lastmod
+        indexability, policy = judge(self._plan), self._plan.config.content.lastmod
         judged = []
         for item in items:
             reply, page = item.reply, item.page
             dated = first_sight(sighting(reply, page), policy)
-            verdict = judge.verdict(reply, page if is_readable(reply) else None)
+            verdict = indexability.verdict(reply, page if is_readable(reply) else None)
             judged.append((verdict, dated.lastmod, dated.source))
         return judged
 

@@ -6,8 +6,8 @@ from typing import Final, TypeVar
 
 import anyio
 
+from crawler.crawl.visit import alone
 from crawler.publish.upload.target import NotTaken
-from crawler.visiting import alone
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]

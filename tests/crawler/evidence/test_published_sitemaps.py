@@ -17,6 +17,7 @@ from crawler.audit.sitemaps import read_sitemaps
 from crawler.claim import Account
 from crawler.config.config import Config
 from crawler.config.plan import Plan, plan_audit
+from crawler.crawl.visit import Clock
 from crawler.errors import UsageError
 from crawler.evidence import tables
 from crawler.evidence.claims import Claims
@@ -24,7 +25,6 @@ from crawler.evidence.judging import Judging, Submits, Trusting
 from crawler.finding import AuditReport, Finding
 from crawler.state.database import storage
 from crawler.state.migrations import STATE
-from crawler.visiting import Clock
 from sitemap import walk
 
 NS = (

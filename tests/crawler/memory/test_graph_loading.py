@@ -5,8 +5,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.frontier.links import pack, unpack
-from crawler.frontier.sqlite import SqliteFrontier
+from crawler.crawl.frontier.outlinks import pack, unpack
+from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.graph.way import STATES, Way
 from crawler.memory.link_graph import load, names
 from crawler.memory.packed_links import unpack_all

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.frontier.sqlite import SqliteFrontier
+from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.memory.story import Stories
 from crawler.model import (
     Find,

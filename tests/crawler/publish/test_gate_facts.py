@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.indexability import Judge
+from crawler.crawl.indexability import Judge
 from crawler.model import Page, Reply, State, Url, Verdict
 from crawler.publish.completeness import Coverage
 from crawler.publish.gate import Alike, Facts, Gone, Start

@@ -2,10 +2,10 @@ from collections.abc import Callable
 
 import pytest
 
+from crawler.crawl.error_budget import Trouble
 from crawler.fetch.retry import retry_delay
 from crawler.fetch.throttle import Lane, Pace
 from crawler.model import Reply, Url
-from crawler.trouble import Trouble
 
 LONGEST = 900.0
 URL = Url("https://h.test/")

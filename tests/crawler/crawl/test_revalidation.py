@@ -3,8 +3,8 @@
 import sqlite3
 from pathlib import Path
 
-from crawler.frontier.sqlite import SqliteFrontier
-from crawler.memory.recall import Recall
+from crawler.crawl.frontier.sqlite import SqliteFrontier
+from crawler.crawl.revalidation import Recall
 from crawler.model import (
     Done,
     Find,

@@ -4,12 +4,10 @@ import sqlite3
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
-from crawler.frontier import Admit, Ready
-from crawler.frontier.batch import Batch
-from crawler.frontier.census import Census
-from crawler.frontier.contents import Contents
-from crawler.frontier.known import Known
-from crawler.frontier.offspring import Offspring
+from crawler.crawl.frontier import Admit, Ready
+from crawler.crawl.frontier.cache import Census, Known
+from crawler.crawl.frontier.storage import Batch, Contents
+from crawler.crawl.frontier.traps import Offspring
 from crawler.model import (
     Done,
     Find,
@@ -46,10 +44,11 @@ _SETTLE = """UPDATE visit SET state = ?, reason = ?, status = ?, target = ?, att
 
 
 class SqliteFrontier:
-    """See :class:`crawler.frontier.Frontier`. ``admission`` is asked once for each URL; ``by_level`` hands out nothing
+    """See :class:`crawler.crawl.frontier.Frontier`. ``admission`` is asked once for each URL; ``by_level`` hands out
+    nothing
     deeper while something nearer is out, so that depths are exact whatever the order of answers. ``run`` is the number
     of the run, and ``reading`` the key of the settings that pages are read with. ``patience`` is that with what a site
-    makes up by itself (:mod:`crawler.frontier.offspring`).
+    makes up by itself (:mod:`crawler.crawl.frontier.traps`).
 
     Every method may raise StorageError.
     """

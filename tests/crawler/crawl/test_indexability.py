@@ -1,9 +1,9 @@
 import pytest
 
+from crawler.crawl.indexability import RULES, Judge, is_readable, table
 from crawler.fetch.media_type import is_html_type, media_type
 from crawler.fetch.redirect import redirect_target
 from crawler.fetch.retry import is_transient
-from crawler.indexability import RULES, Judge, is_readable, table
 from crawler.model import Failure, Page, Reply, State, Url, Verdict
 from crawler.url.normalize import InvalidUrl
 from crawler.url.params import Params

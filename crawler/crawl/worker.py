@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from crawler.crawl.frontier import Frontier
+from crawler.crawl.indexability import Judge, is_readable
+from crawler.crawl.revalidation import Recall, as_before, as_told, conditions, kept, request_of, sighting
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
 from crawler.fetch.retry import is_transient, retry_after, retry_delay
 from crawler.fetch.throttle import Lanes
-from crawler.frontier import Frontier
-from crawler.indexability import Judge, is_readable
-from crawler.memory.recall import Recall
 from crawler.model import (
     Document,
     Failure,
@@ -35,7 +35,6 @@ from crawler.model import (
     Verdict,
 )
 from crawler.parse.pool import ParsePool
-from crawler.revisit import as_before, as_told, conditions, kept, request_of, sighting
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Blocked, Robots
 from crawler.url.normalize import origin

@@ -12,7 +12,7 @@ from crawler.errors import NothingCrawlable, UsageError
 from sitemap import InvalidLocation, Location, SourceError, sitemaps_in
 
 if TYPE_CHECKING:
-    from crawler.remote import Remote
+    from crawler.crawl.download import Remote
 
 IN_A_FOLDER: Final = ("sitemap.xml", "sitemap_index.xml", "sitemap-index.xml", "sitemap.xml.gz")
 

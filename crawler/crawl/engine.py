@@ -17,13 +17,13 @@ from enum import StrEnum
 
 import anyio
 
+from crawler.crawl.error_budget import Trouble
+from crawler.crawl.frontier import Frontier
+from crawler.crawl.worker import Journey
 from crawler.errors import StorageError
 from crawler.fetch.retry import FAILURES, is_failure
 from crawler.fetch.throttle import Lanes
-from crawler.frontier import Frontier
-from crawler.journey import Journey
 from crawler.model import Done, Lease, Outcome, Retry, State, Verdict, Wait
-from crawler.trouble import Trouble
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from endless_sites import (
     word,
 )
 
-from crawler import traps
+from crawler.crawl.frontier import url_templates
 
 PATIENCE = 25
 MOST = {"facets": 600}  # pages that may be read; each set of filters has a few to show what it is
@@ -156,13 +156,13 @@ def test_ours_hundreds_of_endless_paths_are_decided_about_by_reading_what_is_kno
     """A shop has as many lists with filters as it has categories. Nothing else is done while it is decided."""
     asked = 0
 
-    def counted(url: str, parent: str, knows: Callable[[str], bool]) -> traps.Template | None:
+    def counted(url: str, parent: str, knows: Callable[[str], bool]) -> url_templates.Template | None:
         nonlocal asked
         asked += 1
         return offspring(url, parent, knows)
 
-    offspring = traps.offspring
-    monkeypatch.setattr(traps, "offspring", counted)
+    offspring = url_templates.offspring
+    monkeypatch.setattr(url_templates, "offspring", counted)
     names = [word(number) for number in range(120)]
 
     def site(path: str) -> str | None:

@@ -9,9 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
+from crawler.crawl.frontier.outlinks import pack, unpack
+from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.errors import StateInUse, StorageError, UsageError
-from crawler.frontier.links import pack, unpack
-from crawler.frontier.sqlite import SqliteFrontier
 from crawler.model import Done, Find, Found, Lease, Outcome, Request, Retry, State, Url, Verdict, Wait
 from crawler.state import schema
 from crawler.state.lock import lock

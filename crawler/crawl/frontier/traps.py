@@ -7,40 +7,167 @@ trap there, which is its end unless :meth:`Offspring.look_again` finds that its 
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Set
+from functools import cached_property
 from heapq import nlargest, nsmallest
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from crawler import traps
-from crawler.frontier.census import Census
-from crawler.frontier.telling import KEPT, Member, Telling
+from crawler.crawl.frontier import url_templates
+from crawler.crawl.frontier.cache import Census
+from crawler.crawl.frontier.outlinks import unpack
+from crawler.crawl.frontier.url_templates import Template, Visited
 from crawler.model import Find, Found, Kind, Lease, State, Url, Verdict
-from crawler.traps import Template
+from crawler.parse.snapshot.snapshot import unfold
 from crawler.url.normalize import origin
+
+JUDGED: Final = 4
+
+"""Times the patience: how many of the last pages are judged, when there were twice as many."""
+
+KEPT: Final = JUDGED + 1  # times the patience: these, and what is compared with them
+
+
+_NAMED: Final = f"""SELECT u.url FROM json_each(?) j JOIN visit v ON v.id = j.value JOIN visit s ON s.id = v.source
+  JOIN url u ON u.id = v.id WHERE v.state = '{State.INDEXABLE}' AND s.kind = {int(Kind.SITEMAP)}"""  # noqa: S608
+
+
+class Member(NamedTuple):
+    """An offspring. Those nearer to the start come first, whatever the order of answers was."""
+
+    depth: int
+    url: Url
+    id: int
+    template: Template
+    state: State
+    status: int | None
+    content: int | None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it was never asked for, and is not to be."""
+        return self.state is State.TRAP and self.status is None
+
+
+class Telling:
+    """The last ``pages`` of each template of a path, those that were answered, in order. ``brought`` are the pages that
+    were found first on each of them, by id, and are no offspring of it."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        pages: Mapping[Template, list[Member]],
+        brought: Mapping[int, list[Url]],
+        patience: int,
+    ) -> None:
+        self._db = db
+        self._pages = pages
+        self._brought = brought
+        self._patience = patience
+
+    def judged(self, template: Template) -> int:
+        """How many of the last pages of a template are judged."""
+        return min(JUDGED * self._patience, len(self._pages.get(template, ())) // 2)
+
+    def is_telling(self, template: Template) -> bool:
+        """Whether enough was read of a template, and some of what is judged told something."""
+        return self.judged(template) >= self._patience and not self.is_vain(template)
+
+    def is_vain(self, template: Template) -> bool:
+        """Whether all that are judged told nothing. Of fewer than a few nobody can tell."""
+        judged = self.judged(template)
+        if judged < max(1, self._patience // 20):
+            return False
+        return not any(self._news(template, self._pages[template][-judged:], judged))
+
+    def quiet(self, template: Template, after: Member) -> Iterator[Member]:
+        """The pages for the sitemap behind a certain one that told nothing."""
+        pages = [
+            each for each in self._pages.get(template, ()) if each > after and each.state is State.INDEXABLE
+        ]
+        behind = sum(each > after for each in self._pages.get(template, ()))
+        for each, tells in zip(pages, self._news(template, pages, behind), strict=True):
+            if not tells:
+                yield each
+
+    def _news(self, template: Template, pages: list[Member], behind: int) -> Iterator[bool]:
+        """Of each of these pages in turn, whether it tells what none before them told, and no other template of the
+        path; ``behind`` so many are the pages of the template that are not before them."""
+        every = self._pages.get(template, [])
+        before = every[: len(every) - behind][-self._patience :]
+        told = set().union(*map(self._tells, before))
+        for each in pages:
+            new = {said for said in self._tells(each) - told if self._tellers.get(said, template) == template}
+            yield bool(new)
+            told |= new
+
+    @cached_property
+    def _tellers(self) -> dict[str, Template | None]:
+        """Which template tells something with its last pages; None: more than one does."""
+        tellers: dict[str, Template | None] = {}
+        if len(self._pages) > 1:
+            for template, pages in self._pages.items():
+                for said in set().union(*map(self._tells, pages[-self._patience :])):
+                    tellers[said] = None if said in tellers else template
+        return tellers
+
+    def _tells(self, member: Member) -> set[str]:
+        return url_templates.tells(self._visited(member))
+
+    def _visited(self, member: Member) -> Visited:
+        markup = ""
+        if member.state is State.INDEXABLE and member.content is not None:
+            row = self._db.execute("SELECT text FROM content WHERE id = ?", (member.content,)).fetchone()
+            markup = (unfold(row[0]) or "") if row else ""
+        return Visited(member.url, markup, (*self._brought.get(member.id, ()), *self._led_to(member)))
+
+    def _led_to(self, member: Member) -> Iterator[Url]:
+        """The pages it links to that a sitemap had named before any page could bring them."""
+        row = self._db.execute("SELECT links FROM content WHERE id = ?", (member.content,)).fetchone()
+        ids = msgspec.json.encode([number for number, _ in unpack(row[0])] if row else []).decode()
+        for (url,) in self._db.execute(_NAMED, (ids,)):
+            if url_templates.template_of(url).path != member.template.path:
+                yield url
+
 
 Group = TypeVar("Group", str, Template)
 
+
 _ANSWERED: Final = 200  # the status; what is not there, or fails, tells nothing of its like
+
 _DECIDED: Final = "endless"  # the key of what was decided
+
 _FEW: Final = 10  # a template has this part of the patience to itself, whatever others of its path have used
+
 _SPARE: Final = 100  # members that are kept beyond twice the room before the farther ones are let go
+
 _KIN: Final = """SELECT v.id, u.url, p.url, v.depth, v.state, v.status, v.content FROM visit v
   JOIN url u ON u.id = v.id JOIN url p ON p.id = v.source WHERE v.kind = ? AND {}"""
-_PUT_OFF: Final = f"v.state = '{State.TRAP}' AND v.status IS NULL AND v.reason LIKE '{traps.ENDLESS}%'"
+
+_PUT_OFF: Final = (
+    f"v.state = '{State.TRAP}' AND v.status IS NULL AND v.reason LIKE '{url_templates.ENDLESS}%'"
+)
+
 _WAITING: Final = _KIN.format(_PUT_OFF)
+
 _LEFT: Final = _KIN.format(
     f"{_PUT_OFF} AND EXISTS (SELECT 1 FROM memory m WHERE m.id = v.id AND m.state != '{State.TRAP}')"  # noqa: S608
 )
+
 _ADMITTED: Final = _KIN.format(f"(v.attempts > 0 OR v.state = '{State.PENDING}' OR {_PUT_OFF})")
+
 _BROUGHT: Final = f"""SELECT v.source, u.url FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = '{State.INDEXABLE}' AND v.source IS NOT NULL"""  # noqa: S608
+
 _KNOWN: Final = "SELECT 1 FROM url u JOIN visit v ON v.id = u.id WHERE u.url = ?"
+
 _REMEMBERED: Final = f"""SELECT 1 FROM url u JOIN memory m ON m.id = u.id
   WHERE u.url = ? AND m.state != '{State.TRAP}'"""  # noqa: S608
+
 _LISTED: Final = """SELECT u.url FROM visit v JOIN memory m ON m.id = v.id JOIN url u ON u.id = v.id
   WHERE v.found & ? AND v.attempts > 0"""
+
 _SET: Final = "UPDATE visit SET state = ?, reason = ? WHERE id = ?"
 
 
@@ -79,7 +206,7 @@ class Offspring:
         if not self._patience or find.source is None or find.kind is not Kind.PAGE:
             return None
         lease = self._out.get(find.source)
-        return traps.offspring(find.url, lease.url, self._knows) if lease else None
+        return url_templates.offspring(find.url, lease.url, self._knows) if lease else None
 
     def refusal(self, find: Find) -> Verdict | None:
         """Why a URL that is new waits; None: it is one of those that are visited."""
@@ -96,7 +223,7 @@ class Offspring:
             is_enough = self._slack[template.path] < 0
         if is_enough:
             self._waiting.add(template)
-            return Verdict(State.TRAP, traps.reason(template, own))
+            return Verdict(State.TRAP, url_templates.reason(template, own))
         self._family[template.path] += 1
         self._own[template] += 1
         return None
@@ -158,13 +285,13 @@ class Offspring:
 
     def _listed(self, templates: Set[Template]) -> Counter[Template]:
         """How many URLs of each of these templates an earlier run knew and a sitemap names, be it our own."""
-        listed = (traps.template_of(url) for (url,) in self._db.execute(_LISTED, (Found.SITEMAP,)))
+        listed = (url_templates.template_of(url) for (url,) in self._db.execute(_LISTED, (Found.SITEMAP,)))
         return Counter(template for template in listed if template in templates)
 
     def _members(self, query: str) -> Iterator[Member]:
         if self._patience:
             for number, url, parent, depth, state, status, content in self._db.execute(query, (Kind.PAGE,)):
-                if template := traps.offspring(url, parent, self._knows):
+                if template := url_templates.offspring(url, parent, self._knows):
                     yield Member(depth, url, number, template, State(state), status, content)
 
     def _knows(self, url: str) -> bool:
@@ -196,7 +323,7 @@ class Offspring:
         """What is for the sitemap, was found on these pages first, and is no offspring of theirs."""
         brought: defaultdict[int, list[Url]] = defaultdict(list)
         for source, url in self._db.execute(_BROUGHT):
-            if source in pages and not traps.offspring(url, pages[source], self._knows):
+            if source in pages and not url_templates.offspring(url, pages[source], self._knows):
                 brought[source].append(url)
         return brought
 
@@ -234,7 +361,7 @@ class Offspring:
             if near:
                 self._put_off(templates, near[-1], told[path])
             for rest in waiting.get(path, ()):
-                self.notes[path] = traps.note(
+                self.notes[path] = url_templates.note(
                     templates, rest.url, own, sum(map(told[path].judged, templates))
                 )
         return revived
@@ -244,7 +371,7 @@ class Offspring:
         for template in templates:
             for each in told.quiet(template, last):
                 if not self._is_remembered(each.url):
-                    said = f"{traps.ENDLESS}others like {template} had been read, and it told nothing new"
+                    said = f"{url_templates.ENDLESS}others like {template} had been read, and it told nothing new"
                     self._move(each, State.TRAP, said)
 
     def _go_on(self, templates: set[Template]) -> bool:

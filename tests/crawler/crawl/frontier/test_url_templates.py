@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawler.crawl.frontier.url_templates import (
+    Template,
+    Visited,
+    offspring,
+    reason,
+    remedy,
+    remedy_of,
+    tells,
+    template_of,
+)
 from crawler.model import Url
-from crawler.traps import Template, Visited, offspring, reason, remedy, remedy_of, tells, template_of
 from crawler.url.normalize import normalise
 from crawler.url.params import Params
 from crawler.url.patterns import Pattern

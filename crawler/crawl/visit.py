@@ -17,31 +17,38 @@ from dataclasses import dataclass
 from typing import Final
 
 import anyio
+from msgspec.structs import replace
 
 from crawler.config import fetcher as fetching
-from crawler.config import plan as planning
 from crawler.config.plan import Plan
-from crawler.engine import Ending, Engine, Limits, Tally, Watch
+from crawler.crawl.build import hello, judge, manners, reading_key, seeds, source_key
+from crawler.crawl.engine import Ending, Engine, Limits, Tally, Watch
+from crawler.crawl.frontier.sqlite import SqliteFrontier
+from crawler.crawl.revalidation import Recall
+from crawler.crawl.worker import Journey, Parts
 from crawler.errors import NothingCrawlable
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.throttle import Lanes, Pace
-from crawler.frontier.sqlite import SqliteFrontier
-from crawler.journey import Journey, Parts
-from crawler.memory.recall import Recall
 from crawler.model import Find, Verdict
 from crawler.parse.pool import ParsePool
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Access, Robots
 from crawler.robots.store import RobotsStore
+from crawler.state.runs import Completeness, Run
 from crawler.state.store import Store
 from crawler.url.normalize import origin
 
 Clock = Callable[[], float]
+
 """Gives Unix time: that of a run, and of the answers that are dated by it."""
+
 More = Callable[[SqliteFrontier], bool]
+
 """Lets a frontier in which nothing is left know of what else is to be visited."""
 
+
 log = logging.getLogger(__name__)
+
 
 SPARE: Final = 4  # documents on their way to each parser process beyond the fetches under way: keeps it fed
 
@@ -62,7 +69,7 @@ def frontier(plan: Plan, store: Store) -> SqliteFrontier:
     def admit(find: Find) -> Verdict | None:
         return scope.admit(find.url, find.depth, find.found, find.kind)
 
-    section, reading = plan.config.scope, planning.reading_key(plan)
+    section, reading = plan.config.scope, reading_key(plan)
     return store.frontier(
         admit, reading, by_level=section.max_depth is not None, patience=section.max_fruitless
     )
@@ -88,19 +95,19 @@ async def visit(
         )
         rules = rulebook(plan, store, fetcher, clock)
         robots = await _allowed(plan, rules)
-        pool = await stack.enter_async_context(ParsePool(plan.processes, planning.hello(plan)))
+        pool = await stack.enter_async_context(ParsePool(plan.processes, hello(plan)))
         pace = Pace(config.pace.concurrency, config.pace.rate, config.pace.delay)
         folder = origin(plan.seed) if plan.source and plan.source.folder else ""
         lanes = Lanes(pace, plan.processes * SPARE, folder)
         recall = Recall(
             store.db,
             store.run.number,
-            planning.reading_key(plan),
-            planning.source_key(plan),
+            reading_key(plan),
+            source_key(plan),
             config.fetch.full_every,
         )
-        parts = Parts(rules, fetcher, pool, planning.judge(plan), lanes, waiting, recall)
-        journey = Journey(parts, planning.manners(config))
+        parts = Parts(rules, fetcher, pool, judge(plan), lanes, waiting, recall)
+        journey = Journey(parts, manners(config))
         limits = Limits(
             config.scope.max_pages,
             config.scope.max_time,
@@ -112,7 +119,7 @@ async def visit(
             return waiting.look_again() or more(waiting) or waiting.look_again()
 
         engine = Engine(waiting, journey, lanes, limits, watch, further)
-        waiting.admit(planning.seeds(plan, robots))
+        waiting.admit(seeds(plan, robots))
         async with _stoppable(engine):
             ending = await engine.run()
         return Visited(ending, engine.tally, (*robots.notes, *waiting.notes.values()))
@@ -179,3 +186,17 @@ def alone(group: BaseException) -> BaseException:
     while isinstance(group, BaseExceptionGroup) and len(group.exceptions) == 1:
         group = group.exceptions[0]
     return group
+
+
+def counted(run: Run, visited: Visited, judged: Completeness) -> Run:
+    """The record with what this process did added to what earlier ones did of the same run."""
+    tally = visited.tally
+    return replace(
+        run,
+        completeness=judged.kind.value,
+        because=judged.because,
+        fetched=run.fetched + tally.fetched,
+        unchanged=run.unchanged + tally.unchanged,
+        bytes=run.bytes + tally.bytes,
+        seconds=run.seconds + tally.seconds,
+    )
