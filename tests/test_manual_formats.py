@@ -8,8 +8,8 @@ from test_readme import MANUAL, blocks_of
 from crawler.audit_news import AuditNews, GroupNews, NewFinding
 from crawler.finding import AuditReport, Finding, Mended
 from crawler.model import Url
-from crawler.notice import Notice, Occasion
-from crawler.notify.messages import as_json
+from crawler.notify.channels.message import as_json
+from crawler.notify.notice import Notice, Occasion
 from crawler.publish.changes import Change, ChangeKind, Counts
 from crawler.reports.as_csv import COLUMNS, MENDED
 

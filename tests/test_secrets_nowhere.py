@@ -65,8 +65,8 @@ def spoil(name, module):
     where, what = WANTED[name]
     setattr(getattr(module, where), what, tell if what in ("_hand_over", "_send") else tell_later)
 WANTED = {
-    "crawler.notify.http": ("_Reading", "read"),
-    "crawler.notify.smtp": ("Handover", "_hand_over"),
+    "crawler.notify.channels.http": ("_Reading", "read"),
+    "crawler.notify.channels.smtp": ("Handover", "_hand_over"),
     "crawler.publish.upload.s3": ("S3", "_send"),
     "crawler.publish.upload.sftp": ("Sftp", "_connected"),
 }

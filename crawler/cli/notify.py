@@ -18,9 +18,9 @@ from crawler.run.options import AsJson, Quiet, Settings, Sites
 from sitemap import safe
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
-    from crawler.announcing.again import Again
-    from crawler.announcing.announced import Announced, Delivered
     from crawler.config.plan import Plan
+    from crawler.notify.result import Announced, Delivered
+    from crawler.notify.session import Again
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas notify --config sites.toml --dry-run         what would be sent to whom
@@ -90,7 +90,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     @property
     def wish(self) -> "Again":
         """What of it is for the crawler."""
-        from crawler.announcing.again import Again  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.notify.session import Again  # noqa: PLC0415 - the crawler is not needed to show help
 
         return Again(since=self.since, refused=self.again, look=True, only=self.only)
 
@@ -181,9 +181,9 @@ def _planned(
     url: str | None, file: Path | None, wanted: list[str], flags: Mapping[str, Any]
 ) -> "list[tuple[str, Plan]]":
     """The sites that are meant; everything that is wrong with telling them is told before anything is sent."""
-    from crawler.announcing.channels import check_channels  # noqa: PLC0415 - the crawler is not needed to show help
     from crawler.cli.regenerating import planned  # noqa: PLC0415
     from crawler.config.plan import plan  # noqa: PLC0415
+    from crawler.notify.configure import check_channels  # noqa: PLC0415 - the crawler is not needed to show help
     from crawler.url.normalize import host  # noqa: PLC0415
 
     if url is None and file is None:
@@ -204,8 +204,8 @@ def _planned(
 def _one(name: str, ready: "Plan", asked: Asked) -> "Announced":
     import anyio  # noqa: PLC0415 - the crawler is not needed to show help
 
-    from crawler.announcing.announce import announce, try_out  # noqa: PLC0415
-    from crawler.announcing.announced import Announced  # noqa: PLC0415
+    from crawler.notify.notify import announce, try_out  # noqa: PLC0415
+    from crawler.notify.result import Announced  # noqa: PLC0415
 
     async def tell() -> Announced:
         if not ready.config.notify.enabled:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.announcing.channels import check_channels
 from crawler.cli.configured import Configured, configured
 from crawler.cli.summary import show, telling
 from crawler.cli.told import Told
@@ -18,6 +17,7 @@ from crawler.config.plan import Plan, plan
 from crawler.config.sites import Place, keep_apart
 from crawler.crawl.engine import Ending
 from crawler.errors import Incomplete, UsageError
+from crawler.notify.configure import check_channels
 from crawler.publish.upload.target import shown
 from crawler.publish.upload.upload import check_upload
 from crawler.quantities import count

@@ -20,7 +20,7 @@ from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
 from crawler.evidence import audits
 from crawler.evidence.audits import AuditStanding
-from crawler.ledger.told import Told, told
+from crawler.notify.ledger_status import Told, told
 from crawler.state.database import is_kept
 from crawler.state.migrations import STATE
 from crawler.state.runs import PUBLISHING, Run

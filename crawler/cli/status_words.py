@@ -7,7 +7,7 @@ from crawler.cli.schedule_words import moment
 from crawler.cli.status_looking import Trend
 from crawler.cli.words import clock
 from crawler.evidence.audits import AuditStanding
-from crawler.ledger.told import ChannelTold
+from crawler.notify.ledger_status import ChannelTold
 from crawler.quantities import count
 from crawler.reports.verdict import Kind
 from sitemap import safe

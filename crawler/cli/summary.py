@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Callable
 
-from crawler.announcing.announced import Announced, Delivered
 from crawler.cli.words import amount, clock
 from crawler.model import State
-from crawler.notice import Occasion, Reception
+from crawler.notify.notice import Occasion, Reception
+from crawler.notify.result import Announced, Delivered
 from crawler.publish.changes import ChangeKind, Counts, Few, lines_of
 from crawler.publish.upload.upload import Uploaded
 from crawler.quantities import count

@@ -24,15 +24,15 @@ import msgspec
 from msgspec.structs import replace
 from rich.console import Console
 
-from crawler.announcing.announce import announce
-from crawler.announcing.announced import Announced
 from crawler.attempt import Attempt
 from crawler.config.config import Config
 from crawler.config.plan import Plan, plan
 from crawler.crawl.engine import Ending, Watch
 from crawler.crawl.progress import Logged
 from crawler.errors import Incomplete, SiteatlasError
-from crawler.ledger.told import Told, told
+from crawler.notify.ledger_status import Told, told
+from crawler.notify.notify import announce
+from crawler.notify.result import Announced
 from crawler.publish.upload.upload import why_not_uploaded
 from crawler.quantities import count
 from crawler.run.event_loop import loop_options

@@ -1,1 +1,1 @@
-"""Those who are told what changed: search engines, hubs, people, programs. Speaks their protocols, decides nothing."""
+"""Tells those who are configured what a run changed, that runs fail, and that they are well again: each once."""

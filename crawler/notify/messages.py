@@ -1,177 +1,217 @@
-"""What messages are made of: the document of a notice, its sentence, its name, and the texts of templates. Pure."""
+"""Tells a channel one message for all that changed, and one when runs fail, and when they are well again."""
 
-import hashlib
+from functools import partial
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
-from crawler.audit_news import AuditNews, GroupNews, NewFinding
-from crawler.model import Url
-from crawler.notice import Notice, Occasion
-from crawler.notify.quote import one_line
-from crawler.notify.template import Template
-from crawler.publish.changes import Change, ChangeKind, Counts
+from crawler.lastmod.policy import w3c
+from crawler.notify.channels.channel import Channel
+from crawler.notify.ledger import Line, Mood, Refused, Sent
+from crawler.notify.notice import Answer, Notice, Occasion, Reception
+from crawler.notify.result import Delivered
+from crawler.notify.retry import persist
+from crawler.notify.session import Desk
+from crawler.publish.changes import Counts, Few
+from crawler.publish.recent_feed import recent_address
+from crawler.state.runs import Ended, Fate
 
-VERSION: Final = 1
-"""The version of the document. Fields may be added to it without a new one; none are taken away, or change."""
-
-
-def delivery(notice: Notice, key: str) -> str:
-    """A name of 32 hexadecimal digits: that of one notice to one channel, the same however often it is sent."""
-    parts = [notice.sitemap_url, key, notice.occasion.value, str(notice.after), str(notice.until)]
-    if not notice.until:  # nothing but the time tells two troubles apart that came to no run
-        parts.append(notice.at)
-    if notice.audit:
-        parts.append(str(notice.audit.number))
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+_NO_VERDICT: Final = frozenset({0, 4, 6})
+"""The exit codes that are no trouble by themselves: done, cut short, another at work."""
+_FAILURES: Final = frozenset({Fate.FAILED, Fate.BROKEN})
 
 
-def sentence(notice: Notice) -> str:
-    """What there is to tell, in one sentence without its full stop."""
-    if notice.occasion is not Occasion.CHANGES:
-        return one_line(notice.told).rstrip(".")
-    numbers = [(getattr(notice.counts, kind.value), kind.value) for kind in ChangeKind]
-    listed = f"{notice.pages:,} {'page is' if notice.pages == 1 else 'pages are'} listed"
-    if not notice.after:
-        return f"the whole sitemap is new: {listed}"
-    told = [f"{number:,} {kind}" for number, kind in numbers if number] or ["nothing changed"]
-    return f"{', '.join(told)}; {listed} now"
+class MessageTeller:
+    """Tells one channel of one site."""
 
+    def __init__(self, desk: Desk, channel: Channel) -> None:
+        self._desk = desk
+        self._channel = channel
 
-def document(notice: Notice, key: str) -> dict[str, Any]:
-    """The message for programs, version 1, which is also what templates see.
+    async def tell(self) -> list[Delivered]:
+        """Everything that is outstanding."""
+        told = [await self._tell_mood()] if Occasion.TROUBLE in self._channel.on else []
+        if Occasion.CHANGES in self._channel.on:
+            told += await self._tell_changes()
+        return [each for each in told if each is not None]
 
-    ``changes`` are the first of each kind, ``more`` is how many are left out; ``id`` is that of :func:`delivery`.
-    ``audit`` is null unless the occasion is "findings": then :meth:`crawler.audit_news.AuditNews.as_values`, and
-    ``report``, the directory of its report on the machine that made it.
-    """
-    return {
-        "version": VERSION,
-        "id": delivery(notice, key),
-        "occasion": notice.occasion.value,
-        "site": notice.site,
-        "url": notice.url,
-        "sitemap_url": notice.sitemap_url,
-        "feed_url": notice.feed_url,
-        "at": notice.at,
-        "sentence": sentence(notice),
-        "exit_code": notice.exit_code,
-        "runs": {"after": notice.after, "until": notice.until},
-        "pages": notice.pages,
-        "counts": {**msgspec.to_builtins(notice.counts), "total": notice.counts.total},
-        "changes": msgspec.to_builtins(notice.changes),
-        "more": max(0, notice.counts.total - len(notice.changes)),
-        "audit": {**notice.audit.as_values(), "report": notice.report} if notice.audit else None,
-    }
+    # ---------------------------------------------------------------- changes
 
+    async def _tell_changes(self) -> list[Delivered]:
+        desk, told = self._desk, list[Delivered]()
+        last = desk.last()
+        for line in desk.lines(self._channel.key, all_of_first=True):
+            at: Line | None = line
+            while at is not None and at.told < last:
+                if waiting := desk.waiting(at):
+                    return [*told, waiting]
+                at, delivered = await self._deliver(at, last)
+                told += [delivered] if delivered else []
+        if desk.again.refused:
+            for refused in desk.ledger.refused(self._channel.key):
+                told.append(await self._resend(refused))
+        return told
 
-def as_json(notice: Notice, key: str) -> bytes:
-    """The document as it is sent: the same notice gives the same bytes."""
-    told = document(notice, key)
-    try:
-        return msgspec.json.encode(told) + b"\n"
-    except UnicodeEncodeError:  # half a character, as the name of a file may have
-        return msgspec.json.encode(_tamed(told)) + b"\n"
+    async def _deliver(self, line: Line, last: int) -> tuple[Line | None, Delivered | None]:
+        """One message, and the line when there may be another one."""
+        desk, until = self._desk, line.until or last
+        notice = self._changes(line.told, until)
+        if not notice.counts.total:
+            return desk.ledger.done(line, until), None
+        answer = await desk.live()
+        if answer.reception is Reception.ACCEPTED:
+            line = line if line.until else desk.ledger.freeze(line, until)
+            answer = await self._send(notice)
+            sent = desk.sent(line, answer, notice.counts.total)
+        else:
+            sent = None
+        told = self._told(line, answer, until, notice.counts.total)
+        if answer.reception is Reception.LATER:
+            desk.ledger.put_off(line, answer.said, desk.due(answer), sent)
+            return None, told
+        if answer.reception is Reception.REFUSED and sent:
+            return desk.ledger.refuse(line, None, sent), told
+        return desk.ledger.done(line, until, sent), told
 
+    async def _resend(self, refused: Refused) -> Delivered:
+        """A message that was refused, once more."""
+        line = Line(id=0, channel=refused.channel, told=refused.after, until=refused.until)
+        notice = self._changes(refused.after, refused.until)
+        answer = await self._send(notice)
+        sent = self._desk.sent(line, answer, notice.counts.total)
+        if answer.reception is Reception.ACCEPTED:
+            self._desk.ledger.forgive(refused, sent)
+        else:
+            self._desk.ledger.note(sent)
+        return self._told(line, answer, refused.until, notice.counts.total)
 
-def filled(template: Template, notice: Notice, key: str) -> str:
-    """A text for people, by a template, which sees every text on one line and harmless. Raises TemplateFault."""
-    told: Any = _tamed(document(notice, key))
-    return template.render(told)
-
-
-def as_mail(template: Template, notice: Notice, key: str) -> tuple[str, str]:
-    """The subject and the text of an e-mail: a template's first line that is not empty, and what comes after it.
-
-    Raises TemplateFault.
-    """
-    text = filled(template, notice, key).lstrip()
-    subject, _, body = text.partition("\n")
-    if not one_line(subject):
-        raise template.fault("it makes no text; its first line is the subject")
-    return one_line(subject)[:200], f"{body.strip()}\n"
-
-
-def as_body(template: Template, notice: Notice, key: str) -> bytes:
-    """The body that a template makes for a webhook, which is JSON. Raises TemplateFault."""
-    text = filled(template, notice, key).strip()
-    try:
-        msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        problem = str(error).removesuffix(".")
-        raise template.fault(
-            f"what it makes is not JSON ({problem}): put texts in by {{{{ name | tojson }}}}"
-        ) from None
-    return text.encode()
-
-
-def _tamed(value: Any) -> Any:
-    if isinstance(value, str):
-        return one_line(value)
-    if isinstance(value, dict):
-        return {name: _tamed(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_tamed(each) for each in value]
-    return value
-
-
-# ---------------------------------------------------------------- samples
-
-_AT: Final = "2026-01-31T03:30:00+00:00"
-_CHANGES: Final = tuple(
-    Change(url=Url(f"https://www.example.com/{kind}"), kind=kind, reason="a sample", run=7, at=_AT)
-    for kind in ChangeKind
-)
-_CHANGED: Final = Notice(
-    site="example",
-    url=Url("https://www.example.com/"),
-    sitemap_url=Url("https://www.example.com/sitemap.xml"),
-    feed_url="https://www.example.com/sitemap-recent.atom",
-    occasion=Occasion.CHANGES,
-    after=6,
-    until=7,
-    at=_AT,
-    pages=120,
-    counts=Counts.of(_CHANGES),
-    changes=_CHANGES,
-)
-_AUDITED: Final = AuditNews(
-    number=2,
-    started=1_769_830_200.0,
-    before=1_769_225_400.0,
-    verdict="conclusive",
-    why="",
-    pages=120,
-    uncompared=0,
-    severities={"error": 0, "warning": 2, "note": 0},
-    groups=[GroupNews(name="orphans", title="Orphans", total=2, new=1, mended=1, severities={"warning": 2})],
-    first=[
-        NewFinding(
-            rule="orphan.sitemap",
-            severity="warning",
-            title="In the sitemap only",
-            url="https://www.example.com/lost",
-            sentence="a sample",
+    def _changes(self, after: int, until: int) -> Notice:
+        desk = self._desk
+        few = Few(desk.changes(after, until), desk.plan.config.notify.named)
+        shown = tuple(change for change in few if after)  # all are counted; a whole set is no news
+        run = desk.record(until)
+        return notice_of(
+            desk,
+            occasion=Occasion.CHANGES,
+            after=after,
+            until=until,
+            at=desk.moment(until),
+            pages=run.listed if run else 0,
+            counts=few.counts,
+            changes=shown,
         )
-    ],
-)
-_QUIET: Final = replace(_CHANGED, counts=Counts(), changes=())
-SAMPLES: Final = (
-    _CHANGED,
-    replace(_QUIET, occasion=Occasion.TROUBLE, exit_code=3, told="publish refused: a sample"),
-    replace(_QUIET, occasion=Occasion.RECOVERY, told="published: a sample"),
-    replace(
-        _QUIET,
-        occasion=Occasion.FINDINGS,
-        after=0,
-        until=0,
-        told=f"audit: {_AUDITED.sentence}",
-        audit=_AUDITED,
-        report="/srv/audit",
-    ),
-    replace(
-        _QUIET, occasion=Occasion.TEST, after=0, until=0, pages=0, told="this is a test: nothing happened"
-    ),
-)
-"""One notice of each occasion, on which a template is tried before there is anything to tell."""
+
+    def _told(self, line: Line, answer: Answer, until: int, changes: int) -> Delivered:
+        is_accepted = answer.reception is Reception.ACCEPTED
+        return self._desk.delivered(
+            line,
+            answer.reception,
+            until=until,
+            urls=changes if is_accepted else 0,
+            refused=changes if answer.reception is Reception.REFUSED else 0,
+            batches=int(is_accepted),
+            said=answer.said,
+            due=self._desk.due(answer),
+        )
+
+    # ---------------------------------------------------------------- trouble
+
+    async def _tell_mood(self) -> Delivered | None:
+        desk, ended = self._desk, self._desk.ended
+        before = desk.ledger.mood(self._channel.key)
+        mood = felt(before, ended, desk.clock()) if ended else before
+        if mood.pending is Occasion.RECOVERY and Occasion.RECOVERY not in self._channel.on:
+            mood = replace(mood, knows=False, pending=None)
+        if mood != before:
+            desk.ledger.feel(mood)
+        if mood.pending is None:
+            return None
+        if mood.due > desk.clock():
+            return self._of_mood(mood, Answer(reception=Reception.LATER, said=mood.said))
+        answer = await self._send(self._trouble(mood))
+        sent = self._sent(mood, answer)
+        if answer.reception is Reception.LATER:
+            desk.ledger.feel(replace(mood, said=answer.said, due=desk.due(answer)), sent)
+        else:  # what is refused for good is not sent with every run that fails
+            knows = mood.pending is Occasion.TROUBLE
+            desk.ledger.feel(Mood(channel=mood.channel, knows=knows), sent)
+        return self._of_mood(mood, answer)
+
+    def _trouble(self, mood: Mood) -> Notice:
+        return notice_of(
+            self._desk,
+            occasion=mood.pending or Occasion.TROUBLE,
+            until=mood.run,
+            at=w3c(mood.at),
+            pages=self._listed(),
+            counts=Counts(),
+            exit_code=mood.exit_code,
+            told=mood.told,
+        )
+
+    def _listed(self) -> int:
+        """The pages that are published, whatever the last run came to."""
+        run = self._desk.record(max(self._desk.runs, default=0))
+        return run.listed if run else 0
+
+    def _sent(self, mood: Mood, answer: Answer) -> Sent:
+        return Sent(
+            at=self._desk.clock(),
+            channel=mood.channel,
+            occasion=mood.pending or Occasion.TROUBLE,
+            until=mood.run,
+            reception=answer.reception,
+            said=answer.said,
+        )
+
+    def _of_mood(self, mood: Mood, answer: Answer) -> Delivered:
+        return Delivered(
+            channel=mood.channel,
+            occasion=mood.pending or Occasion.TROUBLE,
+            reception=answer.reception,
+            until=mood.run,
+            batches=int(answer.reception is Reception.ACCEPTED),
+            said=answer.said,
+            due=mood.due or self._desk.due(answer),
+        )
+
+    async def _send(self, notice: Notice) -> Answer:
+        return await persist(partial(self._channel.send, notice), self._desk.plan.config.notify, always)
+
+
+def is_trouble(ended: Ended) -> bool:
+    """Whether a run that ended so has failed."""
+    return ended.exit_code not in _NO_VERDICT or ended.fate in _FAILURES
+
+
+def felt(mood: Mood, ended: Ended, now: float) -> Mood:
+    """What a channel is to be told when a run has ended at ``now`` (Unix time): nothing more than it does not know."""
+    has_failed = is_trouble(ended)
+    is_well = ended.exit_code == 0 and not has_failed
+    about = {"run": ended.run or 0, "exit_code": ended.exit_code, "told": ended.told, "at": now}
+    if has_failed and not mood.knows:
+        if mood.pending is None:
+            return replace(mood, pending=Occasion.TROUBLE, **about)
+    elif has_failed or (is_well and not mood.knows):
+        return Mood(
+            channel=mood.channel, knows=mood.knows
+        )  # it was never told, or was never told that it is over
+    elif is_well and mood.pending is None:
+        return replace(mood, pending=Occasion.RECOVERY, **about)
+    return mood
+
+
+def notice_of(desk: Desk, **fields: Any) -> Notice:
+    """A notice of a site."""
+    return Notice(
+        site=desk.name,
+        url=desk.plan.seed,
+        sitemap_url=desk.sitemap_url,
+        feed_url=recent_address(desk.plan),
+        **fields,
+    )
+
+
+async def always() -> bool:
+    """A message for people and programs is worth every try that is configured."""
+    return True

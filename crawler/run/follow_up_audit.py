@@ -11,8 +11,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.announcing.announce import announce_findings
-from crawler.announcing.announced import Announced
 from crawler.audit.audit import Watches
 from crawler.audit_news import AuditNews
 from crawler.config import plan as planning
@@ -21,6 +19,8 @@ from crawler.crawl.engine import Ending
 from crawler.errors import Incomplete, SiteatlasError, StateInUse
 from crawler.evidence import audits
 from crawler.finding import AuditReport
+from crawler.notify.notify import announce_findings
+from crawler.notify.result import Announced
 from crawler.run.audit import audited
 from crawler.run.event_loop import loop_options
 from crawler.run.outcome import ended

@@ -15,12 +15,12 @@ import anyio
 from msgspec.structs import replace
 from rich.console import Console
 
-from crawler.announcing.announce import announce, register_channels
-from crawler.announcing.announced import Announced
 from crawler.cli.progress import Display
 from crawler.config.plan import Plan
 from crawler.crawl.engine import Ending, Watch
 from crawler.errors import SiteatlasError, StateInUse
+from crawler.notify.notify import announce, register_channels
+from crawler.notify.result import Announced
 from crawler.publish.upload.upload import check_upload, upload
 from crawler.run.crawl import crawl
 from crawler.run.event_loop import collect_seldom, loop_options

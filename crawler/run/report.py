@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from crawler.announcing.announced import Announced
 from crawler.config.plan import Plan
 from crawler.crawl.engine import Ending
 from crawler.crawl.frontier import Frontier
 from crawler.crawl.visit import Visited
 from crawler.model import State, Url
+from crawler.notify.result import Announced
 from crawler.publish.changes import Change
 from crawler.publish.upload.upload import Uploaded
 from crawler.publish.write import idle

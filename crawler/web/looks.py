@@ -18,10 +18,9 @@ from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
 from crawler.evidence import audits
 from crawler.evidence.audits import AuditStanding
-from crawler.ledger.lines import Reading
-from crawler.ledger.tables import LEDGER
-from crawler.ledger.told import Told
-from crawler.ledger.told import told as told_of
+from crawler.notify.ledger import LEDGER, Reading
+from crawler.notify.ledger_status import Told
+from crawler.notify.ledger_status import told as told_of
 from crawler.publish.change_feed import Changes
 from crawler.publish.changes import Change
 from crawler.state.database import storage

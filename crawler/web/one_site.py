@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from crawler.board import Board, SiteBoard
 from crawler.cli.words import outcome
-from crawler.ledger.told import Told, told
+from crawler.notify.ledger_status import Told, told
 from crawler.publish.changes import Change, Counts
 from crawler.state.runs import PublishedFile, Run
 from crawler.web.looks import FAULTS, RUNS, Look, feed, recorded

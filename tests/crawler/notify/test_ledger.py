@@ -9,11 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from crawler.errors import StorageError, UsageError
-from crawler.ledger.ledger import Ledger
-from crawler.ledger.lines import Line, Mood, Sent, of_audits
-from crawler.ledger.tables import LEDGER
-from crawler.ledger.told import Told, told
-from crawler.notice import Occasion, Reception
+from crawler.notify.ledger import LEDGER, Ledger, Line, Mood, Sent, of_audits
+from crawler.notify.ledger_status import Told, told
+from crawler.notify.notice import Occasion, Reception
 
 SENT = Sent(
     at=1.0,

@@ -121,9 +121,9 @@ def test_ours_a_kill_anywhere_loses_nothing(site: Site, children: Children, kill
 def _obey(order: dict[str, Any], pipe: int) -> None:
     import anyio
 
-    from crawler.announcing.announce import announce
     from crawler.config.load import build
     from crawler.config.plan import plan
+    from crawler.notify.notify import announce
     from crawler.state.runs import Ended, Fate
 
     calls = 0
@@ -146,7 +146,7 @@ def _obey(order: dict[str, Any], pipe: int) -> None:
 def _serve() -> None:
     import httpx
 
-    import crawler.announcing.announce
+    import crawler.notify.notify
 
     assert crawler.announcing.announce
     assert httpx

@@ -17,9 +17,8 @@ from web_made import LATER, NOW, PAGES, Seen, attempt, board, site, state, usual
 from web_served import serving
 
 from crawler.board import Board, SiteBoard
-from crawler.ledger.ledger import Ledger
-from crawler.ledger.lines import Sent
-from crawler.notice import Occasion, Reception
+from crawler.notify.ledger import Ledger, Sent
+from crawler.notify.notice import Occasion, Reception
 from crawler.reports.writing import write_reports
 from crawler.state.migrations import STATE
 from crawler.state.runs import Fate

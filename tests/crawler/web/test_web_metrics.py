@@ -10,8 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families as prometheu
 from web_made import DAY, NOW, PAGES, attempt, audited, board, replace, site, state, usual
 from web_served import Served, serving
 
-from crawler.ledger.ledger import Ledger
-from crawler.ledger.lines import Reading
+from crawler.notify.ledger import Ledger, Reading
 from crawler.state.runs import Fate
 
 Samples = dict[str, dict[str, float]]

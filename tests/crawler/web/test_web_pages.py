@@ -12,9 +12,8 @@ from web_served import serving
 
 from crawler.audit_news import NewFinding
 from crawler.board import Board, SiteBoard
-from crawler.ledger.ledger import Ledger
-from crawler.ledger.lines import Reading, Sent
-from crawler.notice import Occasion, Reception
+from crawler.notify.ledger import Ledger, Reading, Sent
+from crawler.notify.notice import Occasion, Reception
 from crawler.state.migrations import STATE
 from crawler.state.runs import Fate, PublishedFile, Runs
 from crawler.web.looks import Look

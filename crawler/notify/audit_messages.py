@@ -1,0 +1,128 @@
+"""Tells a channel what the audits of a site found: one message for each that has something new."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from crawler.audit_news import AuditNews
+from crawler.config.plan import AUDIT, Plan
+from crawler.evidence import audits
+from crawler.lastmod.policy import w3c
+from crawler.notify.channels.channel import Channel
+from crawler.notify.ledger import Line, Sent, of_audits
+from crawler.notify.messages import always, notice_of
+from crawler.notify.notice import Answer, Notice, Occasion, Reception
+from crawler.notify.result import Delivered
+from crawler.notify.retry import persist
+from crawler.notify.session import Desk
+from crawler.publish.changes import Counts
+
+
+def wants_audits(plan: Plan, channel: Channel) -> bool:
+    """Whether a channel is told of the audits of a site: only of one that is audited after its runs."""
+    return plan.config.audit.every is not None and Occasion.FINDINGS in channel.on
+
+
+def known(plan: Plan) -> list[AuditNews]:
+    """The audits of a site that came to their end, the oldest first. Raises StorageError, UsageError."""
+    return audits.ended(plan.state / AUDIT)
+
+
+class FindingsTeller:
+    """Tells one channel of one site. ``ended`` are the audits that are :func:`known`."""
+
+    def __init__(self, desk: Desk, channel: Channel, ended: Sequence[AuditNews]) -> None:
+        self._desk = desk
+        self._channel = channel
+        self._ended = ended
+
+    def begin(self) -> Line:
+        """The line of the channel. One that is new is told of no audit that is over; it begins with the next."""
+        ledger, name = self._desk.ledger, of_audits(self._channel.key)
+        last = self._ended[-1].number if self._ended else 0
+        lines = ledger.lines(name)
+        is_here = bool(lines) and lines[0].told <= last  # else the state of the audits was begun anew
+        return lines[0] if is_here else ledger.start(name, 0 if lines else last)
+
+    async def tell(self) -> list[Delivered]:
+        """Everything that is outstanding, audit after audit, until there is no more or it is put off.
+
+        What was refused before is sent once more if somebody asks for that.
+        """
+        told, line = await self._again(), self.begin()
+        for news in (each for each in self._ended if each.number > line.told):
+            if not news.is_news:
+                line = self._desk.ledger.done(line, news.number)
+                continue
+            if line.due > self._desk.clock():
+                return [*told, self._told(news, Answer(reception=Reception.LATER, said=line.said), line.due)]
+            answer = await self._send(news)
+            told.append(self._told(news, answer, self._desk.due(answer)))
+            sent = self._sent(news, answer)
+            if answer.reception is Reception.LATER:
+                self._desk.ledger.put_off(line, answer.said, self._desk.due(answer), sent)
+                break
+            if answer.reception is Reception.REFUSED:
+                line = self._desk.ledger.refuse(replace(line, until=news.number), None, sent)
+            else:
+                line = self._desk.ledger.done(line, news.number, sent)
+        return told
+
+    async def _again(self) -> list[Delivered]:
+        """What was refused, once more, and what is remembered of it no more is dropped."""
+        told, ledger = list[Delivered](), self._desk.ledger
+        remembered = {news.number: news for news in self._ended}
+        for refused in ledger.refused(of_audits(self._channel.key)):
+            news = remembered.get(refused.until)
+            if news is None:
+                ledger.forgive(refused)
+            elif self._desk.again.refused:
+                answer = await self._send(news)
+                sent = self._sent(news, answer)
+                if answer.reception is Reception.ACCEPTED:
+                    ledger.forgive(refused, sent)
+                else:
+                    ledger.note(sent)
+                told.append(self._told(news, answer, self._desk.due(answer)))
+        return told
+
+    async def _send(self, news: AuditNews) -> Answer:
+        notice = self._notice(news)
+        return await persist(partial(self._channel.send, notice), self._desk.plan.config.notify, always)
+
+    def _notice(self, news: AuditNews) -> Notice:
+        doubt = f"; inconclusive: {news.why}" if news.verdict == "inconclusive" else ""
+        report = self._desk.plan.config.audit.report
+        return notice_of(
+            self._desk,
+            occasion=Occasion.FINDINGS,
+            at=w3c(news.started),
+            pages=news.pages,
+            counts=Counts(),
+            told=f"audit: {news.sentence}{doubt}",
+            audit=news,
+            report=str(Path(report).resolve()) if report else "",
+        )
+
+    def _sent(self, news: AuditNews, answer: Answer) -> Sent:
+        return Sent(
+            at=self._desk.clock(),
+            channel=self._channel.key,
+            occasion=Occasion.FINDINGS,
+            until=news.number,
+            reception=answer.reception,
+            said=answer.said,
+        )
+
+    def _told(self, news: AuditNews, answer: Answer, due: float) -> Delivered:
+        return Delivered(
+            channel=self._channel.key,
+            occasion=Occasion.FINDINGS,
+            reception=answer.reception,
+            until=news.number,
+            batches=int(answer.reception is Reception.ACCEPTED),
+            said=answer.said,
+            due=due,
+        )

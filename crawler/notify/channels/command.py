@@ -1,0 +1,142 @@
+"""Hooks: a command of the operator's that is run with the message on its standard input."""
+
+import hashlib
+import os
+import shutil
+import signal
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from subprocess import PIPE, STDOUT
+from typing import Final
+
+import anyio
+from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+
+from crawler.errors import UsageError
+from crawler.notify.channels.http import one_line, quoted
+from crawler.notify.channels.message import as_json
+from crawler.notify.notice import Answer, Notice, Occasion, Reception
+
+_TEMPORARY: Final = 75  # EX_TEMPFAIL of sysexits.h: the command asks to be run again another time
+_TAIL: Final = 4_096  # bytes of its output that are kept, the last ones
+_GRACE: Final = 5.0  # seconds to end in good order before it is killed
+_AFTERGLOW: Final = (
+    0.5  # seconds that its output may stay open when it has ended, held by what it left behind
+)
+
+
+class Hook:
+    """Runs ``command``, its program and arguments, in a process group of its own, for ``timeout`` seconds at most.
+
+    It gets the JSON of :func:`crawler.notify.channels.message.document` and the variables SITEATLAS_HOOK_SITE,
+    SITEATLAS_HOOK_OCCASION and SITEATLAS_HOOK_SITEMAP_URL. It took the message when it ends with 0; with 75 it is run
+    again another time. Implements :class:`crawler.notify.channels.channel.Channel`. Raises UsageError when there is
+    no such
+    command.
+    """
+
+    def __init__(
+        self, command: Sequence[str], on: Iterable[Occasion], timeout: float = 300.0, grace: float = _GRACE
+    ) -> None:
+        program = shutil.which(command[0]) if command and command[0] else None
+        if program is None:
+            name = command[0] if command else ""
+            raise UsageError(
+                f"hook.command: there is no program {name!r} that can be run; give its full path"
+            )
+        if any("\0" in word for word in command):
+            raise UsageError("hook.command: a word of a command cannot have a NUL character in it")
+        self.key = (
+            f"hook {hashlib.sha256(chr(0).join(command).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+        )
+        self.on = frozenset(on)
+        self._command = [program, *command[1:]]
+        self._name = os.path.basename(program)  # noqa: PTH119 - a word
+        self._timeout = timeout
+        self._grace = grace
+
+    async def send(self, notice: Notice) -> Answer:
+        """See :class:`crawler.notify.channels.channel.Channel`."""
+        told = {"SITE": notice.site, "OCCASION": notice.occasion.value, "SITEMAP_URL": notice.sitemap_url}
+        variables = {f"SITEATLAS_HOOK_{name}": one_line(value) for name, value in told.items()}
+        try:
+            process = await anyio.open_process(
+                self._command,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=STDOUT,
+                env={**os.environ, **variables},
+                start_new_session=True,
+            )
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            return _later(f"the hook {self._name} could not be started: {reason}")
+        tail = bytearray()
+        try:
+            code = await self._run(process, as_json(notice, self.key), tail)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._end(process)
+        return self._judged(code, quoted(_last_line(bytes(tail))))
+
+    async def _run(self, process: Process, message: bytes, tail: bytearray) -> int | None:
+        """Its exit code, None when its time was up."""
+        code = None
+        with anyio.move_on_after(self._timeout):
+            async with anyio.create_task_group() as tasks:
+                assert process.stdin is not None  # noqa: S101 - they were asked for
+                assert process.stdout is not None  # noqa: S101
+                tasks.start_soon(_feed, process.stdin, message)
+                tasks.start_soon(_keep, process.stdout, tail)
+                code = await process.wait()
+                tasks.cancel_scope.deadline = anyio.current_time() + _AFTERGLOW
+        return code
+
+    async def _end(self, process: Process) -> None:
+        """Nothing of a command that is still running stays: neither itself nor what it began."""
+        if process.returncode is None:
+            _signal(process.pid, signal.SIGTERM)
+            with anyio.move_on_after(self._grace):
+                await process.wait()
+            _signal(process.pid, signal.SIGKILL)
+        await process.aclose()
+
+    def _judged(self, code: int | None, said: str) -> Answer:
+        told = f": {said}" if said else ""
+        if code is None:
+            return _later(
+                f"the hook {self._name} took more than {self._timeout:g} seconds and was ended{told}"
+            )
+        if code == 0:
+            return Answer(reception=Reception.ACCEPTED, said=f"the hook {self._name} ran{told}")
+        if code == _TEMPORARY:
+            return _later(f"the hook {self._name} asks to be run again later (exit code 75){told}")
+        how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
+        return Answer(reception=Reception.REFUSED, said=f"the hook {self._name} {how}{told}")
+
+
+async def _feed(pipe: ByteSendStream, message: bytes) -> None:
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):  # it need not read it
+        async with pipe:
+            await pipe.send(message)
+
+
+async def _keep(pipe: ByteReceiveStream, tail: bytearray) -> None:
+    with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        while True:
+            tail += await pipe.receive()
+            del tail[:-_TAIL]
+
+
+def _signal(group: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def _last_line(output: bytes) -> str:
+    lines = [line for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def _later(said: str) -> Answer:
+    return Answer(reception=Reception.LATER, said=said)

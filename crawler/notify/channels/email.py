@@ -1,0 +1,101 @@
+"""E-mail: a message in plain text to people, which nothing that a website says can turn into another."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from typing import Final
+
+import anyio
+from anyio import to_thread
+
+from crawler.errors import UsageError
+from crawler.notify.channels.message import SAMPLES, as_mail, delivery
+from crawler.notify.channels.smtp import Handover, Server
+from crawler.notify.channels.template import Template, TemplateFault
+from crawler.notify.notice import Answer, Notice, Occasion, Reception
+
+_POLICY: Final = SMTP.clone(cte_type="7bit")  # not every server takes 8 bits
+_LONGEST: Final = 998  # characters of a line, RFC 5322 section 2.1.1
+
+
+class Email:
+    """Sends one message to all of ``to``. Implements :class:`crawler.notify.channels.channel.Channel`.
+
+    ``timeout`` are the seconds that it may take. The same message has the same Message-ID whenever it is sent. Raises
+    UsageError for what is no address, and for a template that fails on a sample.
+    """
+
+    key: Final = "email"
+
+    def __init__(
+        self,
+        server: Server,
+        to: Iterable[str],
+        on: Iterable[Occasion],
+        sender: str = "",
+        template: Template | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        self._to = tuple(_address(each, "email.to") for each in to)
+        self._from = _address(sender, "email.sender") if sender else self._to[0]
+        self.on = frozenset(on)
+        self._server = server
+        self._template = template or Template.own("mail.txt")
+        self._timeout = timeout
+        for sample in SAMPLES:
+            try:
+                self.message(sample)
+            except TemplateFault as fault:
+                raise UsageError(str(fault)) from None
+
+    def message(self, notice: Notice) -> EmailMessage:
+        """The whole message but for its date. Raises TemplateFault."""
+        subject, text = as_mail(self._template, notice, self.key)
+        message = EmailMessage(policy=_POLICY)
+        message["From"] = self._from
+        message["To"] = self._to
+        message["Subject"] = subject
+        message["Message-ID"] = f"<{delivery(notice, self.key)}@{self._from.domain}>"
+        message["Auto-Submitted"] = "auto-generated"  # RFC 3834 section 5: nobody's vacation answers it
+        is_plain = text.isascii() and max(map(len, text.splitlines())) < _LONGEST
+        message.set_content(text, cte="7bit" if is_plain else None)
+        return message
+
+    async def send(self, notice: Notice) -> Answer:
+        """See :class:`crawler.notify.channels.channel.Channel`."""
+        try:
+            message = self.message(notice)
+        except TemplateFault as fault:
+            return Answer(reception=Reception.REFUSED, said=str(fault))
+        message["Date"] = format_datetime(datetime.now(UTC))
+        handover = Handover(self._server, self._timeout + 1)  # it is we who say when the time is up
+        recipients = [each.addr_spec for each in self._to]
+        answer = None
+        with anyio.move_on_after(self._timeout):
+            try:
+                answer = await to_thread.run_sync(
+                    handover.run, message, self._from.addr_spec, recipients, abandon_on_cancel=True
+                )
+            finally:
+                handover.hang_up()  # else a thread that was left alone would wait for the server
+        said = (
+            f"the mail server {self._server.name} did not take the message within {self._timeout:g} seconds"
+        )
+        return answer or Answer(reception=Reception.LATER, said=said)
+
+
+def _address(text: str, setting: str) -> Address:
+    """One address, with or without a name. Raises UsageError. The domain is put into ASCII."""
+    try:
+        (found,) = SMTP.header_factory("To", text if text.isprintable() else "").addresses
+        domain = found.domain.encode("idna").decode("ascii")
+        address = Address(found.display_name, found.username, domain)
+    except Exception:  # noqa: BLE001 - the parser of the standard library fails in many ways
+        address = Address()
+    is_mended = address.addr_spec.rpartition("@")[0] not in text  # it makes an address of almost anything
+    if not address.username or not address.domain or is_mended:
+        raise UsageError(f"{setting} {text!r} is no address like name@example.com")
+    return address

@@ -1,0 +1,285 @@
+"""HTTP for those who are told: one message, one answer, in a time that is known. Nothing it says holds a secret."""
+
+import base64
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
+from http import HTTPStatus
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+from urllib.parse import quote, unquote, unquote_plus, urlsplit
+
+import anyio
+import httpx
+from msgspec import Struct
+
+from crawler.fetch.errors import Code, diagnose, failure
+from crawler.fetch.limits import FetchLimits, TransportOptions
+from crawler.fetch.retry import retry_after
+from crawler.fetch.target import Target
+from crawler.fetch.transports import HttpxTransports
+from crawler.notify.notice import Answer, Reception
+
+_MAX_QUOTED: Final = 200  # characters
+
+_LEAST: Final = 8  # characters: what is shorter in a path or query is a word like "notify", and no secret
+
+_LEAST_PASSWORD: Final = 4
+
+_HIDDEN: Final = "***"
+
+
+def quoted(text: str, secrets: Iterable[str] = ()) -> str:
+    """What somebody said, as one line of 200 characters at most that a terminal shows and does not obey.
+
+    ``secrets`` are put out of sight wherever they stand in it, percent-encoded or not.
+    """
+    for secret in sorted({form for each in secrets for form in _forms(each)}, key=len, reverse=True):
+        text = text.replace(secret, _HIDDEN)
+    line = one_line(text)
+    return line if len(line) <= _MAX_QUOTED else f"{line[: _MAX_QUOTED - 1].rstrip()}…"
+
+
+def one_line(text: str) -> str:
+    """A text without line ends, and without what is not seen, turns the line around or commands a terminal."""
+    line = " ".join(text.split())
+    return line if line.isprintable() else "".join(c if c.isprintable() else "�" for c in line)
+
+
+def secrets_of(url: str) -> tuple[str, ...]:
+    """The pieces of a URL that may be secrets: the password, and long pieces of path and query, as chats have them."""
+    try:
+        parts = urlsplit(url)
+        userinfo = (parts.username or "", parts.password or "")
+    except ValueError:
+        return (url,)
+    query = (value for pair in parts.query.split("&") for value in pair.split("=", 1))
+    pieces = [piece for piece in (*parts.path.split("/"), *query, parts.path) if len(piece) >= _LEAST]
+    return (*pieces, *(piece for piece in userinfo if len(piece) >= _LEAST_PASSWORD))
+
+
+def _forms(secret: str) -> tuple[str, ...]:
+    """A secret as it may come back."""
+    forms = (secret, unquote(secret), unquote_plus(secret), quote(secret), quote(secret, safe=""))
+    return tuple(form for form in forms if len(form) >= _LEAST_PASSWORD)
+
+
+_MOST: Final = 64 * 1024  # bytes of an answer that are read
+
+_CLOSING: Final = 1.0  # seconds that closing a connection may take
+
+_LATER: Final = frozenset({408, 425, 429})
+
+_TLS: Final = frozenset({Code.TLS_EXPIRED, Code.TLS_HOSTNAME, Code.TLS_UNTRUSTED, Code.TLS_PROTOCOL})
+
+
+class Sent(Struct, frozen=True, kw_only=True):
+    """An answer. ``headers`` have names in lower case; ``body`` is what arrived of it in time, 64 KiB at most.
+
+    ``wait`` are the seconds that Retry-After asks for, 0 for none. ``secrets`` must not be told when it is quoted.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    wait: float = 0.0
+    secrets: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """What the body says in plain words or as JSON, on one line; "" for anything else, such as an HTML page."""
+        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        text = self.body.decode("utf-8", "replace").strip()
+        is_text = kind in {"", "text/plain"} or kind.endswith("json")
+        if not is_text or text.startswith("<") or "\0" in text:
+            return ""
+        return quoted(text, self.secrets)
+
+
+class Unsent(Struct, frozen=True, kw_only=True):
+    """There is no answer; whether the message arrived is not known. ``said`` is one sentence that names the origin."""
+
+    said: str
+
+
+class Http:
+    """Sends messages while it is entered.
+
+    ``timeout`` are the seconds that one message and its answer may take in all. Redirects are not followed, cookies
+    not kept, and the proxies of the environment not used. Each message has a connection of its own: of one that finds
+    an old connection closed nobody knows whether it arrived. ``ca_file`` is a PEM bundle that is trusted besides the
+    system's; ``proxy`` a URL as in :class:`crawler.fetch.TransportOptions`, "" for none.
+    """
+
+    def __init__(
+        self, user_agent: str, timeout: float = 30.0, ca_file: Path | None = None, proxy: str = ""
+    ) -> None:
+        self._user_agent = user_agent
+        self._timeout = timeout
+        self._hidden = _secrets_of_proxy(proxy)
+        limits = FetchLimits(connect=timeout, idle=timeout)
+        self._kind = HttpxTransports(TransportOptions(proxy=proxy, ca_file=ca_file, idle=0), limits)
+        self._open: dict[str, httpx.AsyncBaseTransport] = {}
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.clear()
+        with anyio.move_on_after(_CLOSING, shield=True):
+            await self._stack.aclose()
+
+    async def send(
+        self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b""
+    ) -> Sent | Unsent:
+        """Send one request, once. Never raises, but for cancellation.
+
+        A user name and a password in the URL become an Authorization (RFC 9110 section 4.2.4 forbids to send them as
+        they are). An answer whose head arrived counts, also when its body never ends.
+        """
+        own = dict(headers or {})
+        try:
+            asked = httpx.URL(url)
+            origin = origin_of(url)
+            if asked.userinfo:
+                own["Authorization"] = _basic(asked.userinfo)
+            own = {"User-Agent": self._user_agent, "Accept": "*/*", "Accept-Encoding": "identity", **own}
+            request = httpx.Request(
+                method, asked.copy_with(userinfo=b"", fragment=None), headers=own, content=body
+            )
+        except (httpx.InvalidURL, ValueError):
+            return Unsent(said="a URL, or a header, of this message cannot be sent; check how it is written")
+        try:
+            transport = self._transport(origin)
+        except (OSError, ValueError) as error:
+            return Unsent(
+                said=f"the CA file or the proxy that is configured cannot be used ({type(error).__name__})"
+            )
+        secrets = (*secrets_of(url), *own.get("Authorization", "").split(" ")[1:], *self._hidden)
+        answer = _Reading()
+        with anyio.move_on_after(self._timeout):
+            try:
+                await answer.read(transport, request)
+            except Exception as error:  # noqa: BLE001 - the fence: whoever is told, nothing of it may end a run
+                answer.failed = _failed(error, origin)
+        if answer.head is not None:
+            return _sent(answer.head, bytes(answer.body), secrets)
+        return answer.failed or Unsent(said=f"{origin} did not answer within {self._timeout:g} seconds")
+
+    def _transport(self, origin: str) -> httpx.AsyncBaseTransport:
+        """Raises what reading the CA file raises, and ValueError for a proxy that is none."""
+        transport = self._open.get(origin)
+        if transport is None:
+            transport = self._open[origin] = self._kind.open(Target.of(origin))
+            self._stack.push_async_callback(transport.aclose)
+        return transport
+
+
+class _Reading:
+    """What has arrived of an answer by the time that is up."""
+
+    def __init__(self) -> None:
+        self.head: httpx.Response | None = None
+        self.body = bytearray()
+        self.failed: Unsent | None = None
+
+    async def read(self, transport: httpx.AsyncBaseTransport, request: httpx.Request) -> None:
+        """Raises what the transport raises."""
+        response = await transport.handle_async_request(request)
+        self.head = response
+        stream = response.stream
+        assert isinstance(stream, httpx.AsyncByteStream)  # noqa: S101 - what asynchronous transports give
+        try:
+            async for chunk in stream:
+                self.body += chunk[: _MOST - len(self.body)]
+                if len(self.body) >= _MOST:
+                    break
+        finally:
+            with anyio.move_on_after(_CLOSING, shield=True):
+                await stream.aclose()
+
+
+def origin_of(url: str) -> str:
+    """What may be told of a URL: ``https://example.com:8443``. Raises ValueError when it is no http(s) URL."""
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        raise ValueError("not a URL") from None
+    if parsed.scheme not in {"http", "https"} or not parsed.host:
+        raise ValueError("not an http(s) URL")
+    host = parsed.raw_host.decode("ascii")
+    host = f"[{host}]" if ":" in host else host
+    return f"{parsed.scheme}://{host}" + (f":{parsed.port}" if parsed.port else "")
+
+
+def judged(answer: Sent | Unsent, what: str) -> Answer:
+    """What an answer means by its status alone. ``what`` is who answered, the subject of the sentence.
+
+    Success is acceptance; 408, 425, 429, 5xx and no answer are worth another try (RFC 9110 sections 15.5.9, 15.6,
+    RFC 8470, RFC 6585 section 4); everything else needs a person, also a redirect.
+    """
+    if isinstance(answer, Unsent):
+        return Answer(reception=Reception.LATER, said=f"{what} was not reached: {answer.said}")
+    status = answer.status
+    if 200 <= status < 300:
+        return Answer(reception=Reception.ACCEPTED, said=f"{what} accepted it ({status})")
+    if 300 <= status < 400:
+        where = _place(answer.headers.get("location", ""))
+        return Answer(
+            reception=Reception.REFUSED,
+            said=f"{what} answered {status}, a redirect{where}, which is not followed: configure where it leads",
+        )
+    told = f"{what} answered {_named(status)}" + (f": {answer.said}" if answer.said else "")
+    is_later = status in _LATER or 500 <= status < 600
+    return Answer(
+        reception=Reception.LATER if is_later else Reception.REFUSED,
+        said=told,
+        wait=answer.wait if is_later else 0.0,
+    )
+
+
+def _basic(userinfo: bytes) -> str:
+    name, _, password = userinfo.decode("ascii").partition(":")
+    return f"Basic {base64.b64encode(f'{unquote(name)}:{unquote(password)}'.encode()).decode()}"
+
+
+def _secrets_of_proxy(proxy: str) -> tuple[str, ...]:
+    """What a proxy gets, and may repeat or pass on."""
+    try:
+        userinfo = httpx.URL(proxy).userinfo
+    except httpx.InvalidURL:
+        return ()
+    return (*secrets_of(proxy), _basic(userinfo).partition(" ")[2]) if userinfo else ()
+
+
+def _sent(head: httpx.Response, body: bytes, secrets: tuple[str, ...]) -> Sent:
+    headers = {name.lower(): value for name, value in head.headers.items()}
+    wait = retry_after(headers.get("retry-after"), time.time())
+    return Sent(status=head.status_code, headers=headers, body=body, wait=wait or 0.0, secrets=secrets)
+
+
+def _failed(error: Exception, origin: str) -> Unsent:
+    """Its own words are kept of a certificate only: others may quote the request."""
+    known = diagnose(error, tls=origin.startswith("https:"), in_body=False)
+    detail = known.detail if known.code in _TLS else ""
+    if known.code is Code.INTERNAL:
+        return Unsent(said=f"the message for {origin} could not be sent ({type(error).__name__})")
+    return Unsent(said=failure(known.code, origin, detail).message)
+
+
+def _place(location: str) -> str:
+    try:
+        return f" to {origin_of(location)}"
+    except ValueError:
+        return ""
+
+
+def _named(status: int) -> str:
+    try:
+        return f"{status}, {HTTPStatus(status).phrase.lower()}"
+    except ValueError:
+        return str(status)

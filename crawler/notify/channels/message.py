@@ -1,0 +1,177 @@
+"""What messages are made of: the document of a notice, its sentence, its name, and the texts of templates. Pure."""
+
+import hashlib
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from crawler.audit_news import AuditNews, GroupNews, NewFinding
+from crawler.model import Url
+from crawler.notify.channels.http import one_line
+from crawler.notify.channels.template import Template
+from crawler.notify.notice import Notice, Occasion
+from crawler.publish.changes import Change, ChangeKind, Counts
+
+VERSION: Final = 1
+"""The version of the document. Fields may be added to it without a new one; none are taken away, or change."""
+
+
+def delivery(notice: Notice, key: str) -> str:
+    """A name of 32 hexadecimal digits: that of one notice to one channel, the same however often it is sent."""
+    parts = [notice.sitemap_url, key, notice.occasion.value, str(notice.after), str(notice.until)]
+    if not notice.until:  # nothing but the time tells two troubles apart that came to no run
+        parts.append(notice.at)
+    if notice.audit:
+        parts.append(str(notice.audit.number))
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def sentence(notice: Notice) -> str:
+    """What there is to tell, in one sentence without its full stop."""
+    if notice.occasion is not Occasion.CHANGES:
+        return one_line(notice.told).rstrip(".")
+    numbers = [(getattr(notice.counts, kind.value), kind.value) for kind in ChangeKind]
+    listed = f"{notice.pages:,} {'page is' if notice.pages == 1 else 'pages are'} listed"
+    if not notice.after:
+        return f"the whole sitemap is new: {listed}"
+    told = [f"{number:,} {kind}" for number, kind in numbers if number] or ["nothing changed"]
+    return f"{', '.join(told)}; {listed} now"
+
+
+def document(notice: Notice, key: str) -> dict[str, Any]:
+    """The message for programs, version 1, which is also what templates see.
+
+    ``changes`` are the first of each kind, ``more`` is how many are left out; ``id`` is that of :func:`delivery`.
+    ``audit`` is null unless the occasion is "findings": then :meth:`crawler.audit_news.AuditNews.as_values`, and
+    ``report``, the directory of its report on the machine that made it.
+    """
+    return {
+        "version": VERSION,
+        "id": delivery(notice, key),
+        "occasion": notice.occasion.value,
+        "site": notice.site,
+        "url": notice.url,
+        "sitemap_url": notice.sitemap_url,
+        "feed_url": notice.feed_url,
+        "at": notice.at,
+        "sentence": sentence(notice),
+        "exit_code": notice.exit_code,
+        "runs": {"after": notice.after, "until": notice.until},
+        "pages": notice.pages,
+        "counts": {**msgspec.to_builtins(notice.counts), "total": notice.counts.total},
+        "changes": msgspec.to_builtins(notice.changes),
+        "more": max(0, notice.counts.total - len(notice.changes)),
+        "audit": {**notice.audit.as_values(), "report": notice.report} if notice.audit else None,
+    }
+
+
+def as_json(notice: Notice, key: str) -> bytes:
+    """The document as it is sent: the same notice gives the same bytes."""
+    told = document(notice, key)
+    try:
+        return msgspec.json.encode(told) + b"\n"
+    except UnicodeEncodeError:  # half a character, as the name of a file may have
+        return msgspec.json.encode(_tamed(told)) + b"\n"
+
+
+def filled(template: Template, notice: Notice, key: str) -> str:
+    """A text for people, by a template, which sees every text on one line and harmless. Raises TemplateFault."""
+    told: Any = _tamed(document(notice, key))
+    return template.render(told)
+
+
+def as_mail(template: Template, notice: Notice, key: str) -> tuple[str, str]:
+    """The subject and the text of an e-mail: a template's first line that is not empty, and what comes after it.
+
+    Raises TemplateFault.
+    """
+    text = filled(template, notice, key).lstrip()
+    subject, _, body = text.partition("\n")
+    if not one_line(subject):
+        raise template.fault("it makes no text; its first line is the subject")
+    return one_line(subject)[:200], f"{body.strip()}\n"
+
+
+def as_body(template: Template, notice: Notice, key: str) -> bytes:
+    """The body that a template makes for a webhook, which is JSON. Raises TemplateFault."""
+    text = filled(template, notice, key).strip()
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        problem = str(error).removesuffix(".")
+        raise template.fault(
+            f"what it makes is not JSON ({problem}): put texts in by {{{{ name | tojson }}}}"
+        ) from None
+    return text.encode()
+
+
+def _tamed(value: Any) -> Any:
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, dict):
+        return {name: _tamed(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_tamed(each) for each in value]
+    return value
+
+
+# ---------------------------------------------------------------- samples
+
+_AT: Final = "2026-01-31T03:30:00+00:00"
+_CHANGES: Final = tuple(
+    Change(url=Url(f"https://www.example.com/{kind}"), kind=kind, reason="a sample", run=7, at=_AT)
+    for kind in ChangeKind
+)
+_CHANGED: Final = Notice(
+    site="example",
+    url=Url("https://www.example.com/"),
+    sitemap_url=Url("https://www.example.com/sitemap.xml"),
+    feed_url="https://www.example.com/sitemap-recent.atom",
+    occasion=Occasion.CHANGES,
+    after=6,
+    until=7,
+    at=_AT,
+    pages=120,
+    counts=Counts.of(_CHANGES),
+    changes=_CHANGES,
+)
+_AUDITED: Final = AuditNews(
+    number=2,
+    started=1_769_830_200.0,
+    before=1_769_225_400.0,
+    verdict="conclusive",
+    why="",
+    pages=120,
+    uncompared=0,
+    severities={"error": 0, "warning": 2, "note": 0},
+    groups=[GroupNews(name="orphans", title="Orphans", total=2, new=1, mended=1, severities={"warning": 2})],
+    first=[
+        NewFinding(
+            rule="orphan.sitemap",
+            severity="warning",
+            title="In the sitemap only",
+            url="https://www.example.com/lost",
+            sentence="a sample",
+        )
+    ],
+)
+_QUIET: Final = replace(_CHANGED, counts=Counts(), changes=())
+SAMPLES: Final = (
+    _CHANGED,
+    replace(_QUIET, occasion=Occasion.TROUBLE, exit_code=3, told="publish refused: a sample"),
+    replace(_QUIET, occasion=Occasion.RECOVERY, told="published: a sample"),
+    replace(
+        _QUIET,
+        occasion=Occasion.FINDINGS,
+        after=0,
+        until=0,
+        told=f"audit: {_AUDITED.sentence}",
+        audit=_AUDITED,
+        report="/srv/audit",
+    ),
+    replace(
+        _QUIET, occasion=Occasion.TEST, after=0, until=0, pages=0, told="this is a test: nothing happened"
+    ),
+)
+"""One notice of each occasion, on which a template is tried before there is anything to tell."""

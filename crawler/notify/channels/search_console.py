@@ -1,0 +1,204 @@
+"""Google Search Console: submits the sitemap when it changed, and reads back what Google says of it.
+
+https://developers.google.com/webmaster-tools/v1/sitemaps,
+https://developers.google.com/webmaster-tools/v1/errors
+"""
+
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Meta, Struct
+
+from crawler.errors import UsageError
+from crawler.notify.channels.google_auth import ServiceAccount, Tokens, read_object
+from crawler.notify.channels.http import Http, Sent, Unsent, judged, origin_of, quoted
+from crawler.notify.notice import Answer, Notice, Occasion, Reception
+from crawler.quantities import count
+
+_QUOTA: Final = frozenset(
+    {
+        "rateLimitExceeded",
+        "userRateLimitExceeded",
+        "quotaExceeded",
+        "dailyLimitExceeded",
+        "dailyLimitExceededUnreg",
+        "userRateLimitExceededUnreg",
+        "variableTermLimitExceeded",
+        "RATE_LIMIT_EXCEEDED",
+        "RESOURCE_EXHAUSTED",
+    }
+)
+_OFF: Final = frozenset({"accessNotConfigured", "SERVICE_DISABLED"})
+_WHAT: Final = "Search Console"
+_Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+"""An int64, in JSON a string: https://developers.google.com/discovery/v1/type-format"""
+
+
+class Contents(Struct, frozen=True):
+    """How many URLs of a type (``web``, ``image``, ``video`` …) the sitemap has, as Google counts."""
+
+    type: str = ""
+    submitted: _Number = 0
+
+
+class ConsoleStatus(Struct, frozen=True, rename="camel"):
+    """What Google says of a sitemap. Times are RFC 3339, "" for never; numbers are those of the last reading."""
+
+    last_submitted: str = ""
+    last_downloaded: str = ""
+    is_pending: bool = False
+    errors: _Number = 0
+    warnings: _Number = 0
+    contents: tuple[Contents, ...] = ()
+
+    @property
+    def submitted(self) -> str:
+        """When it was submitted last, as one line."""
+        return quoted(self.last_submitted)
+
+    @property
+    def downloaded(self) -> str:
+        """When Google read it last, as one line."""
+        return quoted(self.last_downloaded)
+
+    @property
+    def sentence(self) -> str:
+        """For people, in one line."""
+        if not self.last_downloaded:
+            return "Google has not read it yet"
+        found = [count(self.errors, "error"), count(self.warnings, "warning")]
+        counted = [f"{each.submitted:,} {quoted(each.type)}" for each in self.contents]
+        has = f" and {', '.join(counted)} in it" if counted else ""
+        waits = "; it waits to be read again" if self.is_pending else ""
+        return quoted(f"Google read it last on {self.downloaded[:10]}, with {', '.join(found)}{has}{waits}")
+
+
+class SearchConsole:
+    """Submits one sitemap to one property. Implements :class:`crawler.notify.channels.channel.Channel`.
+
+    ``site`` is the property: a URL with a slash at its end or ``sc-domain:example.com``; "" is the origin of the
+    sitemap. Raises UsageError for an account, a property or an endpoint that cannot be used.
+    """
+
+    key: Final = "search console"
+    latest: ConsoleStatus | None = None
+    """What Google said last, as long as this lives."""
+
+    def __init__(
+        self, http: Http, account: ServiceAccount, sitemap_url: str, endpoint: str, site: str = ""
+    ) -> None:
+        self.on = frozenset({Occasion.CHANGES})
+        self._http = http
+        self._tokens = Tokens(http, account)
+        self._email = quoted(account.client_email)
+        self._site = site or f"{origin_of(sitemap_url)}/"
+        if not self._site.startswith("sc-domain:") and not self._site.endswith("/"):
+            raise UsageError(
+                f"search_console.property {self._site!r} is neither a URL with a slash at its end"
+                " nor like sc-domain:example.com"
+            )
+        try:
+            origin_of(endpoint)
+        except ValueError as error:
+            raise UsageError(f"search_console.endpoint is {error}") from None
+        path = f"/sites/{quote(self._site, safe='')}/sitemaps/{quote(sitemap_url, safe='')}"
+        self._url = endpoint.rstrip("/") + path
+
+    async def send(self, notice: Notice) -> Answer:  # noqa: ARG002 - the sitemap itself tells what changed
+        """See :class:`crawler.notify.channels.channel.Channel`."""
+        answer = await self._ask("PUT")
+        if isinstance(answer, Answer):
+            return answer
+        status = await self.look()
+        told = status.sentence if isinstance(status, ConsoleStatus) else f"what it says of it: {status.said}"
+        return Answer(reception=Reception.ACCEPTED, said=f"submitted to {_WHAT}; {told}")
+
+    async def look(self) -> ConsoleStatus | Answer:
+        """What Google says of the sitemap, without submitting it, or why that is not known."""
+        answer = await self._ask("GET")
+        if isinstance(answer, Answer):
+            return answer
+        try:
+            self.latest = msgspec.json.decode(answer.body, type=ConsoleStatus, strict=False)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return Answer(reception=Reception.LATER, said=f"{_WHAT} answered something that cannot be read")
+        return self.latest
+
+    async def _ask(self, method: str) -> Sent | Answer:
+        """An answer of success, or what there is to say of another. A token that lost its force is replaced, once."""
+        for is_last in (False, True):
+            token = await self._tokens.take()
+            if isinstance(token, Answer):
+                return token
+            headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+            sent = await self._http.send(method, self._url, headers=headers)
+            if isinstance(sent, Sent) and 200 <= sent.status < 300:
+                return sent
+            if is_last or isinstance(sent, Unsent) or sent.status != 401:
+                break
+            self._tokens.drop()
+        return self._judged(method, sent)
+
+    def _judged(self, method: str, sent: Sent | Unsent) -> Answer:
+        plain = judged(sent, _WHAT)
+        if isinstance(sent, Unsent) or plain.reception is not Reception.REFUSED:
+            return plain
+        reasons, message = _reasons(read_object(sent.body))
+        said = f": {quoted(message, sent.secrets)}" if message else ""
+        if sent.status == 403 and reasons & _QUOTA:
+            return Answer(
+                reception=Reception.LATER, said=f"{_WHAT} takes no more for now{said}", wait=sent.wait
+            )
+        remedy = self._remedy(method, sent.status, reasons)
+        if not remedy:
+            return plain
+        return Answer(reception=Reception.REFUSED, said=f"{_WHAT} answered {sent.status}{said}; {remedy}")
+
+    def _remedy(self, method: str, status: int, reasons: frozenset[str]) -> str:
+        match status:
+            case 401:
+                return (
+                    f"it does not take the token of {self._email}:"
+                    " check the clock of this machine, and that the key was not deleted"
+                )
+            case 403 if reasons & _OFF:
+                return (
+                    "enable the Google Search Console API in the Google Cloud project of the service account"
+                )
+            case 403:
+                return (
+                    f"the service account {self._email} is no owner of the property {self._site}:"
+                    " add it in Search Console under Settings, Users and permissions"
+                )
+            case 404 if method == "GET":
+                return (
+                    f"it knows no such sitemap in the property {self._site}: one that was submitted is known after"
+                    f' a moment, and one that never was is submitted by siteatlas notify --since 0 --only "{self.key}"'
+                )
+            case 404:
+                return (
+                    f"there may be no property {self._site}: set search_console.property,"
+                    " for a domain property as sc-domain:example.com"
+                )
+        return ""
+
+
+def _reasons(answer: dict[str, Any]) -> tuple[frozenset[str], str]:
+    """The reasons that an error gives for machines, in both of Google's forms, and its message.
+
+    https://developers.google.com/webmaster-tools/v1/errors, https://google.aip.dev/193
+    """
+    error = answer.get("error")
+    if not isinstance(error, dict):
+        return frozenset(), ""
+    parts = [
+        part for name in ("errors", "details") for part in _list(error.get(name)) if isinstance(part, dict)
+    ]
+    reasons = frozenset(str(part.get("reason", "")) for part in parts) | {str(error.get("status", ""))}
+    message = error.get("message")
+    return reasons, message if isinstance(message, str) else ""
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

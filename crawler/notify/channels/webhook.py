@@ -1,0 +1,73 @@
+"""Webhooks: a message as JSON to a URL of the operator's, signed when there is a secret to sign it with."""
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+from typing import Final
+
+from crawler.errors import UsageError
+from crawler.notify.channels.http import Http, judged, origin_of
+from crawler.notify.channels.message import SAMPLES, as_body, as_json, delivery
+from crawler.notify.channels.template import Template, TemplateFault
+from crawler.notify.notice import Answer, Notice, Occasion, Reception
+
+_JSON: Final = "application/json; charset=utf-8"
+
+
+class Webhook:
+    """One URL. Implements :class:`crawler.notify.channels.channel.Channel`.
+
+    Headers: ``X-Siteatlas-Event`` is the occasion, ``X-Siteatlas-Delivery`` the same name whenever the same message is
+    sent, and ``X-Siteatlas-Signature`` is ``sha256=`` and the HMAC-SHA256 of the body by ``secret`` in hexadecimal
+    digits, when there is one. ``template`` makes another JSON of :func:`crawler.notify.channels.message.document`.
+    Raises
+    UsageError for a URL that is none, without telling it, and for a template that fails on a sample.
+    """
+
+    def __init__(
+        self,
+        http: Http,
+        url: str,
+        on: Iterable[Occasion],
+        secret: str = "",
+        template: Template | None = None,
+    ) -> None:
+        try:
+            origin = origin_of(url)
+        except ValueError as error:
+            raise UsageError(
+                f"an entry of webhook.urls is {error} (it is not shown, for it may be a secret)"
+            ) from None
+        self.key = f"webhook {origin} {hashlib.sha256(url.encode()).hexdigest()[:8]}"
+        self.on = frozenset(on)
+        self._what = f"the webhook at {origin}"
+        self._http = http
+        self._url = url
+        self._secret = secret.encode()
+        self._template = template
+        for sample in SAMPLES if template else ():
+            try:
+                self.body(sample)
+            except TemplateFault as fault:
+                raise UsageError(str(fault)) from None
+
+    def body(self, notice: Notice) -> bytes:
+        """What is sent of a notice. Raises TemplateFault."""
+        if self._template is None:
+            return as_json(notice, self.key)
+        return as_body(self._template, notice, self.key)
+
+    async def send(self, notice: Notice) -> Answer:
+        """See :class:`crawler.notify.channels.channel.Channel`."""
+        try:
+            body = self.body(notice)
+        except TemplateFault as fault:
+            return Answer(reception=Reception.REFUSED, said=str(fault))
+        headers = {
+            "Content-Type": _JSON,
+            "X-Siteatlas-Event": notice.occasion.value,
+            "X-Siteatlas-Delivery": delivery(notice, self.key),
+        }
+        if self._secret:
+            headers["X-Siteatlas-Signature"] = f"sha256={hmac.new(self._secret, body, 'sha256').hexdigest()}"
+        return judged(await self._http.send("POST", self._url, headers=headers, body=body), self._what)

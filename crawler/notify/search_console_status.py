@@ -1,0 +1,59 @@
+"""What Google made of the sitemap, which it reads when it likes: looked at now and then, and kept in the ledger."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from crawler.notify.ledger import Reading
+from crawler.notify.notice import Answer
+from crawler.notify.result import Delivered
+from crawler.notify.retry import guarded
+from crawler.notify.session import Desk
+
+if TYPE_CHECKING:  # with what signs its requests
+    from crawler.notify.channels.search_console import SearchConsole
+
+
+async def read_back(desk: Desk, console: "SearchConsole", told: Sequence[Delivered]) -> Reading | None:
+    """The last that is known of it, None: nothing is. ``told`` is what was sent before, in this process.
+
+    What was read when the sitemap was submitted is kept; else a look is taken when it is time for one, or a person
+    asks. One that fails is a note and nothing else: it is taken again after the next run.
+    """
+    before = desk.ledger.reading(console.key)
+    if not console.key.startswith(desk.again.only):
+        return before
+    status = console.latest
+    if status is None and _is_time(desk, console.key, before, told):
+        answer = await guarded(console.look)
+        if isinstance(answer, Answer):
+            desk.note(f"{console.key}: what Google says of the sitemap is not known: {answer.said}")
+        else:
+            status = answer
+    if status is None:
+        return before
+    now = Reading(
+        channel=console.key,
+        at=desk.clock(),
+        submitted=status.submitted,
+        downloaded=status.downloaded,
+        pending=status.is_pending,
+        errors=status.errors,
+        warnings=status.warnings,
+        sentence=status.sentence,
+    )
+    desk.ledger.read(now)
+    if now.errors > (earlier := before.errors if before else 0):
+        more = f"{now.errors:,}, and {earlier:,} before" if earlier else f"{now.errors:,}"
+        desk.note(
+            f"{console.key}: Google finds errors in the sitemap ({more}): see Sitemaps in Search Console"
+        )
+    return now
+
+
+def _is_time(desk: Desk, key: str, before: Reading | None, told: Sequence[Delivered]) -> bool:
+    """Whether a look is to be taken. Who was told just now, or could not be, is left alone until the next run."""
+    if desk.again.look:
+        return True
+    every = desk.plan.config.search_console.look_every
+    is_old = before is None or not 0 <= desk.clock() - before.at < every
+    return is_old and not any(each.channel == key for each in told)

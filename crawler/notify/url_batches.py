@@ -1,0 +1,223 @@
+"""Tells a channel the URLs that changed: host by host, in byte order, a batch kept in the ledger once it is taken."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
+
+from crawler.notify.channels.channel import BatchChannel
+from crawler.notify.ledger import Line, Refused
+from crawler.notify.notice import Answer, Reception
+from crawler.notify.result import Delivered
+from crawler.notify.retry import guarded, persist
+from crawler.notify.session import Desk
+from crawler.publish.changes import Change
+
+
+def authority(url: str) -> str:
+    """The host of a URL, with its port when that is not the usual one."""
+    return url[url.index("://") + 3 : url.index("/", 8)]
+
+
+@dataclass(slots=True)
+class _Score:
+    """What was taken of a delivery, and what refused."""
+
+    urls: int = 0
+    batches: int = 0
+    refused: int = 0
+    said: str = ""
+
+    def ending(self, answer: Answer) -> "_Score":
+        """The same, which ended with an answer."""
+        self.said = answer.said
+        return self
+
+    def count(self, answer: Answer, urls: int) -> None:
+        """Count a batch that was taken or refused."""
+        if answer.reception is Reception.ACCEPTED:
+            self.urls, self.batches = self.urls + urls, self.batches + 1
+        else:
+            self.refused += urls
+        if answer.reception is not Reception.ACCEPTED or not self.refused:
+            self.said = answer.said
+
+
+class BatchTeller:
+    """Tells one channel of one site."""
+
+    def __init__(self, desk: Desk, channel: BatchChannel, *, is_first_told: bool) -> None:
+        self._desk = desk
+        self._channel = channel
+        self._is_first_told = is_first_told
+        self._aside: set[str] = set()  # hosts that are put off; "": those without a line of their own
+        self._offered: set[str] = set()
+        self._is_over = False
+        self._left_out = 0
+
+    async def tell(self) -> list[Delivered]:
+        """Everything that is outstanding, delivery after delivery, until there is no more or nobody takes it."""
+        desk, told = self._desk, []
+        last = desk.last()
+        desk.lines(self._channel.key, all_of_first=False, all_there_is=self._is_first_told)
+        if waiting := self._waiting(last):
+            return [waiting]
+        while not self._is_over and (line := self._next(last)):
+            told += await self._deliver(line, last)
+        if desk.again.refused:
+            for refused in desk.ledger.refused(self._channel.key):
+                told += [] if self._is_over else await self._resend(refused)
+        if self._left_out:
+            desk.note(f"{self._left_out:,} URLs lie outside of the key file's directory: they are not sent")
+        return told
+
+    def _waiting(self, last: int) -> Delivered | None:
+        """What there is to say when it asked to wait, of whichever host it was told then; None when it did not."""
+        lines = (line for line in self._desk.ledger.lines(self._channel.key) if line.told < last)
+        return next(filter(None, map(self._desk.waiting, lines)), None)
+
+    def _next(self, last: int) -> Line | None:
+        lines = self._desk.ledger.lines(self._channel.key)
+        return next((line for line in lines if line.told < last and line.host not in self._aside), None)
+
+    async def _deliver(self, line: Line, last: int) -> list[Delivered]:
+        """One delivery, of all hosts that have no line of their own, or of the one that has this."""
+        desk, score, others = self._desk, _Score(), list[Delivered]()
+        until, was_begun = line.until or last, line.until is not None
+        own = {each.host for each in desk.ledger.lines(line.channel)} - {line.host}
+        for host, urls in self._batches(desk.changes(line.told, until), line, own):
+            line, answer = await self._offer(line, until, host, urls)
+            if answer.reception is not Reception.LATER:
+                score.count(answer, len(urls))
+            elif line.host or self._is_over:
+                self._aside.add(line.host)
+                desk.ledger.put_off(line, answer.said, desk.due(answer))
+                told = self._told(line, Reception.LATER, score.ending(answer), until, due=desk.due(answer))
+                return [told, *others]
+            else:
+                self._aside.add(host)
+                own.add(host)
+                desk.ledger.split(line, host, answer.said, begun=was_begun or host in self._offered)
+                others.append(self._told(line, Reception.LATER, _Score(said=answer.said), until, host))
+        desk.ledger.done(line, until)
+        if not (score.batches or score.refused):
+            return others
+        reception = Reception.REFUSED if score.refused else Reception.ACCEPTED
+        return [self._told(line, reception, score, until), *others]
+
+    async def _offer(self, line: Line, until: int, host: str, urls: Sequence[str]) -> tuple[Line, Answer]:
+        """One batch, if what it tells of is live and the host is ready; the line as it is then.
+
+        What is put off for another reason than its host is put off for all hosts.
+        """
+        answer = await self._may_tell(host)
+        if answer.reception is not Reception.ACCEPTED:
+            return line, answer
+        line = line if line.until else self._desk.ledger.freeze(line, until)
+        self._offered.add(host)
+        answer = await self._send(host, urls)
+        if answer.reception is Reception.LATER:
+            self._is_over = await self._is_ready(host)
+        return self._keep(line, host, urls, answer), answer
+
+    async def _may_tell(self, host: str) -> Answer:
+        """Whether there is anything live to tell of, and the host is ready."""
+        answer = await self._desk.live()
+        if answer.reception is not Reception.ACCEPTED:
+            self._is_over = True
+            return answer
+        return await guarded(partial(self._channel.ready, host))
+
+    async def _send(self, host: str, urls: Sequence[str]) -> Answer:
+        return await persist(
+            partial(self._channel.send, host, urls),
+            self._desk.plan.config.notify,
+            partial(self._is_ready, host),
+        )
+
+    async def _is_ready(self, host: str) -> bool:
+        return (await guarded(partial(self._channel.ready, host))).reception is Reception.ACCEPTED
+
+    def _keep(self, line: Line, host: str, urls: Sequence[str], answer: Answer) -> Line:
+        """One commit. Until it is made, a crash sends the batch again."""
+        sent = self._desk.sent(line, answer, len(urls), host)
+        if answer.reception is Reception.ACCEPTED:
+            return self._desk.ledger.taken(line, urls[-1], sent)
+        if answer.reception is Reception.REFUSED:
+            return self._desk.ledger.refuse(line, urls[-1], sent)
+        self._desk.ledger.note(sent)
+        return line
+
+    def _batches(
+        self, changes: Iterable[Change], line: Line, own: set[str]
+    ) -> Iterator[tuple[str, list[str]]]:
+        """What is still to be sent of a line, in batches of one origin, in byte order of the URLs."""
+        at, host, batch = "", "", list[str]()
+        for change in changes:
+            url = change.url
+            if url <= line.position:
+                continue
+            origin = url[: url.index("/", 8)]
+            if batch and (origin != at or len(batch) == self._channel.size):
+                yield host, batch
+                batch = []
+            at, host = origin, authority(url)
+            if (host != line.host) if line.host else (host in own):
+                continue
+            if self._channel.takes(url):
+                batch.append(url)
+            else:
+                self._left_out += 1
+        if batch:
+            yield host, batch
+
+    async def _resend(self, refused: Refused) -> list[Delivered]:
+        """What was refused, once more; what is taken of it is forgotten."""
+        desk, score, answer = self._desk, _Score(), None
+        line = Line(
+            id=0,
+            channel=refused.channel,
+            host=refused.host,
+            told=refused.after,
+            until=refused.until,
+            position=refused.position,
+        )
+        upto = refused.upto or ""
+        changes = takewhile(lambda change: change.url <= upto, desk.changes(refused.after, refused.until))
+        for host, urls in self._batches(changes, line, set()):
+            answer = await self._may_tell(host)
+            if answer.reception is not Reception.ACCEPTED:
+                break
+            answer = await self._send(host, urls)
+            sent = desk.sent(line, answer, len(urls), host)
+            if answer.reception is not Reception.ACCEPTED:
+                desk.ledger.note(sent)
+                break
+            score.count(answer, len(urls))
+            desk.ledger.resent(refused, urls[-1], sent)
+        else:
+            desk.ledger.forgive(refused)
+        if answer is None:
+            return []
+        return [self._told(line, answer.reception, score.ending(answer), refused.until)]
+
+    def _told(
+        self, line: Line, reception: Reception, score: _Score, until: int, host: str = "", due: float = 0.0
+    ) -> Delivered:
+        said = score.said
+        if reception is not Reception.ACCEPTED and score.urls:
+            some = f", and {score.refused:,} refused" if score.refused else ""
+            said = f"{score.urls:,} URL{' was' if score.urls == 1 else 's were'} taken before{some}: {said}"
+        elif score.batches > 1:
+            said = f"{score.urls:,} URLs were taken in {score.batches:,} batches; of the last: {said}"
+        return self._desk.delivered(
+            line,
+            reception,
+            until=until,
+            host=host or line.host,
+            urls=score.urls,
+            refused=score.refused,
+            batches=score.batches,
+            said=said,
+            due=due,
+        )

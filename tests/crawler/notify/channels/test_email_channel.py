@@ -1,0 +1,382 @@
+"""E-mail through a real SMTP server: TLS and logins, refusals, servers that misbehave, and texts that try to."""
+
+import json
+import socket
+import sys
+import traceback
+from base64 import b64encode
+from email import message_from_bytes
+from email.policy import default
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Literal
+
+import anyio
+import pytest
+from doubles_mail import mailbox
+from hostile import Certificates, HostileServer, Step, drip, fin, repeat, rst, send, sleep
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from crawler.audit_news import NewFinding
+from crawler.errors import UsageError
+from crawler.model import Url
+from crawler.notify.channels.email import Email
+from crawler.notify.channels.message import SAMPLES, as_json, delivery
+from crawler.notify.channels.smtp import Handover, Server, server
+from crawler.notify.channels.template import Template
+from crawler.notify.notice import Answer, Notice, Occasion, Reception
+
+CHANGED, TROUBLE, RECOVERY, FINDINGS, TEST = SAMPLES
+assert FINDINGS.audit
+AUDITED = FINDINGS.audit
+ANN, BOB = "ann@example.com", "bob@example.com"
+TO = (f"Ann Other <{ANN}>", BOB)
+ALL = tuple(Occasion)
+ANY = Email(server("localhost", "none"), TO, ALL)
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Certificates.make(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(autouse=True)
+def names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of this machine may take seconds to be looked up."""
+    monkeypatch.setattr(socket, "getfqdn", lambda name="": "atlas.example")
+
+
+def plain(address: str) -> Server:
+    return server(address, "none")
+
+
+async def sent(
+    to: Server, notice: Notice = CHANGED, recipients: tuple[str, ...] = TO, timeout: float = 10.0
+) -> Answer:
+    with anyio.fail_after(15):
+        return await Email(to, recipients, ALL, "Atlas <atlas@example.com>", timeout=timeout).send(notice)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_rfc5322_a_message_arrives_with_all_that_it_needs() -> None:
+    with mailbox() as box:
+        channel = Email(plain(box.address), TO, ALL)
+        answers = [await channel.send(CHANGED), await channel.send(CHANGED)]
+    assert [answer.reception for answer in answers] == [Reception.ACCEPTED] * 2
+    assert answers[0].said == f"the mail server {box.address} took the message"
+    first, second = box.messages
+    assert box.envelopes[0].mail_from == "ann@example.com"
+    assert box.envelopes[0].rcpt_tos == ["ann@example.com", "bob@example.com"]
+    assert first["From"] == "Ann Other <ann@example.com>"
+    assert first["To"] == "Ann Other <ann@example.com>, bob@example.com"
+    assert first["Auto-Submitted"] == "auto-generated"
+    assert first["Message-ID"] == second["Message-ID"] == f"<{delivery(CHANGED, 'email')}@example.com>"
+    assert parsedate_to_datetime(first["Date"]).tzinfo is not None
+    assert first["Subject"] == (
+        "example: 1 added, 1 changed, 1 removed, 1 moved, 1 deindexed; 120 pages are listed now"
+    )
+    assert first.get_content_type() == "text/plain"
+    assert "\nadded (1)\n  https://www.example.com/added\n    a sample\n" in first.get_content()
+
+
+@pytest.mark.anyio
+async def test_ours_trouble_and_recovery_have_texts_of_their_own() -> None:
+    with mailbox() as box:
+        await sent(plain(box.address), TROUBLE)
+        await sent(plain(box.address), RECOVERY)
+        await sent(plain(box.address), replace(CHANGED, counts=replace(CHANGED.counts, added=99)))
+        await sent(plain(box.address), TEST)
+        await sent(plain(box.address), replace(CHANGED, after=0, changes=()))
+        await sent(plain(box.address), FINDINGS)
+        doubted = replace(
+            AUDITED, before=None, groups=[], first=[], verdict="inconclusive", why="a page failed"
+        )
+        await sent(
+            plain(box.address), replace(FINDINGS, told=f"audit: {doubted.sentence}", audit=doubted, report="")
+        )
+    trouble, recovery, more, test, first, audited, doubtful = box.messages
+    assert trouble["Subject"] == "example: trouble: publish refused: a sample"
+    assert "with exit code 3:\n\n  publish refused: a sample\n" in trouble.get_content()
+    assert recovery["Subject"] == "example: well again: published: a sample"
+    assert "succeeded again" in recovery.get_content()
+    assert "added (99)\n" in more.get_content()
+    assert "98 more of these are not named here" in more.get_content()
+    assert test["Subject"] == "example: this is a test: nothing happened"
+    assert "succeeded" not in test.get_content()
+    assert "there is nothing to do" in test.get_content()
+    assert first["Subject"] == "example: the whole sitemap is new: 120 pages are listed"
+    assert "added" not in first.get_content()
+    assert "named here" not in first.get_content()
+    assert audited["Subject"] == "example: audit: 2 findings (2 warnings), 1 new, 1 mended"
+    assert "Orphans: 2, 1 new, 1 mended\n" in audited.get_content()
+    assert (
+        "warning orphan.sitemap: In the sitemap only\n  https://www.example.com/lost\n"
+        in audited.get_content()
+    )
+    assert "Report:  /srv/audit/audit.html\n" in audited.get_content()
+    assert "can be called an orphan by it: a page failed\n" in doubtful.get_content()
+    assert "The first audit of https://www.example.com/" in doubtful.get_content()
+    assert not {"new", "mended", "Report:"} & set(doubtful.get_content().split())
+
+
+@pytest.mark.anyio
+async def test_ours_no_text_becomes_a_header_a_recipient_or_another_message() -> None:
+    evil = "x\r\nBcc: eve@example.com\r\n\r\n.\r\nQUIT\r\n\x1b[2J\u202e\u2028Bcc: eve@example.com"
+    long = "é" * 5_000
+    change = replace(
+        CHANGED.changes[0], url=Url(f"https://e.example/{evil}"), target=evil, reason=f".\n.{evil}{long}"
+    )
+    new = [NewFinding(rule="orphan.log", severity=evil, title=evil, url=evil, sentence=f".\n.{evil}{long}")]
+    audit = replace(AUDITED, verdict="inconclusive", why=evil, first=new)
+    notice = replace(
+        CHANGED, site=evil, url=Url(evil), changes=(change,), told=evil, at=evil, audit=audit, report=evil
+    )
+    with mailbox() as box:
+        for occasion in Occasion:
+            await sent(plain(box.address), replace(notice, occasion=occasion))
+    assert len(box.messages) == len(Occasion)
+    for envelope, message in zip(box.envelopes, box.messages, strict=True):
+        assert envelope.rcpt_tos == ["ann@example.com", "bob@example.com"]
+        assert message["Bcc"] is None
+        assert not message.defects
+        assert len(message["Subject"]) <= 200
+        assert message["Subject"].isprintable()
+        assert max(map(len, envelope.content.splitlines())) < 998
+        assert "\x1b" not in message.get_content()
+        assert "\u202e" not in message.get_content()
+        assert not [
+            line for line in message.get_content().splitlines() if line.startswith((".", "Bcc", "QUIT"))
+        ]
+    for number in (0, list(Occasion).index(Occasion.FINDINGS)):
+        assert long in box.messages[number].get_content().replace("\n", "")
+
+
+@given(*[st.text(st.characters())] * 3)  # also halves of characters
+@settings(max_examples=25, deadline=None)
+def test_rfc5322_any_text_makes_a_message_of_the_same_form(site: str, told: str, reason: str) -> None:
+    change = replace(CHANGED.changes[0], reason=reason)
+    for notice in (replace(CHANGED, site=site, changes=(change,)), replace(TROUBLE, site=site, told=told)):
+        read = message_from_bytes(ANY.message(notice).as_bytes(), policy=default)
+        assert read.keys() == [
+            *("From", "To", "Subject", "Message-ID", "Auto-Submitted"),
+            *("Content-Type", "Content-Transfer-Encoding", "MIME-Version"),
+        ]
+        assert not read.defects
+        assert json.loads(as_json(notice, "k"))["pages"] == 120
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+async def test_rfc3207_a_login_is_sent_over_tls(certificates: Certificates, security: str) -> None:
+    login = (b"ann", b"p:w-secret")
+    with mailbox(**{security: certificates.good}, login=login) as box:
+        secured: Literal["starttls", "tls"] = "tls" if security == "tls" else "starttls"
+        good = server(box.address, secured, "ann:p:w-secret", certificates.ca_file)
+        assert (await sent(good)).reception is Reception.ACCEPTED
+        wrong = await sent(server(box.address, secured, "ann:not-secret", certificates.ca_file))
+        assert wrong.reception is Reception.REFUSED
+        assert "535" in wrong.said
+        without = await sent(server(box.address, secured, "", certificates.ca_file))
+        assert without.reception is Reception.REFUSED
+        assert "530" in without.said
+        stranger = await sent(server(box.address, secured, "ann:p:w-secret"))
+        assert stranger.reception is Reception.LATER
+        assert "has a bad certificate" in stranger.said
+    assert len(box.envelopes) == 1
+    assert box.secured == [security == "starttls"]  # of TLS from the start it does not know
+    assert set(box.logins) == {login, (b"ann", b"not-secret")}
+    for text in (wrong.said, without.said, stranger.said, repr(good), str(good)):
+        assert "secret" not in text
+        assert b64encode(b"not-secret").decode() not in text
+    assert "*** *** is wrong" in wrong.said
+
+
+@pytest.mark.anyio
+async def test_rfc3207_nothing_is_sent_in_the_clear_when_starttls_was_asked_for(
+    certificates: Certificates,
+) -> None:
+    with mailbox() as box:
+        answer = await sent(server(box.address, "starttls", "", certificates.ca_file))
+    assert answer.reception is Reception.REFUSED
+    assert "STARTTLS" in answer.said
+    assert box.envelopes == []
+    with pytest.raises(UsageError, match="everybody can read"):
+        server("localhost", "none", "ann:s3cret-thing")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("refusals", "sender", "data", "reception", "words"),
+    [
+        (
+            {"bob@example.com": "550 no\x1b such"},
+            "",
+            "",
+            Reception.ACCEPTED,
+            "but not for all: bob@example.com: 550 no",
+        ),
+        (
+            {"bob@example.com": "451 wait", "ann@example.com": "550 no"},
+            "",
+            "",
+            Reception.LATER,
+            "none of the recipients",
+        ),
+        (
+            {"bob@example.com": "550 x", "ann@example.com": "553 no"},
+            "",
+            "",
+            Reception.REFUSED,
+            "ann@example.com: 553 no",
+        ),
+        ({}, "451 busy", "", Reception.LATER, "451 busy"),
+        ({}, "553 who?", "", Reception.REFUSED, "553 who?"),
+        ({}, "", "452 full", Reception.LATER, "452 full"),
+        ({}, "", "554 spam", Reception.REFUSED, "554 spam"),
+        ({}, "", "421 going down", Reception.LATER, "421 going down"),
+    ],
+)
+async def test_rfc5321_four_is_later_and_five_is_never(
+    refusals: dict[str, str], sender: str, data: str, reception: Reception, words: str
+) -> None:
+    with mailbox() as box:
+        box.refusals, box.sender, box.data = refusals, sender, data
+        answer = await sent(plain(box.address))
+    assert answer.reception is reception
+    assert words in answer.said
+    assert answer.said.isprintable()
+    assert len(box.envelopes) == (reception is Reception.ACCEPTED)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ((rst(),), "hung up"),
+        ((fin(),), "hung up"),
+        ((send(b"HTTP/1.1 400 Bad Request\r\n\r\n"), fin()), "does not speak SMTP"),
+        ((send(b"421 not now\r\n"), fin()), "421 not now"),
+        ((repeat(b"220-" + b"x" * 900 + b"\r\n", 9_999),), "hung up"),
+        ((send(b"220 " + b"x" * 20_000), sleep(9)), "500 Line too long"),
+        ((send(b"\xff\xfe\x00\r\n"), sleep(9)), "does not speak SMTP"),
+        ((sleep(9),), "within 0.25 seconds"),
+        ((drip(b"220-hello there\r\n" * 99, 0.05),), "within 0.25 seconds"),
+        ((send(b"220 hello\r\n250-ok\r\n"), sleep(9)), "within 0.25 seconds"),
+    ],
+)
+async def test_ours_a_mail_server_that_misbehaves_holds_nobody_up(
+    steps: tuple[Step, ...], words: str
+) -> None:
+    with HostileServer() as hostile:
+        hostile.greet(*steps)
+        answer = await sent(plain(f"127.0.0.1:{hostile.port}"), timeout=0.25)
+        assert words in answer.said
+        assert answer.reception is (Reception.REFUSED if "500" in words else Reception.LATER)
+        assert answer.said.isprintable()
+        with anyio.fail_after(0.9):  # the thread that waited for it ends, sooner than a step of its own would
+            while handing_over():  # noqa: ASYNC110 - nobody tells
+                await anyio.sleep(0.02)
+
+
+def handing_over() -> bool:
+    """Whether a thread is still at it."""
+    frames = list(sys._current_frames().values())
+    return any(
+        inner.f_code is Handover.run.__code__ for frame in frames for inner, _ in traceback.walk_stack(frame)
+    )
+
+
+@pytest.mark.anyio
+async def test_ours_a_server_that_is_not_there_is_tried_again() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        answer = await sent(plain(f"127.0.0.1:{closed.getsockname()[1]}"))
+    assert answer.reception is Reception.LATER
+    assert "was not reached: Connection refused" in answer.said
+
+
+@pytest.mark.anyio
+async def test_ours_a_template_makes_the_subject_and_the_text() -> None:
+    source = "\n{{ site }} \N{SNOWMAN} {{ occasion }}\n\nHello,\n{{ counts.total }} changes.\n\n"
+    with mailbox() as box:
+        await Email(plain(box.address), TO, ALL, template=Template(source, "mine")).send(
+            replace(CHANGED, site="é")
+        )
+    (message,) = box.messages
+    assert message["Subject"] == "é \N{SNOWMAN} changes"
+    assert message.get_content() == "Hello,\n5 changes.\n"
+    box.envelopes[0].content.decode("ascii")  # not every server takes more than that
+
+
+@pytest.mark.parametrize(
+    "source", ["", "  \n ", "{{ nothing }}", "{% if occasion == 'trouble' %}x{% endif %}"]
+)
+def test_ours_a_template_without_a_subject_is_refused(source: str) -> None:
+    with pytest.raises(UsageError, match="mine"):
+        Email(plain("localhost"), TO, ALL, template=Template(source, "mine"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "ann",
+        "ann@",
+        "@example.com",
+        "a@b@c",
+        f"{ANN}, {BOB}",
+        "a@b\r\nBcc: c@d",
+        "a b@c",
+        "a@" + "x" * 99,
+    ],
+)
+def test_ours_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(UsageError, match=r"email\.to"):
+        Email(plain("localhost"), [address], ALL)
+    if address:
+        with pytest.raises(UsageError, match=r"email\.sender"):
+            Email(plain("localhost"), TO, ALL, address)
+
+
+def test_ours_a_domain_that_is_not_ascii_is_put_into_it() -> None:
+    message = Email(plain("localhost"), ["Änn <ann@bücher.example>"], ALL).message(CHANGED)
+    assert message["To"].addresses[0].addr_spec == "ann@xn--bcher-kva.example"
+    assert message["To"].addresses[0].display_name == "Änn"
+
+
+@pytest.mark.parametrize(
+    ("address", "security", "name"),
+    [
+        ("localhost:25", "none", "localhost:25"),
+        ("mail.example.com", "none", "mail.example.com:25"),
+        ("mail.example.com", "starttls", "mail.example.com:587"),
+        ("mail.example.com", "tls", "mail.example.com:465"),
+        ("[::1]:2525", "none", "[::1]:2525"),
+    ],
+)
+def test_ours_a_server_has_the_usual_port(address: str, security: str, name: str) -> None:
+    assert server(address, security).name == name  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("address", "login", "words"),
+    [
+        ("", "", "email.server"),
+        ("smtp://mail.example.com", "", "email.server"),
+        ("mail.example.com:many", "", "email.server"),
+        ("ann:s3cret@mail.example.com", "", "email.server"),
+        ("localhost", "s3cret", "email.login"),
+        ("localhost", "ann:", "email.login"),
+        ("localhost", "ann:s3crét", "email.login"),
+    ],
+)
+def test_ours_a_server_that_cannot_be_is_told(address: str, login: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        server(address, "tls", login)
+    assert words in str(caught.value)
+    assert "s3cr" not in str(caught.value)
+    with pytest.raises(UsageError, match="CA file"):
+        server("localhost", "tls", "", tmp_path / "none.pem")

@@ -1,0 +1,561 @@
+"""Telling others of a site with a history, on real sockets: all that changed, each once, whatever they answer."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from doubles_indexnow import KEY, Double, Say, Site, memory
+from msgspec.structs import replace
+from site_history import Seen
+
+from crawler.cli.which import state_directory
+from crawler.errors import StorageError
+from crawler.model import State
+from crawler.notify.ledger import LEDGER
+from crawler.notify.ledger_status import told
+from crawler.notify.notice import Occasion, Reception
+from crawler.notify.notify import announce
+from crawler.notify.result import Announced
+from crawler.notify.session import Again
+from crawler.publish.change_feed import Changes
+from crawler.state.runs import Ended, Fate, Runs
+from crawler.state.store import held
+
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture
+def double() -> Iterator[Double]:
+    with Double() as double:
+        yield double
+
+
+@pytest.fixture
+def site(double: Double) -> Iterator[Site]:
+    with memory() as folder:
+        yield Site(double, folder)
+
+
+def tell(site: Site, run: int | None = None, *, exit_code: int = 0, now: float = NOW, **kw: Any) -> Announced:
+    """What is told after a run, or without one."""
+    settings = {name: kw.pop(name) for name in list(kw) if "__" in name}
+    ended = None
+    if run is not None:
+        fate = {0: Fate.DONE, 4: Fate.DONE, 6: Fate.BUSY}.get(exit_code, Fate.FAILED)
+        ended = Ended(
+            exit_code=exit_code, fate=fate, run=run, told="the site is down" if exit_code else "published"
+        )
+    plan = site.planned(**settings)
+    return anyio.run(lambda: announce(plan, "shop", ended=ended, clock=lambda: now, **kw))
+
+
+def begun(site: Site, *pages: str) -> None:
+    """A site whose first run was told of to nobody."""
+    tell(site, site.run(pages))
+    assert not site.double.messages
+
+
+def outstanding(site: Site) -> list[str]:
+    return [said for channel in told(site.plan.state).channels for said in channel.outstanding]
+
+
+def test_ours_only_what_changed_is_sent_and_only_once(site: Site) -> None:
+    begun(site, "/a", "/b", "/c")
+    run = site.run(["/a", "/b", "/d"], changed=["/b"])
+    assert tell(site, run).deliveries[0].urls == 3
+    assert site.double.taken == dict.fromkeys(map(site.url, ("/b", "/c", "/d")), 1)
+    assert not tell(site, site.run(["/a", "/b", "/d"], outcome="unchanged")).deliveries
+    assert not tell(site).deliveries
+    assert len(site.double.messages) == 1
+
+
+def test_indexnow_org_pages_that_left_are_sent_whatever_became_of_them(site: Site) -> None:
+    begun(site, "/", "/gone", "/moved", "/hidden", "/same")
+    pages = {
+        site.url("/"): Seen(),
+        site.url("/same"): Seen(),
+        site.url("/new"): Seen(),
+        site.url("/gone"): Seen(State.CLIENT_ERROR, "answered 404"),
+        site.url("/moved"): Seen(State.REDIRECT, "redirects", target=site.url("/new")),
+        site.url("/hidden"): Seen(State.NOINDEX, "says noindex"),
+    }
+    kinds = {change.kind.value for change in site.history.run(pages)}
+    assert kinds == {"added", "removed", "moved", "deindexed"}
+    tell(site, site.history.number, notify__check_live=False)
+    assert site.double.taken == dict.fromkeys(map(site.url, ("/gone", "/moved", "/hidden", "/new")), 1)
+
+
+def test_ours_the_first_run_is_sent_only_if_asked_for(site: Site) -> None:
+    tell(site, site.run(["/a", "/b"]), indexnow__first=True)
+    assert site.double.taken == dict.fromkeys(map(site.url, ("/a", "/b")), 1)
+
+
+def test_ours_who_is_new_on_a_site_with_a_history_is_told_nothing_old(site: Site) -> None:
+    for pages in (["/a"], ["/a", "/b"]):
+        tell(site, site.run(pages), indexnow__key="")
+    assert not tell(site).deliveries  # nobody ran it
+    tell(site, site.run(["/a", "/b", "/c"]))
+    assert site.double.taken == {site.url("/c"): 1}
+
+
+def test_ours_who_is_new_is_told_of_the_run_that_it_was_configured_for(site: Site) -> None:
+    for pages in (["/a"], ["/a", "/b"]):
+        tell(site, site.run(pages), indexnow__key="")
+    tell(site, site.run(["/a", "/b", "/c"]))
+    assert site.double.taken == {site.url("/c"): 1}
+
+
+def test_ours_runs_that_could_not_be_told_become_one_delivery(site: Site) -> None:
+    begun(site, "/a")
+    site.double.files[f"/{KEY}.txt"] = 404
+    assert tell(site, site.run(["/a", "/b", "/c"])).untold
+    assert tell(site, site.run(["/a", "/b"], changed=["/a"])).untold
+    assert "put a text file at" in outstanding(site)[0]
+    site.double.files[f"/{KEY}.txt"] = KEY.encode()
+    assert not tell(site).untold
+    assert [message["urlList"] for message in site.double.messages] == [[site.url("/a"), site.url("/b")]]
+    assert not outstanding(site)
+
+
+def test_ours_a_delivery_that_was_begun_is_ended_as_it_was_before_the_next_one(site: Site) -> None:
+    begun(site, "/a")
+    site.double.says += [Say(), Say(500), Say(500), Say(500)]
+    answer = tell(site, site.run(["/a", "/b", "/c", "/d"]), indexnow__batch=1)
+    assert answer.untold
+    assert answer.deliveries[0].urls == 1
+    site.double.says += [Say(503)] * 3
+    tell(site, site.run(["/a", "/c", "/d"], changed=["/d"]), indexnow__batch=1)
+    tell(site, indexnow__batch=2)
+    sent = [[url.removeprefix(site.double.home) for url in m["urlList"]] for m in site.double.messages]
+    assert sent == [["/b"], *[["/c"]] * 3, *[["/c"]] * 3, ["/c", "/d"], ["/b", "/d"]]
+
+
+def test_ours_batches_are_of_one_host_and_no_larger_than_asked_for(site: Site) -> None:
+    begun(site, "/")
+    pages = ["/", *(f"/{n}" for n in range(5)), *(site.other(f"/{n}") for n in range(3))]
+    tell(site, site.run(pages), indexnow__batch=2)
+    sizes = [(message["host"].partition(":")[0], len(message["urlList"])) for message in site.double.messages]
+    assert sizes == [("127.0.0.1", 2), ("127.0.0.1", 2), ("127.0.0.1", 1), ("localhost", 2), ("localhost", 1)]
+    assert max(site.double.taken.values()) == 1
+    assert len(site.double.taken) == 8
+
+
+def test_indexnow_org_a_key_file_in_a_directory_is_for_what_lies_below(site: Site) -> None:
+    site.double.files["/shop/key.txt"] = KEY.encode()
+    begun(site, "/")
+    key_url = site.url("/shop/key.txt")
+    answer = tell(
+        site, site.run(["/", "/shop/a", "/blog/a", site.other("/shop/b")]), indexnow__key_url=key_url
+    )
+    assert site.double.taken == {site.url("/shop/a"): 1}
+    assert site.double.messages[0]["keyLocation"] == key_url
+    assert "2 URLs lie outside" in answer.notes[0]
+    assert not answer.untold
+
+
+@pytest.mark.parametrize("trouble", ["key file", "403"])
+def test_indexnow_org_a_host_whose_key_is_wrong_keeps_no_other_from_being_told(
+    site: Site, trouble: str
+) -> None:
+    begun(site, "/")
+    other = f"localhost:{site.double.port}/{KEY}.txt"
+    site.double.files[other] = 404 if trouble == "key file" else KEY.encode()
+    site.double.says += [Say(), Say(403)] if trouble == "403" else []
+    answer = tell(site, site.run(["/", "/a", site.other("/a"), site.other("/b")]), indexnow__batch=1)
+    assert answer.untold
+    assert site.double.taken == {site.url("/a"): 1}
+    assert "key of localhost" in answer.sentences[0] or "key file of localhost" in answer.sentences[0]
+    site.double.says += [Say(), Say(403)] if trouble == "403" else []
+    tell(site, site.run(["/", "/a", "/b", site.other("/a")]), indexnow__batch=1)
+    assert site.double.taken == dict.fromkeys(map(site.url, ("/a", "/b")), 1)
+    site.double.files[other] = KEY.encode()
+    assert not tell(site).untold
+    mine = {site.other("/a"): 1} if trouble == "key file" else {site.other("/a"): 1, site.other("/b"): 2}
+    assert site.double.taken == dict.fromkeys(map(site.url, ("/a", "/b")), 1) | mine
+    tell(site, site.run(["/", "/a", "/b", "/c", site.other("/c")]))  # and together again
+    assert site.double.taken[site.other("/c")] == site.double.taken[site.url("/c")] == 1
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_indexnow_org_a_batch_that_is_refused_is_set_aside_and_the_others_are_sent(
+    site: Site, status: int
+) -> None:
+    begun(site, "/")
+    site.double.says += [Say(), Say(status), Say(status)]
+    answer = tell(site, site.run(["/", *(f"/{n}" for n in range(8))]), indexnow__batch=2)
+    assert not answer.untold
+    assert (answer.deliveries[0].urls, answer.deliveries[0].refused) == (4, 4)
+    assert str(status) in answer.sentences[0]
+    (refused,) = told(site.plan.state).channels[0].refused
+    assert "4 URLs" in refused
+    tell(site, site.run(["/", *(f"/{n}" for n in range(8))], outcome="unchanged"))
+    assert len(site.double.messages) == 4  # not again by itself
+    site.double.says += [Say(status)]
+    assert tell(site, again=Again(refused=True)).deliveries[0].reception is Reception.REFUSED
+    site.double.files[f"/{KEY}.txt"] = 404
+    assert tell(site, again=Again(refused=True)).untold
+    site.double.files[f"/{KEY}.txt"] = KEY.encode()
+    assert len(site.double.messages) == 5
+    assert told(site.plan.state).channels[0].refused
+    tell(site, again=Again(refused=True), indexnow__batch=3)
+    assert site.double.taken == dict.fromkeys((site.url(f"/{n}") for n in range(8)), 1)
+    assert not told(site.plan.state).channels[0].refused
+
+
+def test_rfc9110_a_short_retry_after_is_waited_for_and_a_long_one_kept(site: Site) -> None:
+    begun(site, "/")
+    site.double.says += [Say(429, (("Retry-After", "0"),)), Say(429, (("Retry-After", "7200"),))]
+    answer = tell(site, site.run(["/", "/a"]))
+    assert answer.untold
+    assert answer.deliveries[0].due == NOW + 7200
+    assert len(site.double.messages) == 2
+    assert "2027-01-15 10:00:00 UTC" in tell(site, now=NOW + 7199).sentences[0]
+    assert len(site.double.messages) == 2  # not even asked
+    assert not tell(site, now=NOW + 7201).untold
+    assert site.double.taken == {site.url("/a"): 1}
+
+
+@pytest.mark.parametrize(
+    "say",
+    [Say(500), Say(raw=b""), Say(200, body=b"<html>"), Say(302, (("Location", "/x"),))],
+    ids=["500", "cut", "a page", "redirect"],
+)
+def test_ours_a_service_in_trouble_is_tried_again_and_then_another_time(site: Site, say: Say) -> None:
+    begun(site, "/")
+    site.double.says += [say] * 3
+    assert tell(site, site.run(["/", "/a"])).untold
+    assert len(site.double.messages) == 3
+    assert outstanding(site)
+    assert not tell(site).untold
+    assert site.double.messages[-1]["urlList"] == [site.url("/a")]
+    assert len(site.double.messages) == 4
+
+
+def test_ours_a_service_that_takes_too_long_is_left_for_another_time(site: Site) -> None:
+    begun(site, "/")
+    site.double.says += [Say(500, wait=0.6)]
+    assert tell(site, site.run(["/", "/a"]), notify__notify_timeout=0.3, notify__attempts=1).untold
+    assert "did not answer within 0.3 seconds" in outstanding(site)[0]
+    site.double.says.clear()
+    assert not tell(site).untold
+
+
+def test_ours_nothing_is_told_before_it_is_live(site: Site) -> None:
+    begun(site, "/")
+    run = site.run(["/", "/a"])
+    ours = site.double.files["/sitemap.xml"]
+    for there in (b"<urlset>old</urlset>", 404, 500, b""):
+        site.double.files["/sitemap.xml"] = there
+        answer = tell(site, run)
+        assert answer.untold
+        assert "/sitemap.xml" in answer.sentences[0]
+    assert not site.double.messages
+    assert "is not yet the one that was published" in outstanding(site)[0]
+    site.double.files["/sitemap.xml"] = ours
+    assert not tell(site).untold
+    assert site.double.taken == {site.url("/a"): 1}
+
+
+def test_ours_who_does_not_want_to_wait_for_it_to_be_live_need_not(site: Site) -> None:
+    begun(site, "/")
+    run = site.run(["/", "/a"])
+    site.double.files["/sitemap.xml"] = 404
+    assert not tell(site, run, notify__check_live=False).untold
+
+
+def test_ours_runs_that_are_forgotten_are_said_and_the_others_told(site: Site) -> None:
+    begun(site, "/a")
+    for pages in (["/a", "/b"], ["/a", "/b", "/c"], ["/a", "/b", "/c", "/d"]):
+        run = site.run(pages)
+    Changes(site.db).forget(run, 2)
+    answer = tell(site)
+    assert "the runs 2 to 2 are forgotten" in answer.notes[0]
+    assert site.double.taken == dict.fromkeys(map(site.url, ("/c", "/d")), 1)
+
+
+def test_ours_a_state_that_was_begun_anew_is_a_site_that_was_not_told(site: Site) -> None:
+    begun(site, "/a")
+    for pages in (["/a", "/b"], ["/a"]):
+        tell(site, site.run(pages))
+    site.db.execute("DELETE FROM change")
+    site.db.execute("DELETE FROM run")
+    site.db.execute("DELETE FROM published")
+    answer = tell(site, site.run(["/a", "/b", "/c"]))
+    assert "begun anew" in answer.notes[0]
+    assert len(site.double.messages) == 2
+    tell(site, site.run(["/a", "/b", "/d"]))
+    assert site.double.messages[-1]["urlList"] == [site.url("/c"), site.url("/d")]
+
+
+def test_ours_what_was_rolled_back_is_not_told(site: Site) -> None:
+    begun(site, "/a")
+    run = site.run(["/a", "/b"])
+    records = Runs(site.db)
+    records.write(replace(records.get(run), number=run + 1, outcome="rolled back"))
+    answer = tell(site)
+    assert not answer.deliveries
+    assert "an earlier set is published again" in answer.notes[0]
+    tell(site, site.run(["/a", "/c"]))
+    assert site.double.taken == {site.url("/c"): 1}
+
+
+def test_ours_two_processes_never_tell_at_once(site: Site) -> None:
+    begun(site, "/a")
+    run = site.run(["/a", "/b"])
+    with held(site.plan.state):
+        answer = tell(site, run)
+    assert answer.untold
+    assert "another process" in answer.notes[0]
+    assert not site.double.messages
+    assert not tell(site).untold
+
+
+def test_ours_a_ledger_that_cannot_be_used_ends_nothing(site: Site) -> None:
+    begun(site, "/a")
+    (site.plan.state / LEDGER.file).write_bytes(b"not a database, and long enough to be taken for one" * 100)
+    answer = tell(site, site.run(["/a", "/b"]))
+    assert answer.untold
+    assert LEDGER.file in answer.notes[0]
+
+
+def test_ours_a_state_that_is_not_for_this_account_is_said_and_the_exit_code_of_one(site: Site) -> None:
+    begun(site, "/a")
+    run = site.run(["/a", "/b"])
+    site.folder.chmod(0o755)
+    for path, mode in ((site.plan.state / LEDGER.file, 0), (site.plan.state, 0o500), (site.plan.state, 0)):
+        with only_for(path, mode):
+            answers = [tell(site, run, dry_run=is_dry) for is_dry in (False, True)]
+        for answer in answers:
+            assert (answer.untold, answer.exit_code) == (True, 7)
+            assert answer.notes[0].startswith("nobody was told: ")
+            assert not mode or "run as the " in answers[1].notes[0]
+            assert "run as the " in answer.notes[0] or "choose another with --state" in answer.notes[0]
+    with only_for(site.plan.state, 0), pytest.raises(StorageError, match="run as the account"):
+        told(site.plan.state)
+    with only_for(site.plan.state, 0), pytest.raises(StorageError, match="run as the account"):
+        state_directory(None, None, None, {"state__directory": str(site.plan.state)})
+    assert not tell(site).untold
+
+
+@contextmanager
+def only_for(path: Path, mode: int) -> Iterator[None]:
+    """What another account, or this one where it is not root, may do with a path."""
+    before, me = path.stat().st_mode, os.geteuid()
+    path.chmod(mode if me else mode | mode >> 6)
+    try:
+        if not me:
+            os.seteuid(65534)
+        yield
+    finally:
+        os.seteuid(me)
+        path.chmod(before)
+
+
+@pytest.mark.parametrize(
+    "setting", [{"indexnow__key": "env:NOT_SET"}, {"hook__command": ["/no/such/program"]}]
+)
+def test_ours_a_configuration_that_broke_during_the_run_ends_nothing(
+    site: Site, setting: dict[str, Any]
+) -> None:
+    begun(site, "/a")
+    answer = tell(site, site.run(["/a", "/b"]), **setting)
+    assert answer.untold
+    assert "nobody was told" in answer.notes[0]
+    assert not tell(site).untold
+    assert site.double.taken == {site.url("/b"): 1}
+
+
+def test_ours_a_site_without_a_state_is_told_to_nobody(double: Double, tmp_path: Path) -> None:
+    site = Site(double, tmp_path)
+    plan = site.planned(state__directory=str(tmp_path / "nowhere"))
+    answer = anyio.run(lambda: announce(plan, "shop"))
+    assert not answer.untold
+    assert "nothing is known" in answer.notes[0]
+
+
+@pytest.mark.parametrize("setting", [{"indexnow__key": ""}, {"notify__enabled": False}])
+def test_ours_without_anybody_to_tell_nothing_is_written(site: Site, setting: dict[str, Any]) -> None:
+    assert tell(site, site.run(["/a"]), **setting) == Announced()
+    assert not (site.plan.state / LEDGER.file).exists()
+
+
+def test_ours_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(site: Site) -> None:
+    begun(site, "/a")
+    run = site.run(["/a", "/b", "/c"])
+    before = (site.plan.state / LEDGER.file).read_bytes(), told(site.plan.state)
+    answer = tell(site, run, dry_run=True, indexnow__batch=1, webhook__urls=[f"{site.double.home}/hook"])
+    assert ((site.plan.state / LEDGER.file).read_bytes(), told(site.plan.state)) == before
+    assert not site.double.messages
+    assert {each.reception for each in answer.deliveries} == {Reception.WOULD_SEND}
+    assert answer.deliveries[0].said.startswith("a dry run sends nothing (in 2 batches); the key file of ")
+    assert [each.shown for each in answer.deliveries] == [
+        (site.url("/b"), site.url("/c")),
+        (f"added {site.url('/b')}", f"added {site.url('/c')}"),
+    ]
+    tell(site, run)
+    assert list(answer.deliveries[0].shown) == site.double.messages[0]["urlList"]
+
+
+def test_ours_what_changed_since_a_run_can_be_told_again(site: Site) -> None:
+    begun(site, "/a")
+    tell(site, site.run(["/a", "/b"]))
+    tell(site, again=Again(since=0, only="search"))
+    assert len(site.double.messages) == 1
+    tell(site, again=Again(since=0, only="index"))
+    assert site.double.taken == {site.url("/a"): 1, site.url("/b"): 2}
+    tell(site)
+    assert site.double.taken == {site.url("/a"): 1, site.url("/b"): 2}
+
+
+# ---------------------------------------------------------------- messages
+
+
+def hooked(site: Site, **settings: Any) -> dict[str, Any]:
+    return {"indexnow__key": "", "webhook__urls": [f"{site.double.home}/hook"], **settings}
+
+
+def occasions(site: Site) -> list[str]:
+    return [message["occasion"] for message in site.double.messages]
+
+
+def test_ours_a_message_tells_all_that_changed_also_of_the_first_run(site: Site) -> None:
+    tell(site, site.run(["/a", "/b"]), **hooked(site))
+    tell(site, site.run(["/a", "/b"], outcome="unchanged"), **hooked(site))
+    tell(site, site.run(["/a", "/c", "/d", "/e"]), **hooked(site, notify__named=2))
+    first, second = site.double.messages
+    assert first["counts"]["added"] == first["more"] == 2
+    assert not first["changes"]  # a whole set is no news
+    assert first["sentence"] == "the whole sitemap is new: 2 pages are listed"
+    assert second["runs"] == {"after": 2, "until": 3}
+    assert second["counts"] | {"total": 0} == {
+        "added": 3,
+        "changed": 0,
+        "removed": 1,
+        "moved": 0,
+        "deindexed": 0,
+        "total": 0,
+    }
+    assert (len(second["changes"]), second["pages"], second["site"]) == (3, 4, "shop")
+
+
+def test_ours_a_message_that_was_put_off_is_the_same_another_time(site: Site) -> None:
+    tell(site, site.run(["/a"]), **hooked(site))
+    site.double.says += [Say(503)] * 3
+    assert tell(site, site.run(["/a", "/b"]), **hooked(site)).untold
+    site.run(["/a"])
+    tell(site, now=NOW + 86_400, **hooked(site))
+    put_off, *_, again, after = site.double.messages[1:]
+    assert put_off == again
+    assert after["counts"]["removed"] == 1
+
+
+def test_ours_a_message_that_is_refused_is_set_aside(site: Site) -> None:
+    site.double.says += [Say(410)]
+    answer = tell(site, site.run(["/a"]), **hooked(site))
+    assert not answer.untold
+    assert "410" in answer.sentences[0]
+    tell(site, **hooked(site))
+    assert len(site.double.messages) == 1
+    tell(site, again=Again(refused=True), **hooked(site))
+    assert site.double.messages[0] == site.double.messages[1]
+    assert not told(site.plan.state).channels[0].refused
+
+
+def test_ours_trouble_is_told_once_and_once_more_when_it_is_over(site: Site) -> None:
+    tell(site, site.run(["/a"]), **hooked(site))
+    for exit_code in (4, 6):
+        tell(site, 2, exit_code=exit_code, **hooked(site))
+    assert occasions(site) == ["changes"]
+    for exit_code in (5, 5, 4, 3, 6, 1):
+        tell(site, 2, exit_code=exit_code, **hooked(site))
+    assert occasions(site) == ["changes", "trouble"]
+    assert site.double.messages[1]["exit_code"] == 5
+    assert told(site.plan.state).channels[0].knows_trouble
+    tell(site, 2, exit_code=4, **hooked(site))
+    tell(site, site.run(["/a", "/b"]), **hooked(site))
+    tell(site, site.run(["/a", "/b"], outcome="unchanged"), **hooked(site))
+    assert occasions(site) == ["changes", "trouble", "recovery", "changes"]
+    assert not told(site.plan.state).channels[0].knows_trouble
+    tell(site, 4, exit_code=7, **hooked(site))
+    assert occasions(site)[4:] == ["trouble"]
+
+
+def test_ours_trouble_needs_no_live_sitemap_and_is_told_again_until_it_is_known(site: Site) -> None:
+    tell(site, site.run(["/a"]), **hooked(site))
+    site.double.files["/sitemap.xml"] = 404
+    site.double.says += [Say(500)] * 3
+    assert tell(site, 2, exit_code=5, **hooked(site)).untold
+    assert "that runs fail" in outstanding(site)[0]
+    assert not tell(site, now=NOW + 60, **hooked(site)).untold
+    tell(site, **hooked(site))
+    assert occasions(site) == ["changes", *["trouble"] * 4]
+    assert len({message["id"] for message in site.double.messages[1:]}) == 1
+    assert len({message["at"] for message in site.double.messages[1:]}) == 1
+
+
+def test_ours_trouble_that_is_over_before_it_could_be_told_is_not_told(site: Site) -> None:
+    tell(site, site.run(["/a"]), **hooked(site))
+    site.double.says += [Say(500)] * 3
+    tell(site, 2, exit_code=5, **hooked(site))
+    tell(site, site.run(["/a"], outcome="unchanged"), **hooked(site))
+    assert occasions(site) == ["changes", *["trouble"] * 3]
+    assert not outstanding(site)
+
+
+def test_ours_who_wants_changes_only_hears_of_no_trouble(site: Site) -> None:
+    tell(site, site.run(["/a"]), **hooked(site, webhook__on=["changes"]))
+    tell(site, 2, exit_code=5, **hooked(site, webhook__on=["changes"]))
+    tell(site, site.run(["/a", "/b"]), **hooked(site, webhook__on=["changes"]))
+    assert occasions(site) == ["changes", "changes"]
+    trouble = told(site.plan.state)
+    assert {sent.occasion for sent in trouble.log} == {Occasion.CHANGES}
+
+
+def test_ours_one_channel_in_trouble_keeps_no_other_from_being_told(site: Site) -> None:
+    begun(site, "/a")
+    both = {"webhook__urls": [f"{site.double.home}/one", f"{site.double.home}/two"]}
+    tell(site, **both)
+    site.double.says += [Say(403), Say(404)]
+    answer = tell(site, site.run(["/a", "/b"]), **both)
+    assert [each.reception for each in answer.deliveries] == ["later", "refused", "accepted"]
+
+
+def test_ours_the_log_is_bounded(site: Site) -> None:
+    begun(site, "/")
+    for number in range(6):
+        tell(site, site.run(["/", f"/{number}"]), state__keep_runs=3)
+    with closing(sqlite3.connect(site.plan.state / LEDGER.file)) as db:
+        assert db.execute("SELECT count(*) FROM sent").fetchone() == (3,)
+
+
+@pytest.mark.parametrize("who", ["engine", "chat"])
+def test_ours_no_secret_is_in_the_ledger_or_in_what_is_told(
+    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, who: str
+) -> None:
+    chat = f"{site.double.home}/services/T0/xoxb-SECRET-path"
+    monkeypatch.setenv("HIDDEN", KEY if who == "engine" else chat)
+    (tmp_path / "sign").write_text("SECRET-signing-key\n")
+    signed = {
+        "indexnow__key": "",
+        "webhook__urls": ["env:HIDDEN"],
+        "webhook__secret": f"file:{tmp_path}/sign",
+    }
+    secret: dict[str, Any] = {"indexnow__key": "env:HIDDEN"} if who == "engine" else signed
+    tell(site, site.run(["/"]), **secret)
+    said = ""
+    for status in (200, 403, 410, 500, 422, 429):
+        body = f'{{"e": "not {KEY if who == "engine" else "/services/T0/xoxb-SECRET-path"}"}}'.encode()
+        site.double.says += [Say(status, (("Content-Type", "application/json"),), body)] * 6
+        run = site.run(["/", f"/{status}"])
+        answer = tell(site, run, exit_code=5 if status == 500 else 0, **secret)
+        said += f"{answer} {answer.as_json()} {told(site.plan.state)}"
+        site.double.says.clear()
+        files = [path for path in site.plan.state.glob(f"{LEDGER.file}*") if path.is_file()]
+        said += "".join(path.read_bytes().decode("latin-1") for path in files)
+    assert "***" in said
+    assert not [hidden for hidden in (KEY, "xoxb-SECRET", "SECRET-signing") if hidden in said]

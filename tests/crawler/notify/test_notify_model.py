@@ -1,0 +1,113 @@
+"""Any history of runs and answers: at the end everybody knows everything that changed, each thing once."""
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import anyio
+import pytest
+from doubles_indexnow import KEY, Double, Say, Site, memory
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from crawler.notify.ledger_status import told
+from crawler.notify.notify import announce
+from crawler.notify.session import Again
+from crawler.publish.change_feed import Changes
+from crawler.state.runs import Ended, Fate
+
+NAMES = ["/a", "/b", "/c", "/d", "other:/a", "other:/b"]
+ANSWERS = st.sampled_from([200, 200, 200, 202, 400, 403, 422, 429, 500])
+STEP = st.fixed_dictionaries(
+    {
+        "pages": st.sets(st.sampled_from(NAMES)),
+        "changed": st.sets(st.sampled_from(NAMES)),
+        "answers": st.lists(ANSWERS, max_size=6),
+        "batch": st.integers(1, 3),
+        "live": st.booleans() | st.just(True),
+        "keys": st.sampled_from(["all", "all", "none", "own", "other"]),
+        "tells": st.integers(0, 2),
+    }
+)
+
+
+def pages_of(site: Site, names: set[str]) -> list[str]:
+    return [
+        site.other(name.partition(":")[2]) if name.startswith("other:") else name for name in sorted(names)
+    ]
+
+
+def set_out(site: Site, step: dict[str, Any]) -> None:
+    """The world as it is in a step."""
+    site.double.says[:] = [Say(status) for status in step["answers"]]
+    own, other = f"127.0.0.1:{site.double.port}", f"localhost:{site.double.port}"
+    for host, name in ((own, "own"), (other, "other")):
+        site.double.files[f"{host}/{KEY}.txt"] = KEY.encode() if step["keys"] in ("all", name) else 404
+
+
+def tell(site: Site, run: int | None, **more: Any) -> bool:
+    again = more.pop("again", Again())
+    plan = site.planned(notify__attempts=2, **more)
+    ended = None if run is None else Ended(exit_code=0, fate=Fate.DONE, run=run)
+    return anyio.run(lambda: announce(plan, "shop", ended=ended, again=again)).untold
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(st.lists(STEP, min_size=1, max_size=5))
+def test_ours_whatever_happens_everything_that_changed_is_taken_once(steps: list[dict[str, Any]]) -> None:
+    play(steps)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@settings(max_examples=1_500, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(STEP, min_size=1, max_size=8))
+def test_ours_whatever_happens_everything_that_changed_is_taken_once_at_length(
+    steps: list[dict[str, Any]],
+) -> None:
+    play(steps)
+
+
+def play(steps: list[dict[str, Any]]) -> None:
+    with memory() as folder, Double() as double:
+        site = Site(double, folder)
+        tell(site, site.run(["/"]))
+        for step in steps:
+            set_out(site, step)
+            run = site.run(["/", *pages_of(site, step["pages"])], pages_of(site, step["changed"]))
+            live = double.files["/sitemap.xml"]
+            double.files["/sitemap.xml"] = live if step["live"] else b"old"
+            for turn in range(step["tells"]):
+                tell(site, None if turn else run, indexnow__batch=step["batch"])
+            double.files["/sitemap.xml"] = live
+        set_out(site, {"answers": [], "keys": "all"})
+        assert not tell(site, None)
+        assert not tell(site, None, again=Again(refused=True))
+        every_url_was_taken_as_often_as_it_was_told(site)
+        (channel,) = told(site.plan.state).channels
+        assert (channel.until, channel.outstanding, channel.refused) == (len(steps) + 1, (), ())
+        messages = len(double.messages)
+        tell(site, None)
+        assert len(double.messages) == messages
+
+
+def every_url_was_taken_as_often_as_it_was_told(site: Site) -> None:
+    """The log names deliveries by host and runs. They do not overlap; what changed in each was taken once, and nothing
+    that differs in the end from how it was when telling began is in none of them."""
+    feeds = Changes(site.db)
+    ranges: dict[str, set[tuple[int, int]]] = {}
+    for sent in told(site.plan.state, 10_000).log:
+        ranges.setdefault(sent.host, set()).add((sent.after, sent.until))
+    expected: Counter[str] = Counter()
+    for host, found in ranges.items():
+        ordered = sorted(found)
+        assert all(before[1] <= after[0] for before, after in pairwise(ordered)), ordered
+        for after, until in ordered:
+            expected.update(
+                change.url for change in feeds.between(after, until) if f"://{host}/" in change.url
+            )
+    assert site.double.taken == expected
+    first, last = feeds.publishing()[0], feeds.publishing()[-1]
+    assert {change.url for change in feeds.between(first, last)} <= set(expected)
+    times = Counter(change.url for run in feeds.publishing()[1:] for change in feeds.of(run))
+    assert all(site.double.taken[url] <= times[url] for url in site.double.taken)
