@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 from crawler.audit.audit import Watches
 from crawler.audit.audit import audit as audited
+from crawler.audit.finding import AuditReport, Findings
 from crawler.config import plan as planning
 from crawler.config.config import Config
 from crawler.crawl.engine import Tally, Watch
-from crawler.finding import AuditReport, Findings
 from crawler.run.regenerate import regenerate
 from crawler.run.report import Report
 from crawler.state.store import Begin

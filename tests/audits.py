@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from naughty import NAUGHTY
 
-from crawler.audit_rules import RULES
-from crawler.claim import Account, Source
-from crawler.finding import AuditReport, Bar, Count, Finding, Findings, Hub, Mended, Referrer, Section
+from crawler.audit.claim import Account, Source
+from crawler.audit.finding import AuditReport, Bar, Count, Finding, Findings, Hub, Mended, Referrer, Section
+from crawler.audit.rules import RULES
 
 SITE = "https://www.example.com/"
 DOUBT = "500 URLs left to visit, with --max-pages reached: raise it, and run again"

@@ -7,9 +7,8 @@ from typing import Any
 from audits import Given
 from msgspec.structs import replace
 
-from crawler.audit_rules import RULES
-from crawler.claim import Account, Source
-from crawler.finding import (
+from crawler.audit.claim import Account, Source
+from crawler.audit.finding import (
     AuditReport,
     Bar,
     Compared,
@@ -22,6 +21,7 @@ from crawler.finding import (
     Section,
     Trend,
 )
+from crawler.audit.rules import RULES
 from crawler.model import State
 
 SITE = "https://shop.example"

@@ -16,12 +16,12 @@ import httpx
 import pytest
 
 from crawler.audit.audit import Watches, audit
+from crawler.audit.finding import AuditReport, Finding
 from crawler.config import fetcher
 from crawler.config import plan as planning
 from crawler.config.config import Config
 from crawler.crawl import visit
 from crawler.fetch.transports import GivenTransport, ReqwestTransports
-from crawler.finding import AuditReport, Finding
 from crawler.model import Document, Page
 from crawler.parse import worker
 from crawler.parse.protocol import Hello, Job

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from scripted import Answer, Route, links, scripted
 
+from crawler.audit.health.entries import PublishedEntry, judge_spellings
+from crawler.audit.health.visit import Visited
 from crawler.cli import app
-from crawler.health.entries import PublishedEntry, judge_spellings
-from crawler.health.visited import Visited
 from crawler.model import State
 
 Rules = dict[str, dict[str, bool]]

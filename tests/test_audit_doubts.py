@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from scripted import Answer, Route, links, scripted
 
-from crawler.audit_rules import RULES
+from crawler.audit.rules import RULES
 from crawler.cli import app
 
 HUB = links("/", "/hub/one", "/hub/two")

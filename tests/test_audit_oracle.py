@@ -11,7 +11,7 @@ from audit_oracle import DECIDED, PAGE, Oracle
 from made_sites import Audited, Hits, Made, Res, Told, audited
 from random_sites import random_site, shrunk
 
-from crawler.audit_rules import RULES
+from crawler.audit.rules import RULES
 from crawler.errors import NothingCrawlable
 from crawler.state.store import Begin
 

@@ -13,7 +13,7 @@ import pytest
 from planted_site import HOST, MAX_CLICKS, PAGES, Answer, Planted, plant, serving
 from run import siteatlas
 
-from crawler.audit_rules import RULES
+from crawler.audit.rules import RULES
 
 
 @dataclass

@@ -5,13 +5,13 @@ import re
 
 from test_readme import MANUAL, blocks_of
 
-from crawler.audit_news import AuditNews, GroupNews, NewFinding
-from crawler.finding import AuditReport, Finding, Mended
+from crawler.audit.finding import AuditReport, Finding, Mended
+from crawler.audit.report.csv import COLUMNS, MENDED
+from crawler.audit.summary import AuditNews, GroupNews, NewFinding
 from crawler.model import Url
 from crawler.notify.channels.message import as_json
 from crawler.notify.notice import Notice, Occasion
 from crawler.publish.changes import Change, ChangeKind, Counts
-from crawler.reports.as_csv import COLUMNS, MENDED
 
 KEY = "webhook https://hooks.example.com 0a1b2c3d"
 SHOP = Url("https://shop.example.com/")

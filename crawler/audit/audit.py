@@ -15,14 +15,19 @@ from typing import Any, TypeVar
 import anyio
 from msgspec import structs
 
-from crawler.audit import gathering
-from crawler.audit.comparing import Comparing
-from crawler.audit.concluding import Conclusion
-from crawler.audit.doors import MAX_DOORS, ask_doors
+from crawler.audit import collect
+from crawler.audit.compare.compare import Comparing
+from crawler.audit.conclude import Conclusion
+from crawler.audit.evidence import schema
+from crawler.audit.evidence.entries import Entries
+from crawler.audit.evidence.store import Found
+from crawler.audit.evidence.url_matching import Homes
+from crawler.audit.evidence.visits import Visits
+from crawler.audit.finding import AuditReport, Findings
+from crawler.audit.host_aliases import MAX_DOORS, ask_doors
 from crawler.audit.media import CheckedMedia, check_media
-from crawler.audit.outside import Outside
-from crawler.audit.start import Start
-from crawler.audit_news import news_of
+from crawler.audit.second_crawl import Outside, Start
+from crawler.audit.summary import news_of
 from crawler.config import fetcher as fetching
 from crawler.config import plan as planning
 from crawler.config.plan import Plan
@@ -30,12 +35,6 @@ from crawler.crawl.engine import Ending, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.visit import Clock, Visited, alone, frontier, reach, rulebook, visit
 from crawler.errors import NothingCrawlable, StorageError
-from crawler.evidence import tables
-from crawler.evidence.entries import Entries
-from crawler.evidence.found import Found
-from crawler.evidence.homes import Homes
-from crawler.evidence.visits import Visits
-from crawler.finding import AuditReport, Findings
 from crawler.state.migrations import STATE
 from crawler.state.store import Begin, Store
 from crawler.url.normalize import origin
@@ -49,7 +48,7 @@ class Watches:
     """Who is told how far things are: the crawl, the reading of sources, and which part of the audit has begun."""
 
     crawl: Watch
-    reading: gathering.OnReading
+    reading: collect.OnReading
     part: Callable[[str], object] = lambda _: None
 
 
@@ -70,17 +69,17 @@ def audit(
     Unix time. Raises a SiteatlasError when nothing could be done; a crawl that was cut short is told by the report.
     """
     begun = clock()
-    gathering.check(plan)
+    collect.check(plan)
     with Store(
         plan.state, planning.deciding(plan.config), begin=begin, about=plan.about, now=clock()
     ) as store:
-        db = tables.create(store.directory / tables.FILE, store.directory / STATE.file)
+        db = schema.create(store.directory / schema.FILE, store.directory / STATE.file)
         comparing = Comparing(db, store.directory, plan, is_fresh=begin is Begin.FRESH)
         try:
             with _giving_up(store, clock):
                 if plan.config.audit.logs:  # they take long, and would be read for nothing
                     _run(lambda: reach(plan, store, clock), loop)
-                gathered = gathering.gather(plan, db, watches.reading, store.run.started)
+                gathered = collect.gather(plan, db, watches.reading, store.run.started)
                 wave = Outside(Homes(db), plan.config.audit.max_outside, plan.config.audit.min_visits)
                 visited, media = _run(lambda: _look(plan, store, db, wave, watches, clock), loop)
             notes = [*gathered.notes, *wave.notes(), *media.notes]

@@ -7,6 +7,8 @@ from typing import Final
 import anyio
 from msgspec import Struct
 
+from crawler.audit.finding import Finding
+from crawler.audit.health.media import Medium, Role, judge_medium
 from crawler.config.config import Config
 from crawler.fetch.errors import Code
 from crawler.fetch.fetcher import Fetcher
@@ -14,8 +16,6 @@ from crawler.fetch.limits import ROBOTS_BODY, BodyLimits
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.fetch.retry import is_transient, retry_delay
 from crawler.fetch.throttle import Lanes, Pace
-from crawler.finding import Finding
-from crawler.health.media import Medium, Role, judge_medium
 from crawler.model import Failure, Reply, Url
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Access, Blocked

@@ -8,15 +8,15 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from crawler.claim import Account, Source
+from crawler.audit.claim import Account, Source
+from crawler.audit.evidence.sitemap_entries import Published
+from crawler.audit.finding import Finding
+from crawler.audit.sources.cross_submit import MAX_HOSTS, Submits
+from crawler.audit.sources.urls import Addresses
 from crawler.config.plan import Plan
 from crawler.crawl.documents import Place, is_page, is_url, local, places
 from crawler.crawl.download import NotThere, Remote, homes
 from crawler.errors import UsageError
-from crawler.evidence.addresses import Addresses
-from crawler.evidence.judging import MAX_HOSTS, Submits
-from crawler.evidence.published import Published
-from crawler.finding import Finding
 from crawler.state.status import sitemap_address
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from sitemap import Document, ReadLimits, SourceError, TreeLimits, walk

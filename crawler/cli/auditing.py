@@ -3,17 +3,17 @@
 import sys
 from pathlib import Path
 
+from crawler.audit.finding import AuditReport, Count, Findings
+from crawler.audit.report.json import write_json
+from crawler.audit.report.junit import as_junit
+from crawler.audit.report.sarif import write_sarif
+from crawler.audit.report.text import write_text
+from crawler.audit.report.threshold import failing, undecided, why_not_new
+from crawler.audit.rules import TOLD
 from crawler.cli.audit_form import Form
 from crawler.cli.told import Told
 from crawler.config.config import Config
 from crawler.errors import FindingsFound, Incomplete, worst
-from crawler.finding import AuditReport, Count, Findings
-from crawler.reports.as_json import write_json
-from crawler.reports.junit import as_junit
-from crawler.reports.rules_told import TOLD
-from crawler.reports.sarif import write_sarif
-from crawler.reports.text import write_text
-from crawler.reports.threshold import failing, undecided, why_not_new
 from crawler.run.audit import DEFAULT_FAILURES, Displays, audited
 from crawler.run.options import Wishes
 from crawler.run.regenerate import beginning

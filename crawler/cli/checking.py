@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from crawler.audit.sources.cross_submit import MAX_HOSTS, Judging, Submits, told
 from crawler.cli.listing import Lister
 from crawler.config.config import Config
 from crawler.crawl.documents import Place, is_url, local, places
 from crawler.errors import FindingsFound, UsageError
-from crawler.evidence.judging import MAX_HOSTS, Judging, Submits, told
 from sitemap import Format, Linter, LintReport, ReadLimits, SourceError, TreeLimits, safe, walk
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from crawler.audit.discovery.check import check, of_one_robots_txt
+from crawler.audit.discovery.patch import Patch, apply, patched
+from crawler.audit.discovery.result import Declaration, Outcome
 from crawler.cli.configured import configured
 from crawler.cli.options import settings
 from crawler.config.config import Config
 from crawler.config.plan import survey
-from crawler.declared.check import check, of_one_robots_txt
-from crawler.declared.looks import Declaration, Outcome
-from crawler.declared.patch import Patch, apply, patched
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.quantities import count

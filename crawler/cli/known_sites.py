@@ -10,18 +10,18 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from crawler.audit.compare.history import Kept, kept
+from crawler.audit.evidence import schema
+from crawler.audit.evidence.by_url import Knowledge
+from crawler.audit.rules import TOLD
 from crawler.cli.which import states
 from crawler.config.config import Config
 from crawler.config.load import build, known_keys
 from crawler.config.plan import AUDIT, survey
 from crawler.config.source import source
 from crawler.errors import StorageError, UsageError
-from crawler.evidence import tables
-from crawler.evidence.audits import Kept, kept
-from crawler.evidence.knowledge import Knowledge
 from crawler.memory.story import Stories
 from crawler.model import Url
-from crawler.reports.rules_told import TOLD
 from crawler.robots.rules import Access
 from crawler.robots.store import RobotsStore
 from crawler.state.database import is_kept
@@ -52,7 +52,7 @@ class KnownSite:
 
     def sources(self, url: Url) -> list[str]:
         """What the sources of the last audit say of a URL, if this is the state of one that has ended."""
-        file = self.directory / tables.FILE
+        file = self.directory / schema.FILE
         if not file.is_file():
             return []
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:

@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console
 
 import sitemap
+from crawler.audit.report.threshold import listed, named
 from crawler.cli.helping import RAW
 from crawler.cli.lint_options import (
     Address,
@@ -31,7 +32,6 @@ from crawler.cli.options import settings, with_flags
 from crawler.cli.told import Told
 from crawler.errors import FindingsFound, UsageError
 from crawler.quantities import size
-from crawler.reports.threshold import listed, named
 from crawler.run.options import Quiet, Settings
 from crawler.version import __version__
 from sitemap import RULES, Severity

@@ -11,7 +11,7 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from crawler.audit.gathering import Reading
+from crawler.audit.collect import Reading
 from crawler.cli.progress import Plain
 from sitemap import safe
 

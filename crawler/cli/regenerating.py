@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from crawler.audit.report.threshold import rules_failing
 from crawler.cli.configured import Configured, configured
 from crawler.cli.summary import show, telling
 from crawler.cli.told import Told
@@ -21,7 +22,6 @@ from crawler.notify.configure import check_channels
 from crawler.publish.upload.target import shown
 from crawler.publish.upload.upload import check_upload
 from crawler.quantities import count
-from crawler.reports.threshold import rules_failing
 from crawler.run.options import Wishes
 from crawler.run.regenerate import crawl_site
 from crawler.run.report import Report

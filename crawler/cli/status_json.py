@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from crawler.attempt import Attempt
+from crawler.audit.compare.history import AuditStanding
 from crawler.board import SiteBoard
 from crawler.cli.status_looking import Looked, Schedule, Site
-from crawler.evidence.audits import AuditStanding
 from crawler.state.runs import Run
 from crawler.state.status import Standing
 

@@ -11,6 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.attempt import Attempt
+from crawler.audit.compare import history
+from crawler.audit.compare.history import AuditStanding
 from crawler.board import Board, SiteBoard
 from crawler.cli.configured import history_directory, shared
 from crawler.cli.options import settings
@@ -18,8 +20,6 @@ from crawler.cli.which import states
 from crawler.config.config import Config
 from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
-from crawler.evidence import audits
-from crawler.evidence.audits import AuditStanding
 from crawler.notify.ledger_status import Told, told
 from crawler.state.database import is_kept
 from crawler.state.migrations import STATE
@@ -125,7 +125,7 @@ def _look(site: Site, runs: int) -> Site:
 def _audits(directory: Path) -> AuditStanding:
     """How the audits of a site stand, as far as that can be told: the runs are told of in any case."""
     with suppress(SiteatlasError):
-        return audits.standing(directory)
+        return history.standing(directory)
     return AuditStanding()
 
 

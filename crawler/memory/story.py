@@ -14,7 +14,7 @@ from crawler.state.database import storage
 from crawler.why.story import Change, Hop, Linked, Listed, Past, Referrer, Run, Seen, Step, Story
 
 if TYPE_CHECKING:
-    from crawler.graph.graph import LinkGraph
+    from crawler.audit.graph.graph import LinkGraph
 
 MAX_STEPS: Final = 1_000  # of the way from the start that are followed
 MAX_HOPS: Final = 20
@@ -87,7 +87,7 @@ class Stories:
 
     @cached_property
     def _graph(self) -> "LinkGraph | None":
-        from crawler.memory.link_graph import load  # noqa: PLC0415 - arrays are only needed for this
+        from crawler.audit.graph.load import load  # noqa: PLC0415 - arrays are only needed for this
 
         return load(self._db)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from crawler.audit_news import AuditNews
+from crawler.audit.compare import history
+from crawler.audit.summary import AuditNews
 from crawler.config.plan import AUDIT, Plan
-from crawler.evidence import audits
 from crawler.lastmod.policy import w3c
 from crawler.notify.channels.channel import Channel
 from crawler.notify.ledger import Line, Sent, of_audits
@@ -27,7 +27,7 @@ def wants_audits(plan: Plan, channel: Channel) -> bool:
 
 def known(plan: Plan) -> list[AuditNews]:
     """The audits of a site that came to their end, the oldest first. Raises StorageError, UsageError."""
-    return audits.ended(plan.state / AUDIT)
+    return history.ended(plan.state / AUDIT)
 
 
 class FindingsTeller:

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from crawler.audit_news import AuditNews
+from crawler.audit.summary import AuditNews
 from crawler.model import Url
 from crawler.publish.changes import Change, Counts
 

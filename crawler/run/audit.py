@@ -9,14 +9,14 @@ from typing import Final
 from rich.console import Console
 
 from crawler.audit.audit import Watches, audit
+from crawler.audit.finding import AuditReport, Findings
+from crawler.audit.report.threshold import rules_failing
+from crawler.audit.report.write import prepare, write_reports
 from crawler.cli.progress import Display
 from crawler.cli.reading import ReadingDisplay
 from crawler.config.config import Config
 from crawler.config.plan import plan_audit
 from crawler.crawl.engine import Tally
-from crawler.finding import AuditReport, Findings
-from crawler.reports.threshold import rules_failing
-from crawler.reports.writing import prepare, write_reports
 from crawler.run.event_loop import collect_seldom, loop_options
 from crawler.state.store import Begin
 

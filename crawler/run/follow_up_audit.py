@@ -12,13 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.audit.audit import Watches
-from crawler.audit_news import AuditNews
+from crawler.audit.compare import history
+from crawler.audit.finding import AuditReport
+from crawler.audit.summary import AuditNews
 from crawler.config import plan as planning
 from crawler.config.plan import AUDIT, Plan, plan_audit
 from crawler.crawl.engine import Ending
 from crawler.errors import Incomplete, SiteatlasError, StateInUse
-from crawler.evidence import audits
-from crawler.finding import AuditReport
 from crawler.notify.notify import announce_findings
 from crawler.notify.result import Announced
 from crawler.run.audit import audited
@@ -74,7 +74,7 @@ def is_due(ready: Plan, report: Report) -> bool:
     every = ready.config.audit.every
     if every is None or report.outcome == "dry" or ended(report).fate is not Fate.DONE:
         return False
-    return audits.is_due(ready.state / AUDIT, every, time.time())
+    return history.is_due(ready.state / AUDIT, every, time.time())
 
 
 def follow(name: str, ready: Plan, watches: Watches) -> Followed | None:
@@ -109,7 +109,7 @@ def _audit(ready: Plan, watches: Watches) -> Followed:
             is_over = report.exit_code != Incomplete.exit_code
         if is_over:
             return _over(directory, report, ready.config.audit.report)
-        cut = audits.standing(directory).newest
+        cut = history.standing(directory).newest
         why = cut.because if cut else ""
         return Followed(error=f"{CUT_SHORT}: {why}", is_interrupted=Ending.INTERRUPTED.value in why)
     except StateInUse:
@@ -124,7 +124,7 @@ def _audit(ready: Plan, watches: Watches) -> Followed:
 def _over(directory: Path, report: AuditReport, reports: str) -> Followed:
     """What there is to say of an audit whose reports are written: nothing of others is said in its place."""
     with suppress(SiteatlasError):
-        known = audits.standing(directory)
+        known = history.standing(directory)
         if known.last and known.is_over:
             return Followed(news=known.last, report=reports)
     return Followed(error=f"{_UNTOLD}: {report.why_uncompared}", report=reports)
@@ -139,7 +139,7 @@ def _failed(ready: Plan, error: SiteatlasError) -> Followed:
 def _remember(ready: Plan, error: SiteatlasError) -> None:
     plan = plan_audit(ready.config)
     with suppress(SiteatlasError):
-        if audits.standing(plan.state).trouble == str(error):  # it has said so itself
+        if history.standing(plan.state).trouble == str(error):  # it has said so itself
             return
     with (
         suppress(SiteatlasError),

@@ -15,8 +15,8 @@ from anyio.abc import Process
 from msgspec.structs import replace
 
 from crawler.attempt import Attempt, Because
+from crawler.audit.compare import history
 from crawler.config.plan import AUDIT
-from crawler.evidence import audits
 from crawler.scheduling.order import Order
 from crawler.scheduling.scheduled import Scheduled
 from crawler.state.runs import Ended, Fate
@@ -80,7 +80,7 @@ class ProcessRunner:
         """Whether the audit that is due, if one is, may follow the run."""
         every, directory = site.config.audit.every, site.state / AUDIT
         if every is None or not await anyio.to_thread.run_sync(
-            audits.is_due, directory, every, attempt.began
+            history.is_due, directory, every, attempt.began
         ):
             return True
         places = max(1, site.config.daemon.sites_at_once - 1)

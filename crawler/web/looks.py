@@ -13,11 +13,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from crawler.audit.compare import history
+from crawler.audit.compare.history import AuditStanding
 from crawler.board import SiteBoard
 from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
-from crawler.evidence import audits
-from crawler.evidence.audits import AuditStanding
 from crawler.notify.ledger import LEDGER, Reading
 from crawler.notify.ledger_status import Told
 from crawler.notify.ledger_status import told as told_of
@@ -151,7 +151,7 @@ def _look(state: Path, before: Look) -> Look:
 
 def _audits(state: Path, before: Look) -> AuditStanding:
     try:
-        return audits.standing(state / AUDIT)
+        return history.standing(state / AUDIT)
     except FAULTS:  # the next audit says why
         return before.audit
 
@@ -171,7 +171,7 @@ def _untold(said: Told) -> str:
 def _signature(state: Path) -> _Signature:
     """What changes when the state does, or what others were told, or an audit."""
     audit = state / AUDIT
-    files = (state / STATE.file, state / LEDGER.file, audit / STATE.file, audit / audits.AUDITS.file)
+    files = (state / STATE.file, state / LEDGER.file, audit / STATE.file, audit / history.AUDITS.file)
     return tuple(_stamp(Path(f"{file}{end}")) for file in files for end in ("", "-wal"))
 
 

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from crawler.audit.compare.history import AuditStanding
 from crawler.board import Board, SiteBoard
 from crawler.cli.words import outcome
-from crawler.evidence.audits import AuditStanding
 from crawler.publish.changes import Counts
 from crawler.state.runs import Run
 from crawler.web.looks import Look

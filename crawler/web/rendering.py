@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import Response
 
+from crawler.audit.report.html import is_web
+from crawler.audit.report.style import source, style
 from crawler.cli.words import amount, clock
 from crawler.publish.changes import Counts, told_counts
 from crawler.quantities import count
-from crawler.reports.html import is_web
-from crawler.style import source, style
 from sitemap import safe
 
 if TYPE_CHECKING:

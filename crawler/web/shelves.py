@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
+from crawler.audit.rules import TOLD
 from crawler.board import SiteBoard
 from crawler.fetch.media_type import content_type
-from crawler.reports.rules_told import TOLD
 from crawler.web.looks import Look
 from crawler.web.sending import Sending
 from sitemap import Child, SitemapError, SitemapReader

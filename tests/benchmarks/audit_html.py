@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from made_report import made
 
-from crawler.reports.html import write_html
+from crawler.audit.report.html import write_html
 
 TYPING = 150  # milliseconds after which a search begins
 # Both are told by the page itself: when the first rows were there, and when all were.

@@ -11,11 +11,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from crawler.evidence.addresses import Addresses
-from crawler.evidence.claims import Claims
-from crawler.evidence.logs.options import LogOptions
-from crawler.evidence.logs.reading import read_logs
-from crawler.evidence.tables import FILE, TABLES
+from crawler.audit.evidence.schema import FILE, TABLES
+from crawler.audit.evidence.store import Claims
+from crawler.audit.sources.logs.log import LogOptions
+from crawler.audit.sources.logs.reader import read_logs
+from crawler.audit.sources.urls import Addresses
 from crawler.model import Url
 from crawler.url.params import Params
 

@@ -18,9 +18,9 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
+from crawler.audit.graph.link_suggestions import Hubs
+from crawler.audit.graph.load import load, names
 from crawler.crawl.frontier.outlinks import pack
-from crawler.graph.hubs import Hubs
-from crawler.memory.link_graph import load, names
 from crawler.model import Found, Page
 from crawler.state.schema import TABLES
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.audit_news import AuditNews, GroupNews, NewFinding
+from crawler.audit.summary import AuditNews, GroupNews, NewFinding
 from crawler.model import Url
 from crawler.notify.channels.http import one_line
 from crawler.notify.channels.template import Template
@@ -43,7 +43,7 @@ def document(notice: Notice, key: str) -> dict[str, Any]:
     """The message for programs, version 1, which is also what templates see.
 
     ``changes`` are the first of each kind, ``more`` is how many are left out; ``id`` is that of :func:`delivery`.
-    ``audit`` is null unless the occasion is "findings": then :meth:`crawler.audit_news.AuditNews.as_values`, and
+    ``audit`` is null unless the occasion is "findings": then :meth:`crawler.audit.summary.AuditNews.as_values`, and
     ``report``, the directory of its report on the machine that made it.
     """
     return {

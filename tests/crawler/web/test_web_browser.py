@@ -16,10 +16,10 @@ from playwright.sync_api import Browser, Page
 from web_made import LATER, NOW, PAGES, Seen, attempt, board, site, state, usual
 from web_served import serving
 
+from crawler.audit.report.write import write_reports
 from crawler.board import Board, SiteBoard
 from crawler.notify.ledger import Ledger, Sent
 from crawler.notify.notice import Occasion, Reception
-from crawler.reports.writing import write_reports
 from crawler.state.migrations import STATE
 from crawler.state.runs import Fate
 

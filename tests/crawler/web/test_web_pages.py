@@ -10,7 +10,7 @@ import pytest
 from web_made import DAY, LATER, NOW, PAGES, Seen, attempt, audited, board, replace, site, state, usual
 from web_served import serving
 
-from crawler.audit_news import NewFinding
+from crawler.audit.summary import NewFinding
 from crawler.board import Board, SiteBoard
 from crawler.notify.ledger import Ledger, Reading, Sent
 from crawler.notify.notice import Occasion, Reception

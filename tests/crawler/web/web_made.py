@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from site_history import DAY, START, History, Seen
 
 from crawler.attempt import Attempt, Because
-from crawler.audit_news import AuditNews, GroupNews
+from crawler.audit.compare import history as audits
+from crawler.audit.summary import AuditNews, GroupNews
 from crawler.board import Board, SiteBoard
 from crawler.config.plan import AUDIT
-from crawler.evidence import audits
 from crawler.state.migrations import STATE
 from crawler.state.runs import Fate, Run, Runs
 

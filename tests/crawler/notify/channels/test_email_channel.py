@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from crawler.audit_news import NewFinding
+from crawler.audit.summary import NewFinding
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.notify.channels.email import Email

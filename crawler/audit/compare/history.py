@@ -1,0 +1,148 @@
+"""The memory of audits, ``audits.db`` beside their state: those that came to their end, and what the last one found."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from crawler.audit.summary import AuditNews
+from crawler.errors import SiteatlasError, StorageError
+from crawler.state.database import Database, is_kept
+from crawler.state.lock import holder
+from crawler.state.migrations import STATE
+from crawler.state.runs import Run, Runs
+
+AUDITS: Final = Database(
+    file="audits.db",
+    mark=0x53_41_41_55,  # "SAAU"
+    version=1,
+    tables="""
+CREATE TABLE audit (                          -- the last ones that came to their end
+  number INTEGER PRIMARY KEY,                 -- of its run in the state
+  news BLOB NOT NULL,                         -- msgpack of AuditNews
+  settings TEXT NOT NULL                      -- JSON: those that decide what a crawl finds
+);
+CREATE TABLE looked (
+  rule TEXT PRIMARY KEY,
+  started REAL NOT NULL,                      -- of the last audit that could decide it, or that looked if none could
+  how BLOB NOT NULL                           -- msgpack of comparison.Looked
+) WITHOUT ROWID;
+CREATE TABLE finding (
+  id INTEGER PRIMARY KEY,
+  missed INTEGER NOT NULL,                    -- audits since the last that had it, none of which could decide it
+  rule TEXT NOT NULL,
+  key BLOB NOT NULL,                          -- comparison.identity
+  url TEXT NOT NULL,
+  file TEXT NOT NULL,
+  state TEXT NOT NULL,
+  times INTEGER NOT NULL,
+  others TEXT NOT NULL,                       -- JSON
+  since TEXT NOT NULL,
+  certain INTEGER NOT NULL                    -- 1: it was told as conclusive
+);
+""",
+    what="the memory of audits",
+    remedy="move it away: the next audit is then compared with nothing, and others hear of none before it",
+)
+_decode = msgspec.msgpack.Decoder(AuditNews).decode
+
+
+class AuditStanding(Struct, frozen=True, kw_only=True):
+    """How the audits of a site stand: ``last`` is what the last one found that came to its end, if any did.
+
+    ``newest`` is the record of the last that was begun, and ``holder`` the process that is auditing, or "".
+    """
+
+    last: AuditNews | None = None
+    newest: Run | None = None
+    holder: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the last that was begun has come to its end."""
+        return self.newest is None or (self.last is not None and self.last.number >= self.newest.number)
+
+    @property
+    def trouble(self) -> str:
+        """Why the last that was begun told nothing, in a sentence; "" when it did, or is going on."""
+        run = self.newest
+        if run is None or self.is_over or self.holder:
+            return ""
+        if run.is_open:
+            why = run.refusal or run.because
+            return f"it was cut short{f' ({why})' if why else ''}, and the next one goes on with it"
+        return run.refusal or "it was cut short while its report was written, and the next run audits again"
+
+
+class Kept(Struct, frozen=True):
+    """A finding as it is remembered; ``is_carried``: the last audit could not decide whether it is there."""
+
+    rule: str
+    since: str
+    is_certain: bool
+    is_carried: bool
+
+
+def ended(directory: Path) -> list[AuditNews]:
+    """The audits that came to their end and are remembered, the oldest first.
+
+    Raises StorageError, UsageError as :meth:`crawler.state.database.Database.look`.
+    """
+    return _read(directory, "ORDER BY number")
+
+
+def standing(directory: Path) -> AuditStanding:
+    """How the audits stand whose state is in this directory. Raises StorageError, UsageError."""
+    if not is_kept(directory / STATE.file):
+        return AuditStanding()
+    with closing(STATE.look(directory / STATE.file)) as db:
+        newest = Runs(db).last(1)
+    last = _read(directory, "ORDER BY number DESC LIMIT 1")
+    return AuditStanding(
+        last=last[0] if last else None, newest=newest[0] if newest else None, holder=holder(directory)
+    )
+
+
+def is_due(directory: Path, every: float, now: float) -> bool:
+    """Whether the last audit that came to its end began ``every`` seconds ago, or there is one to go on with."""
+    try:
+        known = standing(directory)
+    except SiteatlasError:  # the audit tells what is wrong, or brings it up to date
+        return True
+    return not known.is_over or known.last is None or not 0 <= now - known.last.started < every
+
+
+def kept(directory: Path, url: str) -> list[Kept]:
+    """What is remembered of a URL. Raises StorageError, UsageError."""
+    rows = _rows(
+        directory, "SELECT rule, since, certain, missed FROM finding WHERE url = ? ORDER BY since, id", url
+    )
+    return [Kept(rule, since, bool(certain), bool(missed)) for rule, since, certain, missed in rows]
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """The fence: what a file that is damaged raises ends here, as StorageError that names it and the remedy."""
+    try:
+        yield
+    except (sqlite3.Error, msgspec.MsgspecError) as error:
+        raise StorageError(f"{path} cannot be used: {error}; {AUDITS.remedy}") from None
+
+
+def _read(directory: Path, clause: str) -> list[AuditNews]:
+    rows = _rows(directory, f"SELECT news FROM audit {clause}")  # noqa: S608 - our words
+    with usable(directory / AUDITS.file):
+        return [_decode(news) for (news,) in rows]
+
+
+def _rows(directory: Path, query: str, *values: str) -> list[tuple[Any, ...]]:
+    """Nothing where there is no memory."""
+    path = directory / AUDITS.file
+    if not is_kept(path):
+        return []
+    with closing(AUDITS.look(path)) as db, usable(path):
+        return db.execute(query, values).fetchall()

@@ -1,0 +1,163 @@
+"""Looks whether a published sitemap is declared, can be had and is the right one: asks the site for both files."""
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from crawler.audit.discovery import robots_txt, sitemap_file
+from crawler.audit.discovery.result import Declaration, Look, Outcome, ok, problem, unknown
+from crawler.config.config import Config
+from crawler.config.plan import survey
+from crawler.crawl.download import NotThere, Remote
+from crawler.errors import UsageError
+from crawler.model import Url
+from crawler.url.normalize import InvalidUrl, normalise, origin
+from crawler.url.params import Params
+from sitemap import SourceError, missing_lines, sitemaps_in
+
+MAX_BYTES: Final = 52_428_800  # of the sitemap, as the protocol allows
+MAX_NAMED: Final = 5  # of the sitemaps that robots.txt names, that are asked for to know which is meant
+_AS_IT_IS: Final = Params((), ())
+
+
+def check(name: str, config: Config) -> Declaration:
+    """Look at the sitemap of a site. Raises UsageError; whatever the site does is told in the answer.
+
+    The public site is asked, also when it is crawled at another place; secrets that are for that stay here. Where
+    nobody says which sitemap is meant, nor publishes one from here, it is the one that the site has.
+    """
+    seed, sitemap_url, _ = survey(config)
+    robots_url = f"{origin(sitemap_url)}/robots.txt"
+    public = _public(config)
+    with Remote(public, list(dict.fromkeys((origin(sitemap_url), origin(seed)))), MAX_BYTES) as remote:
+        looker = _Looker(remote, sitemap_url, robots_url, local_file(config, sitemap_url))
+        assumed = () if config.site.sitemap_url or config.output.directory else tuple(looker.look_for_it())
+        looks = (*assumed, *looker.looks())
+    return Declaration(
+        name=name, sitemap_url=looker.sitemap_url, robots_url=robots_url, looks=looks, missing=looker.missing
+    )
+
+
+def local_file(config: Config, sitemap_url: Url) -> Path | None:
+    """The file that is published, if the configuration says where and it is there."""
+    if not config.output.directory:
+        return None
+    file = Path(config.output.directory) / sitemap_url.partition("?")[0].rpartition("/")[2]
+    return file if file.is_file() else None
+
+
+def _public(config: Config) -> Config:
+    """The configuration without another place to read the site from."""
+    if not config.fetch.source:
+        return config
+    plain = {"source": "", "basic_auth": "", "headers": {}, "cookies": {}}
+    return config.model_copy(update={"fetch": config.fetch.model_copy(update=plain)})
+
+
+class _Looker:
+    """Asks in the order in which it is told. ``missing`` is filled meanwhile."""
+
+    def __init__(self, remote: Remote, sitemap_url: Url, robots_url: str, file: Path | None) -> None:
+        self.missing: dict[str, list[str]] = {}
+        self.sitemap_url = sitemap_url
+        self._remote = remote
+        self._reply = cache(remote.reply)
+        self._robots_url = robots_url
+        self._file = file
+
+    def look_for_it(self) -> Iterator[Look]:
+        """Take another sitemap for the one that is meant: one that robots.txt names, or that a redirect leads to."""
+        body = self._remote.robots(self._robots_url) or b""
+        if not missing_lines(body, [self.sitemap_url]):
+            return
+        end = self._end(self.sitemap_url)
+        named = _named(body, origin(self.sitemap_url))
+        for each in sorted(named, key=lambda url: url != end)[:MAX_NAMED]:
+            if self._end(each):
+                told = f"{each} is what robots.txt names, and so the one that is meant (--sitemap-url means another)"
+                self.sitemap_url = each
+                yield ok("sitemap.meant", told)
+                return
+        if end and end != self.sitemap_url:
+            yield ok("sitemap.meant", f"{self.sitemap_url} redirects to {end}, and so that is meant")
+            self.sitemap_url = end
+
+    def _end(self, url: Url) -> Url | None:
+        """Where a sitemap is at the end of its redirects, if there is one, on the same origin."""
+        try:
+            reply = self._reply(url)
+        except SourceError:
+            return None
+        is_here = origin(reply.url) == origin(url) and sitemap_file.is_one(reply.body, reply.url)
+        return reply.url if is_here else None
+
+    def looks(self) -> Iterator[Look]:
+        yield from self._robots()
+        yield from self._sitemap()
+
+    def _robots(self) -> Iterator[Look]:
+        try:
+            reply = self._reply(self._robots_url)
+        except NotThere as error:
+            self._lacks(self._robots_url)
+            yield problem("robots.answers", str(error), "put a robots.txt there, with the line below")
+            return
+        except SourceError as error:
+            remedy = "crawlers that get no robots.txt stay away, or look for no sitemap: let it answer 200"
+            yield problem("robots.answers", _why(self._robots_url, error), remedy)
+            yield unknown("sitemap.declared", "whether robots.txt names the sitemap")
+            return
+        yield from robots_txt.served(reply, self._robots_url)
+        declared = robots_txt.declared(reply.body, self.sitemap_url)
+        yield declared
+        if declared.outcome is Outcome.PROBLEM:
+            self._lacks(self._robots_url)
+        yield robots_txt.allowed(reply.body, self.sitemap_url, time.time())
+
+    def _sitemap(self) -> Iterator[Look]:
+        try:
+            reply = self._reply(self.sitemap_url)
+        except SourceError as error:
+            remedy = "let the web server serve it there, or say where it is with --sitemap-url"
+            yield problem("sitemap.answers", _why(self.sitemap_url, error), remedy)
+            return
+        yield from sitemap_file.served(reply, self.sitemap_url)
+        if self._file:
+            yield sitemap_file.same(reply.body, self._file)
+        listed = sitemap_file.Listed(self.sitemap_url, self._remote.robots)
+        listed.published(reply.body, self._remote.open)
+        if self._file:
+            listed.local(self._file)
+        yield from listed.looks()
+        for where in listed.missing:
+            self._lacks(f"{where}/robots.txt")
+
+    def _lacks(self, robots_url: str) -> None:
+        self.missing[robots_url] = missing_lines(b"", [self.sitemap_url])
+
+
+def _named(body: bytes, home: str) -> list[Url]:
+    """The sitemaps of an origin that a robots.txt names."""
+    found = []
+    for each in sitemaps_in(body):
+        with suppress(InvalidUrl):
+            found.append(normalise(each, _AS_IT_IS))
+    return [each for each in found if origin(each) == home]
+
+
+def _why(url: str, error: SourceError) -> str:
+    """Why there is no answer, with the address that was asked for."""
+    return str(error) if url in str(error) else f"{url}: {error}"
+
+
+def of_one_robots_txt(sitemap_urls: list[Url]) -> list[Url]:
+    """The sitemaps, which are of one origin and so belong into one robots.txt. Raises UsageError."""
+    homes = list(dict.fromkeys(origin(url) for url in sitemap_urls))
+    if len(homes) > 1:
+        raise UsageError(
+            f"these sites have {len(homes)} robots.txt, and --patch is for one ({', '.join(homes)}): name one (--site)"
+        )
+    return sitemap_urls

@@ -1,0 +1,207 @@
+"""The entries of the sitemaps, held against what the visits say of their URLs. Everything is streamed."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
+
+import msgspec
+
+from crawler.audit.evidence.visits import Visits
+from crawler.audit.finding import Finding
+from crawler.audit.health.entries import PublishedEntry, judge_entry, judge_outside, judge_spellings
+from crawler.audit.health.lastmod import Observed, judge_lastmod
+from crawler.audit.health.media import Medium, Role
+from crawler.audit.health.visit import Visited
+from crawler.lastmod.policy import SEEN
+from crawler.model import State, Url
+from crawler.state.database import change, storage
+from crawler.url.normalize import InvalidUrl, normalise, origin
+from crawler.url.params import Params
+
+_AT_ONCE: Final = 1_000  # rows
+_INDEXABLE: Final = State.INDEXABLE.value
+
+# What an earlier run saw stands in memory until this run is closed, and in the run that read the content ever after.
+_ENTRIES: Final = """
+SELECT e.id, e.url, e.loc, e.door, e.file, e.line, e.lastmod, v.state, v.seen_at, v.header_date, v.page_date,
+  v.page_date_source, v.changed, v.content = m.content, iif(m.seen_at < v.seen_at, m.seen_at, NULL), m.lastmod,
+  m.lastmod_source,
+  (SELECT r.ended FROM site.content c JOIN site.run r ON r.number = c.run
+    WHERE c.id = v.content AND r.ended < v.seen_at)
+FROM entry e LEFT JOIN site.url u ON u.url = e.url LEFT JOIN site.visit v ON v.id = u.id
+  LEFT JOIN site.memory m ON m.id = v.id
+WHERE e.id > ? ORDER BY e.id LIMIT ?"""
+_COME_TO: Final = "UPDATE entry SET page = (SELECT h.id FROM home h WHERE h.url = entry.url)"
+_SPELLINGS: Final = """
+SELECT u.url, e.url, e.door, e.loc, e.file, e.line FROM entry e JOIN site.url u ON u.id = e.page
+WHERE e.page IN (SELECT page FROM entry WHERE page IS NOT NULL GROUP BY page HAVING count(DISTINCT loc) > 1)
+ORDER BY e.page, e.id"""
+_PLACE: Final = "SELECT file, line FROM entry WHERE url = ? AND door = '' LIMIT 1"
+_DOORS: Final = "SELECT door FROM entry WHERE door != '' GROUP BY door ORDER BY min(id) LIMIT ?"
+_ANSWERED: Final = "INSERT OR REPLACE INTO door VALUES (?, ?, ?, ?, ?, ?)"
+_MEDIA: Final = (
+    "SELECT id, url, loc, file, line, media FROM entry WHERE id > ? AND media != x'' ORDER BY id LIMIT ?"
+)
+_DISTRUST: Final = "SELECT value FROM site.about WHERE key = 'last_modified_distrusted'"
+
+Packed = tuple[list[str], list[tuple[str, str, str]], list[tuple[str, str]]]
+unpack = msgspec.msgpack.Decoder(Packed).decode
+"""The column ``media``: images; thumbnail, content and player of each video; hreflang and href of each variant."""
+
+
+class Entries:
+    """The entries in ``db``, which has the state of the site beside it as ``site``. ``params`` made all URLs.
+
+    Between two findings ``db`` may be written. Every method raises StorageError when the disk refuses.
+    """
+
+    def __init__(self, db: sqlite3.Connection, visits: Visits, params: Params) -> None:
+        self._db = db
+        self._visits = visits
+        self._params = params
+        # entries under another name of the site that were not asked for, by file and origin: the first, how many, the
+        # origin of the site
+        self._unasked: dict[tuple[str, str], tuple[PublishedEntry, int, str]] = {}
+
+    def doors(self, most: int) -> list[Url]:
+        """The first of the URLs that are listed under another name of the site, in that form."""
+        with storage():
+            return [Url(door) for (door,) in self._db.execute(_DOORS, (most,))]
+
+    def answered(self, found: Iterable[Visited]) -> None:
+        """Keep what asking for :meth:`doors` brought."""
+        with change(self._db):
+            self._db.executemany(
+                _ANSWERED, ((v.url, v.state, v.reason, v.status, v.target, v.title) for v in found)
+            )
+
+    def settle(self) -> None:
+        """Note of every entry which page it comes to, once the claims have their homes."""
+        with change(self._db):
+            self._db.execute(_COME_TO)
+
+    def judge(self) -> Iterator[Finding]:
+        """What is wrong with the URLs and the dates of entries, in the order in which they stand."""
+        with storage():
+            distrust = self._db.execute(_DISTRUST).fetchone()
+        is_trusted = not (distrust and distrust[0])
+        last = 0
+        while rows := self._rows(_ENTRIES, last):
+            for row in rows:
+                if finding := self._judge(row, is_trusted=is_trusted):
+                    yield finding
+            last = rows[-1][0]
+        for entry, count, home in self._unasked.values():
+            yield judge_outside(entry, home, answers=False, times=count)
+
+    def spellings(self) -> Iterator[Finding]:
+        """The pages that several entries are, by other ways than being the same URL; after :meth:`settle`."""
+        with storage():
+            rows = self._db.execute(_SPELLINGS)
+            for page, entries in groupby(rows, itemgetter(0)):
+                visited = self._visits.get(page).visited
+                if visited.state != _INDEXABLE:
+                    continue
+                meant = [
+                    PublishedEntry(loc=loc, url=url, file=file, line=line)
+                    for _, url, door, loc, file, line in entries
+                    if self._answers(door or url)
+                ]
+                if finding := judge_spellings(visited, meant):
+                    yield finding
+
+    def media(self) -> Iterator[Medium]:
+        """The images and videos of all entries, as often as they are listed."""
+        last = 0
+        while rows := self._rows(_MEDIA, last):
+            for _, url, loc, file, line, packed in rows:
+                images, videos, _ = unpack(packed)
+                named = [(Role.IMAGE, image) for image in images]
+                for video in videos:
+                    named += zip((Role.THUMBNAIL, Role.VIDEO, Role.PLAYER), video, strict=True)
+                for role, text in named:
+                    if text and (address := self._form(text)):
+                        yield Medium(url=address, role=role, page=url or loc, file=file, line=line)
+            last = rows[-1][0]
+
+    def _judge(self, row: tuple, *, is_trusted: bool) -> Finding | None:  # type: ignore[type-arg]
+        _, url, loc, door, file, line, lastmod, state, *seen = row
+        entry = PublishedEntry(loc=loc, url=door or url, file=file, line=line, lastmod=lastmod)
+        if door:
+            return self._judge_door(entry, url)
+        if state is None or not url:
+            return None
+        if state != _INDEXABLE:
+            return judge_entry(entry, self._visits.get(url).visited, self._place)
+        if lastmod and (observed := _observed(*seen, is_trusted=is_trusted)):
+            return judge_lastmod(entry, observed)
+        return None
+
+    def _judge_door(self, entry: PublishedEntry, url: str) -> Finding | None:
+        """What is wrong with an entry under another name of the site; ``url`` is the same under its own."""
+        visited = self._visits.get(entry.url).visited
+        if not self._answers(entry.url):
+            if finding := judge_entry(entry, visited, self._place):
+                return finding
+        elif self._place(url):
+            return None  # both answer: :meth:`spellings` tells
+        home = origin(Url(url))
+        if visited.status == 200:
+            return judge_outside(entry, home, answers=True)
+        place = entry.file, origin(Url(entry.url))
+        first, count, _ = self._unasked.get(place, (entry, 0, home))
+        self._unasked[place] = first, count + 1, home
+        return None
+
+    def _answers(self, url: str) -> bool:
+        """Whether a URL was asked for, and neither leads elsewhere nor failed."""
+        return self._visits.get(url).visited.is_page
+
+    def _place(self, url: str) -> str:
+        """Where a URL is listed under the site's own name, or ""."""
+        with storage():
+            found = self._db.execute(_PLACE, (url,)).fetchone()
+        return f"{found[0]} line {found[1]}" if found else ""
+
+    def _form(self, text: str) -> str:
+        try:
+            return normalise(text, self._params.whole)
+        except InvalidUrl:
+            return ""
+
+    def _rows(self, question: str, last: int) -> list[tuple]:  # type: ignore[type-arg]
+        with storage():
+            return self._db.execute(question, (last, _AT_ONCE)).fetchall()
+
+
+def _observed(  # noqa: PLR0913 - the columns
+    seen_at: float | None,
+    header_date: str,
+    page_date: str,
+    page_date_source: str,
+    changed: int | None,
+    is_same: int | None,
+    seen_before: float | None,
+    dated: str | None,
+    dated_by: str | None,
+    read: float | None,
+    *,
+    is_trusted: bool,
+) -> Observed | None:
+    if seen_at is None:
+        return None
+    stood_still = seen_before is not None and (bool(is_same) or changed == 0)
+    if seen_before is not None and not stood_still and changed is None:
+        return None  # something is different, and nobody found out whether that matters
+    since = [at for at in (read, seen_before if stood_still else None) if at is not None]
+    return Observed(
+        seen_at=seen_at,
+        same_since=min(since, default=None),
+        seen_before=None if stood_still else seen_before,
+        changed=dated or "" if dated_by == SEEN and stood_still else "",
+        header_date=header_date if is_trusted else "",
+        page_date=page_date,
+        page_date_source=page_date_source,
+    )

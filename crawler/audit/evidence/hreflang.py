@@ -1,0 +1,166 @@
+"""The language versions of pages, as pages and entries of sitemaps state them, looked up one by one."""
+
+import sqlite3
+from collections.abc import Iterator
+from itertools import groupby, islice
+from operator import itemgetter
+from typing import Final
+
+import msgspec
+from msgspec.structs import astuple
+
+from crawler.audit.evidence.entries import unpack
+from crawler.audit.evidence.visits import Visits
+from crawler.audit.finding import Finding
+from crawler.audit.health.hreflang import (
+    ListedVersions,
+    Naming,
+    Version,
+    is_mislabelled,
+    judge_cluster,
+    judge_label,
+    judge_labels,
+)
+from crawler.model import Page, State
+from crawler.parse.html.hreflang import MAX_ALTERNATES, canonical
+from crawler.state.database import change, storage
+from crawler.url.normalize import InvalidUrl, join
+from crawler.url.params import Params
+from sitemap import Alternate
+
+MAX_HELD: Final = 20_000  # URLs that are remembered
+_AT_ONCE: Final = 1_000  # rows
+_decode = msgspec.msgpack.Decoder(Page).decode
+_FAULT: Final = "hreflang "  # what crawler.parse.html.page says of a code that is none begins so
+_CUT: Final = ("only the beginning was read", "reading stopped after", "read by the simple scanner")
+
+_PAGES: Final = """SELECT v.id, u.url, c.page FROM site.visit v JOIN site.url u ON u.id = v.id
+  JOIN site.content c ON c.id = v.content
+  WHERE v.id > ? AND v.state = ? AND c.page IS NOT NULL ORDER BY v.id LIMIT ?"""
+_ENTRIES: Final = (
+    "SELECT id, url, media FROM entry WHERE id > ? AND url != '' AND media != x'' ORDER BY id LIMIT ?"
+)
+# Those of one cluster stand together, so that they are looked up once.
+_SPEAKERS: Final = "SELECT min(cluster), url FROM temp.speaker GROUP BY url ORDER BY 1, 2"
+_COLUMNS: Final = "url TEXT NOT NULL, by TEXT NOT NULL, label TEXT NOT NULL, language TEXT NOT NULL"
+_NAMINGS: Final = (
+    f"CREATE TEMP TABLE naming ({_COLUMNS}, PRIMARY KEY (url, by, label)) WITHOUT ROWID",
+    f"CREATE TEMP TABLE misnaming ({_COLUMNS}, PRIMARY KEY (by, url, label)) WITHOUT ROWID",
+)
+_NAME: Final = "INSERT OR IGNORE INTO temp.naming VALUES (?, ?, ?, ?)"
+_MISNAME: Final = "INSERT OR IGNORE INTO temp.misnaming SELECT * FROM temp.naming WHERE url = ?"
+_BY_URL: Final = "SELECT * FROM temp.naming ORDER BY url, by, label"
+_BY_SPEAKER: Final = "SELECT * FROM temp.misnaming ORDER BY by, url, label"
+_LISTED: Final = "SELECT file, line, media FROM entry WHERE url = ? AND media != x'' ORDER BY id"
+
+
+class KnownVersions:
+    """:class:`crawler.audit.health.hreflang.Versions` of an audit. ``params`` are what all URLs were made with.
+
+    Every method raises StorageError when the disk refuses.
+    """
+
+    def __init__(self, db: sqlite3.Connection, visits: Visits, params: Params) -> None:
+        self._db = db
+        self._visits = visits
+        self._params = params
+        self.are_stated = False  # any versions at all, in what was judged
+        self._known: dict[str, Version] = {}
+        self._are_listed: bool | None = None  # whether there is any entry that states versions
+
+    def judge(self) -> Iterator[Finding]:
+        """What is wrong with the clusters of all indexable pages. Between two findings ``db`` may be written."""
+        with storage():
+            self._db.execute("CREATE TEMP TABLE speaker (cluster TEXT NOT NULL, url TEXT NOT NULL)")
+            for rows in (self._stating(), self._listed_ones()):
+                while some := list(islice(rows, _AT_ONCE)):
+                    self.are_stated = True
+                    with change(self._db):
+                        self._db.executemany("INSERT INTO temp.speaker VALUES (?, ?)", some)
+            for table in _NAMINGS:
+                self._db.execute(table)
+            for _, url in self._db.execute(_SPEAKERS):
+                found, namings = judge_cluster(self.version(url), self)
+                yield from found
+                if namings:
+                    self._db.executemany(_NAME, map(astuple, namings))
+            yield from self._labels()
+            self._db.execute("DROP TABLE temp.speaker")
+            self._db.execute("DROP TABLE temp.naming")
+            self._db.execute("DROP TABLE temp.misnaming")
+
+    def _labels(self) -> Iterator[Finding]:
+        """Which pages state a wrong language, and which call others wrongly: each once."""
+        for url, rows in groupby(self._db.execute(_BY_URL), itemgetter(0)):
+            namings, page = [Naming(*row) for row in rows], self.version(url)
+            if is_mislabelled(page, namings, self):
+                yield judge_label(page, namings, self)
+            else:
+                self._db.execute(_MISNAME, (url,))
+        for by, rows in groupby(self._db.execute(_BY_SPEAKER), itemgetter(1)):
+            yield judge_labels(self.version(by), [Naming(*row) for row in rows])
+
+    def version(self, url: str) -> Version:
+        """See :class:`crawler.audit.health.hreflang.Versions`."""
+        known = self._known.get(url)
+        if known is None:
+            if len(self._known) >= MAX_HELD:
+                self._known.clear()
+            known = self._known[url] = self._look(url)
+        return known
+
+    def _look(self, url: str) -> Version:
+        visited, page = self._visits.get(url)
+        listed = tuple(self._listed(url))
+        if page is None:
+            return Version(visited=visited, listed=listed)
+        return Version(
+            visited=visited,
+            language=page.language,
+            stated=tuple(page.alternates),
+            listed=listed,
+            faults=tuple(each for each in page.faults if each.startswith(_FAULT)),
+            is_whole=len(page.alternates) < MAX_ALTERNATES
+            and not any(said in visited.reason for said in _CUT),
+        )
+
+    def _listed(self, url: str) -> Iterator[ListedVersions]:
+        with storage():
+            if self._are_listed is None:
+                self._are_listed = next(self._listed_ones(), None) is not None
+            if not self._are_listed:
+                return
+            rows = self._db.execute(_LISTED, (url,)).fetchall()
+        for file, line, packed in rows:
+            _, _, variants = unpack(packed)
+            if alternates := tuple(self._alternates(url, variants)):
+                yield ListedVersions(file, line, alternates)
+
+    def _alternates(self, url: str, variants: list[tuple[str, str]]) -> Iterator[Alternate]:
+        """Those that can be understood: of the others lint tells."""
+        for code, href in variants:
+            if label := canonical(code):
+                try:
+                    yield Alternate(label, join(url, href, self._params))
+                except InvalidUrl:
+                    continue
+
+    def _stating(self) -> Iterator[tuple[str, str]]:
+        """The pages that state versions, each with a name of its cluster."""
+        last = -1
+        while rows := self._db.execute(_PAGES, (last, State.INDEXABLE.value, _AT_ONCE)).fetchall():
+            for _, url, packed in rows:
+                page = _decode(packed)
+                if page.alternates or any(each.startswith(_FAULT) for each in page.faults):
+                    yield min((each.href for each in page.alternates), default=url), url
+            last = rows[-1][0]
+
+    def _listed_ones(self) -> Iterator[tuple[str, str]]:
+        """The same of which entries of sitemaps state versions."""
+        last = 0
+        while rows := self._db.execute(_ENTRIES, (last, _AT_ONCE)).fetchall():
+            for _, url, packed in rows:
+                _, _, variants = unpack(packed)
+                if variants:
+                    yield min(href for _, href in variants), url
+            last = rows[-1][0]

@@ -1,0 +1,145 @@
+"""Keeps the claims of all sources on disk, and adds up those of one source for one URL."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from operator import attrgetter
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from crawler.audit.claim import Account, Claim
+from crawler.audit.compare.rules import identity
+from crawler.audit.finding import Count, Finding, Mended
+from crawler.state.database import change, storage
+
+BATCH: Final = 5_000  # findings in one transaction
+
+_encode = msgspec.msgpack.Encoder().encode
+
+_PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, url, value, file, state, times, others, key)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+
+_GET: Final = "SELECT value, since, new FROM finding WHERE rule = ? AND {which} ORDER BY rank DESC, url, id"
+
+_decode = msgspec.msgpack.Decoder(Finding).decode
+
+
+class Found:
+    """The findings of an audit. Every method raises StorageError when the disk refuses."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def put(self, findings: Iterable[tuple[float, Finding]]) -> None:
+        """Keep findings, each with its rank: the greater, the more important."""
+        rows = iter(findings)
+        while batch := list(islice(rows, BATCH)):
+            with change(self._db):
+                self._db.executemany(_PUT_FINDING, (_finding_row(rank, each) for rank, each in batch))
+
+    def __call__(self, rule: str) -> Iterator[Finding]:
+        """Those of a rule, as :class:`crawler.audit.finding.Findings` says."""
+        with storage():
+            for which in ("new", "NOT new"):  # in the order of the index, without sorting
+                for packed, since, is_new in self._db.execute(_GET.format(which=which), (rule,)):
+                    found = _decode(packed)
+                    yield replace(found, since=since, is_new=bool(is_new)) if since else found
+
+    def mended(self, rule: str) -> Iterator[Mended]:
+        """Those of a rule that are no more, as :class:`crawler.audit.finding.Findings` says."""
+        with storage():
+            rows = self._db.execute(
+                "SELECT rule, url, since, now, file, became FROM mended WHERE rule = ?"
+                " ORDER BY became, since, url, id",
+                (rule,),
+            )
+            yield from (Mended(*row) for row in rows)
+
+    def counts(self) -> list[Count]:
+        """How many there are of each rule that has any."""
+        with storage():
+            rows = self._db.execute("SELECT rule, sum(certain), sum(NOT certain) FROM finding GROUP BY rule")
+            return [Count(*row) for row in rows]
+
+
+def _finding_row(rank: float, each: Finding) -> tuple[object, ...]:
+    others = "[]"
+    if each.referrers and each.rule.startswith("cluster."):
+        others = msgspec.json.encode([by.url for by in each.referrers]).decode()
+    told = (each.rule, rank, each.times * each.is_certain, each.url, _encode(each))
+    return (*told, each.file, each.state, each.times, others, identity(each))
+
+
+_COUNTS: Final = (
+    *("people", "bots", "engines", "ok", "moved", "dead"),
+    *("clicks", "impressions", "sessions", "views", "users", "links", "domains"),
+)
+
+_COLUMNS: Final = ("url", "input", "first", "last", "status", "lastmod", "agents", *_COUNTS)
+
+_counts = attrgetter(*_COUNTS)
+
+_PUT: Final = f"""
+INSERT INTO claim ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
+ON CONFLICT (url, input) DO UPDATE SET
+  first = CASE WHEN first = '' OR (excluded.first != '' AND excluded.first < first) THEN excluded.first
+    ELSE first END,
+  status = CASE WHEN excluded.status != 0 AND (status = 0 OR excluded.last >= last) THEN excluded.status
+    ELSE status END,
+  lastmod = max(lastmod, excluded.lastmod), last = max(last, excluded.last),
+  {", ".join(f"{name} = {name} + excluded.{name}" for name in _COUNTS)},
+  agents = CASE WHEN excluded.agents = '{{}}' THEN agents WHEN agents = '{{}}' THEN excluded.agents ELSE
+    (SELECT json_group_object(key, total) FROM (SELECT key, sum(value) AS total FROM
+      (SELECT key, value FROM json_each(agents) UNION ALL SELECT key, value FROM json_each(excluded.agents))
+      GROUP BY key)) END
+"""  # noqa: S608 - names of columns
+
+
+class Claims:
+    """The claims of an audit. Every method raises StorageError when the disk refuses."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def begin(self, account: Account) -> int:
+        """The number of a source whose claims will follow."""
+        # a path need not be UTF-8, and what is kept must
+        account.name = account.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        with storage():
+            row = self._db.execute(
+                "INSERT INTO input (source, account) VALUES (?, ?)",
+                (account.source, msgspec.msgpack.encode(account)),
+            )
+        assert row.lastrowid is not None  # noqa: S101 - SQLite answers an INSERT with its row
+        return row.lastrowid
+
+    def put(self, number: int, claims: Iterable[Claim]) -> None:
+        """Keep claims of one source, in flat memory."""
+        rows = iter(claims)
+        while batch := list(islice(rows, BATCH)):
+            with change(self._db):
+                self._db.executemany(_PUT, (_row(number, claim) for claim in batch))
+
+    def end(self, number: int, account: Account) -> None:
+        """Keep how the reading of a source went, which it did by now."""
+        with storage():
+            (account.urls,) = self._db.execute(
+                "SELECT count(*) FROM claim WHERE input = ?", (number,)
+            ).fetchone()
+            self._db.execute(
+                "UPDATE input SET account = ? WHERE id = ?", (msgspec.msgpack.encode(account), number)
+            )
+
+    def accounts(self) -> list[Account]:
+        """How the reading of every source went, in the order in which they were read."""
+        with storage():
+            rows = self._db.execute("SELECT account FROM input ORDER BY id").fetchall()
+        return [msgspec.msgpack.decode(packed, type=Account) for (packed,) in rows]
+
+
+def _row(number: int, claim: Claim) -> tuple[object, ...]:
+    agents = msgspec.json.encode(claim.agents).decode() if claim.agents else "{}"
+    said = (claim.url, number, claim.first, claim.last, claim.status, claim.lastmod, agents)
+    return (*said, *_counts(claim))

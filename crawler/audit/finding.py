@@ -1,0 +1,202 @@
+"""The values of an audit: a finding with its evidence, and the report that counts them. Holds no rules, does no I/O."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from msgspec import Struct
+
+from crawler.audit.claim import Account
+
+
+class Referrer(Struct, frozen=True):
+    """A page that leads to the URL of a finding, and how: "link", "nofollow", "redirect" and so on."""
+
+    url: str
+    how: str
+
+
+class Hub(Struct, frozen=True):
+    """A page that should link to an orphan, and the reason in words; ``score`` is from 0 to 1."""
+
+    url: str
+    reason: str
+    score: float
+
+
+class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that is not as it should be, with all that is known of the URL it is about.
+
+    ``rule`` is an id of :data:`crawler.audit.rules.RULES` or of :data:`sitemap.RULES`. ``is_certain`` is False when it
+    holds only if what the crawl did not see leads nowhere. ``depth`` counts clicks from the start, None: no way.
+    ``inlinks`` counts the pages that link to it by links that count; ``weight`` is its share of the site's link weight,
+    1.0 being that of the average page. ``known`` are the kinds of sources that know it
+    (:class:`crawler.audit.claim.Source`).
+    """
+
+    rule: str
+    url: str
+    sentence: str
+    is_certain: bool = True
+    title: str = ""
+    state: str = ""  # a crawler.model.State, "" when it was not asked for
+    status: int | None = None
+    lastmod: str = ""
+    depth: int | None = None
+    inlinks: int = 0
+    weight: float = 0.0
+    known: list[str] = []
+    first: str = ""  # days of the visits that logs, search and analytics tell of
+    last: str = ""
+    people: int = 0
+    bots: int = 0
+    clicks: int = 0
+    impressions: int = 0
+    sessions: int = 0
+    views: int = 0
+    users: int = 0
+    backlinks: int = 0
+    domains: int = 0  # that have backlinks
+    spellings: list[str] = []  # others that the sources use for it
+    referrers: list[Referrer] = []  # some of them
+    hubs: list[Hub] = []  # the best first
+    evidence: list[str] = []  # sentences, each naming its source
+    group: str = ""  # the island, the cluster
+    file: str = ""  # of a sitemap
+    line: int = 0
+    times: int = 1  # how many it stands for: more than one where not each is told
+    since: str = ""  # the day (UTC) of the first of the audits in a row that had it
+    is_new: bool = False  # the audit before looked for it, and did not have it
+
+
+class Mended(Struct, frozen=True):
+    """A finding of the audit before that is no more. ``since`` as in :class:`Finding`, ``now`` is what is there now.
+
+    ``became`` is the rule of the finding that has taken its place, "": it is mended.
+    """
+
+    rule: str
+    url: str
+    since: str
+    now: str = ""
+    file: str = ""
+    became: str = ""
+
+
+class Trend(Struct, frozen=True):
+    """What became of the findings of one rule since the audit before: those new, still there, and mended.
+
+    ``undecided`` are those that were not found and may be there all the same: they are neither mended nor forgotten.
+    ``became`` are those in whose place there is another finding.
+    """
+
+    rule: str
+    new: int
+    still: int
+    mended: int
+    undecided: int = 0
+    became: int = 0
+
+
+class Compared(Struct, frozen=True, kw_only=True):
+    """What an audit says compared with the one before, which began at ``started`` (Unix time).
+
+    ``uncompared`` says why nothing can be called new or mended, by the id of a rule: one of the two did not look,
+    or could not decide it. A rule that the audit before could not decide is compared with the last one that could: its
+    start is in ``earlier``.
+    """
+
+    started: float
+    trends: list[Trend]
+    uncompared: dict[str, str] = {}
+    earlier: dict[str, float] = {}
+
+    def trend(self, rule: str) -> Trend:
+        """What became of the findings of a rule."""
+        return next((each for each in self.trends if each.rule == rule), Trend(rule, 0, 0, 0))
+
+
+class Count(Struct, frozen=True):
+    """How many findings of one rule there are; ``open_`` of them are inconclusive."""
+
+    rule: str
+    certain: int
+    open_: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.certain + self.open_
+
+
+class Bar(Struct, frozen=True):
+    """A bar of a histogram."""
+
+    label: str
+    count: int
+
+
+class Section(Struct, frozen=True):
+    """A part of the site, by the first directory of its paths: ``/shop/``. ``orphans`` include the weakly linked."""
+
+    path: str
+    pages: int
+    orphans: int
+    unlisted: int
+
+
+class AuditReport(Struct, frozen=True, kw_only=True):
+    """What an audit came to. ``doubts`` say why no page can be called an orphan, each with its remedy; none: they can.
+
+    ``states`` and ``statuses`` count the URLs of the site, ``depths`` and ``ages`` its indexable pages: clicks from the
+    start ("unreachable" last), and time since the last change. ``unchecked`` says why nothing was looked for, and
+    ``undecided`` why what was not found may be there all the same: both by the name of a group of rules
+    (:data:`crawler.audit.rules.GROUPS`) or the id of a rule. ``absent`` says, by group, that there was nothing
+    to look at.
+    """
+
+    url: str
+    version: str
+    started: float  # Unix time
+    seconds: float  # of the whole command so far
+    completeness: str  # of the crawl: crawler.publish.completeness.Kind
+    doubts: list[str]
+    notes: list[str]
+    fetched: int  # requests
+    bytes: int
+    urls: int  # of the site that are known, from anywhere
+    pages: int  # of these, the indexable ones
+    reached: int  # of these, those that followed links lead to
+    listed: int  # of these, those in a sitemap
+    inputs: list[Account]
+    counts: list[Count]
+    states: list[Bar]
+    statuses: list[Bar]
+    depths: list[Bar]
+    ages: list[Bar]
+    inlinks: list[Bar]
+    sections: list[Section]
+    exit_code: int = 0
+    unchecked: dict[str, str] = {}
+    undecided: dict[str, str] = {}
+    absent: dict[str, str] = {}
+    unasked: int = 0  # URLs that only sources know and that were not asked for, for want of room
+    compared: Compared | None = None
+    why_uncompared: str = (
+        ""  # why it is None: no audit before this one came to its end, or its memory is lost
+    )
+
+    def count(self, rule: str) -> Count:
+        """How many findings of a rule there are."""
+        return next((each for each in self.counts if each.rule == rule), Count(rule, 0))
+
+
+class Findings(Protocol):
+    """The findings of an audit, rule by rule, streamed; may be asked again."""
+
+    def __call__(self, rule: str) -> Iterator[Finding]:
+        """Those of a rule: the new ones first, and of these and the others the most important."""
+        ...
+
+    def mended(self, rule: str) -> Iterator[Mended]:
+        """Those of a rule that the audit before had and that are no more: the mended first, and what stood longest."""
+        ...

@@ -1,0 +1,115 @@
+"""The URLs of a site and the statements between them as arrays: what a link graph is computed from."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler.audit.graph.link_kind import CODES
+from crawler.model import State
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+AT_ONCE: Final = 1 << 20  # edges in one step of what would need much memory for all of them
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The URLs by ascending ids; a node is a place in these arrays.
+
+    ``state`` holds codes of :data:`crawler.audit.graph.STATES`, ``status`` the HTTP status or 0, ``target`` the node
+    that a
+    redirect or a canonical names, or -1.
+    """
+
+    ids: Longs
+    state: NDArray[np.int8]
+    status: NDArray[np.int16]
+    target: Ints
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def node(self, number: int) -> int:
+        """The node of an id, or -1."""
+        place = int(np.searchsorted(self.ids, number))
+        return place if place < len(self.ids) and self.ids[place] == number else -1
+
+    def of(self, *states: State) -> Bools:
+        """Which nodes are in one of these states."""
+        return np.isin(self.state, [CODES[state] for state in states])
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Statements by their page: those of node ``n`` are ``to`` and ``flags`` from ``start[n]`` to ``start[n + 1]``.
+
+    ``flags`` are of :class:`crawler.model.Found`. No page states the same kind twice for one target.
+    """
+
+    start: Longs
+    to: Ints
+    flags: NDArray[np.uint16]
+
+    def __len__(self) -> int:
+        return len(self.to)
+
+    @classmethod
+    def of(cls, count: int, links: Iterable[tuple[int, int, int]]) -> "Edges":
+        """The edges of a small graph of ``count`` nodes: from, to and flags. Evidence for one pair merges."""
+        merged: dict[tuple[int, int], int] = {}
+        for source, target, found in links:
+            merged[source, target] = merged.get((source, target), 0) | found
+        rows = sorted((source, target, found) for (source, target), found in merged.items())
+        sources = np.array([row[0] for row in rows], np.int64)
+        return cls(
+            np.searchsorted(sources, np.arange(count + 1)).astype(np.int64),
+            np.array([row[1] for row in rows], np.int32),
+            np.array([row[2] for row in rows], np.uint16),
+        )
+
+    def turned(self) -> "Edges":
+        """The same edges by their targets: ``to`` is where each comes from. In the order of the pages."""
+        count = len(self.start) - 1
+        start = np.zeros(count + 1, np.int64)
+        np.cumsum(self.tally(), out=start[1:])
+        turned = Edges(start, np.empty_like(self.to), np.empty_like(self.flags))
+        free = start[:-1].copy()
+        for first, last in self.blocks():
+            begin, end = int(self.start[first]), int(self.start[last])
+            order, to = _sorted(self.to[begin:end])
+            many = np.bincount(to, minlength=count)
+            # the first free place of each target, and one further for each edge that came before in this block
+            places = np.arange(len(to)) + (free - np.cumsum(many) + many)[to]
+            free += many
+            source = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(self.start[first : last + 1]))
+            turned.to[places] = source[order]
+            turned.flags[places] = self.flags[begin:end][order]
+        return turned
+
+    def tally(self) -> Longs:
+        """How many edges lead to each node."""
+        count = len(self.start) - 1
+        found = np.zeros(count, np.int64)
+        for begin in range(0, len(self.to), AT_ONCE):
+            found += np.bincount(self.to[begin : begin + AT_ONCE], minlength=count)
+        return found
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """All nodes in turns, from one to before another, with so many edges that arrays of them stay small."""
+        first, count = 0, len(self.start) - 1
+        while first < count:
+            last = int(np.searchsorted(self.start, self.start[first] + AT_ONCE, side="right")) - 1
+            last = min(count, max(first + 1, last))
+            yield first, last
+            first = last
+
+
+def _sorted(keys: Ints) -> tuple[Longs, Ints]:
+    """What sorts the keys, stably, and the sorted ones: numbers of 16 bits are sorted by counting, so in two halves."""
+    order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
+    order = order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
+    return order, keys[order]

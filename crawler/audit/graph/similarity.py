@@ -1,0 +1,178 @@
+"""Which pages are the nearest kin of a URL by its path: same directory, names of the same make, next numbers."""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from math import log, sqrt
+from typing import Final
+
+from crawler.model import Url
+from crawler.url.normalize import origin
+
+NEAREST: Final = 15  # siblings that are looked at
+
+_ENOUGH: Final = 3  # siblings, for a narrower kinship to do
+
+_INDEXES: Final = ("", "index.html", "index.htm", "index.php")
+
+_ENDS: Final = ("", ".html", ".htm", ".php")
+
+_number = re.compile(r"(\d+)")
+
+_digits = re.compile(r"\d+")
+
+_letters = re.compile(r"[a-z_%~+-]+", re.IGNORECASE)
+
+_hash = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,}", re.IGNORECASE)
+
+
+Key = tuple[str | int, ...]
+
+
+class Kin:
+    """The pages of a site by their paths. ``pages`` are nodes with their URLs. Takes some microseconds a page."""
+
+    def __init__(self, pages: Iterable[tuple[int, str]]) -> None:
+        self._groups: dict[tuple[str, str], list[tuple[Key, int]]] = {}
+        for node, url in pages:
+            order = _order(url)
+            for kinship in _kinships(url):
+                self._groups.setdefault(kinship, []).append((order, node))
+        for group in self._groups.values():
+            group.sort()
+
+    def siblings(self, url: str, node: int) -> list[int]:
+        """The nearest siblings of a URL, the nearest first. The narrowest kinship that has some is taken."""
+        order = _order(url)
+        found: list[int] = []
+        for kinship in _kinships(url):
+            group = self._groups.get(kinship, [])
+            near = [each for each in _around(group, bisect_left(group, (order, -1))) if each != node]
+            if len(near) >= _ENOUGH:
+                return near[:NEAREST]
+            found = found or near
+        return found
+
+
+def above(url: str) -> Iterator[list[str]]:
+    """The URLs that can be the index of a page's directory, then of the one above it, up to the site's root."""
+    home = origin(Url(url))
+    directory = parent(url)[0]
+    while len(directory) > len(home):
+        bare = directory.rstrip("/")
+        names = [f"{directory}{name}" for name in _INDEXES] if directory.endswith("/") else [directory]
+        if len(bare) > len(home):
+            names += [f"{bare}{end}" for end in _ENDS]
+        yield [name for name in names if name != url]
+        directory = bare[: bare.rindex("/") + 1] if len(bare) > len(home) else ""
+
+
+def kind(url: str) -> tuple[str, str]:
+    """What the URLs of one kind of page have in common, such as those of all articles."""
+    return [*_kinships(url)][-1]
+
+
+def parent(url: str) -> tuple[str, str]:
+    """The directory of a page and its name in it. A slash at the end makes no directory; a query is a name."""
+    path, mark, query = url.partition("?")
+    if mark:
+        return path, query
+    bare = path.rstrip("/")
+    cut = bare.rfind("/") + 1
+    return (bare[:cut], path[cut:]) if cut > len("https://") else (path, "")
+
+
+def _kinships(url: str) -> Iterator[tuple[str, str]]:
+    directory, name = parent(url)
+    make = _letters.sub("w", _digits.sub("0", _hash.sub("0", name)))
+    yield directory, make
+    yield directory, ""
+    yield _digits.sub("0", directory), f"{make}*"
+
+
+def _order(url: str) -> Key:
+    """What sorts page 9 before page 10."""
+    return tuple(int(part[:18]) if part.isdecimal() else part for part in _number.split(url))
+
+
+def _around(group: list[tuple[Key, int]], place: int) -> Iterator[int]:
+    """The members on both sides of a place in turns."""
+    for step in range(NEAREST + 1):
+        for at in (place + step, place - step - 1):
+            if 0 <= at < len(group):
+                yield group[at][1]
+
+
+COMMON: Final = 200  # pages with a word, beyond which it tells nothing
+
+_SUBJECTS: Final = 4  # words whose pages are asked for, and how many pages of each
+
+_EACH: Final = 8
+
+_WORDS: Final = 6  # of a page that are looked up, the rarest ones
+
+_plural = re.compile(r"(?<=[^s])s$").sub
+
+_words = re.compile(r"[^\W\d_]{3,}|\d{4,}").findall
+
+
+class Titles:
+    """The pages of a site by their words. ``pages`` are nodes with URL and title."""
+
+    def __init__(self, pages: Iterable[tuple[int, str, str]]) -> None:
+        self._pages: dict[str, list[int]] = {}
+        self._counts: Counter[str] = Counter()
+        self._size = 0
+        for node, url, title in pages:
+            self._size += 1
+            for word in words(url, title):
+                self._counts[word] += 1
+                if self._counts[word] <= COMMON + 1:
+                    self._pages.setdefault(word, []).append(node)
+
+    def rare(self, url: str, title: str) -> dict[str, float]:
+        """The words of a page that some other pages have too, with what they say, most first."""
+        counts = ((word, self._counts[word]) for word in words(url, title))
+        found = {word: log(self._size / count) for word, count in counts if 0 < count < self._size}
+        return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    def like(self, said: Mapping[str, float]) -> dict[int, float]:
+        """The pages that share these words and what they share, in sum."""
+        found: dict[int, float] = {}
+        rare = [word for word in said if self._counts[word] <= COMMON]
+        for word in rare[:_WORDS]:
+            for node in self._pages[word]:
+                found[node] = found.get(node, 0.0) + said[word]
+        return found
+
+    def subjects(self, said: Mapping[str, float]) -> Iterator[tuple[str, list[int]]]:
+        """The words that some pages share, the rarest first, each with some of these pages."""
+        some = [word for word in said if 2 <= self._counts[word] <= COMMON]
+        for word in some[:_SUBJECTS]:
+            pages = self._pages[word]
+            yield word, pages[:: -(-len(pages) // _EACH)]
+
+    def alike(self, said: Mapping[str, float], url: str, title: str) -> tuple[float, list[str]]:
+        """How much a page that says these words is like another, from 0 to 1, and the words that both have.
+
+        Words that most pages have say little, also where they are all that there is to say.
+        """
+        other = self.rare(url, title)
+        shared = [word for word in said if word in other]
+        common = sum(said[word] for word in shared)
+        if not common:
+            return 0.0, []
+        whole = sqrt(sum(said.values()) * sum(other.values()))
+        return common / whole * min(1.0, common / log(self._size)), shared
+
+
+@lru_cache(maxsize=4_096)
+def words(url: str, title: str) -> frozenset[str]:
+    """The words of a title and of the last part of a path, in lower case; a plural is its singular, roughly."""
+    name = parent(url)[1]
+    return frozenset(_plural("", word) for word in _words(f"{title} {name}".lower())) - _EMPTY
+
+
+_EMPTY: Final = frozenset({"html", "htm", "php", "index", "the", "and", "for", "page", "with"})

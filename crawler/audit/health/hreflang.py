@@ -1,0 +1,281 @@
+"""Whether the language versions of a page are a sound cluster, by what all of them state. Pure; one page at a time.
+
+https://developers.google.com/search/docs/specialty/international/localized-versions : versions name one another and
+themselves, each under its own language, and each is a page that can be indexed. HTML, Link headers and sitemaps are
+equal ways of stating that, and what is stated in one of them is stated. What sitemaps alone get wrong among themselves
+(no self, no link back, no x-default) is lint's to tell: :data:`sitemap.RULES`, ``hreflang.*``.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from crawler.audit.finding import Finding, Referrer
+from crawler.audit.health.language_labels import X_DEFAULT, fits
+from crawler.audit.health.visit import Visited, no_page
+from crawler.model import State
+from sitemap import Alternate
+
+MAX_EVIDENCE: Final = 20  # sentences of one finding
+MAX_COMPARED: Final = 200  # versions of one page that are compared with one another
+_LEADING: Final = (State.REDIRECT, State.CANONICAL_ELSEWHERE)
+
+
+class ListedVersions(Struct, frozen=True):
+    """What an entry of a sitemap states of a page's versions, in canonical form, and where."""
+
+    file: str
+    line: int
+    alternates: tuple[Alternate, ...]
+
+    @property
+    def place(self) -> str:
+        """``sitemap.xml line 12``."""
+        return f"{self.file} line {self.line}" if self.line else self.file
+
+
+class Version(Struct, frozen=True, kw_only=True):
+    """What is known of one URL: how it was found to be, the language of its html element, and what it states.
+
+    ``stated`` is what the page says in HTML and Link headers, ``listed`` what entries of sitemaps say of it. ``faults``
+    are values of hreflang that name no language, in sentences. ``is_whole`` is False when not all of it was read.
+    """
+
+    visited: Visited
+    language: str = ""
+    stated: tuple[Alternate, ...] = ()
+    listed: tuple[ListedVersions, ...] = ()
+    faults: tuple[str, ...] = ()
+    is_whole: bool = True
+
+    @property
+    def url(self) -> str:
+        """The URL that it is about."""
+        return self.visited.url
+
+    @property
+    def named(self) -> list[Alternate]:
+        """All that is stated, anywhere, each once."""
+        every = [*self.stated, *(each for listed in self.listed for each in listed.alternates)]
+        return list(dict.fromkeys(every))
+
+
+class Naming(Struct, frozen=True):
+    """That a page (``by``) names another, ``url``, under a ``label``, and that one states another ``language``."""
+
+    url: str
+    by: str
+    label: str
+    language: str
+
+
+class Versions(Protocol):
+    """Knows all URLs."""
+
+    def version(self, url: str) -> Version:
+        """What is known of a URL in canonical form; of a URL that nobody asked for next to nothing."""
+
+
+def judge_cluster(page: Version, others: Versions) -> tuple[list[Finding], list[Naming]]:
+    """What is wrong with the versions of an indexable page: one finding of a rule at most, with evidence for each.
+
+    Which labels are wrong beyond what is told thereby is for :func:`is_mislabelled`, which wants all who name a page.
+    """
+    if not page.visited.is_page or not (page.stated or page.faults or page.listed):
+        return [], []
+    judged = _Judged(page, others)
+    rules = (
+        ("cluster.code", judged.codes()),
+        ("cluster.conflict", judged.conflicts()),
+        ("cluster.target", judged.targets()),
+        ("cluster.not_mutual", judged.silent()),
+        ("cluster.no_self", judged.no_self()),
+        ("cluster.swapped", judged.swapped()),
+        ("cluster.no_default", judged.no_default()),
+    )
+    found = [_finding(rule, page, told, page.named) for rule, said in rules if (told := list(said))]
+    return found, judged.labels()
+
+
+def is_mislabelled(page: Version, namings: Sequence[Naming], others: Versions) -> bool:
+    """Whether it is the page that states a wrong language, as most name it otherwise; else it is they who are wrong.
+
+    ``namings`` are all those that are at odds with it.
+    """
+    wrong = {each.by for each in namings}
+    fair = {page.url, *(each.href for each in page.named)} - wrong
+    return len(wrong) > sum(_calls_rightly(others.version(url), page) for url in fair)
+
+
+def judge_label(page: Version, namings: Sequence[Naming], others: Versions) -> Finding:
+    """That a page states another language than it is named for."""
+    said = []
+    for each in namings:
+        who = "it calls itself" if each.by == page.url else f"{each.by} names it for"
+        said.append((f'its html element says lang="{each.language}", and {who} {each.label}', each.by))
+    return _finding("cluster.label", page, said, others.version(namings[0].by).named)
+
+
+def judge_labels(page: Version, namings: Sequence[Naming]) -> Finding:
+    """That a page names others for languages that are not theirs."""
+    said = [
+        (f'{each.url} is named for {each.label}, and its html element says lang="{each.language}"', each.url)
+        for each in namings
+    ]
+    return _finding("cluster.label", page, said, page.named)
+
+
+def _calls_rightly(page: Version, other: Version) -> bool:
+    return any(
+        each.href == other.url and each.hreflang.lower() != X_DEFAULT and fits(each.hreflang, other.language)
+        for each in page.named
+    )
+
+
+def _finding(rule: str, page: Version, said: list[tuple[str, str]], named: list[Alternate]) -> Finding:
+    """A finding of what was said: pairs of a sentence and the URL it is about. ``named`` are the versions."""
+    more = len(said) - 1
+    versions = [url for _, url in said if url and url != page.url]
+    return Finding(
+        rule=rule,
+        url=page.url,
+        sentence=said[0][0] + (f", and {more:,} more like this" if more else ""),
+        title=page.visited.title,
+        state=page.visited.state,
+        status=page.visited.status,
+        referrers=[Referrer(url, "version") for url in dict.fromkeys(versions)][:MAX_EVIDENCE],
+        evidence=[sentence for sentence, _ in said[:MAX_EVIDENCE]],
+        group=_group(page.url, named),
+        file=page.listed[0].file if page.listed else "",
+        line=page.listed[0].line if page.listed else 0,
+    )
+
+
+def _group(url: str, named: list[Alternate]) -> str:
+    """By what a cluster is known: its x-default, or the first of its URLs in order."""
+    default = next((each.href for each in named if each.hreflang.lower() == X_DEFAULT), "")
+    return default or min((each.href for each in named), default=url)
+
+
+class _Judged:
+    """One page with its versions, looked up once."""
+
+    def __init__(self, page: Version, others: Versions) -> None:
+        self._page = page
+        self._others = others
+        self._named = page.named
+        self._labels: dict[str, list[str]] = {}  # of each URL
+        for each in self._named:
+            self._labels.setdefault(each.href, []).append(each.hreflang)
+        self._wrong = list(self._mislabelled())
+        self._swapped: set[tuple[str, str]] = set()
+
+    def codes(self) -> Iterator[tuple[str, str]]:
+        """What the page calls a language and is none."""
+        return ((fault, "") for fault in self._page.faults)
+
+    def conflicts(self) -> Iterator[tuple[str, str]]:
+        """Labels that lead to several URLs: in one place, or in two that disagree."""
+        places = [("the page", self._page.stated)]
+        places += [(each.place, each.alternates) for each in self._page.listed]
+        known: dict[str, tuple[str, str]] = {}
+        for place, alternates in places:
+            is_page = place == "the page"
+            for each in alternates:
+                before, href = known.setdefault(each.hreflang.lower(), (place, each.href))
+                if href == each.href or (before == place and not is_page):  # within one entry it is lint's
+                    continue
+                if before == place:
+                    yield f"the page names two URLs for {each.hreflang}: {href} and {each.href}", each.href
+                else:
+                    yield f"for {each.hreflang} {before} names {href}, and {place} {each.href}", each.href
+
+    def targets(self) -> Iterator[tuple[str, str]]:
+        """Versions that are no pages to be named."""
+        for url, labels in self._labels.items():
+            if url != self._page.url and (fault := no_page(self._others.version(url).visited)):
+                yield f"{url}, named for {_and(labels)}, {fault}", url
+
+    def silent(self) -> Iterator[tuple[str, str]]:
+        """Versions that the page itself names and that do not name it."""
+        for url in dict.fromkeys(each.href for each in self._page.stated):
+            if url == self._page.url:
+                continue
+            other = self._others.version(url)
+            if other.visited.is_page and other.is_whole and not self._names(other, self._page.url):
+                named = [each.href for each in other.named if each.href != url]
+                says = (
+                    f"names {_and(named[:2])}{' and others' if named[2:] else ''}" if named else "names none"
+                )
+                yield (
+                    f"{url}, named for {_and(self._labels[url])}, does not name this page back: it {says}",
+                    url,
+                )
+
+    def no_self(self) -> Iterator[tuple[str, str]]:
+        """That the page names others and not itself."""
+        others = [each.href for each in self._page.stated if each.href != self._page.url]
+        if others and self._page.is_whole and not self._names(self._page, self._page.url):
+            yield f"the page names {_count(others)} and not itself", ""
+
+    def swapped(self) -> Iterator[tuple[str, str]]:
+        """Pairs of versions of which each states the language that the other is named for."""
+        wrong = self._wrong[:MAX_COMPARED]
+        for number, (label, url, own) in enumerate(wrong):
+            for other_label, other, others_own in wrong[number + 1 :]:
+                if url != other and fits(label, others_own) and fits(other_label, own):
+                    self._swapped |= {(label, url), (other_label, other)}
+                    said = f"{url} is named for {label} and says {own}, {other} for {other_label} and says {others_own}"
+                    yield said, other
+
+    def labels(self) -> list[Naming]:
+        """Versions that state another language than they are named for; to be asked after :meth:`swapped`."""
+        return [
+            Naming(url, self._page.url, label, own)
+            for label, url, own in self._wrong
+            if (label, url) not in self._swapped
+        ]
+
+    def no_default(self) -> Iterator[tuple[str, str]]:
+        """That nothing is named for all other languages; said once for a cluster."""
+        labels = {each.hreflang.lower() for each in self._page.stated}
+        if len(labels) < 2 or any(each.hreflang.lower() == X_DEFAULT for each in self._named):
+            return
+        if not self._page.is_whole or any(self._speaks_first(each.href) for each in self._page.stated):
+            return
+        yield f"{len(labels)} languages are named, and no x-default", ""
+
+    def _speaks_first(self, url: str) -> bool:
+        """Whether another version, before this page in order, says the same of the cluster."""
+        if url >= self._page.url:
+            return False
+        other = self._others.version(url)
+        return other.visited.is_page and any(each.href == self._page.url for each in other.stated)
+
+    def _mislabelled(self) -> Iterator[tuple[str, str, str]]:
+        """Label, URL and own language of versions that state another."""
+        for each in self._named:
+            other = self._page if each.href == self._page.url else self._others.version(each.href)
+            if other.visited.is_page and other.language and not fits(each.hreflang, other.language):
+                yield each.hreflang, each.href, other.language
+
+    def _names(self, page: Version, url: str) -> bool:
+        """Whether a page names a URL, be it by way of another that leads there."""
+        named = {each.href for each in page.named}
+        if url in named or len(named) > MAX_COMPARED:  # among so many it may well be
+            return True
+        return any(self._leads_to(each, url) for each in named)
+
+    def _leads_to(self, url: str, to: str) -> bool:
+        visited = self._others.version(url).visited
+        return visited.state in _LEADING and to in (visited.target, visited.last.url)
+
+
+def _and(texts: list[str]) -> str:
+    return " and ".join(dict.fromkeys(texts))
+
+
+def _count(urls: list[str]) -> str:
+    many = len(set(urls))
+    return f"{many:,} other versions" if many > 1 else f"one other version ({urls[0]})"

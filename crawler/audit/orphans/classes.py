@@ -1,0 +1,156 @@
+"""The classes of a URL, by what leads to it and by who knows it. The table of rules is :mod:`crawler.audit.rules`."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.audit.claim import Source
+from crawler.audit.graph.link_kind import Way
+from crawler.model import State
+
+_WEAK: Final = (
+    (Way.REDIRECT, "weak.redirect"),
+    (Way.CANONICAL, "weak.canonical"),
+    (Way.NOINDEX, "weak.noindex"),
+    (Way.NOFOLLOW, "weak.nofollow"),
+    (Way.HEAD, "weak.head"),
+)
+_ONLY: Final = (
+    ("orphan.sitemap", frozenset({Source.SITEMAP})),
+    ("orphan.search", frozenset({Source.SEARCH, Source.ANALYTICS})),
+    ("orphan.log", frozenset({Source.LOG})),
+    ("orphan.list", frozenset({Source.BACKLINKS, Source.LIST, Source.CRAWL})),
+)
+_LINKED: Final = Way.FOLLOWED | Way.NOINDEX | Way.CANONICAL | Way.NOFOLLOW | Way.REDIRECT
+_FAILING: Final = frozenset({State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER})
+_NAMING: Final = frozenset({Source.SEARCH, Source.ANALYTICS, Source.BACKLINKS, Source.LIST, Source.CRAWL})
+_GONE: Final = frozenset({404, 410})  # all others say "not you", "not now" or "not so"
+
+JUDGED: Final = frozenset({State.INDEXABLE, State.CLIENT_ERROR, State.REDIRECT}) | _FAILING
+"""The states of URLs that may fall under a rule."""
+
+
+class Known(Struct, kw_only=True):
+    """What the sources know of a page, in all its spellings. ``ok``, ``moved`` and ``dead`` are answers in logs."""
+
+    sources: set[Source] = set()
+    first: str = ""
+    last: str = ""
+    people: int = 0
+    bots: int = 0
+    engines: int = 0
+    ok: int = 0
+    moved: int = 0
+    dead: int = 0
+    clicks: int = 0
+    impressions: int = 0
+    sessions: int = 0
+    views: int = 0
+    users: int = 0
+    links: int = 0
+    domains: int = 0
+
+    @property
+    def visits(self) -> int:
+        """How much somebody seems to care, in one number to rank by."""
+        counted = max(self.sessions, self.views, self.users)  # the same visits
+        return self.people + self.bots + self.clicks + counted + max(self.links, self.domains)
+
+    @property
+    def is_found(self) -> bool:
+        """Whether searchers, visitors that were counted, or other sites found the way to it."""
+        came = self.clicks or self.impressions or self.sessions or self.views or self.users
+        return bool(came or self.links or self.domains)
+
+
+NOBODY: Final = Known()
+
+
+class Thresholds(Struct, frozen=True):
+    """From where on something is said; see :class:`crawler.config.audit.Audit`."""
+
+    max_clicks: int = 5
+    few_inlinks: int = 1
+    min_visits: int = 5
+
+
+class Standing(Struct, frozen=True):
+    """What decides about one URL: how it ended, and what leads to it (see :class:`crawler.audit.graph.LinkGraph`)."""
+
+    state: State
+    status: int | None
+    ways: int  # bits of Way
+    depth: int  # -1: no way
+    inlinks: int
+    is_start: bool = False
+    is_probe: bool = False  # see crawler.audit.orphans.scanner_probes
+    is_open: bool = True  # a visitor who clicks all there is gets to it
+    is_circle: bool = False  # its redirects never end
+
+
+def classes(standing: Standing, known: Known, limits: Thresholds) -> Iterator[str]:
+    """The ids of the rules that a URL falls under. ``listed.missing`` is meant only where there is a sitemap."""
+    if standing.state is State.INDEXABLE:
+        yield from _page(standing, known, limits)
+    elif is_gone(standing.state, standing.status):
+        if is_visited(known, limits.min_visits) and not _is_guess(standing, known):
+            yield "gone.visited"
+        elif known.sources & _NAMING:
+            yield "gone.named"
+        if standing.ways & _LINKED:
+            yield "gone.linked"
+    elif standing.state in _FAILING or standing.is_circle:
+        if standing.ways & _LINKED:
+            yield "gone.failing"
+        elif is_visited(known, limits.min_visits) and not _is_guess(standing, known):
+            yield "gone.down"
+
+
+def _page(standing: Standing, known: Known, limits: Thresholds) -> Iterator[str]:
+    ways = standing.ways
+    if ways & Way.FOLLOWED and not standing.is_open:
+        # what links to it is led to by hreflang, say: visitors come to neither
+        ways = ways & ~Way.FOLLOWED | Way.UNREACHED
+    if not standing.is_start and not ways & Way.FOLLOWED:
+        yield _cause(ways, known)
+    elif not standing.is_start:
+        if standing.depth > limits.max_clicks:
+            yield "reach.deep"
+        if standing.inlinks <= limits.few_inlinks:
+            yield "reach.few"
+    if Source.SITEMAP not in known.sources and (standing.is_start or ways & ~Way.UNREACHED):
+        yield "listed.missing"
+
+
+def _cause(ways: int, known: Known) -> str:
+    """Why a page that no link counts for is known at all. Every one of them gets a class."""
+    for way, rule in _WEAK:
+        if ways & way:
+            return rule
+    if ways & Way.UNREACHED:
+        return "orphan.island"
+    return next((rule for rule, sources in _ONLY if sources & known.sources), "orphan.island")
+
+
+def is_gone(state: State, status: int | None) -> bool:
+    """Whether an answer says that there is nothing: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.5 and .11."""
+    return state is State.CLIENT_ERROR and status in _GONE
+
+
+def is_visited(known: Known, min_visits: int) -> bool:
+    """Whether somebody misses a page that is gone, or fails.
+
+    A URL that never answered with a page was perhaps never there: scanners ask for thousands, some under the names
+    of browsers, and a server may redirect all of them to https. It counts from some visits on of people and of search
+    engines, which ask for what somebody links, if these are the most.
+    """
+    if known.is_found or known.ok > 0:
+        return True
+    asked = known.people + known.engines
+    return asked >= min_visits and asked > known.bots - known.engines
+
+
+def _is_guess(standing: Standing, known: Known) -> bool:
+    """Whether it is what scanners ask every server for, and nothing says that it was ever here."""
+    return standing.is_probe and not (known.ok or standing.ways or known.sources - {Source.LOG})

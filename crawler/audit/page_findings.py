@@ -1,0 +1,290 @@
+"""Looks at every URL of the site once: what leads to it, who knows it, which classes it falls under.
+
+::
+
+    graph, knowledge | orphans.classes | evidence, referrers, hubs | Finding
+"""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from crawler.audit.claim import Source
+from crawler.audit.evidence.by_url import Knowledge
+from crawler.audit.finding import Finding, Referrer
+from crawler.audit.graph.graph import LinkGraph
+from crawler.audit.graph.link_kind import STATES
+from crawler.audit.graph.load import Hubbing
+from crawler.audit.orphans.classes import JUDGED, NOBODY, Known, Standing, Thresholds, classes
+from crawler.audit.orphans.duplicates import is_of_series
+from crawler.audit.orphans.scanner_probes import is_probe
+from crawler.audit.rules import RULES
+from crawler.model import Page, State, Url
+from crawler.quantities import count
+from crawler.state.database import storage
+
+_ANY: Final = 0xFFFF  # all flags of Found
+MAX_REFERRERS: Final = 10  # that are told of a finding
+_FOR_GOOD: Final = 410  # https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11
+_LOST: Final = frozenset({"orphan", "weak"})  # families of pages that want a hub
+_SAID: Final = {
+    "orphan.sitemap": "listed in a sitemap, and no page of the site links to it",
+    "orphan.search": "known to search or analytics, linked nowhere and in no sitemap",
+    "orphan.log": "requested, linked nowhere and in no sitemap",
+    "orphan.list": "named elsewhere, linked nowhere and in no sitemap",
+    "orphan.island": "linked only by pages that the start does not lead to",
+    "weak.redirect": "linked only through URLs that redirect to it",
+    "weak.canonical": "known only by canonicals, or by links on pages that name another as canonical",
+    "weak.noindex": "linked only from pages that say noindex",
+    "weak.nofollow": "linked only by links that say nofollow",
+    "weak.head": "named only by hreflang, next/prev, AMP or a feed",
+    "listed.missing": "linked, and in none of the sitemaps",
+    "listed.series": "a further page of a list, linked, and in none of the sitemaps",
+}
+_PAGE: Final = (
+    "SELECT u.url, v.state, v.status, v.lastmod, v.reason, c.page FROM url u JOIN visit v ON v.id = u.id"
+)
+_page = msgspec.msgpack.Decoder(Page).decode
+
+
+class Survey:
+    """Makes the findings about what leads where. ``copies`` are ids of pages that are another one, and that one's.
+
+    ``doubtful``: something was not seen, so that what ``needs_complete`` is inconclusive. ``has_sitemap``: a sitemap
+    lists pages of the site; ``is_listing_whole``: every sitemap could be read to its end, and what it lists asked for.
+    """
+
+    def __init__(  # noqa: PLR0913 - what is known, from four sides
+        self,
+        db: sqlite3.Connection,
+        graph: LinkGraph,
+        knowledge: Knowledge,
+        limits: Thresholds,
+        *,
+        copies: dict[int, int],
+        doubtful: bool,
+        has_sitemap: bool,
+        is_listing_whole: bool,
+    ) -> None:
+        self._db = db
+        self._graph = graph
+        self._knowledge = knowledge
+        self._limits = limits
+        self.copies = copies
+        self._doubtful = doubtful
+        self._has_sitemap = has_sitemap
+        self._is_listing_whole = is_listing_whole
+        self._hubbing = Hubbing(db, graph)
+        self.lost: Counter[str] = Counter()  # orphans, weakly linked ones too, by their section
+        self.unlisted: Counter[str] = Counter()
+        self.listed = 0  # indexable pages in a sitemap
+
+    def findings(self) -> Iterator[tuple[float, Finding]]:
+        """All of them, each with its rank. Raises StorageError."""
+        graph = self._graph
+        ids, states = graph.nodes.ids.tolist(), graph.nodes.state.tolist()
+        known = self._knowledge.pages()
+        number, claims = next(known, (-1, NOBODY))
+        for node, each in enumerate(ids):
+            while -1 < number < each:
+                number, claims = next(known, (-1, NOBODY))
+            now = claims if number == each else NOBODY
+            state = STATES[states[node]]
+            is_meant = state in JUDGED and each not in self.copies
+            if is_meant and not self._is_forgotten(node, now):
+                yield from self._of(node, each, self._standing(node, state), now)
+
+    def placed(self, finding: Finding) -> Finding:
+        """A finding of others with what the links of the site say of its URL, if they know it. Raises StorageError."""
+        with storage():
+            row = self._db.execute("SELECT id FROM url WHERE url = ?", (finding.url,)).fetchone()
+        node = self._graph.nodes.node(row[0]) if row else -1
+        if node < 0:
+            return finding
+        depth = int(self._graph.depth[node])
+        return msgspec.structs.replace(
+            finding,
+            depth=depth if depth >= 0 else None,
+            inlinks=int(self._graph.inlinks[node]),
+            weight=round(float(self._graph.weight[node]), 3),
+            referrers=finding.referrers or self._referrers(node),
+        )
+
+    def linked(self, finding: Finding) -> Finding:
+        """The same, and its sentence says which pages link to it. Raises StorageError."""
+        placed = self.placed(finding)
+        return msgspec.structs.replace(placed, sentence=f"{placed.sentence}{_linked(placed)}")
+
+    def _is_forgotten(self, node: int, known: Known) -> bool:
+        """Whether nothing speaks of a URL: the source that did was given before this run was gone on with."""
+        graph = self._graph
+        is_spoken_of = known.sources or graph.ways[node] or node == graph.start
+        return not is_spoken_of and not len(graph.linking(node, _ANY))
+
+    def _standing(self, node: int, state: State) -> Standing:
+        graph = self._graph
+        status = int(graph.nodes.status[node]) or None
+        return Standing(
+            state=state,
+            status=status,
+            # who names a dead page as canonical leads nobody there
+            ways=int(graph.ways[node]) if state is State.INDEXABLE else graph.clicked(node),
+            depth=int(graph.depth[node]),
+            inlinks=int(graph.inlinks[node]),
+            is_start=node == graph.start,
+            is_probe=state is not State.INDEXABLE and is_probe(self._url(node)),
+            is_open=bool(graph.open[node]),
+            is_circle=status is not None
+            and graph.is_endless(node),  # another name of the site was not asked for
+        )
+
+    def _of(
+        self, node: int, number: int, standing: Standing, known: Known
+    ) -> Iterator[tuple[float, Finding]]:
+        is_page = standing.state is State.INDEXABLE
+        self.listed += is_page and Source.SITEMAP in known.sources
+        found = [rule for rule in classes(standing, known, self._limits) if self._can_tell(rule)]
+        if not found:
+            return
+        wants_hub = any(_family(rule) in _LOST for rule in found)
+        base = self._finding(node, number, standing, known, wants_hub=wants_hub)
+        for each in found:
+            rule = "listed.series" if each == "listed.missing" and is_of_series(Url(base.url)) else each
+            if _family(rule) in _LOST:
+                self.lost[section(base.url)] += 1
+            elif rule == "listed.missing":
+                self.unlisted[section(base.url)] += 1
+            told = msgspec.structs.replace(
+                base,
+                rule=rule,
+                sentence=self._said(rule, standing, known, base),
+                is_certain=self._is_certain(rule),
+                hubs=base.hubs if _family(rule) in _LOST else [],
+            )
+            yield _rank(rule, standing, known, base), told
+
+    def _can_tell(self, rule: str) -> bool:
+        return self._has_sitemap or _family(rule) != "listed"
+
+    def _is_certain(self, rule: str) -> bool:
+        if _family(rule) == "listed":
+            return self._is_listing_whole
+        return not (self._doubtful and RULES[rule].needs_complete)
+
+    def _finding(
+        self, node: int, number: int, standing: Standing, known: Known, *, wants_hub: bool
+    ) -> Finding:
+        """A finding without its rule."""
+        with storage():
+            row = self._db.execute(
+                f"{_PAGE} LEFT JOIN content c ON c.id = v.content WHERE u.id = ?", (number,)
+            )
+            url, state, status, lastmod, reason, packed = row.fetchone()
+        page = _page(packed) if packed else None
+        evidence, spellings = self._knowledge.told(number, url) if known.sources else ([], [])
+        island = int(self._graph.island[node]) if not self._graph.touched[node] else -1
+        found = Finding(
+            rule="",
+            url=url,
+            sentence=reason,
+            title=page.title if page else "",
+            state=state,
+            status=status,
+            lastmod=lastmod,
+            depth=standing.depth if standing.depth >= 0 else None,
+            inlinks=standing.inlinks,
+            weight=round(float(self._graph.weight[node]), 3),
+            spellings=spellings,
+            referrers=self._referrers(node),
+            hubs=self._hubbing.of(node, page) if wants_hub else [],
+            evidence=evidence,
+            group=f"island {island}" if island >= 0 else "",
+        )
+        return with_visits(found, known)
+
+    def _referrers(self, node: int) -> list[Referrer]:
+        found = []
+        for lead in self._graph.referrers(node, MAX_REFERRERS):
+            how = lead.way.word
+            if lead.via >= 0:
+                how = f"{how} by way of {self._url(lead.via)}"
+            found.append(Referrer(self._url(lead.node), how))
+        return found
+
+    def _url(self, node: int) -> Url:
+        with storage():
+            row = self._db.execute("SELECT url FROM url WHERE id = ?", (int(self._graph.nodes.ids[node]),))
+            return Url(row.fetchone()[0])
+
+    def _said(self, rule: str, standing: Standing, known: Known, base: Finding) -> str:
+        match rule:
+            case "reach.deep":
+                return f"more than {self._limits.max_clicks} clicks away (--max-clicks)"
+            case "reach.few":
+                return (
+                    f"{count(standing.inlinks, 'page')} {'links' if standing.inlinks == 1 else 'link'} to it"
+                )
+            case "gone.visited":
+                before = "it answered before" if known.ok else "somebody asks for it"
+                meant = ", as it should when it is gone for good" if standing.status == _FOR_GOOD else ""
+                return f"{before}, and today it {base.sentence}{meant}"
+            case "gone.named":
+                return f"it is known from {' and '.join(base.known)}, and today it {base.sentence}"
+            case "gone.down":
+                return f"{base.sentence}; {'it answered before' if known.ok else 'somebody asks for it'}"
+            case "gone.linked" | "gone.failing":
+                return f"{base.sentence}{_linked(base)}"
+        return _SAID[rule]
+
+
+def with_visits(finding: Finding, known: Known) -> Finding:
+    """A finding with what the sources know of its URL."""
+    return msgspec.structs.replace(
+        finding,
+        known=sorted({*finding.known, *(source.value for source in known.sources)}),
+        first=known.first,
+        last=known.last,
+        people=known.people,
+        bots=known.bots,
+        clicks=known.clicks,
+        impressions=known.impressions,
+        sessions=known.sessions,
+        views=known.views,
+        users=known.users,
+        backlinks=known.links,
+        domains=known.domains,
+    )
+
+
+def section(url: str) -> str:
+    """The part of a site that a URL is in: its first directory."""
+    path = url.partition("?")[0].split("/", 3)[3]
+    first, slash, _ = path.partition("/")
+    return f"/{first}/" if slash else "/"
+
+
+def _family(rule: str) -> str:
+    return rule.partition(".")[0]
+
+
+def _linked(base: Finding) -> str:
+    """By how many pages, as far as that is known, and one of them."""
+    if not base.referrers:
+        return ""
+    pages, first = max(base.inlinks, len(base.referrers)), base.referrers[0].url
+    return (
+        f"; linked from {first}" if pages == 1 else f"; linked from {count(pages, 'page')}, such as {first}"
+    )
+
+
+def _rank(rule: str, standing: Standing, known: Known, base: Finding) -> float:
+    if rule == "reach.deep":
+        return float(standing.depth)
+    if rule == "reach.few" or _family(rule) == "listed":
+        return base.weight
+    rank = known.visits + known.impressions / 100 + len(base.referrers) / 1000
+    # what was there comes before what perhaps never was, however often that is asked for
+    return rank + 1e12 if rule == "gone.visited" and known.ok else rank

@@ -1,0 +1,90 @@
+"""Finds links that lead to redirects, and canonicals that lead to no page: the rules ``link`` and ``canonical``.
+
+::
+
+    graph: who may be one | evidence.visits: the trail of each | health.leading | Finding
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from crawler.audit.claim import Source
+from crawler.audit.evidence.visits import Visits
+from crawler.audit.finding import Finding
+from crawler.audit.graph.graph import LinkGraph
+from crawler.audit.graph.link_kind import Way
+from crawler.audit.health.redirects import judge_canonical, judge_redirect
+from crawler.model import State
+from crawler.state.database import storage
+
+_URL: Final = "SELECT url FROM site.url WHERE id = ?"
+_NAMED: Final = "SELECT i.source FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ?"
+_CLICKED: Final = Way.FOLLOWED | Way.NOINDEX | Way.CANONICAL | Way.NOFOLLOW | Way.REDIRECT
+
+
+class Leading:
+    """Looks at the redirects and the canonicals of a site that is visited. ``db`` is that of the audit."""
+
+    def __init__(self, db: sqlite3.Connection, graph: LinkGraph, visits: Visits) -> None:
+        self._db = db
+        self._graph = graph
+        self._visits = visits
+
+    def redirects(self) -> Iterator[Finding]:
+        """About redirects that pages link or sitemaps list. Raises StorageError.
+
+        They are such as answered: of another name of the site it is only taken that it redirects.
+        """
+        graph = self._graph
+        is_named = (graph.ways & np.uint8(_CLICKED)) != 0
+        leads_on = (graph.moved >= 0) & (graph.moved[graph.moved] >= 0)
+        may_be = (graph.moved >= 0) & (graph.nodes.status > 0) & (is_named | leads_on)
+        for node in np.flatnonzero(may_be).tolist():
+            url = self._url(node)
+            known = self._named(url)
+            if not graph.clicked(node) & _CLICKED and Source.SITEMAP not in known:
+                continue
+            trail = self._visits.trail(url)
+            if fault := judge_redirect(trail):
+                yield Finding(
+                    rule=fault.rule,
+                    url=url,
+                    sentence=f"it {fault.said}",
+                    state=State.REDIRECT,
+                    status=trail[0].status,
+                    known=sorted(known),
+                    evidence=fault.evidence,
+                )
+
+    def canonicals(self) -> Iterator[Finding]:
+        """About pages that anything speaks of, and that name another as their canonical. Raises StorageError."""
+        graph, nodes = self._graph, self._graph.nodes
+        is_fine = nodes.of(State.INDEXABLE)  # which most are: no need to look them up
+        named = np.flatnonzero(nodes.of(State.CANONICAL_ELSEWHERE) & (nodes.target >= 0))
+        for node in named[~is_fine[nodes.target[named]]].tolist():
+            url = self._url(node)
+            if not graph.ways[node] and node != graph.start and not self._named(url):
+                continue
+            trail = self._visits.trail(url)
+            if fault := judge_canonical(trail):
+                yield Finding(
+                    rule=fault.rule,
+                    url=url,
+                    sentence=fault.said,
+                    title=trail[0].title,
+                    state=State.CANONICAL_ELSEWHERE,
+                    status=trail[0].status,
+                    evidence=fault.evidence,
+                )
+
+    def _url(self, node: int) -> str:
+        with storage():
+            return str(self._db.execute(_URL, (int(self._graph.nodes.ids[node]),)).fetchone()[0])
+
+    def _named(self, url: str) -> set[str]:
+        """The kinds of sources that name a URL."""
+        with storage():
+            return {source for (source,) in self._db.execute(_NAMED, (url,))}

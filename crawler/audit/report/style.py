@@ -1,0 +1,18 @@
+"""Owns the style that reports and pages have in common, and how a policy lets a style or a script in by its hash."""
+
+import hashlib
+from base64 import b64encode
+from importlib.resources import files
+
+
+def style(package: str, name: str) -> str:
+    """The common style, and after it that of a file in the templates of a package."""
+    own = files(package) / "templates" / name
+    return (files("crawler.audit.report.style") / "base.css").read_text(encoding="utf-8") + own.read_text(
+        encoding="utf-8"
+    )
+
+
+def source(text: str) -> str:
+    """The text of an element as a source of a policy: https://www.w3.org/TR/CSP3/#grammardef-hash-source."""
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,401 @@
+"""Owns what a person reads after an audit: the verdict, the figures, what was read, each class with its first URLs."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Final, Self, TextIO
+
+from crawler.audit.claim import Account
+from crawler.audit.finding import AuditReport, Compared, Count, Finding, Findings, Trend
+from crawler.audit.report.html_data import ISLAND, Island, islands, visits
+from crawler.audit.rules import GROUPS, TOLD, Group
+from crawler.audit.verdict import Empty, Kind, but, empty, kind, small, why_open
+from crawler.cli.words import amount, clock
+from crawler.errors import Incomplete
+from crawler.quantities import count
+from sitemap import Severity, safe
+
+_PAINT: Final = re.compile("\x1b\\[[0-9]+m")
+
+_NARROWEST: Final = 20  # columns: below, nothing is wrapped any further
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """``width`` in columns, or 0 for lines of any length."""
+
+    width: int = 0
+    colour: bool = False
+
+    @classmethod
+    def of(cls, file: TextIO) -> Self:
+        """That of a file: a terminal has a width, and colours unless NO_COLOR is set.
+
+        Anything else has no colours, and a width only if COLUMNS says so.
+        """
+        from rich.console import Console  # noqa: PLC0415 - not needed by those who write to files
+
+        console = Console(file=file)
+        if not file.isatty():
+            columns = os.environ.get("COLUMNS", "")
+            return cls(int(columns) if columns.isdecimal() else 0)
+        try:
+            width = os.get_terminal_size(file.fileno()).columns
+        except OSError:
+            width = 0  # it does not say
+        return cls(width or console.width, console.color_system is not None and not console.no_color)
+
+    def painted(self, text: str, code: str) -> str:
+        """The text in a colour, or in bold ("1"), if there are colours."""
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+
+    def wrapped(self, text: str, first: int, rest: int = -1) -> Iterator[str]:
+        """A text in lines that fit, broken at blanks only, so that a URL stays one that can be copied.
+
+        ``first`` and ``rest`` are the columns by which the first line and the others are indented.
+        """
+        from rich.cells import cell_len  # noqa: PLC0415 - only texts on terminals are measured
+
+        if not self.width:
+            yield f"{'':{first}}{text}"
+            return
+        indent, line, used = first, "", 0
+        for word in text.split(" "):
+            wide = cell_len(_PAINT.sub("", word))
+            if line and indent + used + 1 + wide > max(self.width, _NARROWEST):
+                yield f"{'':{indent}}{line}"
+                indent, line, used = first if rest < 0 else rest, word, wide
+            else:
+                line, used = (f"{line} {word}", used + 1 + wide) if line else (word, wide)
+        yield f"{'':{indent}}{line}"
+
+
+FEW: Final = 3  # mended findings of each rule, unless all are wanted
+
+_DEEP: Final = 4
+
+
+def since(report: AuditReport, page: Page) -> Iterator[str]:
+    """How this audit compares with the one before, in a line, or why it does not."""
+    compared = report.compared
+    if compared is None:
+        if report.why_uncompared:
+            yield from page.wrapped(safe(report.why_uncompared), 0, 2)
+        return
+    new = sum(each.new for each in compared.trends)
+    gone = _gone(compared.trends)
+    still = sum(each.still for each in compared.trends)
+    undecided = sum(each.undecided for each in compared.trends)
+    told = [f"{new:,} new", gone, f"{still:,} still there"]
+    if undecided:
+        told.append(f"{undecided:,} not found, and not decided")
+    line = f"since the audit of {moment(compared.started)}: {', '.join(told)}"
+    yield from page.wrapped(page.painted(line, "31" if new else "32"), 0, 2)
+
+
+def _gone(trends: Iterable[Trend]) -> str:
+    """How many are no more: ``4 mended, 9 became another finding``."""
+    all_ = list(trends)
+    mended, became = sum(each.mended for each in all_), sum(each.became for each in all_)
+    told = [f"{mended:,} mended"] if mended or not became else []
+    return ", ".join([*told, *([f"{became:,} became another finding"] if became else [])])
+
+
+def moment(started: float) -> str:
+    """``2026-11-14 09:30 UTC``."""
+    return datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def day(started: float) -> str:
+    """``2026-11-14``."""
+    return datetime.fromtimestamp(started, UTC).date().isoformat()
+
+
+def mended(report: AuditReport, findings: Findings, page: Page, *, verbose: bool) -> Iterator[str]:
+    """The findings of the audit before that are no more, with what is there now. One is held at a time."""
+    trends = (
+        {each.rule: each for each in report.compared.trends if each.mended or each.became}
+        if report.compared
+        else {}
+    )
+    if not trends:
+        return
+    yield ""
+    yield page.painted(f"Gone since: {_gone(trends.values())}", "1")
+    for rule in (rule for rule in TOLD if rule in trends):
+        yield from page.wrapped(f"{_gone([trends[rule]])}  {TOLD[rule].title}  {rule}", 2, _DEEP)
+        left = trends[rule].mended + trends[rule].became
+        for each in islice(findings.mended(rule), None if verbose else FEW):
+            left -= 1
+            yield f"{'':{_DEEP}}{safe(each.url)}"
+            place = f"in {safe(each.file)}; " if each.file and each.file != each.url else ""
+            yield from page.wrapped(f"{place}found since {safe(each.since)}; {safe(each.now)}", _DEEP + 2)
+        if left > 0:
+            yield f"{'':{_DEEP}}… {left:,} more"
+
+
+def uncompared(compared: Compared | None, page: Page) -> Iterator[str]:
+    """Which rules the two audits cannot be compared by, and which are compared with an earlier one."""
+    if compared is None:
+        return
+    reasons: dict[str, list[str]] = {}
+    for rule, why in compared.uncompared.items():
+        reasons.setdefault(f"not compared: {{}} ({safe(why)})", []).append(rule)
+    for rule, started in compared.earlier.items():
+        reasons.setdefault(f"compared with the audit of {moment(started)}: {{}}", []).append(rule)
+    for said, rules in reasons.items():
+        titles = "; ".join(small(TOLD[rule].title) for rule in TOLD if rule in rules)
+        yield from page.wrapped(said.replace("{}", titles, 1), 0, 2)
+
+
+_COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}  # red, yellow, cyan
+
+
+def write_text(
+    report: AuditReport,
+    findings: Findings,
+    file: TextIO,
+    *,
+    verbose: bool = False,
+    written: Iterable[Path] = (),
+) -> None:
+    """Write the summary: with ``verbose`` every finding is named; ``written`` are the reports there are besides.
+
+    On a terminal it has colours, unless NO_COLOR is set, and lines of the terminal's width; elsewhere a sentence is a
+    line. Whatever came from the web is shown and never obeyed. Raises OSError.
+    """
+    page = Page.of(file)
+    told = lines(report, findings, page, verbose=verbose, written=written)
+    file.writelines(f"{line}\n" for line in told)
+
+
+def lines(
+    report: AuditReport,
+    findings: Findings,
+    page: Page,
+    *,
+    verbose: bool = False,
+    written: Iterable[Path] = (),
+) -> Iterator[str]:
+    """The summary, line by line. No more than one finding is held at a time."""
+    yield from _verdict(report, page)
+    yield from since(report, page)
+    yield ""
+    yield from _figures(report, page)
+    yield from _inputs(report.inputs, page)
+    for group in GROUPS:
+        if counts := group.counts(report):
+            yield from _group(group, counts, page)
+            for each in counts:
+                yield from _class(each, report, findings, page, verbose)
+    yield from mended(report, findings, page, verbose=verbose)
+    yield ""
+    yield from _nothing(empty(report), page)
+    yield from uncompared(report.compared, page)
+    yield from _end(report, page, written, verbose=verbose)
+
+
+def _verdict(report: AuditReport, page: Page) -> Iterator[str]:
+    """Whether a page can be called an orphan: what everything below rests on, so it comes first."""
+    match kind(report):
+        case Kind.CONCLUSIVE:
+            verdict = page.painted(f"{safe(report.completeness)} crawl: orphan findings are conclusive", "1")
+            yield from page.wrapped(verdict, 0, 2)
+        case Kind.NOTHING:
+            why = safe(report.unchecked["orphans"])
+            yield from page.wrapped(page.painted(f"{safe(report.completeness)} crawl: {why}", "33"), 0, 2)
+    for number, doubt in enumerate(report.doubts):
+        head = page.painted("INCONCLUSIVE:", "31") if not number else "and:"
+        yield from page.wrapped(f"{head} {safe(doubt)}", 0, 2)
+    if more := but(report):
+        yield from page.wrapped(f"but {more}", 0, 2)
+
+
+def _figures(report: AuditReport, page: Page) -> Iterator[str]:
+    yield from page.wrapped(f"{safe(report.url)} in {clock(report.seconds)}", 0, 2)
+    requests = f"{count(report.fetched, 'request')}, {amount(report.bytes)}"
+    yield from page.wrapped(
+        f"{count(report.urls, 'URL')} known, {report.pages:,} of them indexable pages: {report.reached:,} reached by "
+        f"links, {report.listed:,} in a sitemap ({requests})",
+        2,
+    )
+    for note in report.notes:
+        yield from page.wrapped(f"note: {safe(note)}", 2, 4)
+
+
+def _inputs(inputs: list[Account], page: Page) -> Iterator[str]:
+    if not inputs:
+        return
+    yield ""
+    yield page.painted("sources", "1")
+    for each in inputs:
+        form = f" ({safe(each.format)})" if each.format else ""
+        numbers = [count(each.rows, "row"), f"{each.used:,} used"]
+        for number, what in (
+            (each.unread, "unread"),
+            (each.foreign, "of other sites"),
+            (each.beside, "left aside"),
+        ):
+            if number:
+                numbers.append(f"{number:,} {what}")
+        days = f"; {_days(safe(each.first), safe(each.last))}" if each.first or each.last else ""
+        cut = "" if each.complete else "; read in part"
+        yield from page.wrapped(
+            f"{each.source.value:<10}{safe(each.name)}{form}: {', '.join(numbers)}{days}{cut}", 2, 12
+        )
+        for sentence in (*each.faults, *each.notes):
+            yield from page.wrapped(safe(sentence), 12, 14)
+
+
+def _group(group: Group, counts: list[Count], page: Page) -> Iterator[str]:
+    yield ""
+    yield from page.wrapped(page.painted(f"{group.title}: {_total(counts)}", "1"), 0, 2)
+
+
+def _class(each: Count, report: AuditReport, findings: Findings, page: Page, verbose: bool) -> Iterator[str]:
+    """One rule: how bad, how many, the first of its findings, and what to do about them."""
+    rule = TOLD[each.rule]
+    severity = page.painted(rule.severity.value, _COLOUR[rule.severity])
+    new = report.compared.trend(each.rule).new if report.compared else 0
+    total = f"{_total([each])}, {new:,} new" if new else _total([each])
+    yield from page.wrapped(f"{severity}  {total}  {rule.title}  {rule.id}", 2, 4)
+    if each.open_ and not rule.needs_complete and (why := why_open(report, each.rule)):
+        yield from page.wrapped(f"inconclusive: {safe(why)}", _DEEP)
+    if each.rule == ISLAND:
+        yield from _islands(islands(findings(each.rule)), page, verbose)
+    if verbose or each.rule != ISLAND:
+        few = FEW if rule.severity > Severity.NOTE else max(1, min(FEW, new))
+        some = islice(findings(each.rule), None if verbose else few)
+        yield from _first(each, some, page, day(report.started), verbose)
+    yield from page.wrapped(rule.remedy, _DEEP)
+
+
+def _first(each: Count, findings: Iterable[Finding], page: Page, today: str, verbose: bool) -> Iterator[str]:
+    left = each.total
+    for finding in findings:
+        left -= finding.times
+        yield from _finding(finding, TOLD[each.rule].sentence, page, today, verbose)
+    if left > 0:
+        yield f"{'':{_DEEP}}… {left:,} more"
+
+
+def _islands(found: list[Island], page: Page, verbose: bool) -> Iterator[str]:
+    """A line for each island: the pages of one say the same as often as there are pages."""
+    for each in found if verbose else found[:FEW]:
+        size = f"island of {each.pages:,} pages" if each.pages > 1 else "one page"
+        told = "; ".join([size, *visits(each.entry)])
+        doubt = "" if each.entry.is_certain else "  (inconclusive)"
+        new = f"{page.painted('NEW', '31')} " if each.is_new else ""
+        yield from page.wrapped(f"{new}{told}: link {safe(each.entry.url)}{doubt}", _DEEP, _DEEP + 2)
+    if not verbose and len(found) > FEW:
+        yield f"{'':{_DEEP}}… {count(len(found) - FEW, 'more island')}"
+
+
+def _finding(finding: Finding, known: str, page: Page, today: str, verbose: bool) -> Iterator[str]:
+    place = f"{safe(finding.file)}:{finding.line}" if finding.line else safe(finding.file)
+    url = safe(finding.url)
+    doubt = "" if finding.is_certain else "  (inconclusive)"
+    new = f"{page.painted('NEW', '31')} " if finding.is_new else ""
+    yield f"{'':{_DEEP}}{new}{url or place or 'the site'}{doubt}"
+    told = [f"in {place}"] if url and place and place != url else []
+    if finding.sentence and finding.sentence != known:
+        told.append(safe(finding.sentence))
+    told += _facts(finding, verbose)
+    if finding.since and finding.since != today:
+        told.append(f"found since {safe(finding.since)}")
+    if told:
+        yield from page.wrapped("; ".join(each.rstrip(".") for each in told), _DEEP + 2)
+    for hub in finding.hubs if verbose else finding.hubs[:1]:
+        yield from page.wrapped(f"link it from {safe(hub.url)} ({safe(hub.reason)})", _DEEP + 2)
+    if verbose:
+        yield from _rest(finding, page)
+
+
+def _rest(finding: Finding, page: Page) -> Iterator[str]:
+    """What is told of a finding when everything is to be told."""
+    for by in finding.referrers:
+        yield from page.wrapped(f"linked from {safe(by.url)} ({safe(by.how)})", _DEEP + 2)
+    if finding.spellings:
+        yield from page.wrapped(f"also written {safe(', '.join(finding.spellings))}", _DEEP + 2)
+    for sentence in finding.evidence:
+        yield from page.wrapped(safe(sentence), _DEEP + 2)
+
+
+def _facts(finding: Finding, verbose: bool) -> list[str]:
+    """What is known of a URL, in a few words each."""
+    facts = []
+    if finding.depth is not None:
+        facts.append(f"{count(finding.depth, 'click')} from the start")
+    facts += visits(finding)
+    if finding.first or finding.last:
+        facts.append(f"seen {_days(safe(finding.first), safe(finding.last))}")
+    if verbose and finding.lastmod:
+        facts.append(f"lastmod {safe(finding.lastmod)}")
+    return facts
+
+
+def _days(first: str, last: str) -> str:
+    return first if first == last else f"{first or '?'} to {last or '?'}"
+
+
+def _total(counts: list[Count]) -> str:
+    certain, open_ = sum(each.certain for each in counts), sum(each.open_ for each in counts)
+    if not certain:
+        return f"{open_:,} inconclusive"
+    return f"{certain:,} and {open_:,} inconclusive" if open_ else f"{certain:,}"
+
+
+def _nothing(nothing: Empty, page: Page) -> Iterator[str]:
+    """What was looked for and is not there, what nobody looked for, and what may be there unseen."""
+    if len(nothing.clean) == len(GROUPS) and not nothing.unchecked and not nothing.undecided:
+        yield from page.wrapped("nothing found: all is as it should be", 0)
+    elif nothing.clean:
+        yield from page.wrapped(f"nothing found: {', '.join(map(small, nothing.clean))}", 0, 2)
+    for word, gaps in (("checked", nothing.unchecked), ("decided", nothing.undecided)):
+        for each in gaps:
+            said = f"not {word}: {'; '.join(map(small, each.titles))} ({safe(each.why)})"
+            yield from page.wrapped(said, 0, 2)
+
+
+def _end(report: AuditReport, page: Page, written: Iterable[Path], *, verbose: bool) -> Iterator[str]:
+    """How many there are of each severity, where the reports are, and what to do next."""
+    certain = dict.fromkeys(Severity, 0)
+    for each in report.counts:
+        certain[TOLD[each.rule].severity] += each.certain
+    open_ = sum(each.open_ for each in report.counts)
+    told = [count(number, severity.value) for severity, number in certain.items()]
+    yield from page.wrapped(", ".join([*told, *([f"{open_:,} inconclusive"] if open_ else [])]), 0, 2)
+    paths = list(written)
+    folders = {path.parent if path.suffix == ".csv" else path for path in paths}
+    yield from (
+        page.wrapped(f"written: {', '.join(safe(str(each)) for each in sorted(folders))}", 0, 2)
+        if paths
+        else ()
+    )
+    yield from page.wrapped(f"next: {_next(report, paths, verbose=verbose)}", 0, 2)
+
+
+def _next(report: AuditReport, paths: list[Path], *, verbose: bool) -> str:
+    look = next(
+        (f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes all of it"
+    )
+    if not verbose and any(each.total > 1 for each in report.counts):
+        look = f"-v names them all; {look}"
+    if report.exit_code == Incomplete.exit_code:
+        return f"{look}; run the same command again, which goes on where this one stopped"
+    if report.doubts:
+        return f"{look}; take away what makes it inconclusive, and run the same command again"
+    if not any(each.total for each in report.counts):
+        return _more_to_see(report)
+    return f"{look}; siteatlas why URL tells the story of one of them"
+
+
+def _more_to_see(report: AuditReport) -> str:
+    """What to do when nothing was found: nothing, unless there was little to look at."""
+    if kind(report) is Kind.NOTHING:
+        return "name what knows more pages than the links do, such as --log FILE"
+    return "name what was not read, and look again" if report.undecided else "nothing to do"

@@ -1,0 +1,93 @@
+"""Owns the folder of an audit's reports: each file whole or as it was, and none left of an earlier audit."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO, Final
+
+from crawler.audit.finding import AuditReport, Findings
+from crawler.audit.report.csv import write_csv, write_mended
+from crawler.audit.report.html import write_html
+from crawler.audit.report.json import write_json
+from crawler.audit.report.junit import as_junit
+from crawler.audit.report.sarif import write_sarif
+from crawler.audit.rules import GROUPS, TOLD
+from crawler.errors import StorageError
+
+TABLES: Final = "csv"  # the folder of the tables, one for each rule with findings
+MENDED: Final = f"{TABLES}/mended.csv"
+
+
+def write_reports(
+    report: AuditReport, findings: Findings, directory: Path, fail_on: Sequence[str] = ("error",)
+) -> list[Path]:
+    """Write all reports into a directory, which is made if it is not there; answers their paths.
+
+    They are ``audit.html``, ``audit.json``, ``audit.sarif``, ``audit.junit.xml``, ``csv/RULE.csv`` for each rule with
+    findings, and ``csv/mended.csv`` if some are no more. Tables of which there are none now are removed, and no other
+    file is touched. ``fail_on`` says which cases of JUnit fail. Raises StorageError that names the path, and UsageError
+    for a bad ``fail_on``.
+    """
+    junit = as_junit(report, findings, fail_on).encode()
+    written = [_whole(directory / "audit.html", lambda path: write_html(report, findings, path))]
+    streams: dict[str, Callable[[BinaryIO], object]] = {
+        "audit.json": partial(write_json, report, findings),
+        "audit.sarif": partial(write_sarif, report, findings),
+        "audit.junit.xml": lambda file: file.write(junit),
+    }
+    if report.compared and any(each.mended or each.became for each in report.compared.trends):
+        streams[MENDED] = lambda file: write_mended(chain.from_iterable(map(findings.mended, TOLD)), file)
+    broken = [each.rule for group in GROUPS for each in group.counts(report)]
+    for rule in broken:
+        streams[f"{TABLES}/{rule}.csv"] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
+    for name, write in streams.items():
+        written.append(_whole(directory / name, partial(_stream, write)))
+    for name in {MENDED, *(f"{TABLES}/{rule}.csv" for rule in TOLD)} - streams.keys():
+        path = directory / name
+        with _storage(path, "removed"):
+            path.unlink(missing_ok=True)
+    return written
+
+
+def prepare(directory: Path) -> None:
+    """Make a directory for reports, and see that files can be made there. Raises StorageError, which names it."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=directory).close()
+    except OSError as error:
+        raise StorageError(
+            f"reports cannot be written in {directory}: {error.strerror or error}; choose another directory with -o"
+        ) from None
+
+
+def _whole(path: Path, write: Callable[[Path], object]) -> Path:
+    """Write a file under another name, and give it its own when it is whole and on the disk."""
+    draft = path.with_name(f".{path.name}.draft")
+    with _storage(path, "written"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            write(draft)
+            with draft.open("rb") as file:
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+    return path
+
+
+def _stream(write: Callable[[BinaryIO], object], path: Path) -> None:
+    with path.open("wb") as file:
+        write(file)
+
+
+@contextmanager
+def _storage(path: Path, done: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{path} cannot be {done}: {error.strerror or error}") from error

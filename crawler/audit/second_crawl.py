@@ -1,0 +1,173 @@
+"""The second wave: URLs that only the sources know are asked what they are today, the most telling ones first."""
+
+import sqlite3
+from collections.abc import Iterator
+from heapq import nlargest
+from typing import Final
+
+from crawler.audit.claim import Source
+from crawler.audit.evidence.url_matching import Homes, Stranger
+from crawler.audit.evidence.visits import Visits
+from crawler.audit.health.visit import Visited
+from crawler.crawl.frontier.sqlite import SqliteFrontier
+from crawler.model import Find, Found, State, Url
+
+BATCH: Final = 1_000  # URLs admitted at once
+
+ROUNDS: Final = 6  # of asking: how long a way of nofollow links is followed; the last are spellings
+
+# What is published is a promise, and a search engine has seen a page; a log knows every scanner's guess.
+_RANK: Final = {
+    Source.SITEMAP: 6,
+    Source.SEARCH: 4,
+    Source.ANALYTICS: 4,
+    Source.BACKLINKS: 3,
+    Source.CRAWL: 3,
+    Source.LIST: 3,
+    Source.LOG: 2,
+}
+
+_CARELESS: Final = frozenset(
+    {Source.LOG, Source.ANALYTICS}
+)  # they name what was asked for, not what is there
+
+_LINKED: Final = 5  # by nofollow, or under another name of the site
+
+_SPELLING: Final = 1  # of a page that is known, and perhaps a page of its own
+
+
+class Outside:
+    """Chooses ``most`` of them at most, in all rounds.
+
+    From ``min_visits`` by people and search engines on, a URL that never answered is asked for.
+    """
+
+    def __init__(self, homes: Homes, most: int, min_visits: int) -> None:
+        self._homes = homes
+        self._most = most
+        self._min_visits = min_visits
+        self.passed_by = 0  # those that were not asked for, for want of room
+        self._rounds = ROUNDS
+
+    def ask(self, frontier: SqliteFrontier) -> bool:
+        """Let a frontier in which nothing is left, and all is committed, know of them; answers whether to ask again.
+
+        What was asked for may link to more of what only nofollow links lead to. Raises StorageError.
+        """
+        self._rounds -= 1
+        self._homes.learn_spellings()
+        chosen = self._chosen()
+        for start in range(0, len(chosen), BATCH):
+            frontier.admit(chosen[start : start + BATCH])
+        return bool(chosen) and self._rounds > 0
+
+    def notes(self) -> list[str]:
+        """What a person should know of those that were not asked for."""
+        if not self.passed_by:
+            return []
+        said = (
+            f"{self.passed_by:,} URLs that only sources know were not asked for, and nothing is said of them"
+        )
+        return [f"{said}: raise --max-outside"]
+
+    def _chosen(self) -> list[Find]:
+        seen = 0
+
+        def strangers() -> Iterator[tuple[int, int, Stranger]]:
+            nonlocal seen
+            for each in self._homes.strangers():
+                if rank := self._rank(each):
+                    seen += 1
+                    yield rank, each.requests + each.other, each
+
+        # an audit that was cut short asks for no more than one that was not
+        left = max(0, self._most - self._homes.asked())
+        ranked = strangers()
+        chosen = nlargest(left, ranked, key=lambda each: (*each[:2], each[2].url))
+        for _ in ranked:
+            pass  # they are counted, also if none is wanted
+        # what spellings link to is no news: they come last, when all that is linked is known and was read as such
+        others = [each for each in chosen if each[0] > _SPELLING]
+        chosen = others if others and self._rounds else [each for each in chosen if each[0] == _SPELLING]
+        self.passed_by = seen - len(chosen)
+        return [Find(stranger.url, _found(rank, stranger), 1) for rank, _, stranger in chosen]
+
+    def _rank(self, stranger: Stranger) -> int:
+        """How telling the answer would be; 0 if it would tell nothing that is not known."""
+        rank = max((_RANK[source] for source in stranger.sources), default=0)
+        if stranger.is_linked or Source.SITEMAP in stranger.sources:
+            return max(rank, _LINKED * stranger.is_linked)
+        if stranger.sources == {Source.LOG} and self._homes.is_dressed(stranger.url):
+            # anybody can write parameters behind a URL, and its links may carry them on for ever
+            return _SPELLING if stranger.ok else 0
+        if stranger.ok or stranger.moved or stranger.other or stranger.sources != {Source.LOG}:
+            if self._homes.meet(stranger.url) is None:
+                return rank
+            # another spelling of a page; one that was answered, and led nowhere else, may be a page of its own
+            return _SPELLING if stranger.ok or stranger.sources - _CARELESS else 0
+        return rank if stranger.people >= self._min_visits else 0
+
+
+def _found(rank: int, stranger: Stranger) -> int:
+    if rank == _SPELLING:
+        return Found.SPELLING
+    return Found.SITEMAP if Source.SITEMAP in stranger.sources else Found.OUTSIDE
+
+
+_LOGIN: Final = frozenset({401, 403, 407})
+
+_REMEDIES: Final = {
+    State.NOINDEX: "start from a page that is indexed, or read past it with --no-respect-noindex",
+    State.ROBOTS: "read it all the same with --ignore-robots if the site is yours",
+    State.SERVER_ERROR: "run the same command again when that is mended",
+    State.UNREACHABLE: "run the same command again when that is mended",
+    State.CLIENT_ERROR: "start from a page that is there",
+    State.WRONG_TYPE: "start from a page of HTML",
+}
+
+
+class Start:
+    """Looks at ``db``, which has the state of the site beside it as ``site``. Raises StorageError."""
+
+    def __init__(self, db: sqlite3.Connection, seed: Url) -> None:
+        self._seed = seed
+        self._end = _end(Visits(db), seed)
+
+    @property
+    def elsewhere(self) -> str:
+        """The URL of another site that the start URL redirects to, or "": there is nothing of this site to audit."""
+        return self._end.url if self._end.state == State.OUT_OF_SCOPE else ""
+
+    def sentence(self) -> str:
+        """Why there is nothing to audit, and the remedy."""
+        end = self._end
+        if self.elsewhere:
+            said = f"the start URL {self._seed} redirects to {end.url}, which is another site"
+            return f"{said}: siteatlas audit {end.url} audits that"
+        told = f"no page from the start URL {self._seed} on is indexable"
+        if not end.state or end.state == State.INDEXABLE:
+            return told
+        by_way = f" (which it redirects to, {end.url})" if end.url != self._seed else ""
+        why = f" ({end.reason})" if end.reason else ""
+        return f"{told}: it{by_way} ended as {end.state}{why}; {_remedy(end)}"
+
+
+def _end(visits: Visits, url: str) -> Visited:
+    """Where the redirects of a URL end, or the last of them that is known."""
+    seen = {url}
+    visited = visits.get(url).visited
+    while visited.state == State.REDIRECT and visited.target and visited.target not in seen:
+        seen.add(visited.target)
+        following = visits.get(visited.target).visited
+        if not following.state:
+            break
+        visited = following
+    return visited
+
+
+def _remedy(end: Visited) -> str:
+    if end.status in _LOGIN:
+        return "--basic-auth, --header or --cookie let us in"
+    if end.state == State.CANONICAL_ELSEWHERE and end.target:
+        return f"siteatlas audit {end.target} audits the page that it names"
+    return _REMEDIES.get(State(end.state), "start from another page")

@@ -1,0 +1,218 @@
+"""Turns the text of a table into rows of cells, whatever separates them. An empty row ends a table."""
+
+import codecs
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from types import TracebackType
+from typing import BinaryIO, Final, Self
+
+from crawler.audit.sources.exports.files import UNREADABLE
+
+LONGEST: Final = 1_048_576  # characters of a line, or of one value of a JSON document
+
+HEAD: Final = 65_536  # characters that are looked at to learn what the file is
+
+_LATIN: Final = "crawler.windows-1252"
+
+_BOMS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def _as_latin(error: UnicodeError) -> tuple[str, int]:
+    """What is no UTF-8 was written by a program that knows nothing newer than Windows-1252."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+
+
+codecs.register_error(_LATIN, _as_latin)
+
+
+class Text:
+    """The text of a file that is read once, by lines or in pieces. Use as a context manager.
+
+    ``head`` is its beginning. After the reading ``fault`` says in a sentence why its end was not reached, or is "", and
+    ``overlong`` counts the lines longer than :data:`LONGEST`, which are left out.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.fault = ""
+        self.overlong = 0
+        self._file = file
+        self._text = self._open()
+        self.head = self._read(HEAD)
+        if self.head.endswith("\r"):
+            self.head += self._read(1)  # whose "\n" may follow
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._text.close()
+        self._file.close()
+
+    def pieces(self) -> Iterator[str]:
+        """Everything, in pieces."""
+        yield self.head
+        while piece := self._read(HEAD):
+            yield piece
+
+    def lines(self) -> Iterator[str]:
+        """Everything, by lines with their ends."""
+        for line in io.StringIO(self.head, newline=""):
+            if line.endswith(("\n", "\r")):
+                yield line
+            elif whole := self._line(line):
+                yield whole
+        while line := self._line(""):
+            yield line
+
+    def _line(self, begun: str) -> str:
+        """The next line that is not overlong, "" at the end. Of the first the beginning may be known."""
+        line = begun + self._guarded(LONGEST, whole_lines=True)
+        while len(line) >= LONGEST and not line.endswith(("\n", "\r")):
+            self.overlong += 1
+            while (rest := self._guarded(HEAD, whole_lines=True)) and not rest.endswith(("\n", "\r")):
+                pass
+            line = self._guarded(LONGEST, whole_lines=True)
+        return line
+
+    def _read(self, size: int) -> str:
+        return self._guarded(size, whole_lines=False)
+
+    def _guarded(self, size: int, *, whole_lines: bool) -> str:
+        """Some text, "" at the end and from a fault on: what was cut off there is no value any longer."""
+        if self.fault:
+            return ""
+        try:
+            return self._text.readline(size) if whole_lines else self._text.read(size)
+        except UNREADABLE as error:
+            self.fault = f"it is broken or cut off ({error})"
+            return ""
+
+    def _open(self) -> io.TextIOWrapper:
+        buffered = io.BufferedReader(self._file, HEAD)  # type: ignore[type-var]  # a binary file reads into buffers
+        try:
+            head = buffered.peek(4096)
+        except UNREADABLE as error:
+            self.fault = f"it is broken or cut off ({error})"
+            head = b""
+        encoding = _encoding(head)
+        errors = _LATIN if encoding.startswith("utf-8") else "replace"
+        return io.TextIOWrapper(buffered, encoding, errors, newline="")
+
+
+def _encoding(head: bytes) -> str:
+    for mark, encoding in _BOMS:
+        if head.startswith(mark):
+            return encoding
+    # without a mark, but with the zeros that Latin letters and digits have in UTF-16
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if max(even, odd) > len(head) // 5 and min(even, odd) * 4 < max(even, odd):
+        return "utf-16-le" if odd > even else "utf-16-be"
+    return "utf-8"
+
+
+NO_SEPARATOR: Final = "\x1f"  # a list: every line is one cell
+
+_SEPARATORS: Final = "\t;,|"
+
+_LOOKED_AT: Final = 200  # lines from which the separator is learnt
+
+_URL_STARTS: Final = ("http://", "https://", "/")
+
+_TABLES: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
+
+class Cells:
+    """The rows of a text. ``remarks`` are the comment lines since somebody took them, ``broken`` rows left out."""
+
+    def __init__(self, text: Text, name: str) -> None:
+        self.remarks: list[str] = []
+        self.broken = 0
+        self.separator, self._told = _separator(text.head, name)
+        self._text = text
+
+    def __iter__(self) -> Iterator[list[str]]:
+        reader = csv.reader(self._lines(), delimiter=self.separator)
+        is_list = self.separator == NO_SEPARATOR
+        at_head = True
+        while True:
+            try:
+                row = next(reader)
+            except StopIteration:
+                return
+            except csv.Error:  # a cell that is too long, mostly because its quotation mark is never closed
+                self.broken += 1
+                continue
+            if not any(row):
+                at_head = True
+                if not is_list:
+                    yield []
+            elif (at_head or is_list) and _is_remark(row):
+                at_head = True
+                self.remarks.append(" ".join(row)[:500])
+                del self.remarks[:-100]
+                if not is_list:
+                    yield []
+            else:
+                at_head = False
+                yield row
+
+    def _lines(self) -> Iterator[str]:
+        """The lines, and no quotation marks in comments, where they would open a cell."""
+        lines = self._text.lines()
+        if self._told:
+            next(lines)
+        at_head = True
+        for line in lines:
+            if at_head and line.startswith("#"):
+                yield line.replace('"', "") if line.rstrip().count('"') % 2 else line
+            else:
+                at_head = line.isspace()
+                yield line
+
+
+def _is_remark(row: list[str]) -> bool:
+    """A ``#`` alone is the name of the column with the numbers of the rows."""
+    return row[0].startswith("#") and (len(row) == 1 or row[0].strip() != "#")
+
+
+def _separator(head: str, name: str) -> tuple[str, bool]:
+    """What separates cells, and whether a first line says so, as Excel understands it (``sep=;``)."""
+    lines = head.splitlines(keepends=True)[: _LOOKED_AT * 2]
+    first = lines[0].strip().strip('"') if lines else ""
+    if first.lower().startswith("sep=") and len(first) == 5:
+        return first[4], True
+    lines = [line for line in lines if not line.isspace() and not line.startswith("# ")][:_LOOKED_AT]
+    best = max(_SEPARATORS, key=lambda each: _fit(lines, each))
+    if _fit(lines, best)[0] < 0.75:
+        return NO_SEPARATOR, False
+    # a URL may hold every separator but the tab; a list has no header, or one of a single name
+    is_list = lines[0].lower().startswith(_URL_STARTS) and not name.lower().endswith(_TABLES)
+    is_list |= best not in lines[0] and any(line.lower().startswith(_URL_STARTS) for line in lines[1:2])
+    return (NO_SEPARATOR if is_list and best != "\t" else best), False
+
+
+def _fit(lines: Iterable[str], separator: str) -> tuple[float, int]:
+    """The share of rows that have the usual number of cells, when that is two or more, and that number."""
+    reader = csv.reader(lines, delimiter=separator)
+    widths: Counter[int] = Counter()
+    with suppress(csv.Error):
+        widths.update(len(row) for row in islice(reader, _LOOKED_AT) if row)
+    wide = [(count, width) for width, count in widths.items() if width > 1]
+    if not wide:
+        return 0.0, 0
+    _, width = max(wide)
+    return round(sum(count for count, _ in wide) / widths.total(), 1) - 0.05 * len(wide), width

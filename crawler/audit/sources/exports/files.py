@@ -1,0 +1,165 @@
+"""Opens what a person named, a file or a URL, plain, gzip or zip: as parts that can be read from the beginning."""
+
+import io
+import zlib
+from collections.abc import Callable
+from functools import partial
+from io import BufferedIOBase
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+from zipfile import BadZipFile, LargeZipFile, ZipFile, ZipInfo
+
+from isal.igzip import IGzipFile
+from isal.isal_zlib import IsalError
+from msgspec import Struct
+
+from crawler.audit.sources.paths import within
+from crawler.errors import UsageError
+from sitemap import SourceError
+
+OpenUrl = Callable[[str], bytes]
+"""Fetches the document at a URL; raises ``sitemap.SourceError``."""
+
+MOST_PARTS: Final = 200  # files of an archive that are looked at
+BUFFER: Final = 256 * 1024  # bytes
+UNREADABLE: Final[tuple[type[Exception], ...]] = (  # isal has no types
+    *(OSError, EOFError, BadZipFile, LargeZipFile, NotImplementedError, RuntimeError),
+    *(zlib.error, cast("type[Exception]", IsalError), UnicodeError),
+)
+"""What reading a damaged file raises."""
+
+_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an archive of nothing
+_GZIP: Final = b"\x1f\x8b"
+_NO_TABLES: Final = (
+    (b"SQLite format 3\x00", "is a database, not a table; a state of siteatlas is given as another crawl"),
+    (b"\xd0\xcf\x11\xe0", "is an Excel workbook: save the sheet with the URLs as CSV"),
+    (b"%PDF", "is a PDF: export a CSV"),
+)
+
+
+class Part(Struct, frozen=True):
+    """One file of bytes: all of what was named, or one of an archive. ``name`` is "" for all of it."""
+
+    name: str
+    open: Callable[[], BinaryIO]
+
+
+class Opened(Struct, frozen=True):
+    """What was named: its parts, and its ``bytes`` as stored."""
+
+    parts: list[Part]
+    bytes: int
+
+
+def is_url(name: str) -> bool:
+    """Whether it is opened by HTTP."""
+    return name.lower().startswith(("http://", "https://"))
+
+
+def opened(name: str, open_url: OpenUrl) -> Opened:
+    """The parts of a file or a URL. Raises UsageError when there is none, or when it is no text at all."""
+    if is_url(name):
+        try:
+            content = open_url(name)
+        except SourceError as error:
+            raise UsageError(f"{name} cannot be read: {error}") from None
+        return _parts(name, partial(io.BytesIO, content), len(content))
+    path = Path(name)
+    try:
+        if path.is_dir():
+            return _folder(name)
+        if not path.exists():
+            raise UsageError(f"there is no file {name}")
+        if not path.is_file():
+            raise UsageError(f"{name} is no regular file: save what it gives to a file first")
+        return _parts(name, partial(_file, path), path.stat().st_size)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _folder(name: str) -> Opened:
+    """What somebody unpacked: its files are the parts, as those of an archive are."""
+    files = [Path(each) for each in within(name, "an export")]
+    if not files:
+        raise UsageError(f"there are no files in the folder {name}")
+    return Opened(
+        [
+            Part(str(each.relative_to(name)), partial(_unpacked, partial(_file, each)))
+            for each in files[:MOST_PARTS]
+        ],
+        sum(each.stat().st_size for each in files),
+    )
+
+
+def _file(path: Path) -> BinaryIO:
+    return path.open("rb")
+
+
+def _parts(name: str, open_: Callable[[], BinaryIO], size: int) -> Opened:
+    with open_() as file:
+        head = file.read(16)
+    for magic, said in _NO_TABLES:
+        if head.startswith(magic):
+            raise UsageError(f"{name} {said}")
+    if not head.startswith(_ZIP):
+        return Opened([Part("", partial(_unpacked, open_))], size)
+    try:
+        with open_() as file, ZipFile(file) as archive:
+            members = [member for member in archive.infolist() if _is_content(member)]
+    except UNREADABLE as error:
+        raise UsageError(f"{name} is a broken zip archive ({error}): download it again") from None
+    names = {member.filename for member in members}
+    if "xl/workbook.xml" in names or "content.xml" in names:
+        raise UsageError(f"{name} is a workbook of a spreadsheet: save the sheet with the URLs as CSV")
+    if any(member.flag_bits & 1 for member in members):
+        raise UsageError(f"{name} is protected by a password: unpack it first")
+    return Opened(
+        [
+            Part(each.filename, partial(_unpacked, partial(_member, open_, each)))
+            for each in members[:MOST_PARTS]
+        ],
+        size,
+    )
+
+
+def _is_content(member: ZipInfo) -> bool:
+    """Folders, what macOS adds, and hidden files are nothing that was exported."""
+    name = member.filename
+    return not member.is_dir() and not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")
+
+
+def _member(open_: Callable[[], BinaryIO], member: ZipInfo) -> BinaryIO:
+    file = open_()
+    with ZipFile(file) as archive:
+        content = _Member(cast("BufferedIOBase", archive.open(member)), BUFFER)
+    content.archive = file
+    return content
+
+
+class _Member(io.BufferedReader):
+    """A file of an archive, which is closed with it."""
+
+    archive: BinaryIO
+
+    def close(self) -> None:
+        super().close()
+        self.archive.close()
+
+
+def _unpacked(open_: Callable[[], BinaryIO]) -> BinaryIO:
+    """The content, out of gzip when that is what it is, whatever its name."""
+    with open_() as file:
+        is_packed = file.read(2) == _GZIP
+    return _Packed(open_()) if is_packed else open_()
+
+
+class _Packed(io.BufferedReader):
+    """The content of a gzip file, which is closed with it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(IGzipFile(fileobj=file, mode="rb"), BUFFER)  # type: ignore[no-untyped-call]
+        self._file = file
+
+    def close(self) -> None:
+        super().close()
+        self._file.close()

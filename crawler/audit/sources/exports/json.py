@@ -1,0 +1,207 @@
+"""Turns JSON into rows of cells: answers of APIs, arrays of objects or texts, one value a line. In flat memory."""
+
+import json
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any, Final
+
+import msgspec
+
+from crawler.audit.sources.exports.csv import LONGEST, Text
+
+CONTAINERS: Final = frozenset({"rows", "results", "reports", "data", "items", "urls", "pages", "d", "value"})
+"""Members of an object whose arrays hold what it is about."""
+
+_NAMES: Final = {"dimensionHeaders": "dimensionValues", "metricHeaders": "metricValues"}
+_LEARNT_FROM: Final = 200  # values whose members become columns
+_MOST_CELLS: Final = 20  # of an array
+_decode_line = msgspec.json.Decoder().decode
+_decoder = json.JSONDecoder()
+
+
+class Objects:
+    """The rows of a JSON text: the names of the columns first, unless there is but one. ``broken`` were left out."""
+
+    def __init__(self, text: Text) -> None:
+        self.remarks: list[str] = []
+        self.broken = 0
+        self.by_line = _is_by_line(text.head)
+        self._text = text
+        self._names: dict[str, list[str]] = {}  # of the values in arrays, as an answer of GA4 gives them
+
+    def __iter__(self) -> Iterator[list[str]]:
+        values = self._line_values() if self.by_line else self._document_values()
+        cells = (self._cells(value) for value in values)
+        first = list(islice(cells, _LEARNT_FROM))
+        header = list(dict.fromkeys(name for row in first for name in row))
+        if header != [""]:
+            yield header
+        for row in chain(first, cells):
+            if row:
+                yield [row.get(name, "") for name in header]
+
+    def _line_values(self) -> Iterator[Any]:
+        for line in self._text.lines():
+            if line.isspace():
+                continue
+            try:
+                value = _decode_line(line)
+            except (msgspec.DecodeError, RecursionError, ValueError):
+                self.broken += 1
+                continue
+            yield from self._inner(value)
+
+    def _inner(self, value: Any) -> Iterator[Any]:
+        """What a container holds, or the value itself."""
+        if isinstance(value, list):
+            for each in value:
+                yield from self._inner(each)
+        elif isinstance(value, dict):
+            self._learn(value)
+            lists = [value[name] for name in value if name in CONTAINERS and isinstance(value[name], list)]
+            if not lists and not (value.keys() & _NAMES.keys()):
+                yield value
+            for each in chain.from_iterable(lists):
+                yield from self._inner(each)
+        else:
+            yield value
+
+    def _learn(self, value: dict[str, Any]) -> None:
+        for header, cells in _NAMES.items():
+            if isinstance(named := value.get(header), list):
+                self._names[cells] = [str(each.get("name", "")) for each in named if isinstance(each, dict)]
+
+    def _document_values(self) -> Iterator[Any]:
+        reader = _Reader(self._text.pieces())
+        try:
+            while mark := reader.mark():
+                if mark == "[":
+                    for each in reader.elements():
+                        yield from self._inner(each)
+                elif mark == "{":
+                    yield from self._members(reader)
+                else:
+                    yield reader.value()
+        except (ValueError, RecursionError) as error:
+            self._text.fault = self._text.fault or f"it is no JSON from some place on ({error})"
+
+    def _members(self, reader: "_Reader") -> Iterator[Any]:
+        """What is in the arrays of an object, or the object itself when it has none that matters."""
+        rest: dict[str, Any] = {}
+        is_container = False
+        for name in reader.names():
+            if name in CONTAINERS and reader.mark() == "[":
+                is_container = True
+                for each in reader.elements():
+                    yield from self._inner(each)
+            else:
+                rest[name] = reader.value()
+                self._learn({name: rest[name]})
+        if not is_container:
+            yield from self._inner(rest)
+
+    def _cells(self, value: Any) -> dict[str, str]:
+        """The members by name, those of arrays by name and number; a text that is no member has no name."""
+        if not isinstance(value, dict):
+            return {"": text} if (text := _text(value)) else {}
+        cells: dict[str, str] = {}
+        for name, member in value.items():
+            if isinstance(member, list):
+                names = self._names.get(name, ())
+                for number, each in enumerate(member[:_MOST_CELLS]):
+                    cells[names[number] if number < len(names) else f"{name} {number + 1}"] = _text(each)
+            else:
+                cells[name] = _text(member)
+        return cells
+
+
+def _text(value: Any) -> str:
+    """A value as a cell holds it; objects are none, but those with a ``value``."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return _text(value["value"]) if isinstance(value.get("value"), str | int | float) else ""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else f"{value:.1f}"  # three decimals look like thousands
+    return str(value) if isinstance(value, int) and abs(value) < 10**18 else ""
+
+
+def _is_by_line(head: str) -> bool:
+    """Whether the first line is a value."""
+    line = head.lstrip("\ufeff \t\r\n").partition("\n")[0]
+    try:
+        _decode_line(line)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return False
+    return True
+
+
+class _Reader:
+    """Takes the values of a document one by one, out of pieces of its text. Raises ValueError where it is no JSON."""
+
+    def __init__(self, pieces: Iterator[str]) -> None:
+        self._pieces = pieces
+        self._text = ""
+        self._at = 0
+
+    def mark(self) -> str:
+        """The next character that is no blank, "" at the end. Nothing is taken."""
+        while True:
+            rest = self._text[self._at : self._at + 1024].lstrip(" \t\r\n\ufeff")
+            if rest:
+                self._at = self._text.index(rest[0], self._at)
+                return rest[0]
+            if self._at + 1024 < len(self._text):
+                self._at += 1024
+            elif not self._more():
+                return ""
+
+    def value(self) -> Any:
+        """The next value, whole."""
+        self.mark()
+        while True:
+            try:
+                value, end = _decoder.raw_decode(self._text, self._at)
+            except ValueError:
+                if len(self._text) - self._at > LONGEST or not self._more():
+                    raise
+                continue
+            if end == len(self._text) and self._more():
+                continue  # a number may go on in the next piece
+            self._at = end
+            return value
+
+    def elements(self) -> Iterator[Any]:
+        """The values of an array that begins here."""
+        self._take("[")
+        while self.mark() != "]":
+            yield self.value()
+            if self.mark() == ",":
+                self._take(",")
+            elif self.mark() != "]":
+                raise ValueError("an array is not closed")
+        self._take("]")
+
+    def names(self) -> Iterator[str]:
+        """The names of the members of an object that begins here; whoever asks takes each value."""
+        self._take("{")
+        while self.mark() != "}":
+            name = self.value()
+            self._take(":")
+            yield str(name)
+            if self.mark() == ",":
+                self._take(",")
+            elif self.mark() != "}":
+                raise ValueError("an object is not closed")
+        self._take("}")
+
+    def _take(self, mark: str) -> None:
+        if self.mark() != mark:
+            raise ValueError(f"there is no {mark!r} where it should be")
+        self._at += 1
+
+    def _more(self) -> bool:
+        piece = next(self._pieces, "")
+        self._text = self._text[self._at :] + piece
+        self._at = 0
+        return bool(piece)

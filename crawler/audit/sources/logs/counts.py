@@ -1,0 +1,204 @@
+"""Counts the requests for each thing that a log says was asked for, by whom and with what answer. Knows no URLs."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.audit.sources.logs.bots import OURS, bot
+from crawler.audit.sources.logs.fields import Days, Row, target
+
+_AGENTS: Final = 10_000
+_LONG: Final = 1_000  # bytes of an agent that is remembered, and of it what is looked at
+BITS: Final = 32  # of one count
+MASK: Final = 2**BITS - 1
+# the places of counts; those of each bot come after them
+PEOPLE, BOTS, OK, MOVED, DEAD, FIRST_BOT = range(6)
+_OURSELVES: Final[dict[bytes, tuple[int, int]]] = {}
+_UNANSWERED: Final = frozenset(
+    {0, 444, 499}
+)  # the client had gone, or got nothing: this says nothing of the URL
+Seen = tuple[str, str, str, int]
+"""Of one thing: the first day, the last, that of the newest answer, and the status of this."""
+
+
+class Count(Struct, gc=False):
+    """The requests for one thing. ``many`` has all counts in one number, 32 bits for each, by their places.
+
+    One addition for a line is quicker than several, and a table of bots apiece would take most of the memory. The
+    garbage collector need not look at so many of them. ``status`` is that of the newest answer, on the day
+    ``answered``.
+    """
+
+    last: str = ""
+    first: str = ""
+    answered: str = ""
+    status: int = 0
+    many: int = 0
+
+    @property
+    def requests(self) -> int:
+        """All of them."""
+        return (self.many & MASK) + (self.many >> BOTS * BITS & MASK)
+
+
+class Counted(Struct, array_like=True, frozen=True):
+    """What some lines came to: columns of things, of their counts as bytes, and of where in ``seen`` their days are."""
+
+    names: list[str]
+    things: list[bytes]
+    many: list[bytes]
+    which: list[int]
+    seen: list[Seen]
+    beside: int
+    ours: int
+
+
+class Counts:
+    """Counts rows, and what others counted of the rows after them. ``names`` are the bots by their places in counts.
+
+    ``size`` are the bytes of all things, ``beside`` requests that ask for no page, ``ours`` those of them by ourselves.
+    """
+
+    def __init__(self, *, has_agents: bool) -> None:
+        self.things: dict[bytes, Count] = {}
+        self.names: list[str] = []
+        self.size = self.beside = self.ours = 0
+        self._has_agents = has_agents
+        self._days = Days()
+        self._agents: dict[bytes, dict[bytes, tuple[int, int]]] = {}
+        self._answers: dict[str, dict[bytes, tuple[int, int]]] = {OURS: _OURSELVES}
+
+    def add(self, rows: list[Row]) -> None:  # noqa: C901 - calls would cost more than the counting
+        """Count the requests of a block of lines. This is where a long log spends its time."""
+        counts, agents = self.things, self._agents
+        written, day, beside, ours = b"", "", 0, 0
+        for _, when, asked, state, agent, host, request in rows:
+            thing = asked or target(request or b"")
+            answers = agents.get(agent)
+            if answers is None:
+                answers = self._who(agent)
+            if thing is None or answers is _OURSELVES:
+                beside += 1
+                ours += answers is _OURSELVES
+                continue
+            if host and host != b"-":
+                thing = host + b" " + thing
+            count = counts.get(thing)
+            if count is None:
+                count = counts[thing] = Count()
+                self.size += len(thing)
+            many, status = answers.get(state) or self._answer(answers, state)
+            count.many += many
+            if when != written:
+                written, day = when, self._days.of(when)
+            if day != count.last:
+                if day < count.last:
+                    if day:
+                        count.first = min(count.first, day)
+                else:
+                    count.first, count.last = count.first or day, day
+            if status and day >= count.answered:
+                count.status, count.answered = status, day
+        self.beside += beside
+        self.ours += ours
+
+    def add_counted(self, counted: Counted) -> None:
+        """Add what others counted of the rows after those that were added so far."""
+        self.beside += counted.beside
+        self.ours += counted.ours
+        places = [self._place(name) for name in counted.names]
+        is_same = places == list(range(len(places)))
+        counts = self.things
+        for thing, packed, which in zip(counted.things, counted.many, counted.which, strict=True):
+            many = int.from_bytes(packed, "little")
+            if not is_same and many >> FIRST_BOT * BITS:
+                many = _moved(many, places)
+            first, last, answered, status = counted.seen[which]
+            count = counts.get(thing)
+            if count is None:
+                counts[thing] = Count(last, first, answered, status, many)
+                self.size += len(thing)
+                continue
+            count.many += many
+            if last != count.last or first != count.first:
+                count.first = min(count.first or first, first or count.first)
+                count.last = max(count.last, last)
+            if status and answered >= count.answered:
+                count.status, count.answered = status, answered
+
+    def begin(self, names: Sequence[str]) -> None:
+        """Forget everything that was counted, and have the bots at the places that these names have."""
+        self.things, self.size, self.beside, self.ours = {}, 0, 0, 0
+        if any(own != name for own, name in zip(self.names, names, strict=False)):
+            self.names.clear()
+            self._agents.clear()
+            self._answers = {OURS: _OURSELVES}
+        for name in names:
+            self._place(name)
+
+    def counted(self) -> Counted:
+        """What was counted."""
+        counts = self.things.values()
+        table: dict[Seen, int] = {}
+        return Counted(
+            names=self.names,
+            things=list(self.things),
+            many=[count.many.to_bytes((count.many.bit_length() + 7) // 8, "little") for count in counts],
+            which=[
+                table.setdefault((count.first, count.last, count.answered, count.status), len(table))
+                for count in counts
+            ],
+            seen=list(table),
+            beside=self.beside,
+            ours=self.ours,
+        )
+
+    def _place(self, name: str) -> int:
+        """Which of the counts of bots is this one's."""
+        if name not in self._answers:
+            place = FIRST_BOT + len(self.names)
+            self.names.append(name)
+            self._answers[name] = {b"": ((1 << BOTS * BITS) + (1 << place * BITS), 0)}
+        return self.names.index(name)
+
+    def _who(self, agent: bytes) -> dict[bytes, tuple[int, int]]:
+        """What the requests of somebody add, by the state of the answer: see :meth:`_answer`."""
+        if len(self._agents) >= _AGENTS:
+            self._agents.clear()
+        name = bot(agent[:_LONG].decode("utf-8", "replace")) if self._has_agents else ""
+        if name:
+            if name != OURS:
+                self._place(name)
+        else:
+            self._answers.setdefault("", {b"": (1 << PEOPLE * BITS, 0)})
+        answers = self._answers[name]
+        if len(agent) <= _LONG:
+            self._agents[agent] = answers
+        return answers
+
+    @staticmethod
+    def _answer(answers: dict[bytes, tuple[int, int]], state: bytes) -> tuple[int, int]:
+        """What a request adds to the counts, and the status of its answer, 0 for none."""
+        number = int(state) if state.isdigit() and len(state) == 3 else 0
+        status = 0 if number in _UNANSWERED or number < 200 else number
+        many = answers[b""][0]
+        if 200 <= status < 300 or status == 304:
+            many += 1 << OK * BITS
+        elif status >= 400:
+            many += 1 << DEAD * BITS
+        elif status:
+            many += 1 << MOVED * BITS
+        if len(state) <= 3 and len(answers) < 1_000:
+            answers[state] = many, status
+        return many, status
+
+
+def _moved(many: int, places: list[int]) -> int:
+    """Counts with those of each bot at another place."""
+    moved = many & (1 << FIRST_BOT * BITS) - 1
+    packed = many >> FIRST_BOT * BITS
+    for place in places:
+        moved += (packed & MASK) << (FIRST_BOT + place) * BITS
+        packed >>= BITS
+    return moved

@@ -1,0 +1,156 @@
+"""Which format a log is in: by its first lines, or as a person said."""
+
+import re
+from itertools import starmap
+from typing import Final, Protocol
+
+from crawler.audit.sources.logs import json_format
+from crawler.audit.sources.logs.fields import Row
+from crawler.audit.sources.logs.json_format import Objects
+from crawler.audit.sources.logs.log_format import Layout, NoFormat, unwrapped
+from crawler.audit.sources.logs.w3c_format import Columns
+
+COMMON: Final = '$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent'
+COMBINED: Final = f'{COMMON} "$http_referer" "$http_user_agent"'
+_ELB: Final = (
+    '$time_iso8601 $elb $remote_addr $to $wait $work $back $status $from $received $sent "$request"'
+    ' "$http_user_agent"$rest'
+)
+_SYSLOG: Final = (
+    "$remote_user]: "  # whatever a relay of syslog writes before a line, to the number of the process
+)
+_ELSEWHERE: Final = {
+    "AWS ALB": f"$type {_ELB}",
+    "AWS ELB": _ELB,
+    "AWS S3": '$owner $bucket [$time_local] $remote_addr $requester $id $operation $key "$request" $status $error $sent'
+    ' $size $time $turn "$http_referer" "$http_user_agent"$rest',
+    "Envoy": '[$time_iso8601] "$request" $status $flags $received $sent $time $service "$http_x_forwarded_for"'
+    ' "$http_user_agent" "$id" "$host" "$upstream_addr"$rest',
+    "HAProxy": f"{_SYSLOG}$remote_addr [$time_local] $frontend $backend $times $status $sent $cookie $set $end"
+    ' $connections $queues $captured"$request"$rest',
+    "syslog combined": f"{_SYSLOG}{COMBINED}$rest",
+    "syslog common": f"{_SYSLOG}{COMMON}$rest",
+}
+LAYOUTS: Final = {
+    "combined": f"{COMBINED}$rest",
+    "vhost combined": f"$host {COMBINED}$rest",
+    "common": f"{COMMON}$rest",
+    "vhost common": f"$host {COMMON}$rest",
+    **_ELSEWHERE,
+}
+"""The formats that are lines of text.
+
+https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-access-logs.html,
+https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/access-log-collection.html,
+https://docs.aws.amazon.com/AmazonS3/latest/userguide/LogFormat.html,
+https://www.envoyproxy.io/docs/envoy/latest/configuration/observability/access_log/usage,
+https://docs.haproxy.org/3.0/configuration.html#8.2.3.
+"""
+_JSON: Final = ("json", "caddy", "traefik")
+_COLUMNS: Final = ("w3c", "iis", "cloudfront")
+_SAID: Final = {
+    "vhost": "vhost combined",
+    "vhost_combined": "vhost combined",
+    "main": "combined",
+    **{name.lower().removeprefix("aws "): name for name in _ELSEWHERE},
+}
+NAMES: Final = ("combined", "common", "vhost", *_JSON, *_COLUMNS, "alb", "elb", "s3", "envoy", "haproxy")
+"""The names that a person may give."""
+
+_address = re.compile(rb"[0-9A-Fa-f:.]*[:.][0-9A-Fa-f:.]*").fullmatch
+_name = re.compile(rb"(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}(?::\d+)?").fullmatch
+_extra = re.compile(rb' (?:"((?:[^"\\]++|\\.)*+)"|([^" ]\S*+))')
+_head = re.compile(
+    rb'(\S+) (\S+) [^\["]*\[[^\]]*\] "(?:[^"\\]++|\\.)*+" \S+ \S+( "(?:[^"\\]++|\\.)*+" "(?:[^"\\]++|\\.)*+")?'
+)
+
+
+class Reader(Protocol):
+    """Reads the lines of one file, block by block."""
+
+    name: str
+    has_agents: bool
+
+    def rows(self, text: bytes) -> tuple[list[Row], list[bytes]]:
+        """What is in some lines, and those of them that could not be read."""
+
+
+def told(text: str, sample: list[bytes]) -> Reader | None:
+    """The reader for a log that begins like this: by the format that was given, or "". Raises NoFormat."""
+    if text:
+        return asked(text, sample)
+    return (
+        detected(sample) if sample else Layout("combined", LAYOUTS["combined"])
+    )  # nothing is in every format
+
+
+def asked(text: str, sample: list[bytes]) -> Reader:
+    """The reader of a format that a person named or wrote down. Raises NoFormat."""
+    name = text.strip().lower()
+    if name in _JSON:
+        return Objects(json_format.learnt(sample))
+    if name in _COLUMNS:
+        return Columns()
+    name = _SAID.get(name.removeprefix("aws "), name)
+    if name in LAYOUTS:
+        return Layout(name, LAYOUTS[name])
+    if name.startswith("#fields:"):
+        return Columns(text.strip().encode())
+    if not re.search(r"[$%]", text):
+        raise NoFormat(f"it is none of {', '.join(NAMES)}, and no log_format or LogFormat")
+    value = unwrapped(text)
+    if value.lstrip().startswith("{"):
+        return Objects(json_format.given(value), "JSON lines (as given)")
+    return Layout("as given", value)
+
+
+def detected(lines: list[bytes]) -> Reader | None:
+    """The reader of the format that most of the first lines of a file are in."""
+    if any(line[:8].lower() == b"#fields:" for line in lines):
+        return Columns()
+    if sum(line.lstrip()[:1] == b"{" for line in lines) * 2 > len(lines):
+        try:
+            return Objects(json_format.learnt(lines))
+        except NoFormat:
+            return None
+    best, most = None, 0
+    for reader in (_of_servers(lines), *starmap(Layout, _ELSEWHERE.items())):
+        count = len(reader.rows(b"\n".join(lines))[0]) if reader else 0
+        if count * 2 >= len(lines) and count > most:
+            best, most = reader, count
+        if most == len(lines):
+            break
+    return best
+
+
+def _of_servers(lines: list[bytes]) -> Layout | None:
+    """The layout of the family of the common format: with the host somewhere, and with more at the end."""
+    heads = [(line, found) for line in lines if (found := _head.match(line))]
+    if not heads:
+        return None
+    most = len(heads) / 2
+    with_agent = sum(bool(found[3]) for _, found in heads) > most
+    name, text = ("combined", COMBINED) if with_agent else ("common", COMMON)
+    if sum(bool(_address(found[2])) for _, found in heads) > most:
+        name, text = f"vhost {name}", f"$host {text}"
+    elif sum(bool(_name(found[2]) and _address(found[1])) for _, found in heads) > most:
+        name, text = f"{name} with the host", text.replace("$ident", "$host")
+    ends = [_extra.findall(line, found.end()) for line, found in heads if bool(found[3]) == with_agent]
+    place = None if "host" in name else _host_at(ends)
+    if place is None:
+        return Layout(f"{name} and more" if sum(map(bool, ends)) > most else name, f"{text}$rest")
+    shapes = [' "$more"' if each[0] else " $more" for each in ends[0][:place]]
+    host = ' "$host"' if ends[0][place][0] else " $host"
+    return Layout(f"{name} and the host", f"{text}{''.join(shapes)}{host}$rest")
+
+
+def _host_at(ends: list[list[tuple[bytes, bytes]]]) -> int | None:
+    """Which of the fields after the usual ones names a host in every line."""
+    if not ends:
+        return None
+    for place in range(min(map(len, ends))):
+        values = [each[place][0] or each[place][1] for each in ends]
+        shapes = {tuple(bool(cell[0]) for cell in each[: place + 1]) for each in ends}
+        if all(map(_name, values)) and len(shapes) == 1:
+            return place
+    return None

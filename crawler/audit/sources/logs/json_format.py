@@ -1,0 +1,162 @@
+"""Logs of JSON objects, one a line: nginx with escape=json, Caddy, Traefik, and whatever uses names like theirs.
+
+https://caddyserver.com/docs/caddyfile/directives/log, https://doc.traefik.io/traefik/observability/access-logs/,
+https://developers.cloudflare.com/logs/logpush/logpush-job/datasets/zone/http_requests/,
+https://techdocs.akamai.com/datastream2/docs/data-set-parameters,
+https://cloud.google.com/load-balancing/docs/https/https-logging-monitoring.
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from crawler.audit.sources.logs.fields import Row, asked_for
+from crawler.audit.sources.logs.log_format import NoFormat
+
+DEEP: Final = 4
+"""Objects within objects that are looked into."""
+
+# Names without case and punctuation, the likeliest first.
+_NAMES: Final = {
+    "when": "startutc timestamp ts timeiso8601 timelocal msec datetime date time starttime requesttimestamp startlocal"
+    " edgestarttimestamp reqtimesec",
+    "request": "request requestline",
+    "method": "requestmethod method httpmethod verb httprequestmethod clientrequestmethod reqmethod csmethod",
+    "target": "requesturi uri requestpath requesturl url urloriginal path requestpathname uripath clientrequesturi"
+    " reqpath csuristem",
+    "query": "querystring args query uriquery requestquery urlquery querystr csuriquery",
+    "status": "downstreamstatus status statuscode responsestatus responsestatuscode httpstatus httpstatuscode httpcode"
+    " httpresponsestatuscode edgeresponsestatus originstatus responsecode scstatus code response",
+    "agent": "httpuseragent useragent requestuseragent agent ua useragentoriginal requestheadersuseragent"
+    " headersuseragent clientrequestuseragent csuseragent",
+    "host": "httphost requesthost host domain vhost requestheadershost urldomain servername clientrequesthost reqhost"
+    " xhostheader authority",
+    "address": "remoteaddr remoteip requestremoteip clientip clienthost ip client requestclientip sourceip"
+    " clientaddress cliip",
+}
+_FIELDS: Final = {name: names.split() for name, names in _NAMES.items()}
+_decode: Final = msgspec.json.Decoder().decode
+_punctuation = re.compile(r"[^a-z0-9]")
+_bare = re.compile(r"(?<=[:,\[])\s*(\$\w+)\s*(?=[,}\]])")
+Path = tuple[str, ...]
+
+
+class Objects:
+    """Reads the lines of one file, whose names were learnt from its first objects or from a log_format."""
+
+    def __init__(self, paths: dict[str, Path], name: str = "JSON lines") -> None:
+        """Take where each field is. Raises NoFormat when what is needed is nowhere."""
+        if "status" not in paths or not paths.keys() & {"target", "request"}:
+            raise NoFormat("it has no status or nothing that was asked for")
+        self.name = name
+        self._paths = [paths.get(field, ()) for field in _FIELDS]
+        self.has_agents = "agent" in paths
+
+    def rows(self, text: bytes) -> tuple[list[Row], list[bytes]]:
+        """What is in some lines, and those that are no object. One that is no request gives a row without any."""
+        rows: list[Row] = []
+        others: list[bytes] = []
+        for line in text.removesuffix(b"\n").split(b"\n"):
+            found = _object(line)
+            if found is not None:
+                rows.append(self._row(found))
+            else:
+                others.append(line)
+        return rows, others
+
+    def _row(self, found: dict[str, Any]) -> Row:
+        when, request, method, target, query, status, agent, host, address = [
+            _text(found, path) for path in self._paths
+        ]
+        if method.upper() not in (b"GET", b"HEAD", b""):
+            return (address, when, None, status, agent, host, None)
+        if b"%20" in agent:  # Akamai and CloudFront leave no spaces in what they write
+            agent = unquote_to_bytes(agent)
+        if target and b" " not in request:
+            if not target.startswith(b"/") and b"://" not in target:
+                target = b"/" + target
+            if query not in (b"", b"-") and b"?" not in target:
+                target += b"?" + query.removeprefix(b"?")
+            return (address, when, target.replace(b" ", b"%20"), status, agent, host, None)
+        return (address, when, asked_for(request), status, agent, host, None)
+
+
+def learnt(lines: list[bytes]) -> dict[str, Path]:
+    """Where the fields are in these lines. Names that are likelier win, and those nearer to the top."""
+    places: dict[str, Path] = {}
+    for line in lines:
+        for path in sorted(_leaves(_object(line) or {}), key=len):
+            for depth in range(len(path)):
+                places.setdefault(_punctuation.sub("", "".join(path[depth:]).lower()), path)
+    return {
+        field: next(places[name] for name in names if name in places)
+        for field, names in _FIELDS.items()
+        if any(name in places for name in names)
+    }
+
+
+def given(text: str) -> dict[str, Path]:
+    """Where the fields are by a log_format that makes JSON. Raises NoFormat."""
+    try:
+        found = json.loads(_bare.sub(r'"\1"', text))
+    except (ValueError, RecursionError):
+        raise NoFormat("it begins like JSON and is none") from None
+    variables = {
+        _punctuation.sub("", value.strip("${}").lower()): path
+        for path, value in _values(found, ())
+        if isinstance(value, str) and value.startswith("$")
+    }
+    return {
+        field: next(variables[name] for name in names if name in variables)
+        for field, names in _FIELDS.items()
+        if any(name in variables for name in names)
+    }
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    """The object that a line is. nginx leaves bytes in it as they came: those that are no UTF-8 are escaped."""
+    try:
+        found = _decode(line)
+    except UnicodeDecodeError:
+        return _object(line.decode("utf-8", "siteatlas.escape").encode())
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)  # noqa: S101 - it is only ever named where bytes are decoded
+    return "".join(f"%{byte:02X}" for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("siteatlas.escape", _escape)
+
+
+def _leaves(found: object) -> Iterator[Path]:
+    return (path for path, value in _values(found, ()) if not isinstance(value, dict))
+
+
+def _values(found: object, path: Path) -> Iterator[tuple[Path, object]]:
+    if isinstance(found, dict) and len(path) < DEEP:
+        for name, value in found.items():
+            yield from _values(value, (*path, name))
+    else:
+        yield path, found
+
+
+def _text(found: dict[str, Any], path: Path) -> bytes:
+    value: object = found if path else ""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    if isinstance(value, list):
+        value = value[0] if value else ""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).encode() if isinstance(value, int | float) and not isinstance(value, bool) else b""

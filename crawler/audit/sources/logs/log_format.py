@@ -1,0 +1,273 @@
+"""Formats of lines, given as nginx's log_format or Apache's LogFormat: each becomes one regular expression.
+
+https://nginx.org/en/docs/http/ngx_http_log_module.html#log_format,
+https://httpd.apache.org/docs/2.4/mod/mod_log_config.html#formats. No expression backtracks over what it has read, so
+that no line, however made, takes more than linear time.
+"""
+
+import re
+from typing import Final, cast
+
+from crawler.audit.sources.logs.fields import Row
+
+_shaped = re.compile(
+    r"<address> <\?> <user> \[<when>\] \"<request>\" <status> <\?> \"<\?>\" \"<agent>\"(?P<rest><rest>)?"
+).fullmatch
+
+# Python looks up a character in a table when a set has three that stand apart: NUL makes three of two.
+_LINE = (
+    r"([^ \n\0]*+) [^ \n\0]*+ (?!\[)[^\[\n\0]*+(?<= )\[([^\]\n\0]*+)\] "
+    r'"(?:GET|HEAD) ([^ "\\\n]++) HTTP/[0-9.]++" ([0-9]{3}) [^ \n\0]*+ "[^"\\\n]*+" "([^"\\\n]*+)"'
+)
+
+_END = r"[ \t\r]*+"
+
+
+def quick(shape: str) -> re.Pattern[bytes] | None:
+    """What finds a row in each line that ends with a newline, for a layout whose fields are written as ``<when>``.
+
+    A row is as in :data:`crawler.audit.sources.logs.fields.Row`; one without a target has a whole line as its request,
+    which takes a closer look. None for a layout that has no quick way.
+    """
+    found = _shaped(shape)
+    if not found:
+        return None
+    end = rf"(?: [^\n]*+)?+{_END}" if found["rest"] else _END
+    return re.compile(rf"(?:{_LINE}{end}()|([^\n]*+))\n".encode())
+
+
+_QUOTED: Final = r'[^"\\]*+(?:\\.[^"\\]*+)*+'
+
+_REQUEST: Final = rf'(?:(?:GET|HEAD) (?P<target>[^ "\\]++) HTTP/[0-9.]++(?=")|(?P<request>{_QUOTED}))'
+
+# times, addresses and states of several servers in a row: "0.1, 0.2 : 0.3"
+_LISTED: Final = r"(?:[^ ]| (?=: )|(?<=[,:]) )*+"
+
+_SPACED: Final = frozenset({"user"})
+
+_TAIL: Final = "rest"
+
+
+# what we need, by the names of nginx and of Apache
+_FIELDS: Final = {
+    **dict.fromkeys(("time_local", "time_iso8601", "msec", "t"), "when"),
+    **dict.fromkeys(("request", "r"), "request"),
+    **dict.fromkeys(("request_uri",), "target"),
+    **dict.fromkeys(("uri", "document_uri", "U"), "path"),
+    **dict.fromkeys(("args", "query_string", "q"), "query"),
+    **dict.fromkeys(("request_method", "m"), "method"),
+    **dict.fromkeys(("status", "s"), "status"),
+    **dict.fromkeys(("http_user_agent", "user-agent i"), "agent"),
+    **dict.fromkeys(("host", "http_host", "v", "V", "host i"), "host"),
+    **dict.fromkeys(("server_name",), "server"),
+    **dict.fromkeys(("remote_addr", "h", "a"), "address"),
+    **dict.fromkeys(("remote_user", "u"), "user"),
+    "is_args": "is_args",
+    _TAIL: _TAIL,
+}
+
+_WANTED: Final = ("address", "when", "target", "status", "agent", "host", "request")
+
+_TARGET: Final = _WANTED.index("target")
+
+_REQUEST_LINE: Final = _WANTED.index("request")
+
+_PIECES: Final = ("method", "path", "query")
+
+_PORTS: Final = frozenset({"server_port", "p"})
+
+
+_nginx = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+
+_apache = re.compile(r"%[!,\d]*[<>]?(?:\{([^}]*)\}(\^?[a-zA-Z]{1,2})|([a-zA-Z%]))")
+
+_directive = re.compile(r"\s*log_format\s+\S+\s+(?:escape=\S+\s+)?(.*?);?\s*$", re.DOTALL)
+
+_logformat = re.compile(
+    r'\s*(?:LogFormat|CustomLog\s+\S+)\s+"((?:[^"\\]|\\.)*)".*$', re.DOTALL | re.IGNORECASE
+)
+
+_string = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+
+
+class NoFormat(ValueError):
+    """A text is no format; the message says why, without naming it."""
+
+
+class Layout:
+    """Reads lines of one layout."""
+
+    def __init__(self, name: str, text: str, *, is_quick: bool = True) -> None:
+        """Take the value of log_format or LogFormat. Raises NoFormat.
+
+        Lines of the combined format are taken all at once, which takes half of the time and gives the same;
+        ``is_quick`` allows it.
+        """
+        self.name = name
+        pieces = _needed(_pieces(text.replace(" - ", " $ident ") if "$" in text else text))
+        named = {field for field, _ in pieces if field}
+        if "status" not in named or not named & {"request", "target", "path"}:
+            raise NoFormat("it names no status or no request: $status and $request, or %>s and %r")
+        pattern = re.compile(_expression(pieces).encode("utf-8"), re.DOTALL)
+        self._match, groups = pattern.match, pattern.groupindex
+        self._picked = [groups.get(field, groups["none"]) for field in _WANTED]
+        self._pieces = [groups.get(field, groups["none"]) for field in _PIECES]
+        self._is_whole = "request" in named
+        self._is_target = "target" in named
+        self._quick = quick(_shape(pieces)) if is_quick else None
+        self.has_agents = "agent" in named
+
+    def rows(self, text: bytes) -> tuple[list[Row], list[bytes]]:
+        """What is in some lines, and those of them that are in another layout."""
+        if self._quick:
+            return self._cut(self._quick.findall(text if text.endswith(b"\n") else text + b"\n"))
+        lines = text.removesuffix(b"\n").split(b"\n")
+        if not self._is_whole:
+            return self._composed(lines)
+        match, picked = self._match, self._picked
+        matches = [match(line) for line in lines]
+        return (
+            [cast("Row", found.group(*picked)) for found in matches if found],
+            [line for line, found in zip(lines, matches, strict=True) if not found],
+        )
+
+    def _cut(self, rows: list[Row]) -> tuple[list[Row], list[bytes]]:
+        """The same of what the quick way found, in which whole lines stand for those that it did not understand."""
+        odd = [place for place, row in enumerate(rows) if not row[_TARGET]]
+        others: list[bytes] = []
+        for place in reversed(odd):
+            line = rows[place][_REQUEST_LINE] or b""
+            if found := self._match(line):
+                rows[place] = cast("Row", found.group(*self._picked))
+            else:
+                others.append(line)
+                del rows[place]
+        return rows, others[::-1]
+
+    def _composed(self, lines: list[bytes]) -> tuple[list[Row], list[bytes]]:
+        """The same when method, path and query stand apart."""
+        rows: list[Row] = []
+        others: list[bytes] = []
+        for line in lines:
+            found = self._match(line)
+            if not found:
+                others.append(line)
+                continue
+            address, when, target, status, agent, host, _ = found.group(*self._picked)
+            method, path, query = found.group(*self._pieces)
+            if not self._is_target:
+                target = path + (b"?" + query.removeprefix(b"?") if query not in (b"", b"-") else b"")
+            request = (method or b"GET") + b" " + target + b" HTTP/1.1"
+            rows.append((address, when, None, status, agent, host, request))
+        return rows, others
+
+
+def unwrapped(text: str) -> str:
+    """The format itself, when it is given as it stands in a configuration."""
+    if found := _directive.match(text):
+        strings = list(_string.finditer(found[1]))
+        if strings:
+            return "".join(re.sub(r"\\(.)", r"\1", each[1] or each[2] or "") for each in strings)
+        return found[1].strip()
+    if found := _logformat.match(text):
+        return re.sub(r'\\(["\\])', r"\1", found[1])
+    return text.replace('\\"', '"')
+
+
+def _pieces(text: str) -> list[tuple[str, str]]:
+    """Fields (with their names, or "?") and the literals between them (with "")."""
+    is_nginx = bool(_nginx.search(text))
+    pieces: list[tuple[str, str]] = []
+    position = 0
+    for found in (_nginx if is_nginx else _apache).finditer(text):
+        if found.start() > position:
+            pieces.append(("", text[position : found.start()]))
+        position = found.end()
+        pieces += [(_field(found[1] or found[2]), "")] if is_nginx else _of_apache(found)
+    if not pieces:
+        raise NoFormat("it has no fields: neither $request nor %r")
+    if position < len(text):
+        pieces.append(("", text[position:]))
+    return pieces
+
+
+def _needed(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The fields up to the last one that is needed; what follows after a space may be anything."""
+    last = max(
+        (place for place, (field, _) in enumerate(pieces) if field in (*_WANTED, *_PIECES)), default=-1
+    )
+    after = pieces[last + 1][1] if 0 <= last < len(pieces) - 1 else ""
+    end, space, _ = after.partition(" ")
+    if last < 0 or not (space or pieces[last + 1 :] in ([("", after)], [("", after), (_TAIL, "")])):
+        return pieces
+    return [*pieces[: last + 1], *([("", end)] if end else []), (_TAIL, "")]
+
+
+def _shape(pieces: list[tuple[str, str]]) -> str:
+    return "".join(f"<{field}>" if field else literal for field, literal in pieces)
+
+
+def _of_apache(found: re.Match[str]) -> list[tuple[str, str]]:
+    inner, kind, letter = found.groups()
+    if letter == "%":
+        return [("", "%")]
+    if letter == "t":
+        return [("", "["), ("when", ""), ("", "]")]
+    if letter:
+        return [(_field(letter), "")]
+    if kind == "t":
+        return [("when", "")]
+    name = kind if kind in ("a", "p") else f"{inner} {kind}".lower()
+    return [(_field(name), "")]
+
+
+def _field(name: str) -> str:
+    if name in _PORTS:
+        return "port"
+    return _FIELDS.get(name, "listed" if name.startswith(("upstream_", "http_x_", "x-")) else "?")
+
+
+def _expression(pieces: list[tuple[str, str]]) -> str:
+    source = ""
+    seen: set[str] = set()
+    for place, (field, literal) in enumerate(pieces):
+        follows = pieces[place + 1][0] if place + 1 < len(pieces) else ""
+        after = next((literal or " " for name, literal in pieces[place + 1 :] if name in ("", _TAIL)), "")
+        if not field:
+            source += re.escape(literal)
+        elif field == _TAIL:
+            source += "(?: .*+)?+"
+        else:
+            within = _beside(field, after) if follows not in ("", _TAIL) else _within(field, after)
+            is_new = field in (*_WANTED, *_PIECES) and field not in seen
+            # a whole request line names its own groups
+            source += within if "(?P<" in within else f"(?P<{field}>{within})" if is_new else f"(?:{within})"
+            seen.add(field)
+    return rf"{source}[ \t\r]*+\Z(?P<none>)"
+
+
+def _beside(field: str, after: str) -> str:
+    """What a field may hold when another one follows at once, as in ``$host$uri$is_args$args``."""
+    if field == "is_args":
+        return r"\??"
+    stop = {"path": "?", "host": "/", "target": "?"}.get(field, "")
+    return rf"(?:[^{re.escape(after[:1] + stop)}\\]|\\.)*+"
+
+
+def _within(field: str, after: str) -> str:
+    """What a field may hold, which is known from what follows."""
+    is_quoted = after.startswith('"')
+    if field == "request":
+        until = rf"(?:(?!{re.escape(after)}).)*+" if after else ".*+"
+        return _REQUEST if is_quoted else rf"(?P<target>(?!))?+(?P<request>{until})"
+    if is_quoted:
+        return _QUOTED
+    if field == "status":
+        return r"[0-9]{3}|-"
+    if field == "listed" and after.startswith(" "):
+        return _LISTED
+    if not after:
+        return ".*+"
+    if len(after) == 1 or field not in _SPACED:
+        return rf"[^{re.escape(after[0])}]*+"
+    return rf"(?:(?!{re.escape(after)}).)*+"

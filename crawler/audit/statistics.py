@@ -1,0 +1,131 @@
+"""The figures of an audit: how the URLs of the site ended, how far and how old its pages are, which parts it has."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping
+from typing import Final
+
+import numpy as np
+
+from crawler.audit.finding import Bar, Section
+from crawler.audit.graph.graph import LinkGraph
+from crawler.audit.graph.link_kind import Way
+from crawler.audit.page_findings import section
+from crawler.model import Kind, State
+from crawler.state.database import storage
+from sitemap import parse_date
+
+MAX_SECTIONS: Final = 100  # those with the most pages; the others are told together
+FAR: Final = 20  # clicks from which on pages are counted together
+NO_WAY: Final = "unreachable"
+_AGES: Final = (
+    (7, "under a week"),
+    (31, "under a month"),
+    (92, "under 3 months"),
+    (366, "under a year"),
+    (1_096, "under 3 years"),
+)
+_INLINKS: Final = (
+    (1, "0"),
+    (2, "1"),
+    (6, "2 to 5"),
+    (21, "6 to 20"),
+    (101, "21 to 100"),
+    (10**9, "over 100"),
+)
+
+_STATES: Final = f"""SELECT state, count(*) FROM visit WHERE kind = {int(Kind.PAGE)} AND state != '{State.OUT_OF_SCOPE}'
+  GROUP BY state ORDER BY 2 DESC"""  # noqa: S608
+_STATUSES: Final = f"""SELECT status, count(*) FROM visit WHERE kind = {int(Kind.PAGE)} AND status IS NOT NULL
+  GROUP BY status ORDER BY status"""  # noqa: S608
+_PAGES: Final = f"""SELECT v.id, u.url, v.lastmod FROM visit v JOIN url u ON u.id = v.id
+  WHERE v.state = '{State.INDEXABLE}'"""  # noqa: S608
+
+
+class Figures:
+    """Counts the tables of a run that has ended its visiting. ``now`` is Unix time. Raises StorageError.
+
+    ``copies`` are ids of pages that are another spelling of one; they are no pages of their own.
+    """
+
+    def __init__(
+        self, db: sqlite3.Connection, graph: LinkGraph, now: float, copies: Container[int] = ()
+    ) -> None:
+        with storage():
+            self.states = [Bar(state, count) for state, count in db.execute(_STATES)]
+            self.statuses = [Bar(str(status), count) for status, count in db.execute(_STATUSES)]
+            ages: Counter[str] = Counter()
+            self._sections: Counter[str] = Counter()
+            for number, url, lastmod in db.execute(_PAGES):
+                if number in copies:
+                    continue
+                ages[_age(lastmod, now)] += 1
+                self._sections[section(url)] += 1
+        self.ages = _bars(ages, [*(label for _, label in _AGES), "older", "not known"])
+        self.urls = sum(bar.count for bar in self.states)
+        pages = graph.nodes.of(State.INDEXABLE)
+        pages &= np.array([number not in copies for number in graph.nodes.ids.tolist()], np.bool_)
+        depth, inlinks = graph.depth[pages], graph.inlinks[pages]
+        self.pages = len(depth)
+        self.reached = int(np.count_nonzero(depth >= 0))
+        self.depths = _depths(depth.tolist())
+        self.inlinks = _inlinks(inlinks.tolist())
+
+    def sections(self, lost: Mapping[str, int], unlisted: Mapping[str, int]) -> list[Section]:
+        """The parts of the site, the largest first."""
+        pages, lost, unlisted = (self._folded(counts) for counts in (self._sections, lost, unlisted))
+        parts = [
+            Section(path, count, lost[path], unlisted[path])
+            for path, count in sorted(pages.items(), key=lambda each: (-each[1], each[0]))
+        ]
+        kept, rest = parts[:MAX_SECTIONS], parts[MAX_SECTIONS:]
+        if rest:
+            total = (
+                sum(each.pages for each in rest),
+                sum(each.orphans for each in rest),
+                sum(each.unlisted for each in rest),
+            )
+            kept.append(Section(f"{len(rest):,} more", *total))
+        return kept
+
+    def _folded(self, counts: Mapping[str, int]) -> Counter[str]:
+        """The counts by section, with those of one page only in that of the start: ``/about/`` is a page."""
+        folded: Counter[str] = Counter()
+        for path, count in counts.items():
+            folded[path if self._sections[path] > 1 else "/"] += count
+        return folded
+
+
+def scarce(graph: LinkGraph, copies: Container[int], few: int) -> tuple[int, int]:
+    """How many pages that links lead to have not more than ``few`` inlinks, and how many pages these lead to at all."""
+    is_led = (graph.ways & np.uint8(Way.FOLLOWED)) != 0
+    pages = graph.nodes.of(State.INDEXABLE) & is_led & graph.open
+    pages &= np.array([number not in copies for number in graph.nodes.ids.tolist()], np.bool_)
+    pages[graph.start] = False
+    return int(np.count_nonzero(pages & (graph.inlinks <= few))), int(np.count_nonzero(pages))
+
+
+def _age(lastmod: str, now: float) -> str:
+    changed = parse_date(lastmod)
+    if changed is None:
+        return "not known"
+    days = (now - changed.instant().timestamp()) / 86_400
+    return next((label for limit, label in _AGES if days < limit), "older")
+
+
+def _bars(counts: Mapping[str, int], labels: Iterable[str]) -> list[Bar]:
+    return [Bar(label, counts[label]) for label in labels if counts.get(label)]
+
+
+def _depths(depths: list[int]) -> list[Bar]:
+    counts = Counter(min(depth, FAR) for depth in depths)
+    bars = [
+        Bar(f"{depth}" if depth < FAR else f"{FAR} and more", counts[depth])
+        for depth in range(max(counts, default=-1) + 1)
+    ]
+    return [*bars, Bar(NO_WAY, counts[-1])] if counts.get(-1) else bars
+
+
+def _inlinks(inlinks: list[int]) -> list[Bar]:
+    counts = Counter(next(label for limit, label in _INLINKS if count < limit) for count in inlinks)
+    return _bars(counts, (label for _, label in _INLINKS))

@@ -1,0 +1,195 @@
+"""What is known again in the next audit, and what is said of a finding that is no more: the table of cases."""
+
+import pytest
+from msgspec.structs import replace
+
+from crawler.audit.compare.rules import (
+    Before,
+    Looked,
+    Sight,
+    Today,
+    became,
+    identity,
+    successor,
+    why_none_new,
+)
+from crawler.audit.finding import Finding
+from crawler.model import State
+
+SITE = "https://www.example.com/"
+FILE = f"{SITE}sitemap.xml"
+ENTRY = Finding(rule="entry.gone", url=f"{SITE}a", sentence="the URL answered 404", file=FILE, line=3)
+LINT = Finding(rule="sitemap.unknown_element", url=FILE, sentence="line 3: <x> is unknown", file=FILE, line=3)
+REST = Finding(rule="lastmod.invalid", url=FILE, sentence="and 7 more like these", file=FILE, times=7)
+ONCE = Finding(rule="location.outside", url=f"{SITE}a", sentence="outside", file=FILE, line=3)
+DOOR = Finding(rule="entry.outside", url="http://www.example.com/a", sentence="2 …", file=FILE, times=2)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        (ENTRY, replace(ENTRY, line=90, sentence="the URL answered 410", status=410), True),
+        (
+            ENTRY,
+            replace(ENTRY, file=f"{SITE}sitemap-2.xml"),
+            True,
+        ),  # the entry moved to another file of the set
+        (ENTRY, replace(ENTRY, url=f"{SITE}A/"), True),  # in another spelling
+        (ENTRY, replace(ENTRY, url=f"{SITE}b"), False),
+        (ENTRY, replace(ENTRY, rule="entry.failed"), False),
+        (LINT, replace(LINT, line=8, sentence="line 8: <x> is unknown"), True),
+        (LINT, replace(LINT, sentence="line 3: <y> is unknown"), False),
+        (LINT, replace(LINT, file=f"{SITE}b.xml", url=f"{SITE}b.xml"), False),
+        (REST, replace(REST, times=9, sentence="and 9 more like these"), True),
+        (ONCE, replace(ONCE, url=f"{SITE}b", times=3), True),  # a fault of the file, whatever its first entry
+        (DOOR, replace(DOOR, url="http://www.example.com/b", times=5), True),
+        (DOOR, replace(DOOR, url="https://example.com/a"), False),  # another name of the site
+    ],
+)
+def test_ours_a_finding_is_known_again_by_what_does_not_move(
+    one: Finding, other: Finding, *, is_same: bool
+) -> None:
+    assert (identity(one) == identity(other)) is is_same
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "why"),
+    [
+        (None, Looked(), "no audit before looked for it"),
+        (Looked(), Looked(), ""),
+        (Looked(gap="no --log given"), Looked(), "no --log given"),
+        (
+            Looked(),
+            Looked(gap="the crawl was cut short"),
+            "",
+        ),  # what is certain is, and the one before saw all
+        (Looked(limit="--max-clicks 5"), Looked(limit="--max-clicks 3"), "--max-clicks 5 before"),
+        (Looked(sources=("--search",)), Looked(sources=("--analytics", "--search")), "--analytics"),
+        (Looked(sources=("--analytics", "--search")), Looked(sources=("--search",)), ""),
+    ],
+)
+def test_ours_what_the_audit_before_could_not_have_told_is_not_new(
+    then: Looked | None, now: Looked, why: str
+) -> None:
+    said = why_none_new(then, now)
+    assert why in said
+    assert bool(said) is bool(why)
+
+
+PAGE = Today(state=State.INDEXABLE, status=200)
+GONE = Today(state=State.CLIENT_ERROR, status=404)
+FAILED = Today(state=State.SERVER_ERROR, status=503)
+UNASKED = Today()
+LISTED = replace(UNASKED, is_listed=True)
+SEEN, DOUBTFUL, NAMED = Sight(), Sight(is_doubtful=True), Sight(is_named=True)
+
+
+def before(rule: str, state: str = "", *, file: str = "", is_carried: bool = False) -> Before:
+    return Before(rule, f"{SITE}a", file, state, "2026-11-01", is_carried)
+
+
+@pytest.mark.parametrize(
+    ("rule", "state", "today", "sight", "said"),
+    [
+        # orphans: only an answer of the page says what became of it
+        ("orphan.log", "indexable", PAGE, SEEN, "indexable page (200)"),
+        ("orphan.log", "indexable", UNASKED, SEEN, ""),  # this week's log does not name it
+        ("orphan.log", "indexable", FAILED, SEEN, ""),
+        ("orphan.log", "indexable", Today(state=State.CLIENT_ERROR, status=403), SEEN, ""),
+        ("orphan.log", "indexable", Today(state=State.ROBOTS), SEEN, ""),
+        ("orphan.log", "indexable", GONE, SEEN, "it answers 404"),
+        (
+            "orphan.sitemap",
+            "indexable",
+            replace(PAGE, rules=("reach.few", "weak.nofollow")),
+            SEEN,
+            "weak.nofollow now (Linked by nofollow only)",
+        ),
+        ("orphan.sitemap", "indexable", UNASKED, SEEN, "no sitemap lists it"),
+        ("orphan.sitemap", "indexable", LISTED, SEEN, ""),
+        ("orphan.sitemap", "indexable", FAILED, SEEN, "no sitemap lists it"),
+        ("weak.nofollow", "indexable", UNASKED, SEEN, ""),
+        ("reach.few", "indexable", PAGE, SEEN, "indexable"),
+        # what pages link to: a whole crawl says that none does any more
+        ("gone.linked", "client error", UNASKED, SEEN, "no page links to it"),
+        ("gone.linked", "client error", UNASKED, DOUBTFUL, ""),
+        ("gone.linked", "client error", GONE, DOUBTFUL, ""),  # the link may be on what was not seen
+        ("gone.linked", "client error", PAGE, DOUBTFUL, "indexable"),
+        ("gone.linked", "client error", FAILED, SEEN, ""),
+        ("gone.failing", "server error", PAGE, DOUBTFUL, "indexable"),
+        ("gone.visited", "client error", UNASKED, SEEN, ""),  # nobody asked for it this week
+        ("gone.visited", "client error", Today(state=State.REDIRECT, status=301, target="/b"), SEEN, "redirects to /b"),
+        # entries: a listing that was read to its end says what it does not list
+        ("entry.gone", "client error", UNASKED, SEEN, "no sitemap lists it"),
+        ("entry.gone", "client error", GONE, SEEN, "no sitemap lists it any more; it answers 404"),
+        ("entry.gone", "client error", LISTED, SEEN, ""),
+        ("entry.gone", "client error", replace(FAILED, is_listed=True), SEEN, ""),
+        ("entry.gone", "client error", replace(PAGE, is_listed=True), SEEN, "indexable"),
+        ("entry.failed", "server error", replace(GONE, is_listed=True, rules=("entry.gone",)), SEEN, "entry.gone now"),
+        ("entry.noindex", "noindex", replace(Today(state=State.ROBOTS), is_listed=True), SEEN, ""),
+        ("entry.duplicate", "indexable", UNASKED, SEEN, ""),
+        # what a cluster names may hide today
+        ("cluster.target", "indexable", PAGE, SEEN, "indexable"),
+        ("cluster.target", "indexable", PAGE, DOUBTFUL, ""),
+        ("cluster.target", "indexable", replace(PAGE, is_end_seen=False), SEEN, ""),
+        ("canonical.lost", "canonical elsewhere", replace(PAGE, is_end_seen=False), SEEN, ""),
+        ("entry.redirect", "redirect", replace(PAGE, is_listed=True, is_end_seen=False), SEEN, "indexable"),
+        ("declared.unreadable", "", UNASKED, SEEN, "robots.txt"),
+        ("declared.unreadable", "", UNASKED, NAMED, ""),
+    ],
+)  # fmt: skip
+def test_ours_nothing_is_mended_that_was_not_seen(
+    rule: str, state: str, today: Today, sight: Sight, said: str
+) -> None:
+    told = became(before(rule, state), today, sight)
+    assert said in told
+    assert bool(told) is bool(said)
+
+
+@pytest.mark.parametrize(
+    ("rule", "state", "today", "then", "said"),
+    [
+        # a page that is gone took all with it that was found of it
+        ("listed.missing", "indexable", replace(GONE, rules=("gone.linked",)), "gone.linked", "gone.linked now"),
+        ("reach.few", "indexable", replace(GONE, rules=("gone.linked",)), "gone.linked", "gone.linked now"),
+        ("reach.few", "indexable", replace(PAGE, rules=("orphan.sitemap",)), "orphan.sitemap", "orphan.sitemap now"),
+        ("link.redirect", "redirect", replace(GONE, rules=("link.chain",)), "link.chain", "link.chain now"),
+        ("listed.missing", "indexable", replace(PAGE, rules=("orphan.log",)), "orphan.log", "orphan.log now"),
+        ("gone.visited", "client error", replace(GONE, rules=("gone.named",)), "gone.named", "gone.named now"),
+        ("entry.lastmod_late", "indexable", replace(PAGE, is_listed=True, rules=("entry.lastmod_early",)),
+         "entry.lastmod_early", "lastmod_early now"),
+        # milder, and the worse is done away with
+        ("orphan.sitemap", "indexable", replace(PAGE, rules=("reach.few",)), "", "reach.few now"),
+        ("gone.linked", "client error", replace(GONE, rules=("link.redirect",)), "", "link.redirect now"),
+        # another trouble is no answer to what became of this one
+        ("entry.noindex", "noindex", replace(PAGE, is_listed=True, rules=("entry.lastmod_early",)), "", "indexable"),
+        ("listed.missing", "indexable", replace(PAGE, rules=("reach.few",)), "", "indexable page"),
+        ("gone.linked", "client error", replace(PAGE, rules=("listed.missing",)), "", "indexable page"),
+        ("orphan.sitemap", "indexable", UNASKED, "", "no sitemap lists it"),
+    ],
+)  # fmt: skip
+def test_ours_what_became_another_finding_of_the_same_kind_is_not_mended(
+    rule: str, state: str, today: Today, then: str, said: str
+) -> None:
+    assert successor(before(rule, state), today) == then
+    assert said in became(before(rule, state), today, SEEN)
+
+
+@pytest.mark.parametrize("rule", ["entry.gone", "lastmod.invalid", "media.image"])
+def test_ours_a_sitemap_that_was_left_out_this_time_says_nothing(rule: str) -> None:
+    gone = before(rule, file=FILE)
+    left_out = replace(UNASKED, is_file_read=False)
+    assert became(gone, left_out, SEEN)  # the site itself names it no more
+    assert not became(gone, left_out, NAMED)
+    assert became(gone, UNASKED, NAMED)
+    assert not became(before("orphan.sitemap", is_carried=True), UNASKED, NAMED)
+
+
+def test_ours_a_medium_is_mended_if_it_answers_or_if_all_that_is_listed_was_asked_for() -> None:
+    gone = before("media.video", file=FILE)
+    assert (
+        became(gone, UNASKED, Sight(answering=frozenset({gone.url}), is_media_whole=False)) == "it can be had"
+    )
+    assert not became(gone, UNASKED, Sight(is_media_whole=False))
+    assert not became(gone, UNASKED, Sight(unsure=frozenset({gone.url})))
+    assert "no sitemap lists it" in became(gone, UNASKED, SEEN)

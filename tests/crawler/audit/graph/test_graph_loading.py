@@ -1,0 +1,113 @@
+"""Loading the link graph from a state that a frontier made, and unpacking the links of many pages at once."""
+
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler.audit.graph.link_kind import STATES, Way
+from crawler.audit.graph.load import load, names, unpack_all
+from crawler.crawl.frontier.outlinks import pack, unpack
+from crawler.crawl.frontier.sqlite import SqliteFrontier
+from crawler.model import Find, Found, Kind, Lease, Outcome, Page, State, Url, Verdict
+from crawler.state.migrations import STATE
+
+HOME = "https://example.com/"
+ANSWERS: dict[str, tuple[State, str, list[tuple[str, int]]]] = {
+    "/": (State.INDEXABLE, "", [("/a", Found.LINK), ("/old", Found.LINK), ("/feed", Found.ALTERNATE)]),
+    "/a": (State.INDEXABLE, "", [("/", Found.LINK), ("/hidden", Found.NOFOLLOW)]),
+    "/old": (State.REDIRECT, "/new", []),
+    "/new": (State.INDEXABLE, "", [("/copy", Found.LINK)]),
+    "/copy": (State.CANONICAL_ELSEWHERE, "/deep", [("/deep", Found.CANONICAL)]),
+    "/deep": (State.INDEXABLE, "", []),
+    "/feed": (State.WRONG_TYPE, "", [("/post", Found.FEED)]),
+    "/post": (State.INDEXABLE, "", []),
+    "/hidden": (State.INDEXABLE, "", []),
+    "/sitemap.xml": (State.SITEMAP_FILE, "", [("/listed", Found.SITEMAP)]),
+    "/listed": (State.INDEXABLE, "", [("/too", Found.LINK)]),
+    "/too": (State.INDEXABLE, "", []),
+}
+
+
+def url(path: str) -> Url:
+    return Url(f"https://example.com{path}")
+
+
+def test_ours_the_graph_is_what_the_frontier_kept(tmp_path: Path) -> None:
+    db = STATE.connect(tmp_path / STATE.file)
+    frontier = SqliteFrontier(db, lambda _: None)
+    frontier.admit(
+        [Find(url("/"), Found.SEED, 0), Find(url("/sitemap.xml"), Found.SITEMAP, 1, kind=Kind.SITEMAP)]
+    )
+    while isinstance(lease := frontier.next(0.0, lambda _, __: 0.0), Lease):
+        state, target, links = ANSWERS[lease.url.removeprefix(HOME[:-1])]
+        moved = url(target) if target else None
+        step = (
+            (Find(moved, Found.REDIRECT, lease.depth, lease.id),) if moved and state is State.REDIRECT else ()
+        )
+        named = [(url(path), flags) for path, flags in links]
+        frontier.settle(
+            Outcome(lease, Verdict(state, "", moved), 200, links=named, finds=step, page=page_of(lease.url))
+        )
+    frontier.commit()
+    graph = load(db)
+    assert graph is not None
+    numbers = dict(db.execute("SELECT url, id FROM url"))
+    node = {path: graph.nodes.node(numbers[url(path)]) for path in ANSWERS}
+    assert graph.start == node["/"]
+    assert {path: STATES[graph.nodes.state[place]] for path, place in node.items()} == {
+        path: answer[0] for path, answer in ANSWERS.items()
+    }
+    assert {path: Way(int(graph.ways[place])) for path, place in node.items()} == {
+        "/": Way.FOLLOWED,
+        "/a": Way.FOLLOWED,
+        "/old": Way.FOLLOWED,
+        "/new": Way.REDIRECT,
+        "/copy": Way.FOLLOWED,
+        "/deep": Way.CANONICAL,
+        "/feed": Way.HEAD,
+        "/post": Way.HEAD,
+        "/hidden": Way.NOFOLLOW,
+        "/sitemap.xml": Way(0),
+        "/listed": Way(0),
+        "/too": Way.UNREACHED,
+    }
+    assert [int(graph.depth[node[path]]) for path in ("/", "/new", "/copy", "/deep")] == [0, 1, 2, -1]
+    assert graph.island[node["/listed"]] == graph.island[node["/too"]] == 0
+    moved = load(db, url("/listed"))
+    assert moved is not None
+    assert moved.depth[node["/too"]] == 1
+    assert load(db, url("/never")) is None
+    called = names(db)
+    assert [called.urls[place] for place in node.values()] == [url(path) for path in node]
+    assert called.titles == [url.upper() for url in called.urls]
+    db.close()
+
+
+def page_of(of: Url) -> Page:
+    """A page with much before its title and after it, or little."""
+    if of == url("/deep"):
+        return Page(
+            title=of.upper(), canonicals=[of], breadcrumb=[url("/"), url("/a")], expires=1.5, images=["x"]
+        )
+    return Page(title=of.upper())
+
+
+def test_ours_a_state_without_a_visit_has_no_graph(tmp_path: Path) -> None:
+    db = STATE.connect(tmp_path / STATE.file)
+    assert load(db) is None
+    db.close()
+
+
+LINKS = st.lists(st.tuples(st.integers(0, 40) | st.integers(1, 2**40), st.integers(1, 8191)), max_size=30)
+
+
+@given(st.lists(LINKS, min_size=1, max_size=8))
+@settings(deadline=None)
+def test_ours_many_pages_are_unpacked_as_one_would_be(pages: list[list[tuple[int, int]]]) -> None:
+    packed = [pack(links) for links in pages]
+    found = unpack_all(packed)
+    expected = [(place, *link) for place, each in enumerate(packed) for link in unpack(each)]
+    assert (
+        list(zip(found.page.tolist(), found.target.tolist(), found.flags.tolist(), strict=True)) == expected
+    )

@@ -1,0 +1,242 @@
+"""Entries of sitemaps against what visits say of their URLs, and their dates against what is known of changes."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from crawler.audit.health.entries import PublishedEntry, judge_entry, judge_spellings
+from crawler.audit.health.lastmod import Observed, judge_lastmod
+from crawler.audit.health.media import Medium, Role, judge_medium
+from crawler.audit.health.visit import Visited
+from crawler.audit.rules import RULES
+from crawler.model import Failure, Reply, State, Url
+
+PAGE = "https://example.com/a"
+
+
+def entry(lastmod: str = "", loc: str = PAGE, **more: object) -> PublishedEntry:
+    return PublishedEntry(loc=loc, url=PAGE, file="sitemap.xml", line=4, lastmod=lastmod, **more)  # type: ignore[arg-type]
+
+
+def visited(
+    state: str, status: int | None = 200, reason: str = "", target: str = "", **more: object
+) -> Visited:
+    return Visited(url=PAGE, state=state, status=status, reason=reason, target=target, **more)  # type: ignore[arg-type]
+
+
+FINE = Visited(url="https://example.com/b", state=State.INDEXABLE, status=200)
+GONE = Visited(
+    url="https://example.com/c", state=State.CLIENT_ERROR, status=404, reason="answered 404, not found"
+)
+
+
+@pytest.mark.parametrize(
+    ("seen", "rule", "sentence"),
+    [
+        (visited(State.CLIENT_ERROR, 404, "answered 404, not found"), "entry.gone", "the URL answered 404, not found"),
+        (visited(State.CLIENT_ERROR, 410, "answered 410, gone"), "entry.gone", "the URL answered 410, gone"),
+        (visited(State.CLIENT_ERROR, 408, "answered 408"), "entry.failed", "the URL answered 408"),
+        (visited(State.CLIENT_ERROR, 401, "answered 401, it asks for a login"), "entry.refused",
+         "the URL refuses us: answered 401, it asks for a login"),
+        (visited(State.CLIENT_ERROR, 403, "answered 403, forbidden"), "entry.refused",
+         "the URL refuses us: answered 403, forbidden"),
+        (visited(State.REDIRECT, 302, "302 to /x", "https://example.com/x", end=FINE, is_endless=True), "entry.failed",
+         "the URL redirects (302) to https://example.com/x, and from there in a circle: it leads nowhere"),
+        (visited(State.SERVER_ERROR, 500, "answered 500, internal error"), "entry.failed",
+         "the URL answered 500, internal error"),
+        (visited(State.UNREACHABLE, None, "time.first_byte: too slow"), "entry.failed", "too slow"),
+        (visited(State.BAD_ANSWER, 302, "redirect.loop: answered 302; it redirects to itself"), "entry.failed",
+         "the URL answered 302; it redirects to itself"),
+        (visited(State.REDIRECT, 301, "301 to /b", FINE.url, end=FINE), "entry.redirect",
+         "the URL redirects (301) to https://example.com/b"),
+        (visited(State.REDIRECT, 302, "302 to /x", "https://example.com/x", end=FINE), "entry.redirect",
+         "the URL redirects (302) to https://example.com/x, and that in the end to https://example.com/b"),
+        (visited(State.REDIRECT, 301, "301 to /c", GONE.url, end=GONE), "entry.redirect",
+         "the URL redirects (301) to https://example.com/c, which answered 404, not found"),
+        (visited(State.REDIRECT, 200, "refreshes to https://example.com/b", FINE.url, end=FINE), "entry.redirect",
+         "the URL refreshes to https://example.com/b"),
+        (visited(State.NOINDEX, 200, 'meta robots "noindex"'), "entry.noindex",
+         'the page says noindex: meta robots "noindex"'),
+        (visited(State.ROBOTS, None, "robots.txt line 2: Disallow: /a"), "entry.blocked",
+         "it may not be fetched: robots.txt line 2: Disallow: /a"),
+        (visited(State.CANONICAL_ELSEWHERE, 200, "canonical is /b", FINE.url, end=FINE), "entry.canonical",
+         "the page names https://example.com/b as its canonical"),
+    ],
+)  # fmt: skip
+def test_google_only_canonical_pages_that_answer_belong_in_a_sitemap(
+    seen: Visited, rule: str, sentence: str
+) -> None:
+    found = judge_entry(entry("2026-01-01"), seen)
+    assert found is not None
+    assert (found.rule, found.sentence) == (rule, sentence)
+    assert found.rule in RULES
+    assert (found.url, found.file, found.line, found.lastmod) == (PAGE, "sitemap.xml", 4, "2026-01-01")
+    assert ("list https://example.com/b instead" in found.evidence) is (
+        seen.end is FINE and not seen.is_endless
+    )
+    assert ("it leads to no page: take it out of the sitemap" in found.evidence) is (seen.end is GONE)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        Visited(url=PAGE),
+        visited(State.INDEXABLE),
+        visited(State.CLIENT_ERROR, 429, "answered 429, too many requests"),
+        visited(State.WRONG_TYPE, 200, "application/pdf is no HTML"),
+        visited(State.OUT_OF_SCOPE, 200),
+        visited(State.NOFOLLOW, None),
+        visited(State.TRAP, None),
+        visited(State.ROBOTS, None, "robots.txt could not be had: nothing is allowed"),
+        visited(State.PARSE_FAILED, 200, "parse.crash"),
+        visited(State.INTERNAL_ERROR, None, "internal.error: oh"),
+        visited(State.UNREACHABLE, None, "policy.private_address: 10.0.0.1"),
+        visited(State.BAD_ANSWER, 200, "body.too_large: it is"),
+    ],
+)
+def test_ours_what_is_not_known_is_not_held_against_an_entry(seen: Visited) -> None:
+    assert judge_entry(entry(), seen) is None
+
+
+def test_google_spellings_of_one_page_are_listed_once() -> None:
+    page = Visited(url=PAGE, state=State.INDEXABLE, status=200)
+    locs = [
+        PAGE,
+        "https://example.com/%61",
+        "https://EXAMPLE.com/a",
+        PAGE + "?utm_source=x",
+        "https://example.com/a/",
+    ]
+    found = judge_spellings(page, [entry(loc=loc) for loc in locs])
+    assert found is not None
+    assert found.url == PAGE
+    assert found.spellings == [PAGE + "?utm_source=x", "https://example.com/a/"]
+    assert found.sentence.startswith("3 entries are one page")
+
+
+def test_ours_what_lint_calls_a_duplicate_is_not_told_twice() -> None:
+    page = Visited(url=PAGE, state=State.INDEXABLE, status=200)
+    assert judge_spellings(page, [entry(), entry(loc="HTTPS://example.com:443/%61")]) is None
+
+
+def at(text: str) -> float:
+    return datetime.fromisoformat(f"{text}T12:00:00+00:00").replace(tzinfo=UTC).timestamp()
+
+
+NOW = at("2026-06-15")
+
+
+@pytest.mark.parametrize(
+    ("lastmod", "known", "rule"),
+    [
+        # what the page and its server say
+        ("2026-03-10", {"page_date": "2026-03-01"}, "late"),
+        ("2026-03-10", {"page_date": "2026-03-01", "header_date": "2026-03-02T10:00:00+00:00"}, "late"),
+        ("2026-03-10", {"header_date": "2026-03-02T10:00:00+00:00"}, "late"),
+        ("2026-03-10T08:00:00Z", {"page_date": "2026-03-01T08:00:00+00:00"}, "late"),
+        ("2026-03", {"page_date": "2026-01-30"}, "late"),
+        ("2026", {"page_date": "2025-06-01"}, "late"),
+        ("2026-03-01", {"page_date": "2026-03-10"}, "early"),
+        ("2026-03-01T08:00:00+02:00", {"page_date": "2026-03-10T08:00:00+00:00"}, "early"),
+        # one of them supports it
+        ("2026-03-10", {"page_date": "2026-03-01", "header_date": "2026-03-10T10:00:00+00:00"}, ""),
+        ("2026-03-10", {"page_date": "2026-03-10"}, ""),
+        # a day either way, and what a precision leaves open
+        ("2026-03-10", {"page_date": "2026-03-09"}, ""),
+        ("2026-03-10", {"page_date": "2026-03-11"}, ""),
+        ("2026-03-12", {"page_date": "2026-03-09"}, ""),
+        ("2026-03-13", {"page_date": "2026-03-09"}, "late"),
+        ("2026-03-10T08:00:00Z", {"page_date": "2026-03-09T09:00:00+00:00"}, ""),
+        ("2026-03-10T08:00:00Z", {"page_date": "2026-03-11T07:00:00+00:00"}, ""),
+        ("2026-03", {"page_date": "2026-03-31"}, ""),
+        ("2026", {"page_date": "2026-06-01"}, ""),
+        ("2026-03-10T23:00:00+14:00", {"page_date": "2026-03-09"}, ""),
+        # a file that was copied later says nothing of its content
+        ("2026-03-01", {"header_date": "2026-05-10T08:00:00+00:00"}, ""),
+        # a page that dates itself with every answer
+        ("2026-03-01", {"page_date": "2026-06-15"}, ""),
+        ("2026-03-01", {"page_date": "2026-06-15T11:59:58+00:00"}, ""),
+        # what earlier audits saw
+        ("2026-06-10", {"same_since": at("2026-06-01")}, "late"),
+        ("2026-06-02", {"same_since": at("2026-06-01")}, ""),
+        ("2026-05-30", {"same_since": at("2026-06-01")}, ""),
+        ("2026-06-15", {"same_since": at("2026-06-01")}, ""),
+        ("2026-06", {"same_since": at("2026-05-01")}, ""),
+        ("2026-05-01", {"seen_before": at("2026-06-01")}, "early"),
+        ("2026-05-01", {"changed": "2026-06-01"}, "early"),
+        ("2026-06-01", {"changed": "2026-06-01"}, ""),
+        ("2026-06-10", {"seen_before": at("2026-06-01"), "page_date": "2026-03-01"}, ""),
+        ("2026-06-01", {"changed": "2026-06-01", "page_date": "2026-03-01"}, ""),
+        # it stood still since before the date that it states
+        ("2026-03-01", {"page_date": "2026-06-10", "same_since": at("2026-06-01")}, ""),
+        # no date, the future, nothing known
+        ("yesterday", {"page_date": "2026-03-01"}, ""),
+        ("", {"page_date": "2026-03-01"}, ""),
+        ("2031-01-01", {"page_date": "2026-03-01"}, ""),
+        ("9999-12-31", {"page_date": "2026-03-01"}, ""),
+        ("0001-01-01", {"page_date": "2026-03-01"}, "early"),
+        ("2026-03-10", {}, ""),
+    ],
+)  # fmt: skip
+def test_google_lastmod_is_the_date_of_the_last_change(
+    lastmod: str, known: dict[str, object], rule: str
+) -> None:
+    observed = Observed(seen_at=NOW, page_date_source="JSON-LD dateModified", **known)  # type: ignore[arg-type]
+    found = judge_lastmod(entry(lastmod), observed)
+    assert (found.rule if found else "") == (f"entry.lastmod_{rule}" if rule else "")
+
+
+def test_ours_a_date_that_lies_is_told_with_what_contradicts_it() -> None:
+    observed = Observed(
+        seen_at=NOW,
+        page_date="2026-03-01",
+        page_date_source="JSON-LD dateModified",
+        header_date="2026-03-02T10:00:00+00:00",
+    )
+    found = judge_lastmod(entry("2026-05-01"), observed)
+    assert found is not None
+    assert found.sentence == (
+        "lastmod 2026-05-01 is later than any change that is known: the page says 2026-03-01 (JSON-LD dateModified); "
+        "Last-Modified says 2026-03-02T10:00:00+00:00"
+    )
+
+
+def reply(status: int, label: str) -> Reply:
+    return Reply(Url(PAGE), status, (("content-type", label),), b"x", NOW, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("role", "answer", "said"),
+    [
+        (Role.IMAGE, reply(404, "text/html"), "the image cannot be had: it answered 404"),
+        (Role.VIDEO, reply(500, ""), "the video cannot be had: it answered 500"),
+        (Role.IMAGE, reply(200, "text/html; charset=utf-8"),
+         "the image cannot be had: it answered with a page (text/html)"),
+        (Role.IMAGE, Failure("net.refused", "no", True), "the image cannot be had: no"),
+        (Role.IMAGE, reply(302, ""), "the image cannot be had: it redirects (answered 302) and never to an answer"),
+        (Role.IMAGE, reply(206, "image/png"), ""),
+        (Role.IMAGE, reply(200, ""), ""),
+        (Role.PLAYER, reply(200, "text/html"), ""),
+        (Role.PLAYER, reply(404, "text/html"), "the player cannot be had: it answered 404"),
+        (Role.THUMBNAIL, reply(429, ""), ""),
+        (Role.THUMBNAIL, reply(503, ""), ""),
+        (Role.IMAGE, Failure("body.bomb", "no", False), ""),
+        (Role.IMAGE, Failure("policy.private_address", "no", False), ""),
+    ],
+)  # fmt: skip
+def test_google_what_is_listed_beside_a_page_can_be_had(
+    role: Role, answer: Reply | Failure, said: str
+) -> None:
+    medium = Medium(url=PAGE + ".png", role=role, page=PAGE, file="sitemap.xml", line=3)
+    found = judge_medium(medium, answer)
+    assert (found.sentence if found else "") == said
+    if found:
+        assert found.rule == ("media.image" if role is Role.IMAGE else "media.video")
+
+
+def test_ours_moments_of_one_minute_are_told_by_their_seconds() -> None:
+    observed = Observed(seen_at=NOW + 7, seen_before=NOW, page_date_source="")
+    found = judge_lastmod(entry("2020-01-01"), observed)
+    assert found
+    then, _, now = found.evidence[0].removeprefix("the page said something else on ").partition(" than on ")
+    assert (len(then), then != now) == (len("2026-11-21 10:00:00 UTC"), True)

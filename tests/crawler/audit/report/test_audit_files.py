@@ -1,0 +1,146 @@
+"""The folder of reports: tables that spreadsheets open and do not run, files that are whole, none from yesterday."""
+
+import codecs
+import csv
+import io
+import unicodedata
+from pathlib import Path
+
+import pytest
+from audits import audit, findings, hostile, of
+from naughty import NAUGHTY, storable
+
+from crawler.audit.finding import Finding
+from crawler.audit.report.csv import COLUMNS, text, write_csv
+from crawler.audit.report.write import write_reports
+from crawler.errors import StorageError
+from sitemap import safe
+
+
+def table(found: list[Finding]) -> list[dict[str, str]]:
+    file = io.BytesIO()
+    write_csv(found, file)
+    raw = file.getvalue()
+    assert raw.startswith(codecs.BOM_UTF8)
+    return list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True))
+
+
+def test_rfc4180_tables_have_headings_quotes_and_line_ends() -> None:
+    file = io.BytesIO()
+    write_csv([Finding(rule="entry.gone", url="https://example.com/a,b", sentence='He said "no"')], file)
+    heading, row, rest = file.getvalue().split(b"\r\n")
+    assert heading.startswith(b'\xef\xbb\xbf"URL","Finding","Conclusive","Title"')
+    assert row.startswith(b'"https://example.com/a,b","He said ""no""","yes"')
+    assert rest == b""
+    assert b"\n" not in heading + row
+
+
+def test_ours_tables_tell_all_of_a_finding_and_numbers_are_numbers() -> None:
+    first = table(findings())[0]
+    assert len(first) == len(COLUMNS)
+    assert first["URL"] == "https://www.example.com/old/page"
+    assert first["Status"] == "200"
+    assert first["Crawl depth"] == ""
+    assert first["Visits by people"] == "31"
+    assert first["Link weight"] == "0.25"
+    assert first["Other spellings"] == "https://www.example.com/old/page/ | https://www.example.com/OLD/page"
+    assert first["Link it from"].startswith("https://www.example.com/old/ (its directory) | ")
+    file = io.BytesIO()
+    write_csv([Finding(rule="entry.gone", url="x", sentence="", weight=-5.0)], file)
+    assert b",-5.0," in file.getvalue()  # a number of ours is no formula
+
+
+def test_owasp_no_cell_starts_a_formula() -> None:
+    rows = table(hostile())
+    assert len(rows) == len(NAUGHTY)
+    for row in rows:
+        for cell in row.values():
+            start = unicodedata.normalize("NFKC", cell).lstrip(" \t\r\n\"'\u200c\u200d\ufeff")[:1]
+            assert start not in {"=", "+", "-", "@", "\u2212"} or cell[0] == "'", repr(cell)[:99]
+            assert cell[:1] not in {"\t", "\r", "\n"}
+            assert cell == safe(cell)
+            assert len(cell) < 32_767
+
+
+STARTS = "=+-@\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b\u2212"
+BEFORE = ("", " ", "\t", "\r\n", "\x00", "\ufeff", "\u200b", "\xa0", '"', "'", "\u202e", "\u200d")
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("before", BEFORE)
+def test_owasp_formulas_are_texts_whatever_stands_before_them(start: str, before: str) -> None:
+    assert text(f"{before}{start}1+1") == f"'{safe(before)}{start}1+1"
+
+
+@pytest.mark.parametrize(
+    "value", ["https://example.com/=a", "a-b", "5", "(a-b)", "#1", "/-a", "漢=1", "", "x @y"]
+)
+def test_ours_what_is_no_formula_stays_as_it_is(value: str) -> None:
+    assert text(value) == value
+
+
+def test_openpyxl_takes_every_hostile_cell_for_a_text() -> None:
+    import openpyxl
+
+    sheet = openpyxl.Workbook().active
+    for number, row in enumerate(table(hostile()), 1):
+        for column, value in enumerate(row.values(), 1):
+            # Its own reading of a value: "f" is a formula; characters that no workbook may hold are errors.
+            cell = sheet.cell(number, column, value)
+            assert cell.data_type != "f", repr(value)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "reports" / "audit"
+
+
+def names(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+ALWAYS = {"audit.html", "audit.json", "audit.sarif", "audit.junit.xml"}
+
+
+def test_ours_all_reports_are_written_and_those_of_an_earlier_audit_go(folder: Path) -> None:
+    found = findings()
+    paths = write_reports(audit(found), of(found), folder)
+    tables = {f"csv/{rule}.csv" for rule in ("orphan.sitemap", "reach.deep", "entry.gone", "duplicate.loc")}
+    assert {str(path.relative_to(folder)) for path in paths} == names(folder) == ALWAYS | tables
+    (folder / "csv" / "mine.csv").write_text("mine")
+    found = [each for each in found if each.rule == "entry.gone"]
+    write_reports(audit(found), of(found), folder)
+    assert names(folder) == ALWAYS | {"csv/entry.gone.csv", "csv/mine.csv"}
+
+
+def test_ours_hostile_strings_do_not_keep_reports_from_being_written(folder: Path) -> None:
+    found = hostile(map(storable, NAUGHTY))  # as they come from the disk
+    write_reports(audit(found, tuple(NAUGHTY)), of(found), folder, ["note"])
+    assert names(folder) >= ALWAYS
+
+
+def test_ours_a_file_that_could_not_be_written_is_as_it_was(folder: Path) -> None:
+    found = findings()
+    write_reports(audit(found), of(found), folder)
+    before = (folder / "audit.json").read_bytes()
+    taken = folder / ".audit.json.draft"
+    taken.mkdir()
+    (taken / "x").touch()
+    with pytest.raises(StorageError, match=r"audit\.json cannot be written: "):
+        write_reports(audit([]), of([]), folder)
+    assert (folder / "audit.json").read_bytes() == before
+
+
+def test_ours_a_folder_that_is_a_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "out").touch()
+    with pytest.raises(StorageError, match=r"out/audit\.html cannot be written"):
+        write_reports(audit([]), of([]), tmp_path / "out")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_ours_a_full_disk_is_told_and_leaves_no_draft(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / ".audit.json.draft").symlink_to("/dev/full")
+    with pytest.raises(StorageError, match=r"audit\.json cannot be written: No space left on device"):
+        write_reports(audit(findings()), of(findings()), folder)
+    assert not any(name.endswith(".draft") for name in names(folder))

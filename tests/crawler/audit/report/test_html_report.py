@@ -1,0 +1,392 @@
+"""What the HTML report says, and what is in it, before any browser reads it."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from audits import Given
+from made_report import made
+from msgspec.structs import replace
+from naughty import NAUGHTY, storable
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from crawler.audit.finding import AuditReport, Bar, Count, Finding, Findings, Hub, Referrer, Section
+from crawler.audit.report.charts import columns, shade, tiles
+from crawler.audit.report.html import percent, unbroken, write_html
+from crawler.audit.report.html_data import room
+from crawler.audit.rules import RULES, TOLD
+
+WORDS = [storable(text) for text in NAUGHTY]
+
+
+def page(path: Path, report: AuditReport, findings: Findings, **options: Any) -> LexborHTMLParser:
+    write_html(report, findings, path / "audit.html", **options)
+    return LexborHTMLParser((path / "audit.html").read_bytes())
+
+
+def text(node: LexborNode | None) -> str:
+    assert node is not None
+    return " ".join(node.text().split())
+
+
+def packed(tree: LexborHTMLParser, kind: str) -> list[Any]:
+    return [json.loads(gzip.decompress(base64.b64decode(each.text()))) for each in tree.css(f"script.{kind}")]
+
+
+def test_ours_a_complete_crawl_is_conclusive_and_says_so_first(tmp_path: Path) -> None:
+    tree = page(tmp_path, *made(100))
+    assert text(tree.css_first("main > section h2")) == "Conclusive: the crawl was complete"
+    assert text(tree.css_first("title")) == "Conclusive: audit of https://shop.example/"
+    assert "inconclusive" not in text(tree.css_first(".verdict")).lower()
+
+
+def test_ours_an_incomplete_crawl_is_inconclusive_with_every_reason(tmp_path: Path) -> None:
+    report, findings = made(100, is_complete=False)
+    tree = page(tmp_path, report, findings)
+    verdict = tree.css_first("main > section")
+    assert text(verdict.css_first("h2")) == "INCONCLUSIVE"
+    assert [text(each) for each in verdict.css("li")] == report.doubts
+    open_ = sum(each.open_ for each in report.counts)
+    assert f"{open_} of the findings may be proved wrong" in text(verdict)
+    assert text(tree.css_first("title")).startswith("Inconclusive")
+
+
+def test_ours_every_class_has_its_count_its_meaning_and_its_remedy(tmp_path: Path) -> None:
+    report, findings = made(2_000, is_complete=False)
+    tree = page(tmp_path, report, findings)
+    told = {each.id.removeprefix("class="): each for each in tree.css("details[id]")}
+    assert set(told) == {each.rule for each in report.counts}
+    for count in report.counts:
+        words = text(told[count.rule])
+        assert text(told[count.rule].css_first("summary .count")) == f"{count.total:,}"
+        assert bool(told[count.rule].css("summary .open")) == bool(count.open_)
+        if rule := RULES.get(count.rule):
+            assert {rule.title, rule.sentence, rule.remedy, rule.severity.value} <= {
+                part
+                for part in (rule.title, rule.sentence, rule.remedy, rule.severity.value)
+                if part in words
+            }
+        if count.rule == "orphan.island":
+            continue
+        first = list(islice(findings(count.rule), 10))
+        assert [text(each) for each in told[count.rule].css("ol .url > a")] == [each.url for each in first]
+
+
+def test_ours_sources_and_figures_are_there_without_a_script(tmp_path: Path) -> None:
+    report, findings = made(50)
+    tree = page(tmp_path, report, findings)
+    sources = tree.css("#sources tbody tr")
+    assert [text(each.css_first("bdi")) for each in sources] == [each.name for each in report.inputs]
+    partial = next(each for each in sources if "partial" in (each.attributes.get("class") or ""))
+    assert "The file ends in the middle: copy it again." in text(partial)
+    assert "20,441,082" in text(sources[1])
+    assert "4.1 GB" in text(sources[1])
+    bars = tree.css("table.bars")
+    assert [len(each.css("tbody tr")) for each in bars] == [
+        len(each) for each in (report.states, report.statuses, report.depths, report.inlinks, report.ages)
+    ]
+    assert len(tree.css(".treemap rect")) == len(tree.css(".sections tbody tr")) == len(report.sections)
+    assert "86,255" in text(tree.css_first(".figures"))
+
+
+def test_ours_an_audit_that_found_nothing_says_so(tmp_path: Path) -> None:
+    report, _ = made(1)
+    empty = msgspec.structs.replace(
+        report,
+        counts=[],
+        inputs=[],
+        states=[],
+        statuses=[],
+        depths=[],
+        ages=[],
+        inlinks=[],
+        sections=[],
+        notes=[],
+    )
+    tree = page(tmp_path, empty, lambda _: iter(()))
+    assert "Nothing: every page is linked" in text(tree.css_first("#classes"))
+    assert not tree.css("figure")
+    assert "orphans can be found only with" in text(tree.css_first("#sources"))
+
+
+def test_ours_what_nobody_looked_for_is_said_and_no_green_light_is_given(tmp_path: Path) -> None:
+    report, findings = made(100)
+    unseen = msgspec.structs.replace(
+        report,
+        counts=[],
+        unchecked={"orphans": "no log", "media": "--no-media"},
+        undecided={"reach": "cut short"},
+        unasked=7,
+    )
+    tree = page(tmp_path, unseen, findings)
+    verdict = tree.css_first("main > section")
+    assert text(verdict.css_first("h2")) == "Nothing to compare with"
+    assert "no log" in text(verdict)
+    assert "7 URLs that only sources know were not asked for" in text(verdict)
+    told = [text(each) for each in tree.css("#classes dt, #classes dd")]
+    assert told[:2] == ["Looked for, and nothing found", "Dead"]
+    assert told[-6:] == [
+        "Not checked: no log", "Orphans", "Not checked: --no-media", "Images and videos",
+        "Not decided: cut short", "Hard to reach",
+    ]  # fmt: skip
+    assert "Nothing: every page" not in text(tree.css_first("#classes"))
+
+
+def test_ours_what_became_of_the_audit_before_is_told(tmp_path: Path) -> None:
+    report, findings = made(300, is_compared=True)
+    assert report.compared is not None
+    tree = page(tmp_path, report, findings)
+    new, still = (sum(getattr(each, name) for each in report.compared.trends) for name in ("new", "still"))
+    said = f"Since the audit of 6 November 2026, 21:20 UTC: {new} new, 253 mended, {still} still there."
+    assert said in text(tree.css_first(".short"))
+    assert [each.attributes["href"] for each in tree.css(".short p + p a")] == ["#since=new", "#mended"]
+    mended = tree.css_first("#mended")
+    assert [text(each) for each in mended.css(".count")] == ["250", "3"]
+    dead, gone = mended.css("details")
+    assert len(dead.css("li")) == 200
+    assert "And 50 more: all are in csv/mended.csv." in text(dead)
+    assert [text(each) for each in gone.css("li")] == [
+        "https://shop.example/entry.gone/0 it was in sitemap.xml · found since 2026-10-01",
+        *(
+            f"https://shop.example/entry.gone/{n} answered 200 · it was in sitemap.xml · found since 2026-10-01"
+            for n in (1, 2)
+        ),
+    ]
+    assert "Not compared: the audit before was given no log In the logs only" in text(mended)
+    trend = report.compared.trend("entry.gone")
+    told = tree.css_first('[id="class=entry.gone"]')
+    assert text(told.css_first(".new")) == f"{trend.new} new"
+    assert f"audit before: {trend.new} new, {trend.still} still there, 3 mended" in text(told)
+    assert tree.css_first('[id="class=orphan.log"] .new') is None
+
+
+def test_ours_an_audit_with_none_before_it_speaks_of_none(tmp_path: Path) -> None:
+    tree = page(tmp_path, *made(300))
+    assert tree.css_first("#mended, [name=since], th.since, .new") is None
+    for script in tree.css("script, style"):
+        script.decompose()
+    assert "since" not in text(tree.body).lower()
+
+
+def test_ours_the_findings_are_counted_by_severity_at_the_top(tmp_path: Path) -> None:
+    report, findings = made(300)
+    tree = page(tmp_path, report, findings)
+    counts = Counter[str]()
+    for each in report.counts:
+        counts[TOLD[each.rule].severity] += each.total
+    assert [text(each) for each in tree.css(".short .badge")] == [
+        f"{counts[severity]} {severity}s" for severity in ("error", "warning", "note")
+    ]
+    empty = page(tmp_path, replace(report, counts=[]), Given(lambda _: iter(())))
+    assert text(empty.css_first(".short")) == "No findings."
+
+
+def test_ours_no_line_ends_within_the_name_of_an_option() -> None:
+    assert unbroken("raise --max-outside, <b>now</b>, not --max-outsides or --none") == (
+        "raise <code>--max-outside</code>, &lt;b&gt;now&lt;/b&gt;, not --max-outsides or --none"
+    )
+
+
+def test_ours_islands_are_told_one_by_one_with_the_page_to_link(tmp_path: Path) -> None:
+    report, findings = made(2_000, rules=["orphan.island"])
+    first = page(tmp_path, report, findings).css("details[id='class=orphan.island'] ol > li")
+    sizes = Counter(each.group for each in findings("orphan.island"))
+    assert len(first) == 11
+    for each, group in zip(first[:10], sizes, strict=False):
+        assert f"one of {sizes[group]} on this island" in text(each)
+    assert text(first[-1]) == f"{len(sizes) - 10} more islands"
+
+
+def test_w3_the_policy_names_the_one_script_and_the_one_style(tmp_path: Path) -> None:
+    tree = page(tmp_path, *made(50))
+    policy = tree.css_first("meta[http-equiv]").attributes["content"]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+
+    def named(node: LexborNode) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(node.text().encode()).digest()).decode()}'"
+
+    assert re.findall(r"script-src ([^;]*)", policy) == [named(tree.css_first("script[type=module]"))]
+    assert re.findall(r"style-src ([^;]*)", policy) == [named(tree.css_first("style"))]
+    assert len(tree.css("style")) == len(tree.css("script[type=module]")) == 1
+
+
+def test_ours_the_file_needs_no_other_and_runs_nothing_inline(tmp_path: Path) -> None:
+    tree = page(tmp_path, *made(50))
+    for node in tree.css("*"):
+        names = set(node.attributes)
+        assert not names & {"src", "srcset", "style", "action", "formaction", "ping"}, node.html
+        assert not [name for name in names if name.startswith("on")], node.html
+        if node.tag == "link":
+            assert (node.attributes["href"] or "").startswith("data:")
+        if node.tag == "a" and not (node.attributes["href"] or "").startswith("#"):
+            assert node.attributes["rel"] == "noopener noreferrer"
+    own = tree.css_first("script[type=module]").text() + tree.css_first("style").text()
+    for trap in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacent",
+        "document.write",
+        "eval(",
+        "Function(",
+        "import(",
+        "@import",
+    ):
+        assert trap not in own
+    assert "url(" not in tree.css_first("style").text()
+
+
+def test_ours_all_findings_are_packed_in_order_of_importance(tmp_path: Path) -> None:
+    report, findings = made(3_000)
+    tree = page(tmp_path, report, findings)
+    kept = [each for piece in packed(tree, "evidence") for each in piece]
+    expected = [each for count in report.counts for each in findings(count.rule)]
+    assert Counter(each["url"] for each in kept) == Counter(each.url for each in expected)
+    by_place = {(each.rule, each.url): each for each in expected}
+    assert all(msgspec.convert(each, Finding) == by_place[each["rule"], each["url"]] for each in kept)
+    assert [url for piece in packed(tree, "rows") for url in piece["url"]] == [each["url"] for each in kept]
+    severities = [RULES[each["rule"]].severity for each in kept if each["rule"] in RULES]
+    assert severities == sorted(severities, reverse=True)
+
+
+def test_ours_what_has_no_room_is_counted_and_never_asked_for(tmp_path: Path) -> None:
+    report, findings = made(1_000)
+    asked: Counter[str] = Counter()
+
+    def counted(rule: str) -> Iterator[Finding]:
+        for each in findings(rule):
+            asked[rule] += 1
+            yield each
+
+    tree = page(tmp_path, report, counted, limit=100)
+    assert sum(len(piece) for piece in packed(tree, "evidence")) == 100
+    del asked["orphan.island"]  # all are asked for: they are told island by island
+    assert asked.total() <= 2 * 100 + 10 * len(report.counts)
+    total = sum(each.total for each in report.counts)
+    assert f"holds the 100 most important of {total:,} findings" in text(tree.css_first("#findings"))
+    taken = room(report.counts, 100)
+    rest = report.count("reach.few").total - taken["reach.few"]
+    few = tree.css_first("details[id='class=reach.few']")
+    assert f"{rest} more are not in this file: all are in csv/reach.few.csv" in text(few)
+
+
+@pytest.mark.parametrize(
+    ("limit", "taken"),
+    [
+        (1_000, {"entry.gone": 500, "orphan.log": 3, "gone.linked": 90, "reach.few": 400}),
+        (400, {"entry.gone": 207, "orphan.log": 3, "gone.linked": 90, "reach.few": 100}),
+        (100, {"entry.gone": 47, "orphan.log": 3, "gone.linked": 25, "reach.few": 25}),
+        (0, {"entry.gone": 0, "orphan.log": 0, "gone.linked": 0, "reach.few": 0}),
+    ],
+)
+def test_ours_no_class_crowds_out_another(limit: int, taken: dict[str, int]) -> None:
+    counts = [
+        Count("reach.few", 300, 100),
+        Count("gone.linked", 90),
+        Count("orphan.log", 0, 3),
+        Count("entry.gone", 500),
+    ]
+    assert room(counts, limit) == taken
+    assert list(room(counts, limit)) == ["entry.gone", "gone.linked", "orphan.log", "reach.few"]
+    assert room([], limit) == {}
+
+
+def hostile(words: list[str]) -> tuple[AuditReport, Findings]:
+    """A report in which every text that the site or a source gave is one of these."""
+
+    def of(rule: str) -> Iterator[Finding]:
+        for word in words:
+            yield Finding(
+                rule=rule, url=word, sentence=word, title=word, state=word, lastmod=word, known=[word], first=word,
+                last=word, spellings=[word], referrers=[Referrer(word, word)], hubs=[Hub(word, word, 0.5)],
+                evidence=[word], group=word, file=word, line=1,
+            )  # fmt: skip
+
+    report, _ = made(1)
+    bars = [Bar(word, 3) for word in words]
+    account = report.inputs[0]
+    inputs = [
+        msgspec.structs.replace(
+            account, name=word, format=word, first=word, last=word, faults=[word], notes=[word]
+        )
+        for word in words
+    ]
+    return msgspec.structs.replace(
+        report, url=words[0], version=words[0], completeness=words[0], doubts=words, notes=words,
+        counts=[Count("orphan.sitemap", len(words))], inputs=inputs, states=bars, statuses=bars, depths=bars,
+        ages=bars, inlinks=bars, sections=[Section(word, 5, 2, 1) for word in words],
+    ), Given(of)  # fmt: skip
+
+
+def shape(tree: LexborHTMLParser) -> Counter[tuple[str, str]]:
+    """The elements with the names of their attributes."""
+    return Counter((node.tag or "", " ".join(sorted(node.attributes))) for node in tree.css("html, html *"))
+
+
+TAGS = [word for word in WORDS if "<" in word or "{{" in word]
+
+
+@pytest.mark.parametrize(
+    "some", [TAGS[:80], pytest.param(WORDS, marks=pytest.mark.slow)], ids=["tags", "all"]
+)
+def test_ours_hostile_strings_stay_text_in_every_place(tmp_path: Path, some: list[str]) -> None:
+    benign = shape(page(tmp_path, *hostile(["word"] * 40)))
+    for start in range(0, len(some), 40):
+        words = [*some[start : start + 40], *["word"] * 40][:40]
+        tree = page(tmp_path, *hostile(words))
+        changed = shape(tree)
+        # A URL of http is a link where another is none: as a finding, and as the hub of one.
+        links = 2 * sum(each.lower().startswith(("http://", "https://")) for each in words[:10])
+        assert changed - benign == (Counter({("a", "href rel target"): links}) if links else Counter())
+        shown = [each.text() for each in tree.css("#sources > ul > li")]
+        assert shown == [each.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "") for each in words]
+        assert [each["sentence"] for piece in packed(tree, "evidence") for each in piece] == words
+
+
+def test_ours_a_path_that_is_no_text_is_shown_as_escapes(tmp_path: Path) -> None:
+    report, findings = made(1)
+    report.inputs[0].name = "access-\udcff.log"
+    tree = page(tmp_path, report, findings)
+    assert text(tree.css_first("#sources tbody bdi")) == r"access-\udcff.log"
+
+
+def test_ours_tiles_fill_the_picture_and_keep_the_proportions() -> None:
+    sections = [Section(f"/{n}/", n, n // 2, 0) for n in range(1, 101)] + [Section("/none/", 0, 0, 0)]
+    shown = tiles(sections)
+    assert len(shown) == 41
+    assert sum(each.pages for each in shown) == sum(each.pages for each in sections)
+    assert sum(each.width * each.height for each in shown) == pytest.approx(10_000)
+    for each in shown:
+        assert each.width * each.height == pytest.approx(10_000 * each.pages / 5_050)
+        assert min(each.x, each.y) >= 0
+        assert max(each.x + each.width, each.y + each.height) <= 100.001
+    assert [each.label for each in shown if each.path is None] == ["60 more sections"]
+    assert tiles([]) == tiles([Section("/", 0, 0, 0)]) == []
+
+
+def test_ours_bars_and_shades() -> None:
+    shown = columns([Bar("a", 75), Bar("b", 25), Bar("c", 0), Bar("d", 1)])
+    assert [each.length for each in shown] == pytest.approx([1, 1 / 3, 0, 1 / 75])
+    assert sum(each.share for each in shown) == pytest.approx(1)
+    assert columns([Bar("a", 10**6), Bar("b", 1)])[1].length == 0.01
+    assert columns([Bar("a", 0)])[0].share == 0
+    assert [shade(share) for share in (0, 0.005, 0.05, 0.09, 0.2, 0.9)] == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [(0, "0 %"), (1, "100 %"), (0.5, "50 %"), (0.031, "3.1 %"), (1e-6, "< 0.1 %"),
+     (0.99999, "> 99.9 %"), (0.9944, "99.4 %")],
+)  # fmt: skip
+def test_ours_shares_are_never_rounded_to_all_or_nothing(share: float, told: str) -> None:
+    assert percent(share) == told

@@ -1,0 +1,215 @@
+"""Logs that several processes count: the same comes of them as of one, and none of them is left behind."""
+
+import json
+import os
+import signal
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler.audit.claim import Account, Claim
+from crawler.audit.sources.logs import files, parallel
+from crawler.audit.sources.logs.formats import told
+from crawler.audit.sources.logs.log import LogOptions
+from crawler.audit.sources.logs.reader import Progress, read_logs
+from crawler.audit.sources.logs.worker import Counter, Share
+from crawler.audit.sources.urls import Addresses
+from crawler.errors import Incomplete
+from crawler.model import Url
+from crawler.url.params import Params
+
+ADDRESSES = Addresses(Url("https://www.example.com/"), Params(), lambda _: True)
+AGENTS = (
+    "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+    "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+    "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)",
+    "Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)",
+    "curl/8.5.0",
+    "Siteatlas/0.1",
+    "-",
+)
+
+# --- any cut, any number of those who count
+
+_line = st.builds(
+    '1.2.3.4 - - [{}/Nov/2026:{}:00:00 {}] "{} {} HTTP/1.1" {} 12 "-" "{}"'.format,
+    st.sampled_from(["20", "21", "22", "99"]),
+    st.sampled_from(["00", "12", "23"]),
+    st.sampled_from(["+0000", "+0100", "-0800"]),
+    st.sampled_from(["GET", "GET", "HEAD", "POST"]),
+    st.sampled_from(["/", "/a", "/b?c=1", "/style.css"]),
+    st.sampled_from(["200", "301", "404", "499", "-"]),
+    st.sampled_from(AGENTS),
+)
+_lines = st.lists(st.one_of(_line, st.sampled_from(["", "no line of a log"])), max_size=40)
+
+
+@given(_lines, st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40)), max_size=8))
+@settings(max_examples=150, deadline=None)
+def test_ours_any_cut_among_any_number_gives_what_one_gives(
+    lines: list[str], cuts: list[tuple[int, int]]
+) -> None:
+    sample = [b'1.2.3.4 - - [21/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 12 "-" "x"']
+    text = [f"{line}\n".encode() for line in lines]
+
+    def counter() -> Counter:
+        reader = told("", sample)
+        assert reader
+        return Counter(reader)
+
+    whole, parts, others = counter(), counter(), [counter() for _ in range(2)]
+    whole.add(b"".join(text))
+    before: deque[tuple[Counter, deque[bytes], list[str]]] = deque()
+    for who, upto in [*cuts, (0, len(text))]:
+        piece, text = text[:upto], text[upto:]
+        if who == 0:  # counted where all comes together, as the first blocks are
+            _take(parts, before, upto=0)
+            parts.add(b"".join(piece))
+        else:
+            before.append((others[who - 1], deque(piece), list(parts.counts.names)))
+            _take(parts, before, upto=1)  # so that names are asked for before those of another are known
+    _take(parts, before, upto=0)
+    assert _said(parts) == _said(whole)
+
+
+def _take(parts: Counter, waiting: deque[tuple[Counter, deque[bytes], list[str]]], upto: int) -> None:
+    while len(waiting) > upto:
+        counter, piece, names = waiting.popleft()
+        share = counter.share(piece, names)
+        parts.add_share(msgspec.msgpack.decode(msgspec.msgpack.encode(share), type=Share))
+
+
+def _said(counter: Counter) -> object:
+    counts = counter.counts
+    things = {
+        thing: (count.first, count.last, count.answered, count.status, _named(count.many, counts.names))
+        for thing, count in counts.things.items()
+    }
+    size = sum(map(len, things))
+    assert counts.size == size
+    return things, counter.rows, counter.unread, counter.odd, counts.beside, counts.ours
+
+
+def _named(many: int, names: Sequence[str]) -> dict[str, int]:
+    every = ("people", "bots", "ok", "moved", "dead", *names)
+    found = {name: many >> place * 32 & 2**32 - 1 for place, name in enumerate(every)}
+    return {name: count for name, count in found.items() if count}
+
+
+# --- real processes
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks so small that a small log has many of them."""
+    monkeypatch.setattr(files, "BLOCK", 4_096)
+    monkeypatch.setattr(parallel, "ALONE", 2)
+    monkeypatch.setattr(parallel, "TOGETHER", 3)
+    monkeypatch.setattr(parallel, "SMALL", 2_048)
+
+
+def combined(numbers: range) -> Iterator[str]:
+    for n in numbers:
+        when = f"{n // 2_000 + 20}/Nov/2026:{n // 100 % 24:02}:00:00 +0200"
+        status = (200, 404, 499)[n % 3]
+        yield f'1.2.3.4 - - [{when}] "GET /page{n % 97} HTTP/1.1" {status} 12 "-" "{AGENTS[n // 50 % 7]}"\n'
+
+
+def columns(numbers: range) -> Iterator[str]:
+    for n in numbers:
+        if n % 1_000 == 0:
+            yield "#Fields: date time cs-method cs-uri-stem sc-status cs(User-Agent)\n"
+        elif n % 1_000 == 500:
+            yield "#Fields: time date cs(User-Agent) cs-uri-stem sc-status\n#Date: 2026-11-21 #fields:\n"
+        agent = AGENTS[n % 7].replace(" ", "+")
+        yield (
+            f"2026-11-21 10:00:00 GET /page{n % 97} 200 {agent}\n"
+            if n % 1_000 < 500
+            else f"10:00:00 2026-11-22 {agent} /page{n % 97} 404\n"
+        )
+
+
+def objects(numbers: range) -> Iterator[str]:
+    for n in numbers:
+        yield (
+            json.dumps({"ts": 1795255200 + n, "uri": f"/p{n % 9}", "status": 200, "ua": AGENTS[n % 7]}) + "\n"
+        )
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> list[str]:
+    many = {
+        "a-empty.log": "",
+        "b-combined.log": "".join(combined(range(5_000))),
+        "c-short.log": "".join(combined(range(10))),
+        "d-iis.log": "".join(columns(range(3_000))),
+        "e-nothing.log": "\n",
+        "f-objects.log": "".join(objects(range(1_000)))[:-1],
+    }
+    for name, text in many.items():
+        (tmp_path / name).write_text(text)
+    return [str(tmp_path / name) for name in many]
+
+
+def read(logs: list[str], processes: int) -> tuple[list[Account], list[dict[Url, Claim]], list[Progress]]:
+    accounts, claims, seen = [], [], list[Progress]()
+    for account, found in read_logs(logs, ADDRESSES, LogOptions(processes=processes), seen.append):
+        claims.append({claim.url: claim for claim in found})
+        accounts.append(account)
+    return accounts, claims, seen
+
+
+def children() -> list[psutil.Process]:
+    return [
+        each
+        for each in psutil.Process().children()
+        if any(word == "crawler.audit.sources.logs.worker" for word in each.cmdline())
+    ]
+
+
+@pytest.mark.usefixtures("small")
+def test_ours_several_processes_say_of_several_logs_what_one_says(logs: list[str]) -> None:
+    accounts, claims, seen = read(logs, 1)
+    assert [account.format for account in accounts] == [
+        *("combined", "combined", "combined", "W3C extended", "combined", "JSON lines")
+    ]
+    assert [account.rows for account in accounts] == [0, 5_000, 10, 3_000, 0, 1_000]
+    assert all(account.unread == 0 for account in accounts)
+    assert len(claims[1]) == 97
+    size = sum(Path(log).stat().st_size for log in logs)
+    assert (seen[-1].read, seen[-1].size, seen[-1].lines) == (size, size, 9_010)
+    more, same, seen = read(logs, 3)
+    assert (more, same) == (accounts, claims)
+    assert (seen[-1].read, seen[-1].size, seen[-1].lines) == (size, size, 9_010)
+    assert [each.read for each in seen] == sorted(each.read for each in seen)
+    assert children() == []
+
+
+@pytest.mark.usefixtures("small")
+def test_ours_a_process_that_is_killed_ends_the_reading_in_a_sentence(logs: list[str]) -> None:
+    reading = read_logs(logs[1:], ADDRESSES, LogOptions(processes=2, most=90), lambda _: None)
+    _, found = next(reading)
+    next(found)
+    assert len(children()) == 2
+    for child in children():
+        os.kill(child.pid, signal.SIGKILL)
+    with pytest.raises(Incomplete, match=r"^a process that read logs was killed \(signal 9\)") as raised:
+        deque(found, maxlen=0)
+    assert str(raised.value).endswith("run the same command again, with --processes 1 if it happens again")
+    assert children() == []
+
+
+@pytest.mark.usefixtures("small")
+def test_ours_whoever_leaves_off_leaves_no_process_behind(logs: list[str]) -> None:
+    reading = read_logs(logs[1:], ADDRESSES, LogOptions(processes=2, most=90), lambda _: None)
+    _, found = next(reading)
+    next(found)
+    assert len(children()) == 2
+    reading.close()
+    assert children() == []
