@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from simulated_month import Lived, World
 
-from crawler.attempt import Attempt, Because
 from crawler.config.schedule import Schedule
-from crawler.scheduling.scheduled import Scheduled
+from crawler.schedule.attempt import Attempt, Because
+from crawler.schedule.site import Scheduled
 from crawler.state.runs import Fate
 
 LATE = 60.0  # seconds after which a run was missed

@@ -17,13 +17,12 @@ import anyio
 import trio
 from trio.testing import MockClock
 
-from crawler.attempt import Attempt, Because
 from crawler.config.schedule import Daemon
-from crawler.history.history import History
-from crawler.history.look import Look
-from crawler.scheduling.loop import Scheduler
-from crawler.scheduling.scheduled import Scheduled
-from crawler.standing import Start
+from crawler.schedule.attempt import Attempt, Because
+from crawler.schedule.history import History, Look
+from crawler.schedule.scheduler import Scheduler
+from crawler.schedule.site import Scheduled
+from crawler.schedule.site_state import Start
 from crawler.state.runs import Ended, Fate
 
 HOUR, DAY = 3_600.0, 86_400.0

@@ -22,7 +22,7 @@ from run import environment, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
 from crawler.cli.configured import configured
-from crawler.scheduling.order import Order
+from crawler.schedule.process import Order
 
 XML = {"Content-Type": "application/xml"}
 SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -234,7 +234,7 @@ def test_ours_an_audit_that_sites_would_wait_for_is_left_to_the_next_run(tmp_pat
     with world(tmp_path) as shop:
         (each,) = configured(tmp_path / "sites.toml", {}, [])
         order = Order(name="shop", task="run", config=each.config.model_dump(mode="json"), may_audit=False)
-        command = [sys.executable, "-m", "crawler.cli.worker", "shop"]
+        command = [sys.executable, "-m", "crawler.schedule.worker", "shop"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdin
             assert process.stdout

@@ -8,17 +8,17 @@ from typing import Any
 import anyio
 import pytest
 
-from crawler.agenda import Agenda
-from crawler.attempt import Attempt, Because
 from crawler.cli.schedule_sites import load
 from crawler.config.config import Config
 from crawler.config.plan import plan
 from crawler.config.schedule import Schedule
 from crawler.errors import StorageError
-from crawler.history.history import History
-from crawler.scheduling.loop import Scheduler
-from crawler.scheduling.scheduled import Scheduled, scheduled
-from crawler.standing import Asked
+from crawler.schedule.attempt import Attempt, Because
+from crawler.schedule.history import History
+from crawler.schedule.queue import Agenda
+from crawler.schedule.scheduler import Scheduler
+from crawler.schedule.site import Scheduled, scheduled
+from crawler.schedule.site_state import Asked
 from crawler.state.runs import Ended, Fate
 
 _SHARED = """

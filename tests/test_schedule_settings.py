@@ -8,16 +8,17 @@ import anyio
 import httpx
 import pytest
 
-from crawler.attempt import Attempt, Because
-from crawler.board import Board
-from crawler.cli.schedule_sites import differences, load
-from crawler.cli.schedule_words import how
+from crawler.cli.schedule_sites import load
 from crawler.config.schedule import Daemon
 from crawler.crawl.engine import Tally
 from crawler.crawl.progress import Logged
 from crawler.errors import UsageError
+from crawler.schedule.attempt import Attempt, Because
+from crawler.schedule.site import differences
+from crawler.schedule.status import Board
+from crawler.schedule.web.app import app
+from crawler.schedule.words import how
 from crawler.state.runs import Fate
-from crawler.web.app import app
 
 FILE = """
 [schedule]

@@ -16,15 +16,14 @@ from kept import wait_for
 from msgspec.structs import replace
 from scripted import Answer, scripted
 
-from crawler.attempt import Attempt, Because
 from crawler.config.load import build
 from crawler.config.plan import plan
-from crawler.scheduling import process as processes
-from crawler.scheduling.order import Order
-from crawler.scheduling.process import ProcessRunner
-from crawler.scheduling.reloading import Watched
-from crawler.scheduling.scheduled import Scheduled, scheduled
-from crawler.scheduling.service_manager import ServiceManager
+from crawler.schedule import process as processes
+from crawler.schedule.attempt import Attempt, Because
+from crawler.schedule.config_watch import Watched
+from crawler.schedule.process import Order, ProcessRunner
+from crawler.schedule.site import Scheduled, scheduled
+from crawler.schedule.systemd_notify import ServiceManager
 from crawler.state.runs import Ended, Fate
 
 pytestmark = pytest.mark.anyio
@@ -293,7 +292,7 @@ def test_kubernetes_a_link_that_comes_to_mean_another_directory_is_a_change(tmp_
 
 DEAF = """
 import signal
-import crawler.cli.worker as worker
+import crawler.schedule.worker as worker
 
 def deaf(order):
     signal.signal(signal.SIGTERM, worker._interrupt)

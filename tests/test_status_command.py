@@ -13,13 +13,13 @@ from kept import status, write
 from msgspec.structs import replace
 from run import siteatlas
 
-from crawler.attempt import Attempt, Because
 from crawler.cli import status_words
 from crawler.cli.columns import Column, table, wrapped
 from crawler.cli.status_looking import trend
 from crawler.config.plan import AUDIT
-from crawler.history.history import History
-from crawler.standing import Start
+from crawler.schedule.attempt import Attempt, Because
+from crawler.schedule.history import History
+from crawler.schedule.site_state import Start
 from crawler.state.migrations import STATE
 from crawler.state.runs import Fate, PublishedFile, Run, Runs
 from crawler.state.store import directory_for, held
@@ -169,7 +169,7 @@ def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: P
 
 @pytest.mark.parametrize(("zone", "said"), [("Europe/Berlin", "CEST/CET"), ("UTC", "UTC")])
 def test_ours_times_say_of_which_zone_they_are(zone: str, said: str) -> None:
-    script = "from crawler.cli.schedule_words import *; print(moment(1.79e9), zones([1.8e9, 1.79e9, 1.79e9]))"
+    script = "from crawler.schedule.words import *; print(moment(1.79e9), zones([1.8e9, 1.79e9, 1.79e9]))"
     ran = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, "TZ": zone},

@@ -10,13 +10,13 @@ import pytest
 from doubles_indexnow import KEY, Double, Say, Site, memory
 from msgspec.structs import replace
 
-from crawler.attempt import Attempt, Because
-from crawler.cli import worker
 from crawler.notify.ledger import LEDGER
 from crawler.notify.notify import announce, register_channels
 from crawler.notify.result import Announced
 from crawler.run.regenerate import regenerate
-from crawler.scheduling.order import Order
+from crawler.schedule import worker
+from crawler.schedule.attempt import Attempt, Because
+from crawler.schedule.process import Order
 from crawler.state.runs import Ended, Fate, Runs
 from crawler.state.store import Store
 

@@ -31,7 +31,7 @@ IMPORTED = (
     "crawler.cli.app",
     "crawler.cli.checking",
     "crawler.cli.crawl",
-    "crawler.cli.daemon",
+    "crawler.schedule.daemon",
     "crawler.cli.regenerating",
     "crawler.cli.stories",
     "crawler.cli.summary",

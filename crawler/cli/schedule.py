@@ -44,7 +44,7 @@ def schedule(
             raise UsageError("say which sites: siteatlas schedule --config FILE")
         _log(logging.WARNING if quiet else logging.INFO)
         # the crawler is not needed to show help
-        from crawler.cli.daemon import keep  # noqa: PLC0415
+        from crawler.schedule.daemon import keep  # noqa: PLC0415
 
         keep(config, flags, site or [], is_verbose=verbose)
         told.exit_code = 0

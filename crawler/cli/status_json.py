@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from crawler.attempt import Attempt
 from crawler.audit.compare.history import AuditStanding
-from crawler.board import SiteBoard
 from crawler.cli.status_looking import Looked, Schedule, Site
+from crawler.schedule.attempt import Attempt
+from crawler.schedule.status import SiteBoard
 from crawler.state.runs import Run
 from crawler.state.status import Standing
 

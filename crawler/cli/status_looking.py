@@ -10,10 +10,8 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.attempt import Attempt
 from crawler.audit.compare import history
 from crawler.audit.compare.history import AuditStanding
-from crawler.board import Board, SiteBoard
 from crawler.cli.configured import history_directory, shared
 from crawler.cli.options import settings
 from crawler.cli.which import states
@@ -21,6 +19,8 @@ from crawler.config.config import Config
 from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
 from crawler.notify.ledger_status import Told, told
+from crawler.schedule.attempt import Attempt
+from crawler.schedule.status import Board, SiteBoard
 from crawler.state.database import is_kept
 from crawler.state.migrations import STATE
 from crawler.state.runs import PUBLISHING, Run
@@ -133,8 +133,7 @@ def _schedule(
     file: Path | None, flags: Mapping[str, Any], named: Sequence[tuple[str, Path, Config | None]], runs: int
 ) -> Schedule | None:
     """The schedule of a configuration; without one only who keeps the history that lies with the states, if any."""
-    from crawler.history.look import Look  # noqa: PLC0415 - most ask without a schedule
-    from crawler.history.schema import HISTORY  # noqa: PLC0415
+    from crawler.schedule.history import HISTORY, Look  # noqa: PLC0415 - most ask without a schedule
 
     config = settings(None, flags) if file is None else shared(file, flags)
     directory = history_directory(config)
@@ -157,9 +156,9 @@ def _schedule(
 
 def _remembered(directory: Path, configs: Sequence[tuple[str, Config]], runs: int) -> Schedule:
     from crawler.config.plan import plan  # noqa: PLC0415
-    from crawler.history.look import Look  # noqa: PLC0415
-    from crawler.scheduling.board import remembered  # noqa: PLC0415
-    from crawler.scheduling.scheduled import scheduled  # noqa: PLC0415
+    from crawler.schedule.history import Look  # noqa: PLC0415
+    from crawler.schedule.site import scheduled  # noqa: PLC0415
+    from crawler.schedule.status import remembered  # noqa: PLC0415
 
     sites = [scheduled(name, plan(config)) for name, config in configs]
     with Look(directory) as look:

@@ -6,14 +6,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from crawler.attempt import Attempt
-from crawler.board import SiteBoard
 from crawler.cli import status_words as words
 from crawler.cli.columns import Column, table, wrapped
-from crawler.cli.schedule_words import ahead, long_moment, moment, short_moment, verdict, zones
 from crawler.cli.status_looking import Looked, Schedule, Site
 from crawler.cli.words import amount, clock, outcome
 from crawler.quantities import count
+from crawler.schedule.attempt import Attempt
+from crawler.schedule.status import SiteBoard
+from crawler.schedule.words import ahead, long_moment, moment, short_moment, verdict, zones
 from crawler.state.runs import PUBLISHING, Fate, Run
 from crawler.state.status import Standing
 from sitemap import safe

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from crawler.config.schedule import Schedule
 from crawler.errors import UsageError
-from crawler.timetable import Cron, TimetableError
+from crawler.schedule.cron import Cron, TimetableError
 
 _DAYS: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400

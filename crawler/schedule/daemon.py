@@ -1,0 +1,230 @@
+"""The daemon behind ``siteatlas schedule``: the schedule, its history, what it answers, and who sends it signals."""
+
+import logging
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+from msgspec.structs import replace
+
+from crawler.cli.schedule_sites import load
+from crawler.crawl.visit import alone
+from crawler.errors import SiteatlasError
+from crawler.quantities import count
+from crawler.run.event_loop import loop_options
+from crawler.schedule.attempt import Attempt
+from crawler.schedule.config_watch import Watched
+from crawler.schedule.history import History
+from crawler.schedule.process import ProcessRunner
+from crawler.schedule.scheduler import Scheduler
+from crawler.schedule.site import Loaded, differences
+from crawler.schedule.status import Board
+from crawler.schedule.systemd_notify import ServiceManager
+from crawler.schedule.web.app import app
+from crawler.schedule.web.server import UNIX, bind, serve_on
+from crawler.schedule.words import ahead, few, how, is_bad, moment, why
+from crawler.version import __version__
+
+log = logging.getLogger(__name__)
+
+
+def keep(file: Path, flags: Mapping[str, Any], wanted: Sequence[str], *, is_verbose: bool) -> None:
+    """Keep the schedule of a configuration until a signal ends it. Raises SiteatlasError."""
+
+    def read() -> Loaded:
+        return load(file, flags, wanted)
+
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it is being read; the loop takes the signal over
+    watched = Watched(file)
+    first = read()
+    with (
+        History(first.directory, first.settings.keep_attempts) as history,
+        _listening(first.settings.listen) as listener,
+    ):
+        daemon = _Daemon(file, first, read, watched, history, listener, is_verbose=is_verbose)
+        try:
+            anyio.run(daemon.live, backend_options=loop_options())
+        except BaseExceptionGroup as group:
+            raise alone(group) from None
+
+
+@contextmanager
+def _listening(listen: str) -> Iterator[socket.socket | None]:
+    with bind(listen) if listen else nullcontext() as listener:
+        yield listener
+
+
+class _Daemon:
+    """Its parts, and what it knows of itself."""
+
+    def __init__(  # noqa: PLR0913 - what was opened before the event loop began
+        self,
+        file: Path,
+        loaded: Loaded,
+        read: Callable[[], Loaded],
+        watched: Watched,
+        history: History,
+        listener: socket.socket | None,
+        *,
+        is_verbose: bool,
+    ) -> None:
+        self._file = file
+        self._loaded = loaded
+        self._read = read
+        self._watched = watched
+        self._history = history
+        self._listener = listener
+        self._is_verbose = is_verbose
+        runner = ProcessRunner(_say, self._last, self._is_late, is_verbose=is_verbose)
+        self._scheduler = Scheduler(loaded.sites, history, runner, loaded.settings)
+        self._manager = ServiceManager()
+        self._read_at = time.time()
+        self._error = ""
+
+    async def live(self) -> None:
+        """From the first look at the schedule to the end of the last run."""
+        self._stop, self._closed, self._reading = anyio.Event(), anyio.Event(), anyio.Lock()
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(self._obey_signals, tasks)
+            tasks.start_soon(self._manager.keep_alive)
+            tasks.start_soon(self._watch)
+            async with anyio.create_task_group() as faces:
+                faces.start_soon(self._serve)
+                self._greet()
+                await self._scheduler.run(self._stop, self._heard)
+                self._closed.set()
+            log.info("stopped")
+            tasks.cancel_scope.cancel()
+
+    def board(self) -> Board:
+        """How all stands now."""
+        board = self._scheduler.board()
+        return replace(board, config=str(self._file), config_read=self._read_at, config_error=self._error)
+
+    def _greet(self) -> None:
+        where = f"; {_address(self._listener)}" if self._listener else ""
+        log.info("siteatlas %s keeps the schedule of %s%s", __version__, self._sites(), where)
+        self._manager.ready(self._sites())
+        self._tell_next()
+
+    def _tell_next(self, name: str = "") -> None:
+        """When the runs of a site, or of all, begin next: for those who want to know more."""
+        for site in self._scheduler.board().sites if self._is_verbose else ():
+            if site.next_at is not None and name in ("", site.name):
+                log.info("%s: %s; next run %s", site.name, site.timetable, ahead(site.next_at))
+
+    def _heard(self, attempt: Attempt, next_at: float | None) -> None:
+        """Say which run begins, why, and how it ended."""
+        if attempt.fate is None:
+            log.info("%s: begins, %s", attempt.site, why(attempt))
+            return
+        level = logging.WARNING if is_bad(attempt) else logging.INFO
+        log.log(level, "%s: %s", attempt.site, how(attempt, next_at))
+        self._tell_next(attempt.site)
+
+    def _summary(self) -> str:
+        """How all stands, in a line for the service manager."""
+        sites = self._scheduler.board().sites
+        running = [site.name for site in sites if site.running_since is not None]
+        failing = [site.name for site in sites if site.failures]
+        told = [
+            f"{what} {few(names)}" for what, names in (("running", running), ("failing", failing)) if names
+        ]
+        return "; ".join([self._sites(), *told])
+
+    def _sites(self) -> str:
+        sites = self._loaded.sites
+        without = sum(site.timetable is None for site in sites)
+        told = count(len(sites) - without, "site")
+        return f"{told} ({without:,} more without one)" if without else told
+
+    async def _obey_signals(self, tasks: TaskGroup, *, task_status: TaskStatus[None]) -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+            task_status.started()
+            async for number in signals:
+                if number == signal.SIGHUP:
+                    tasks.start_soon(self._reload)
+                elif self._stop.is_set():
+                    log.warning("stopped at once; the next start goes on with the runs")
+                    tasks.cancel_scope.cancel()
+                else:
+                    self._end()
+
+    def _end(self) -> None:
+        self._stop.set()
+        self._manager.stopping()
+        running = sum(site.running_since is not None for site in self._scheduler.board().sites)
+        if running:
+            within = self._loaded.settings.stop_within
+            log.info(
+                "stopping: %s may save what %s for %g s; once more to stop at once",
+                count(running, "run"),
+                "it knows" if running == 1 else "they know",
+                within,
+            )
+
+    async def _watch(self) -> None:
+        while True:
+            await anyio.sleep(self._loaded.settings.look_every)
+            if await anyio.to_thread.run_sync(self._watched.has_changed):
+                await self._reload()
+            self._manager.status(self._summary())
+
+    async def _reload(self) -> None:
+        """Take the configuration as it is now, or tell what is wrong with it and go on with the one before."""
+        async with self._reading:
+            self._manager.reloading()
+            try:
+                await anyio.to_thread.run_sync(self._watched.take)
+                self._take(await anyio.to_thread.run_sync(self._read))
+            except SiteatlasError as error:
+                self._error = str(error)
+                since = moment(self._read_at)
+                log.error(  # noqa: TRY400 - the sentence is all there is to tell
+                    "the configuration is not used as it is now, but that of %s: %s", since, error
+                )
+            self._manager.ready(self._sites())
+
+    def _take(self, loaded: Loaded) -> None:
+        """Go on with another configuration. Raises StorageError, and goes on with the one before."""
+        self._scheduler.replace(loaded.sites, loaded.settings)
+        before, self._loaded = self._loaded, loaded
+        self._error, self._read_at = "", time.time()
+        told = "; ".join(differences(before, loaded)) or "nothing changed"
+        log.info("the configuration was read again: %s", told)
+        self._tell_next()
+
+    async def _serve(self) -> None:
+        if self._listener is None:
+            return
+        settings = self._loaded.settings
+        answers = app(self.board, lambda: self._loaded.settings, lambda: self._scheduler.trouble)
+        try:
+            await serve_on(self._listener, answers, settings, self._closed)
+        except Exception:  # what is looked at is not worth the runs
+            log.exception("the web page is gone until the next start")
+
+    def _last(self, name: str) -> Attempt | None:
+        return self._scheduler.last(name)
+
+    def _is_late(self) -> bool:
+        return self._scheduler.is_late()
+
+
+def _say(name: str, line: str) -> None:
+    """A line of a run's own log: what is worth a warning there is worth one here."""
+    log.warning("%s: %s", name, line)
+
+
+def _address(listener: socket.socket | None) -> str:
+    found = listener.getsockname() if listener else ""
+    if not isinstance(found, tuple):
+        return f"{UNIX}{found}"
+    host, port, *_ = found
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

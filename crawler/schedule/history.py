@@ -1,0 +1,221 @@
+"""Writing the history of a schedule: what was begun is on the disk before it begins, and what became of it after."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from crawler.errors import StateInUse, StorageError
+from crawler.schedule.attempt import Attempt, Because
+from crawler.schedule.site_state import Start
+from crawler.state.database import Database, change, is_kept, storage
+from crawler.state.lock import holder, lock
+from crawler.state.runs import Fate
+
+LOCK: Final = "schedule.lock"
+
+WHAT: Final = "the history of the schedule"
+
+
+_TABLES: Final = """
+CREATE TABLE site (
+  name TEXT PRIMARY KEY,
+  handled REAL NOT NULL                       -- Unix time: no slot up to here will be run, again or at all
+) WITHOUT ROWID;
+
+CREATE TABLE attempt (                        -- attempt.Attempt
+  number INTEGER PRIMARY KEY,
+  site TEXT NOT NULL,
+  slot REAL NOT NULL,
+  because TEXT NOT NULL,
+  turn INTEGER NOT NULL,
+  began REAL NOT NULL,
+  ended REAL,
+  fate TEXT,
+  exit_code INTEGER,
+  run INTEGER,
+  outcome TEXT NOT NULL DEFAULT '',
+  told TEXT NOT NULL DEFAULT '',
+  untold INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX of_site ON attempt (site, number);
+"""
+
+
+HISTORY: Final = Database(
+    file="schedule.db",
+    mark=0x53_41_54_53,  # "SATS"
+    version=1,
+    tables=_TABLES,
+    what=WHAT,
+    remedy="move it away, or choose another directory with daemon.directory",
+)
+
+
+COLUMNS: Final = Attempt.__struct_fields__
+
+_SELECT: Final = f"SELECT {', '.join(COLUMNS)} FROM attempt"  # noqa: S608 - names of our own
+
+
+class Look:
+    """The history in a directory, opened for reading while entered; there may be none yet.
+
+    Raises UsageError on entering for one that a newer version wrote; every method raises StorageError.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._db: sqlite3.Connection | None = None
+
+    def __enter__(self) -> Self:
+        path = self.directory / HISTORY.file
+        self._db = HISTORY.look(path) if is_kept(path) else None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def holder(self) -> str:
+        """The daemon that keeps this history, by its process id or as "unknown"; "" when there is none."""
+        return holder(self.directory, LOCK)
+
+    def handled(self, site: str) -> float | None:
+        """Up to when (Unix time) the slots of a site are handled; None for a site that was never seen."""
+        rows = self._rows("SELECT handled FROM site WHERE name = ?", site)
+        return float(rows[0][0]) if rows else None
+
+    def attempts(self, site: str, limit: int) -> list[Attempt]:
+        """The last attempts of a site, the newest first; the one that is going on is one of them."""
+        return [
+            _attempt(row)
+            for row in self._rows(f"{_SELECT} WHERE site = ? ORDER BY number DESC LIMIT ?", site, limit)
+        ]
+
+    def since_done(self, site: str) -> list[Attempt]:
+        """The attempts of a site from its last run that was done, the oldest first: what its standing follows from."""
+        last = "SELECT max(number) FROM attempt WHERE site = ?1 AND fate = ?2 AND because <> ?3"
+        return [
+            _attempt(row)
+            for row in self._rows(
+                f"{_SELECT} WHERE site = ?1 AND number >= coalesce(({last}), 0) ORDER BY number",
+                site,
+                Fate.DONE,
+                Because.TELL,
+            )
+        ]
+
+    def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        if self._db is None:
+            return []
+        with storage(WHAT):
+            return self._db.execute(statement, values).fetchall()
+
+
+def _attempt(row: tuple[Any, ...]) -> Attempt:
+    found = dict(zip(COLUMNS, row, strict=True))
+    found["because"] = Because(found["because"])
+    found["fate"] = None if found["fate"] is None else Fate(found["fate"])
+    found["untold"] = bool(found["untold"])
+    return Attempt(**found)
+
+
+_HANDLE: Final = "INSERT INTO site VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET handled = excluded.handled"
+
+_WRITE: Final = f"REPLACE INTO attempt ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608
+
+_FORGET: Final = """
+DELETE FROM attempt WHERE site = ?1
+AND number <= (SELECT number FROM attempt WHERE site = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+"""
+
+
+class History(Look):
+    """The history in a directory, kept for this process alone while entered.
+
+    ``keep`` is how many attempts of each site are kept. Raises StateInUse, StorageError, UsageError on entering; every
+    method raises StorageError, and has then changed nothing.
+    """
+
+    def __init__(self, directory: Path, keep: int = 1_000, *, is_durable: bool = True) -> None:
+        super().__init__(directory)
+        self.keep = keep
+        self._is_durable = is_durable
+        self._lock = -1
+
+    def __enter__(self) -> Self:
+        try:
+            self._lock = lock(self.directory, LOCK, "--schedule-state")
+        except StateInUse:
+            raise StateInUse(
+                f"another siteatlas schedule (process {self.holder() or 'unknown'}) keeps its history in "
+                f"{self.directory}; stop it, or choose another directory with daemon.directory"
+            ) from None
+        try:
+            self._db = HISTORY.connect(
+                self.directory / HISTORY.file,
+                is_durable=self._is_durable,
+                timeout=1.0,  # there is no other writer to wait for, and the event loop waits too
+            )
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            with storage(WHAT):
+                super().__exit__(kind, error, trace)
+        finally:
+            if self._lock >= 0:
+                os.close(self._lock)
+                self._lock = -1
+
+    def handle(self, site: str, moment: float) -> None:
+        """The slots of a site up to a moment are handled, and those after it are not."""
+        with self._change():
+            self._write(_HANDLE, site, moment)
+
+    def begin(self, start: Start, now: float) -> Attempt:
+        """Write down that an attempt is about to begin, and that its slot is handled; it gets its number."""
+        with self._change():
+            (before,) = self._rows("SELECT coalesce(max(number), 0) FROM attempt")[0]
+            attempt = Attempt(
+                number=before + 1,
+                site=start.site,
+                slot=start.slot,
+                because=start.because,
+                turn=start.turn,
+                began=now,
+            )
+            self._put(attempt)
+            if start.because is not Because.TELL:
+                self._write(_HANDLE, start.site, start.slot)
+            self._write(_FORGET, start.site, self.keep)
+        return attempt
+
+    def end(self, attempt: Attempt) -> None:
+        """Write down how an attempt ended."""
+        with self._change():
+            self._put(attempt)
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        if self._db is None:
+            raise StorageError("the history of the schedule is not open")
+        with change(self._db, WHAT):
+            yield
+
+    def _put(self, attempt: Attempt) -> None:
+        self._write(_WRITE, *(getattr(attempt, name) for name in COLUMNS))
+
+    def _write(self, statement: str, *values: object) -> None:
+        self._rows(statement, *values)

@@ -1,0 +1,199 @@
+"""How one site of a schedule stands: what was begun and became of it, and what is to be done next. Pure.
+
+* Of several slots that are due, the last is run, and it stands for the others.
+* A run that failed is tried again later and later, as often as the site's configuration says; the next slot takes over.
+* A run that was cut short is gone on with at once. When several in a row were cut short by the death of the daemon, the
+  run may be what kills it: from then on that counts as a failure.
+* A run that only a person can help waits for the next slot, for another configuration, or for another daemon.
+* Others who could not be told are told later and later, unless a run begins first, which tells them too.
+"""
+
+import math
+from typing import Final
+
+from msgspec import Struct
+
+from crawler.config.schedule import Schedule
+from crawler.schedule.attempt import Attempt, Because
+from crawler.schedule.cron import Timetable
+from crawler.state.runs import Fate
+
+LATE: Final = 60.0  # seconds; a run that begins later than that was missed
+CUT_SHORT: Final = 3  # attempts in a row that the daemon may die in before they are taken for the reason
+
+
+class Start(Struct, frozen=True):
+    """An attempt that is to begin: of which site, for which slot, why, and which of that slot it is."""
+
+    site: str
+    slot: float
+    because: Because
+    turn: int
+
+
+class Asked(Struct, frozen=True):
+    """What the configuration asks of a site."""
+
+    name: str
+    timetable: Timetable | None
+    schedule: Schedule
+
+
+class Again(Struct):
+    """What is to be done again: ``delay`` seconds after ``since``, a Unix time."""
+
+    because: Because
+    since: float
+    delay: float = 0.0
+
+    @property
+    def at(self) -> float:
+        """When: a Unix time."""
+        return self.since + self.delay
+
+
+class Entry(Struct):
+    """How one site stands. ``handled`` is the last slot that was, or the moment when the site was first seen."""
+
+    asked: Asked
+    handled: float
+    is_here: bool = True
+    running: Attempt | None = None
+    last: Attempt | None = None  # that ended, telling aside
+    failures: int = 0  # in a row
+    turn: int = 0  # of the last run for the slot
+    spent: int = 0  # of the retries for the slot
+    cut: int = 0  # attempts in a row in which the daemon died
+    tells: int = 0  # in a row that others were told in vain
+    is_broken: bool = False
+    again: Again | None = None
+    telling: Again | None = None
+    slot: float = math.inf  # the first that is not handled
+    slot_at: float = math.inf  # when its run begins
+    sought: tuple[Timetable | None, float] | None = None  # what that slot was looked for with
+    version: int = 0  # of what the queue knows
+
+    def plan(self, now: float) -> None:
+        """Look for the first slot that is not handled."""
+        timetable = self.asked.timetable
+        if self.sought != (timetable, self.handled):
+            self.sought = timetable, self.handled
+            self.slot = timetable.following(self.handled) if timetable else math.inf
+            self.slot_at = timetable.begins(self.slot) if timetable else math.inf
+        for again in (self.again, self.telling):
+            if again:
+                again.since = min(again.since, now)  # the clock was set back: nobody waits longer for that
+
+    @property
+    def run_at(self) -> float:
+        """When the next run begins at the soonest; infinity for never."""
+        if not self.is_here or self.asked.timetable is None:
+            return math.inf
+        return min(self.slot_at, self.again.at if self.again else math.inf)
+
+    @property
+    def at(self) -> float:
+        """When there is something to do."""
+        if self.running or not self.is_here or self.asked.timetable is None:
+            return math.inf
+        return min(self.run_at, self.telling.at if self.telling else math.inf)
+
+    def start(self, now: float) -> Start:
+        """What is to be done ``now``."""
+        name, timetable = self.asked.name, self.asked.timetable
+        if timetable and self.slot_at <= now:
+            slot = max(timetable.due(now), self.slot)
+            if self.again and self.again.because is Because.FIRST:
+                because = Because.FIRST
+            else:
+                is_late = slot > self.slot or now - self.slot_at > LATE
+                because = Because.MISSED if is_late else Because.DUE
+            return Start(name, slot, because, 1)
+        if self.again and self.again.at <= now:
+            return Start(name, self.handled, self.again.because, self.turn + 1)
+        return Start(name, self.handled, Because.TELL, self.tells + 1)
+
+    def begun(self, attempt: Attempt) -> None:
+        """An attempt has begun. One that had not ended never will: the daemon died in it."""
+        if self.running:
+            self.lost()
+        self.running = attempt
+        if attempt.because is Because.TELL:
+            self.turn = self.turn or 1  # there was a run to tell of, also when the history has forgotten it
+            return
+        if attempt.slot != self.handled or attempt.turn == 1:
+            self.spent = 0
+        self.handled, self.turn = attempt.slot, attempt.turn
+        self.again = self.telling = None
+        self.tells, self.is_broken = 0, False
+
+    def ended(self, attempt: Attempt) -> None:
+        """The attempt that was going on has ended."""
+        self.running = None
+        when = attempt.began if attempt.ended is None else attempt.ended
+        if attempt.because is Because.TELL:
+            self._told(when, is_told=attempt.fate is Fate.DONE and not attempt.untold)
+            return
+        self.last, self.cut = attempt, 0
+        if attempt.untold:
+            self.telling = Again(Because.TELL, when, self.asked.schedule.retry_after)
+        match attempt.fate:
+            case Fate.DONE:
+                self.failures = self.spent = 0
+            case Fate.BUSY:
+                self.again = Again(attempt.because, when, self.asked.schedule.retry_after)
+            case Fate.STOPPED:
+                self.again = Again(Because.RESUMED, when)
+            case Fate.BROKEN:
+                self.failures += 1
+                self.is_broken = True
+            case _:
+                self._failed(when)
+
+    def lost(self) -> None:
+        """The attempt that was going on has died with its daemon."""
+        attempt, self.running = self.running, None
+        if attempt is None:
+            return
+        if attempt.because is Because.TELL:
+            self._told(attempt.began, is_told=False)
+            return
+        self.cut += 1
+        if self.cut <= CUT_SHORT:
+            self.again = Again(Because.RESUMED, attempt.began)
+        else:
+            self._failed(attempt.began)
+
+    def ask(self, asked: Asked, now: float) -> float:
+        """Go on with what the configuration asks now. Answers up to when slots are handled.
+
+        The slots that another timetable would have had until now are past.
+        """
+        before, self.asked = self.asked, asked
+        if asked != before:
+            self.try_again(now)
+        if asked.timetable == before.timetable:
+            return self.handled
+        if self.slot <= now and not (self.again and self.again.because is Because.FIRST):
+            self.again, self.turn = Again(Because.MISSED, self.slot_at), 0
+        return max(self.handled, now)
+
+    def try_again(self, now: float) -> None:
+        """What only a person could help may be helped now."""
+        if self.is_broken:
+            self.again, self.is_broken = Again(Because.RETRY, now), False
+
+    def _failed(self, when: float) -> None:
+        schedule = self.asked.schedule
+        self.failures += 1
+        self.spent += 1
+        if self.spent <= schedule.run_retries:
+            self.again = Again(Because.RETRY, when, self._later(self.spent))
+
+    def _told(self, when: float, *, is_told: bool) -> None:
+        self.tells = 0 if is_told else self.tells + 1
+        self.telling = None if is_told else Again(Because.TELL, when, self._later(self.tells + 1))
+
+    def _later(self, number: int) -> float:
+        schedule = self.asked.schedule
+        return min(schedule.retry_after * 2.0 ** min(number - 1, 60), schedule.retry_longest)
