@@ -186,7 +186,7 @@ def serve() -> None:
     sys.path[0] = str(Path(__file__).parents[1])
     for module in (
         "crawler.cli.crawl",
-        "crawler.cli.regenerating",
+        "crawler.cli.run_sites",
         "crawler.cli.summary",
         "crawler.config.plan",
     ):

@@ -21,7 +21,7 @@ from kept import kept, status, wait_for
 from run import environment, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
-from crawler.cli.configured import configured
+from crawler.cli.sites import configured
 from crawler.schedule.process import Order
 
 XML = {"Content-Type": "application/xml"}

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from crawler.cli.example import example
-from crawler.cli.flags import FLAGS
-from crawler.cli.options import flag_of
+from crawler.cli.init.config import example
+from crawler.cli.options import FLAGS, flag_of
 from crawler.config.config import Config
 from crawler.config.load import build, known_keys
 from crawler.errors import UsageError
@@ -18,7 +17,7 @@ EXAMPLE = Path(__file__).parent.parent / "config.example.toml"
 
 def test_ours_the_example_has_every_key_at_its_default() -> None:
     assert EXAMPLE.read_text(encoding="utf-8") == example(), (
-        "run: python -m crawler.cli.example > config.example.toml"
+        "run: python -m crawler.cli.init.config > config.example.toml"
     )
     tables = tomllib.loads(example())
     assert build(tables) == Config()

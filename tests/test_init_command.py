@@ -8,7 +8,7 @@ import pytest
 from run import Ran, siteatlas
 from scripted import Answer, links, scripted
 
-from crawler.cli.example import example
+from crawler.cli.init.config import example
 
 URL = "https://www.example.com/"
 

@@ -12,7 +12,7 @@ import pytest
 from run import FAST, Ran, command, environment, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
-from crawler.cli.regenerating import planned
+from crawler.cli.run_sites import planned
 from crawler.errors import UsageError
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from crawler.cli.schedule_sites import load
+from crawler.cli.schedule_run import load
 from crawler.config.config import Config
 from crawler.config.plan import plan
 from crawler.config.schedule import Schedule

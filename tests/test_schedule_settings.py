@@ -8,7 +8,7 @@ import anyio
 import httpx
 import pytest
 
-from crawler.cli.schedule_sites import load
+from crawler.cli.schedule_run import load
 from crawler.config.schedule import Daemon
 from crawler.crawl.engine import Tally
 from crawler.crawl.progress import Logged

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from crawler.cli.configured import configured
 from crawler.cli.options import flag_of, settings
+from crawler.cli.sites import configured
 from crawler.config.sites import Place, anchored, choose, keep_apart, split
 from crawler.errors import SEVERITY, UsageError, worst
 

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from run import siteatlas
 
 from crawler.cli import status_words
-from crawler.cli.columns import Column, table, wrapped
-from crawler.cli.status_looking import trend
+from crawler.cli.status_collect import trend
+from crawler.cli.tables import Column, table, wrapped
 from crawler.config.plan import AUDIT
 from crawler.schedule.attempt import Attempt, Because
 from crawler.schedule.history import History

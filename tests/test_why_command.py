@@ -12,13 +12,13 @@ import pytest
 from run import crawl, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
-from crawler.cli.known_sites import known_sites, meant
-from crawler.cli.stories import lines, stories
+from crawler.cli.why.explain import Explanation
+from crawler.cli.why.lookup import lines, stories
+from crawler.cli.why.sites import known_sites, meant
+from crawler.cli.why.words import Topic
 from crawler.errors import UsageError
 from crawler.model import Find, Found, Url
 from crawler.state.store import Store, directory_for
-from crawler.why.explaining import Explanation
-from crawler.why.words import Topic
 
 TEXT = {"Content-Type": "text/plain"}
 LONG = "x" * 2100

@@ -29,11 +29,11 @@ from typing import Any, NoReturn
 
 IMPORTED = (
     "crawler.cli.app",
-    "crawler.cli.checking",
+    "crawler.cli.lint_check",
     "crawler.cli.crawl",
     "crawler.schedule.daemon",
-    "crawler.cli.regenerating",
-    "crawler.cli.stories",
+    "crawler.cli.run_sites",
+    "crawler.cli.why.lookup",
     "crawler.cli.summary",
     "crawler.fetch.httpx_transport",
     "crawler.config.plan",

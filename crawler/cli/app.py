@@ -1,9 +1,8 @@
 """The commands: they turn what was typed into a configuration, run, and tell how it went."""
 
 import io
-import json
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,14 +10,13 @@ from crawler.cli.audit import EPILOG as AUDIT_EPILOG
 from crawler.cli.audit import audit
 from crawler.cli.diff import EPILOG as DIFF_EPILOG
 from crawler.cli.diff import diff
-from crawler.cli.helping import RAW, Command
-from crawler.cli.init import EPILOG as INIT_EPILOG
-from crawler.cli.init import init
+from crawler.cli.help import RAW, Command
+from crawler.cli.init.init import EPILOG as INIT_EPILOG
+from crawler.cli.init.init import init
 from crawler.cli.lint import EPILOG as LINT_EPILOG
 from crawler.cli.lint import lint
 from crawler.cli.notify import EPILOG as NOTIFY_EPILOG
 from crawler.cli.notify import notify
-from crawler.cli.options import CRAWLING, settings, with_flags
 from crawler.cli.robots import EPILOG as ROBOTS_EPILOG
 from crawler.cli.robots import robots
 from crawler.cli.rollback import rollback
@@ -26,23 +24,14 @@ from crawler.cli.run import run as run_command
 from crawler.cli.schedule import EPILOG as SCHEDULE_EPILOG
 from crawler.cli.schedule import schedule
 from crawler.cli.status import status
-from crawler.cli.told import Told
-from crawler.cli.why import EPILOG as WHY_EPILOG
-from crawler.cli.why import why
-from crawler.run.options import AcceptShrink, AsJson, DryRun, Fresh, Quiet, Restart, Settings, Verbose, Wishes
+from crawler.cli.why.why import EPILOG as WHY_EPILOG
+from crawler.cli.why.why import why
 from crawler.version import __version__
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 publish refused, 4 incomplete (run again to go "
     "on), 5 nothing crawlable, 6 state in use by another process, 7 storage error, 10 findings."
 )
-EPILOG = f"""{RAW}Examples:
-  siteatlas crawl https://www.example.com/ -o public
-  siteatlas crawl https://www.example.com/ -o public --exclude '/docs/old/*'
-  siteatlas crawl https://www.example.com/ -o public --group section --gzip
-  siteatlas crawl http://localhost:8000/ -o public -c 32 --rate 0 --dry-run -v
-
-{EXIT_CODES}"""
 
 app = typer.Typer(
     name="siteatlas",
@@ -74,57 +63,6 @@ def siteatlas(
     if version:
         typer.echo(f"siteatlas {__version__}")
         raise typer.Exit
-
-
-@app.command(cls=Command, epilog=EPILOG)
-@with_flags(*CRAWLING)
-def crawl(  # noqa: PLR0913 - the command line is wide
-    url: Annotated[
-        str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
-    ] = None,
-    config: Settings = None,
-    fresh: Fresh = False,
-    restart: Restart = False,
-    dry_run: DryRun = False,
-    accept_shrink: AcceptShrink = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    **flags: Any,
-) -> None:
-    """Crawl a website from URL and publish its sitemap in a directory.
-
-    The sitemap covers the directory of URL (https://example.com/docs/ covers /docs/ and below), as the sitemap
-    protocol demands. A crawl that was cut short is resumed by the same command.
-    """
-    with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
-        chosen = settings(
-            config, flags, url, remedy=f"siteatlas run --config {config} takes them all, with --site NAME one"
-        )
-        from crawler.config.plan import plan  # noqa: PLC0415
-        from crawler.run.regenerate import crawl_site  # noqa: PLC0415 - the crawler is not needed to show help
-        from crawler.url.normalize import host  # noqa: PLC0415
-
-        wishes = Wishes(
-            fresh=fresh,
-            restart=restart,
-            dry_run=dry_run,
-            accept_shrink=accept_shrink,
-            as_json=as_json,
-            quiet=quiet,
-            verbose=verbose,
-        )
-        ready = plan(chosen)
-        report = crawl_site(host(ready.seed), ready, told.console, wishes)
-        told.exit_code = report.exit_code
-        if as_json:
-            json.dump(report.as_json(), sys.stdout, indent=2)
-            sys.stdout.write("\n")
-        else:
-            from crawler.cli.summary import show  # noqa: PLC0415
-
-            show(report, told.say, quiet=quiet)
-        sys.stdout.flush()
 
 
 app.command(cls=Command, epilog=INIT_EPILOG)(init)

@@ -1,16 +1,25 @@
 """``siteatlas audit``: what it is told on the command line, what it prints, and which exit code it has."""
 
 import sys
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from crawler.cli.audit_form import Form
-from crawler.cli.flags import FLAGS
-from crawler.cli.helping import RAW
-from crawler.cli.options import settings, with_flags
-from crawler.cli.told import Told
+from crawler.cli.errors import Told
+from crawler.cli.help import RAW
+from crawler.cli.options import FLAGS, settings, with_flags
 from crawler.run.options import Fresh, Quiet, Restart, Settings, Wishes
+
+
+class Form(StrEnum):
+    """The names of the forms, as on the command line."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    JUNIT = "junit"
+
 
 EPILOG = f"""{RAW}Examples:
   siteatlas audit https://www.example.com/ -o report
@@ -22,9 +31,13 @@ Exit codes: 0 done, 1 internal error, 2 usage or configuration, 4 incomplete (th
 the rest is inconclusive; run again to go on), or findings that --fail-on names are inconclusive or may be new, 5
 nothing crawlable, 6 state in use by another process, 7 storage error, 10 conclusive findings that --fail-on names.
 """
+
 _SECTIONS = ("scope", "urls", "obey", "pace", "fetch", "parse", "audit")
+
 _MORE = ("site.sitemap_url", "state.directory", "state.keep_runs")
+
 _NOT_OURS = ("scope.sitemap_seeds", "audit.every")
+
 _KEYS = tuple(
     flag.key
     for flag in FLAGS
@@ -58,7 +71,7 @@ def audit(  # noqa: PLR0913 - the command line is wide
     with what was found. What only they know is asked what it is today. Also told is what is wrong with the sitemaps.
     """
     with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
-        from crawler.cli import auditing  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.cli import audit_run as auditing  # noqa: PLC0415 - the crawler is not needed to show help
 
         if rules:
             sys.stdout.write(auditing.table())

@@ -13,10 +13,10 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
-from crawler.cli.helping import RAW
+from crawler.cli.errors import Told
+from crawler.cli.help import RAW
 from crawler.cli.options import with_flags
-from crawler.cli.told import Told
-from crawler.cli.which import state_directory
+from crawler.cli.sites import state_directory
 from crawler.crawl.documents import is_url
 from crawler.errors import UsageError
 from crawler.publish.change_feed import Changes

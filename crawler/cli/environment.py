@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final, get_args
 
 from crawler.cli import lint_options
-from crawler.cli.flags import FLAGS
+from crawler.cli.options import FLAGS
 
 _PREFIX: Final = "SITEATLAS_"
 _ALIKE: Final = 0.88  # of 1: a letter or two that are missing, doubled, swapped or wrong

@@ -7,7 +7,8 @@ from rich.console import Console
 
 import sitemap
 from crawler.audit.report.threshold import listed, named
-from crawler.cli.helping import RAW
+from crawler.cli.errors import Told
+from crawler.cli.help import RAW
 from crawler.cli.lint_options import (
     Address,
     Bytes,
@@ -29,7 +30,6 @@ from crawler.cli.lint_options import (
     Verbose,
 )
 from crawler.cli.options import settings, with_flags
-from crawler.cli.told import Told
 from crawler.errors import FindingsFound, UsageError
 from crawler.quantities import size
 from crawler.run.options import Quiet, Settings
@@ -96,7 +96,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
         if rules:
             sys.stdout.write(_table())
             return
-        from crawler.cli import checking  # noqa: PLC0415 - not needed to show help
+        from crawler.cli import lint_check as checking  # noqa: PLC0415 - not needed to show help
 
         limits = checking.limits(
             max_depth if follow else 0, max_files, _bytes(max_bytes), max_entries, max_findings

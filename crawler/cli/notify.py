@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from msgspec import Struct
 
-from crawler.cli.helping import RAW
+from crawler.cli.errors import Told
+from crawler.cli.help import RAW
 from crawler.cli.options import TELLING, settings, with_flags
-from crawler.cli.told import Told
 from crawler.errors import Incomplete, UsageError, worst
 from crawler.quantities import count
 from crawler.run.options import AsJson, Quiet, Settings, Sites
@@ -181,7 +181,7 @@ def _planned(
     url: str | None, file: Path | None, wanted: list[str], flags: Mapping[str, Any]
 ) -> "list[tuple[str, Plan]]":
     """The sites that are meant; everything that is wrong with telling them is told before anything is sent."""
-    from crawler.cli.regenerating import planned  # noqa: PLC0415
+    from crawler.cli.run_sites import planned  # noqa: PLC0415
     from crawler.config.plan import plan  # noqa: PLC0415
     from crawler.notify.configure import check_channels  # noqa: PLC0415 - the crawler is not needed to show help
     from crawler.url.normalize import host  # noqa: PLC0415

@@ -3,13 +3,13 @@
 import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
-from crawler.cli.flags import FLAGS, PANELS, Flag
 from crawler.config.config import Config
 from crawler.config.load import build, read
 from crawler.config.section import Section
@@ -17,8 +17,225 @@ from crawler.config.sites import EITHER, anchored, choose, choose_either, split
 from crawler.errors import UsageError
 from crawler.quantities import as_size
 
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag: ``names`` as Typer wants them, the ``key`` it sets, and what a person writes after it.
+
+    ``metavar`` "" makes it a switch; ``many`` lets it be given more than once; ``pairs`` splits each value in two.
+    """
+
+    names: str
+    key: str
+    metavar: str = ""
+    many: bool = False
+    pairs: str = ""
+
+    @property
+    def field(self) -> str:
+        """The name of the parameter that carries it."""
+        return self.key.replace(".", "__")
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it too. One that may be given more than once takes a value a line."""
+        return f"SITEATLAS_{self.long.removeprefix('--').replace('-', '_').upper()}"
+
+    @property
+    def long(self) -> str:
+        """The name that messages use."""
+        return next(name for name in self.names.split("/")[0].split() if name.startswith("--"))
+
+
+FLAGS: Final = (
+    Flag("-o --output", "output.directory", "DIR"),
+    Flag("--sitemap-url", "site.sitemap_url", "URL"),
+    Flag("--include", "scope.include", "PATTERN", many=True),
+    Flag("--exclude", "scope.exclude", "PATTERN", many=True),
+    Flag("--max-depth", "scope.max_depth", "N"),
+    Flag("--max-pages", "scope.max_pages", "N"),
+    Flag("--max-time", "scope.max_time", "SECONDS"),
+    Flag("--max-segments", "scope.max_segments", "N"),
+    Flag("--max-repeats", "scope.max_repeats", "N"),
+    Flag("--max-fruitless", "scope.max_fruitless", "N"),
+    Flag("--subdomains/--no-subdomains", "scope.subdomains"),
+    Flag("--host", "scope.hosts", "HOST[:PORT]", many=True),
+    Flag("--sitemap-seeds/--no-sitemap-seeds", "scope.sitemap_seeds"),
+    Flag("--drop-param", "urls.drop_params", "NAME", many=True),
+    Flag("--keep-param", "urls.keep_params", "NAME", many=True),
+    Flag("--respect-robots/--ignore-robots", "obey.robots"),
+    Flag("--max-crawl-delay", "obey.max_crawl_delay", "SECONDS"),
+    Flag("--respect-noindex/--no-respect-noindex", "obey.noindex"),
+    Flag("--respect-canonical/--no-respect-canonical", "obey.canonical"),
+    Flag("--respect-nofollow/--no-respect-nofollow", "obey.nofollow"),
+    Flag("-c --concurrency", "pace.concurrency", "N"),
+    Flag("--rate", "pace.rate", "N"),
+    Flag("--delay", "pace.delay", "SECONDS"),
+    Flag("--longest-pause", "pace.longest_pause", "SECONDS"),
+    Flag("--longest-trouble", "pace.longest_trouble", "SECONDS"),
+    Flag("--source", "fetch.source", "URL|DIR"),
+    Flag("--resolve", "fetch.resolve", "HOST:PORT:ADDRESS", many=True),
+    Flag("-u --user-agent", "fetch.user_agent", "TEXT"),
+    Flag("-H --header", "fetch.headers", "NAME: VALUE", many=True, pairs=":"),
+    Flag("--basic-auth", "fetch.basic_auth", "USER:PASSWORD"),
+    Flag("--cookie", "fetch.cookies", "NAME=VALUE", many=True, pairs="="),
+    Flag("--proxy", "fetch.proxy", "URL"),
+    Flag("--transport", "fetch.transport", "fast|httpx"),
+    Flag("--http2/--no-http2", "fetch.http2"),
+    Flag("--ca-file", "fetch.ca_file", "FILE"),
+    Flag("--timeout", "fetch.timeout", "SECONDS"),
+    Flag("--connect-timeout", "fetch.connect_timeout", "SECONDS"),
+    Flag("--read-timeout", "fetch.read_timeout", "SECONDS"),
+    Flag("--max-wire", "fetch.max_wire", "SIZE"),
+    Flag("--max-body", "fetch.max_body", "SIZE"),
+    Flag("--max-sitemap", "fetch.max_sitemap", "SIZE"),
+    Flag("--full-every", "fetch.full_every", "RUNS"),
+    Flag("--max-redirects", "fetch.max_redirects", "N"),
+    Flag("--retries", "fetch.retries", "N"),
+    Flag("--processes", "parse.processes", "N"),
+    Flag("--parse-timeout", "parse.deadline", "SECONDS"),
+    Flag("--parse-memory", "parse.memory", "SIZE"),
+    Flag("--max-links", "parse.max_links", "N"),
+    Flag("--lastmod", "content.lastmod", "observed|header|page|none"),
+    Flag("--images/--no-images", "content.images"),
+    Flag("--videos/--no-videos", "content.videos"),
+    Flag("--alternates/--no-alternates", "content.alternates"),
+    Flag("--gzip/--no-gzip", "output.gzip"),
+    Flag("--max-urls-per-file", "output.max_urls", "N"),
+    Flag("--max-bytes-per-file", "output.max_bytes", "SIZE"),
+    Flag("--group", "output.group", "section|language|type"),
+    Flag("--file-names", "output.file_names", "TEMPLATE"),
+    Flag("--stylesheet", "output.stylesheet", "css|xsl"),
+    Flag("--recent", "output.recent", "atom|rss"),
+    Flag("--recent-urls", "output.recent_urls", "N"),
+    Flag("--recent-name", "output.recent_name", "NAME"),
+    Flag("--changefreq", "output.changefreq", "WORD"),
+    Flag("--priority", "output.priority", "0.0-1.0"),
+    Flag("--keep-failed", "output.keep_failed", "RUNS"),
+    Flag("--mode", "output.mode", "0644"),
+    Flag("--settle", "output.settle", "SECONDS"),
+    Flag("--grace", "output.grace", "SECONDS"),
+    Flag("--generations", "output.generations", "N"),
+    Flag("--partial/--no-partial", "output.partial"),
+    Flag("--max-failed", "output.max_failed", "SHARE"),
+    Flag("--max-shrink", "output.max_shrink", "SHARE"),
+    Flag("--state", "state.directory", "DIR"),
+    Flag("--keep-runs", "state.keep_runs", "N"),
+    Flag("--sitemap", "audit.sitemaps", "FILE|URL", many=True),
+    Flag("--log", "audit.logs", "FILE", many=True),
+    Flag("--log-format", "audit.log_format", "FORMAT"),
+    Flag("--search", "audit.search", "FILE", many=True),
+    Flag("--analytics", "audit.analytics", "FILE", many=True),
+    Flag("--backlinks", "audit.backlinks", "FILE", many=True),
+    Flag("--list", "audit.lists", "FILE", many=True),
+    Flag("--crawl", "audit.crawls", "DIR|FILE", many=True),
+    Flag("--url-column", "audit.url_column", "NAME"),
+    Flag("--verify-bots/--no-verify-bots", "audit.verify_bots"),
+    Flag("--max-outside", "audit.max_outside", "N"),
+    Flag("--min-visits", "audit.min_visits", "N"),
+    Flag("--max-clicks", "audit.max_clicks", "N"),
+    Flag("--few-inlinks", "audit.few_inlinks", "N"),
+    Flag("--media/--no-media", "audit.media"),
+    Flag("--max-media", "audit.max_media", "N"),
+    Flag("--trust-blocked/--no-trust-blocked", "audit.trust_blocked"),
+    Flag("--audit-every", "audit.every", "SECONDS"),
+    Flag("-o --report", "audit.report", "DIR"),
+    Flag("--fail-on", "audit.fail_on", "NAMES", many=True),
+    Flag("--upload", "upload.to", "URL"),
+    Flag("--cache-control", "upload.cache_control", "TEXT"),
+    Flag("--s3-endpoint", "upload.s3_endpoint", "URL"),
+    Flag("--s3-region", "upload.s3_region", "NAME"),
+    Flag("--s3-access-key", "upload.s3_access_key", "SECRET"),
+    Flag("--s3-secret-key", "upload.s3_secret_key", "SECRET"),
+    Flag("--sftp-password", "upload.sftp_password", "SECRET"),
+    Flag("--sftp-key", "upload.sftp_key", "FILE"),
+    Flag("--sftp-known-hosts", "upload.sftp_known_hosts", "FILE"),
+    Flag("--upload-timeout", "upload.upload_timeout", "SECONDS"),
+    Flag("--upload-retries", "upload.upload_retries", "N"),
+    Flag("--remove-after", "upload.remove_after", "SECONDS"),
+    Flag("--cron", "schedule.cron", "EXPRESSION"),
+    Flag("--every", "schedule.every", "SECONDS"),
+    Flag("--scheduled/--not-scheduled", "schedule.enabled"),
+    Flag("--timezone", "schedule.timezone", "NAME"),
+    Flag("--jitter", "schedule.jitter", "SECONDS"),
+    Flag("--first-now/--no-first-now", "schedule.first_now"),
+    Flag("--run-retries", "schedule.run_retries", "N"),
+    Flag("--retry-after", "schedule.retry_after", "SECONDS"),
+    Flag("--retry-longest", "schedule.retry_longest", "SECONDS"),
+    Flag("--longest-run", "schedule.longest_run", "SECONDS"),
+    Flag("--schedule-state", "daemon.directory", "DIR"),
+    Flag("--sites-at-once", "daemon.sites_at_once", "N"),
+    Flag("--look-every", "daemon.look_every", "SECONDS"),
+    Flag("--stop-within", "daemon.stop_within", "SECONDS"),
+    Flag("--keep-attempts", "daemon.keep_attempts", "N"),
+    Flag("--listen", "daemon.listen", "HOST:PORT|unix:PATH"),
+    Flag("--answer-to", "daemon.names", "HOST", many=True),
+    Flag("--serve-sitemaps/--no-serve-sitemaps", "daemon.serve_sitemaps"),
+    Flag("--max-clients", "daemon.max_clients", "N"),
+    Flag("--client-timeout", "daemon.client_timeout", "SECONDS"),
+    Flag("--notify/--no-notify", "notify.enabled"),
+    Flag("--check-live/--no-check-live", "notify.check_live"),
+    Flag("--notify-attempts", "notify.attempts", "N"),
+    Flag("--notify-pause", "notify.pause", "SECONDS"),
+    Flag("--notify-longest-wait", "notify.longest_wait", "SECONDS"),
+    Flag("--notify-timeout", "notify.notify_timeout", "SECONDS"),
+    Flag("--notify-named", "notify.named", "N"),
+    Flag("--indexnow-key", "indexnow.key", "SECRET"),
+    Flag("--indexnow-key-url", "indexnow.key_url", "URL"),
+    Flag("--indexnow-endpoint", "indexnow.endpoint", "URL"),
+    Flag("--indexnow-batch", "indexnow.batch", "N"),
+    Flag("--indexnow-first/--no-indexnow-first", "indexnow.first"),
+    Flag("--search-console-account", "search_console.account", "FILE"),
+    Flag("--search-console-property", "search_console.property", "URL"),
+    Flag("--search-console-endpoint", "search_console.endpoint", "URL"),
+    Flag("--search-console-look-every", "search_console.look_every", "SECONDS"),
+    Flag("--websub-hub", "websub.hubs", "URL", many=True),
+    Flag("--webhook", "webhook.urls", "URL", many=True),
+    Flag("--webhook-secret", "webhook.secret", "SECRET"),
+    Flag("--webhook-template", "webhook.template", "FILE"),
+    Flag("--webhook-on", "webhook.on", "OCCASION", many=True),
+    Flag("--email-to", "email.to", "ADDRESS", many=True),
+    Flag("--email-from", "email.sender", "ADDRESS"),
+    Flag("--smtp", "email.server", "HOST:PORT"),
+    Flag("--smtp-security", "email.security", "none|starttls|tls"),
+    Flag("--smtp-login", "email.login", "SECRET"),
+    Flag("--email-template", "email.template", "FILE"),
+    Flag("--email-on", "email.on", "OCCASION", many=True),
+    Flag("--hook", "hook.command", "WORD", many=True),
+    Flag("--hook-timeout", "hook.hook_timeout", "SECONDS"),
+    Flag("--hook-on", "hook.on", "OCCASION", many=True),
+)
+
+
+PANELS: Final = {
+    "scope": "Scope",
+    "urls": "URLs",
+    "obey": "Obedience",
+    "pace": "Pace",
+    "fetch": "Fetch",
+    "parse": "Reading",
+    "content": "Content",
+    "output": "Output",
+    "site": "Output",
+    "state": "Output",
+    "audit": "Sources and thresholds",
+    "upload": "Publishing elsewhere",
+    "schedule": "Schedule",
+    "daemon": "Daemon",
+    "notify": "Telling others",
+    "indexnow": "Telling others",
+    "search_console": "Telling others",
+    "websub": "Telling others",
+    "webhook": "Telling others",
+    "email": "Telling others",
+    "hook": "Telling others",
+}
+
+
 TELLING = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Telling others")
+
 CRAWLING = tuple(flag.key for flag in FLAGS if not flag.key.startswith(("audit.", "schedule.", "daemon.")))
+
 _LONGEST = 60  # characters of a list of defaults that is shown
 
 

@@ -6,11 +6,24 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, Task, TextColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.table import Column
 from rich.text import Text
 
+from crawler.audit.audit import Watches
+from crawler.audit.collect import Reading
 from crawler.crawl.engine import Tally
 from crawler.crawl.progress import describe
+from sitemap import safe
 
 _MEMORY = 4.0  # seconds over which rate and growth are taken
 
@@ -80,3 +93,73 @@ class Display:
             line = f"{self._part} · {line}"
         self._progress.update(self._task, total=tally.known or None, completed=tally.done, line=line)
         self._progress.refresh()
+
+
+_FIGURES = DownloadColumn, TransferSpeedColumn, TimeRemainingColumn
+
+_LONGEST = 32  # characters of a name that are shown
+
+
+class ReadingDisplay:
+    """Draws on ``console`` from the first source on, until it is told to finish.
+
+    A console that is no terminal is left alone.
+    """
+
+    def __init__(self, console: Console, *, enabled: bool = True) -> None:
+        self._progress = Progress(
+            SpinnerColumn(),
+            Plain(""),
+            BarColumn(bar_width=16),
+            *(each(table_column=Column(no_wrap=True)) for each in _FIGURES),
+            console=console,
+            transient=True,
+            disable=not (enabled and console.is_terminal),
+        )
+        self._task = self._progress.add_task("", total=None, line="", start=False, visible=False)
+
+    def watch(self, reading: Reading) -> None:
+        """Show how far the reading is."""
+        if not self._progress.live.is_started:
+            self._progress.start()
+            self._progress.start_task(self._task)
+        name = safe(reading.name)
+        line = f"reading sources · {name if len(name) <= _LONGEST else f'…{name[-_LONGEST:]}'}"
+        self._progress.update(
+            self._task, total=reading.total or None, completed=reading.done, line=line, visible=True
+        )
+
+    def finish(self) -> None:
+        """Everything was read: give the terminal back."""
+        self._progress.stop()
+
+
+class Displays:
+    """How far an audit is, on a console: what it reads, and then how far its crawl is. Finishes when it is left."""
+
+    def __init__(self, console: Console, *, enabled: bool) -> None:
+        self._reading = ReadingDisplay(console, enabled=enabled)
+        self._crawling = Display(console, enabled=enabled)
+
+    def __enter__(self) -> Watches:
+        return Watches(self._watch, self._reading.watch, self._part)
+
+    def __exit__(self, *_: object) -> None:
+        self.finish()
+
+    def finish(self) -> None:
+        """Give the terminal back."""
+        self._reading.finish()
+        self._crawling.finish()
+
+    def _watch(self, tally: Tally) -> None:
+        self._crawl()
+        self._crawling.watch(tally)
+
+    def _part(self, name: str) -> None:
+        self._crawl()
+        self._crawling.part(name)
+
+    def _crawl(self) -> None:
+        self._reading.finish()
+        self._crawling.start()

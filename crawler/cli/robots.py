@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from crawler.cli.helping import RAW
+from crawler.cli.errors import Told
+from crawler.cli.help import RAW
 from crawler.cli.options import with_flags
-from crawler.cli.told import Told
 from crawler.errors import FindingsFound, UsageError
 from crawler.run.options import Sites
 
@@ -80,7 +80,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
     with Told(verbose) as told:
         if dry_run and patch is None:
             raise UsageError("--dry-run goes with --patch FILE; without it nothing is changed anyway")
-        from crawler.cli import declaring  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.cli import robots_check as declaring  # noqa: PLC0415 - the crawler is not needed to show help
 
         sites = declaring.wanted(url, config, flags, site or [])
         if patch is not None:

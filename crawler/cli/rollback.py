@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from crawler.cli.flags import FLAGS
-from crawler.cli.options import settings, with_flags
-from crawler.cli.told import Told
+from crawler.cli.errors import Told
+from crawler.cli.options import FLAGS, settings, with_flags
 from crawler.errors import UsageError
 from crawler.quantities import count
 from crawler.run.options import Quiet, Settings, Verbose

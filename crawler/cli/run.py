@@ -4,8 +4,8 @@ import json
 import sys
 from typing import Any
 
+from crawler.cli.errors import Told
 from crawler.cli.options import CRAWLING, with_flags
-from crawler.cli.told import Told
 from crawler.errors import UsageError, worst
 from crawler.run.options import (
     AcceptShrink,
@@ -55,7 +55,7 @@ def run(  # noqa: PLR0913 - the command line is wide
             verbose=verbose,
         )
         # the crawler is not needed to show help
-        from crawler.cli.regenerating import audited, check, closing_line, planned, regenerate  # noqa: PLC0415
+        from crawler.cli.run_sites import audited, check, closing_line, planned, regenerate  # noqa: PLC0415
 
         ready = planned(config, flags, site or [])
         if accept_shrink and len(ready) > 1:

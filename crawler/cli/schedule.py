@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from crawler.cli.helping import RAW
+from crawler.cli.errors import Harmless, Told
+from crawler.cli.help import RAW
 from crawler.cli.options import with_flags
-from crawler.cli.told import Harmless, Told
 from crawler.errors import UsageError
 from crawler.run.options import Quiet, Sites, SitesFile
 
@@ -44,7 +44,7 @@ def schedule(
             raise UsageError("say which sites: siteatlas schedule --config FILE")
         _log(logging.WARNING if quiet else logging.INFO)
         # the crawler is not needed to show help
-        from crawler.schedule.daemon import keep  # noqa: PLC0415
+        from crawler.cli.schedule_run import keep  # noqa: PLC0415
 
         keep(config, flags, site or [], is_verbose=verbose)
         told.exit_code = 0

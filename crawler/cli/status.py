@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from crawler.cli.columns import terminal_width
+from crawler.cli.errors import Told
 from crawler.cli.options import with_flags
-from crawler.cli.told import Told
+from crawler.cli.tables import terminal_width
 from crawler.errors import worst
 from crawler.run.options import Sites, SitesFile
 
@@ -33,8 +33,8 @@ def status(
     run begins. Nothing is changed, and a run that is going on is not disturbed.
     """
     with Told(verbose) as told:
+        from crawler.cli.status_collect import look_at  # noqa: PLC0415 - not needed to show help
         from crawler.cli.status_json import as_values  # noqa: PLC0415
-        from crawler.cli.status_looking import look_at  # noqa: PLC0415 - not needed to show help
         from crawler.cli.status_text import lines  # noqa: PLC0415
 
         looked = look_at(config, flags, site or [], runs)

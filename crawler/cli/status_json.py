@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from crawler.audit.compare.history import AuditStanding
-from crawler.cli.status_looking import Looked, Schedule, Site
+from crawler.cli.status_collect import Looked, Schedule, Site
 from crawler.schedule.attempt import Attempt
 from crawler.schedule.status import SiteBoard
 from crawler.state.runs import Run

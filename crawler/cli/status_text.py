@@ -7,8 +7,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from crawler.cli import status_words as words
-from crawler.cli.columns import Column, table, wrapped
-from crawler.cli.status_looking import Looked, Schedule, Site
+from crawler.cli.status_collect import Looked, Schedule, Site
+from crawler.cli.tables import Column, table, wrapped
 from crawler.cli.words import amount, clock, outcome
 from crawler.quantities import count
 from crawler.schedule.attempt import Attempt

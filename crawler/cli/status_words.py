@@ -5,7 +5,7 @@ from typing import Final
 
 from crawler.audit.compare.history import AuditStanding
 from crawler.audit.verdict import Kind
-from crawler.cli.status_looking import Trend
+from crawler.cli.status_collect import Trend
 from crawler.cli.words import clock
 from crawler.notify.ledger_status import ChannelTold
 from crawler.quantities import count

@@ -6,17 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-
 from crawler.audit.audit import Watches, audit
 from crawler.audit.finding import AuditReport, Findings
 from crawler.audit.report.threshold import rules_failing
 from crawler.audit.report.write import prepare, write_reports
-from crawler.cli.progress import Display
-from crawler.cli.reading import ReadingDisplay
 from crawler.config.config import Config
 from crawler.config.plan import plan_audit
-from crawler.crawl.engine import Tally
 from crawler.run.event_loop import collect_seldom, loop_options
 from crawler.state.store import Begin
 
@@ -48,37 +43,6 @@ def audited(
             yield report, findings, written
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-class Displays:
-    """How far an audit is, on a console: what it reads, and then how far its crawl is. Finishes when it is left."""
-
-    def __init__(self, console: Console, *, enabled: bool) -> None:
-        self._reading = ReadingDisplay(console, enabled=enabled)
-        self._crawling = Display(console, enabled=enabled)
-
-    def __enter__(self) -> Watches:
-        return Watches(self._watch, self._reading.watch, self._part)
-
-    def __exit__(self, *_: object) -> None:
-        self.finish()
-
-    def finish(self) -> None:
-        """Give the terminal back."""
-        self._reading.finish()
-        self._crawling.finish()
-
-    def _watch(self, tally: Tally) -> None:
-        self._crawl()
-        self._crawling.watch(tally)
-
-    def _part(self, name: str) -> None:
-        self._crawl()
-        self._crawling.part(name)
-
-    def _crawl(self) -> None:
-        self._reading.finish()
-        self._crawling.start()
 
 
 def _written(config: Config, report: AuditReport, findings: Findings) -> list[Path]:

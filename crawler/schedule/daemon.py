@@ -4,20 +4,15 @@ import logging
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from msgspec.structs import replace
 
-from crawler.cli.schedule_sites import load
-from crawler.crawl.visit import alone
 from crawler.errors import SiteatlasError
 from crawler.quantities import count
-from crawler.run.event_loop import loop_options
 from crawler.schedule.attempt import Attempt
 from crawler.schedule.config_watch import Watched
 from crawler.schedule.history import History
@@ -27,37 +22,11 @@ from crawler.schedule.site import Loaded, differences
 from crawler.schedule.status import Board
 from crawler.schedule.systemd_notify import ServiceManager
 from crawler.schedule.web.app import app
-from crawler.schedule.web.server import UNIX, bind, serve_on
+from crawler.schedule.web.server import UNIX, serve_on
 from crawler.schedule.words import ahead, few, how, is_bad, moment, why
 from crawler.version import __version__
 
 log = logging.getLogger(__name__)
-
-
-def keep(file: Path, flags: Mapping[str, Any], wanted: Sequence[str], *, is_verbose: bool) -> None:
-    """Keep the schedule of a configuration until a signal ends it. Raises SiteatlasError."""
-
-    def read() -> Loaded:
-        return load(file, flags, wanted)
-
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it is being read; the loop takes the signal over
-    watched = Watched(file)
-    first = read()
-    with (
-        History(first.directory, first.settings.keep_attempts) as history,
-        _listening(first.settings.listen) as listener,
-    ):
-        daemon = _Daemon(file, first, read, watched, history, listener, is_verbose=is_verbose)
-        try:
-            anyio.run(daemon.live, backend_options=loop_options())
-        except BaseExceptionGroup as group:
-            raise alone(group) from None
-
-
-@contextmanager
-def _listening(listen: str) -> Iterator[socket.socket | None]:
-    with bind(listen) if listen else nullcontext() as listener:
-        yield listener
 
 
 class _Daemon:

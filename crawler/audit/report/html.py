@@ -22,7 +22,7 @@ from crawler.audit.report.html_data import ISLAND, PIECE, Island, chosen, island
 from crawler.audit.report.style import source, style
 from crawler.audit.rules import GROUPS, TOLD, AuditRule
 from crawler.audit.verdict import Gap, but, empty, kind, why_open
-from crawler.cli.flags import FLAGS
+from crawler.cli.options import FLAGS
 from crawler.cli.words import amount, clock
 from sitemap import RULES as LINT
 from sitemap import Severity

@@ -13,7 +13,7 @@ from doubles_indexnow import KEY, Double, Say, Site, memory
 from msgspec.structs import replace
 from site_history import Seen
 
-from crawler.cli.which import state_directory
+from crawler.cli.sites import state_directory
 from crawler.errors import StorageError
 from crawler.model import State
 from crawler.notify.ledger import LEDGER

@@ -9,7 +9,7 @@ from nginx import Server, nginx
 
 from crawler.audit.discovery.check import check
 from crawler.audit.discovery.result import Declaration, Outcome
-from crawler.cli.declaring import lines
+from crawler.cli.robots_check import lines
 from crawler.config.config import Config, Fetch, Output, Pace, Site
 
 pytestmark = pytest.mark.needs_nginx

@@ -18,8 +18,8 @@ from crawler.audit.claim import Account, Source
 from crawler.audit.finding import AuditReport, Finding
 from crawler.audit.report.text import Page, lines, write_text
 from crawler.audit.rules import TOLD
-from crawler.cli.auditing import table
-from crawler.cli.told import Told
+from crawler.cli.audit_run import table
+from crawler.cli.errors import Told
 from crawler.errors import UsageError
 from sitemap import RULES as LINT
 from sitemap import safe

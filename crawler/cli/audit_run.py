@@ -1,0 +1,87 @@
+"""Runs an audit that a person asks for, with the live displays, and tells it."""
+
+import sys
+from pathlib import Path
+
+from crawler.audit.finding import AuditReport, Count, Findings
+from crawler.audit.report.json import write_json
+from crawler.audit.report.junit import as_junit
+from crawler.audit.report.sarif import write_sarif
+from crawler.audit.report.text import write_text
+from crawler.audit.report.threshold import failing, undecided, why_not_new
+from crawler.audit.rules import TOLD
+from crawler.cli.audit import Form
+from crawler.cli.errors import Told
+from crawler.cli.progress import Displays
+from crawler.config.config import Config
+from crawler.errors import FindingsFound, Incomplete, worst
+from crawler.run.audit import DEFAULT_FAILURES, audited
+from crawler.run.options import Wishes
+from crawler.run.regenerate import beginning
+from sitemap import safe
+
+
+def run(config: Config, wishes: Wishes, form: Form, told: Told) -> None:
+    """Audit, tell and write; ``told`` gets the exit code. Raises SiteatlasError."""
+    displays = Displays(told.console, enabled=not wishes.quiet)
+    with displays as watches, audited(config, watches, beginning(wishes)) as (report, findings, written):
+        displays.finish()
+        _tell(config, report, findings, wishes, form, told, written)
+
+
+def table() -> str:
+    """The rules, each in a few lines: its severity and id, what it means, what helps, where that is written."""
+    return "".join(
+        f"{rule.severity:8}{rule.id}\n        {rule.title}: {rule.sentence}\n        {rule.remedy}\n"
+        f"{f'        {rule.source}{chr(10)}' if rule.source else ''}"
+        for rule in TOLD.values()
+    )
+
+
+def _tell(  # noqa: PLR0913 - what is told, and how
+    config: Config,
+    report: AuditReport,
+    findings: Findings,
+    wishes: Wishes,
+    form: Form,
+    told: Told,
+    written: list[Path],
+) -> None:
+    names = config.audit.fail_on
+    failed = failing(report, names)
+    open_ = undecided(report, names)
+    told.exit_code = worst(  # also if nobody reads what is told
+        (
+            report.exit_code,
+            FindingsFound.exit_code if failed else 0,
+            Incomplete.exit_code if open_ else 0,  # a green light would say that there are none
+        )
+    )
+    match form:
+        case Form.JSON:
+            write_json(report, findings, sys.stdout.buffer)
+        case Form.SARIF:
+            write_sarif(report, findings, sys.stdout.buffer)
+        case Form.JUNIT:
+            sys.stdout.write(as_junit(report, findings, names or DEFAULT_FAILURES))
+        case _ if not wishes.quiet:
+            write_text(report, findings, sys.stdout, verbose=wishes.verbose, written=written)
+    sys.stdout.flush()
+    for sentence in why_not_new(report, names):
+        told.say(sentence)
+    if failed:
+        some = ", ".join(_named(each, findings) for each in failed)
+        told.say(f"there are findings that --fail-on names: {some}")
+    if wishes.quiet:
+        wrong = report.doubts if open_ or report.exit_code else []
+        for sentence in (*wrong, *(fault for each in report.inputs for fault in each.faults)):
+            told.say(sentence)
+
+
+def _named(failed: Count, findings: Findings) -> str:
+    """A rule that makes an audit fail, with the first URL that does, which is a new one if any is."""
+    first = next((each for each in findings(failed.rule) if each.is_certain), None)
+    if first is None:
+        return failed.rule
+    more = f" and {failed.certain - first.times:,} more" if failed.certain > first.times else ""
+    return f"{failed.rule} ({safe(first.url or first.file)}{more})"

@@ -1,0 +1,72 @@
+"""The commands: they turn what was typed into a configuration, run, and tell how it went."""
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from crawler.cli.app import EXIT_CODES, app
+from crawler.cli.errors import Told
+from crawler.cli.help import RAW, Command
+from crawler.cli.options import CRAWLING, settings, with_flags
+from crawler.run.options import AcceptShrink, AsJson, DryRun, Fresh, Quiet, Restart, Settings, Verbose, Wishes
+
+EPILOG = f"""{RAW}Examples:
+  siteatlas crawl https://www.example.com/ -o public
+  siteatlas crawl https://www.example.com/ -o public --exclude '/docs/old/*'
+  siteatlas crawl https://www.example.com/ -o public --group section --gzip
+  siteatlas crawl http://localhost:8000/ -o public -c 32 --rate 0 --dry-run -v
+
+{EXIT_CODES}"""
+
+
+@app.command(cls=Command, epilog=EPILOG)
+@with_flags(*CRAWLING)
+def crawl(  # noqa: PLR0913 - the command line is wide
+    url: Annotated[
+        str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
+    ] = None,
+    config: Settings = None,
+    fresh: Fresh = False,
+    restart: Restart = False,
+    dry_run: DryRun = False,
+    accept_shrink: AcceptShrink = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    **flags: Any,
+) -> None:
+    """Crawl a website from URL and publish its sitemap in a directory.
+
+    The sitemap covers the directory of URL (https://example.com/docs/ covers /docs/ and below), as the sitemap
+    protocol demands. A crawl that was cut short is resumed by the same command.
+    """
+    with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
+        chosen = settings(
+            config, flags, url, remedy=f"siteatlas run --config {config} takes them all, with --site NAME one"
+        )
+        from crawler.config.plan import plan  # noqa: PLC0415
+        from crawler.run.regenerate import crawl_site  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.url.normalize import host  # noqa: PLC0415
+
+        wishes = Wishes(
+            fresh=fresh,
+            restart=restart,
+            dry_run=dry_run,
+            accept_shrink=accept_shrink,
+            as_json=as_json,
+            quiet=quiet,
+            verbose=verbose,
+        )
+        ready = plan(chosen)
+        report = crawl_site(host(ready.seed), ready, told.console, wishes)
+        told.exit_code = report.exit_code
+        if as_json:
+            json.dump(report.as_json(), sys.stdout, indent=2)
+            sys.stdout.write("\n")
+        else:
+            from crawler.cli.summary import show  # noqa: PLC0415
+
+            show(report, told.say, quiet=quiet)
+        sys.stdout.flush()

@@ -1,0 +1,205 @@
+"""Units for systemd: one run by a timer, or the daemon; each sees no more of the machine than it needs.
+
+https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html
+"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from crawler.cli.init.kit import Kit, calendar
+from crawler.config.secrets import credential
+
+_UNITS: Final = "/etc/systemd/system"
+_STATES: Final = Path("/var/lib")
+_HOMES: Final = (Path("/home"), Path("/root"), Path("/run/user"))
+_TMP: Final = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - nothing is written there
+_AFTER_STOP: Final = 30  # seconds that the daemon has beyond those of its runs
+_WATCHDOG: Final = 120  # seconds
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_@+=:,./-]+").fullmatch
+
+_UNIT: Final = """\
+# {path}, {made}
+[Unit]
+Description={what}
+Wants=network-online.target
+After=network-online.target
+"""
+_ONESHOT: Final = """
+[Service]
+Type=oneshot
+ExecStart={command} run --config {config} --quiet
+# 4 is a run that was cut short; the next one goes on with it.
+SuccessExitStatus=4
+# Long enough to save what is known when it is stopped.
+TimeoutStopSec=60
+"""
+_DAEMON: Final = """\
+StartLimitIntervalSec=600
+StartLimitBurst=5
+
+[Service]
+Type=notify
+ExecStart={command} schedule --config {config}
+ExecReload=/bin/kill -HUP $MAINPID
+WatchdogSec={watchdog}
+# The daemon is asked to stop, and lets its runs save what they know; only what is left after that is killed.
+KillMode=mixed
+TimeoutStopSec={stop}
+Restart=on-failure
+RestartSec=10
+# 2 is a configuration that is wrong: only a person can help.
+RestartPreventExitStatus=2
+"""
+_HARDENED: Final = """
+# It may write here, and sees the rest of the machine as far as the account {user} may, to read.{hook}
+{writes}
+User={user}
+UMask=0022
+ProtectSystem=strict
+{home}
+{tmp}
+PrivateDevices=yes
+PrivateIPC=yes
+ProtectProc=invisible
+ProtectClock=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+AmbientCapabilities=
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+RemoveIPC=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged
+SystemCallFilter=@chown
+SystemCallErrorNumber=EPERM
+"""
+_TIMER: Final = """\
+# {path}, {made}
+[Unit]
+Description={what}: when
+
+[Timer]
+{calendar}
+# Somewhat later each time, so that not all machines are busy at the same second.
+RandomizedDelaySec={delay:g}
+# A run that was missed while the machine was off is made up for.
+Persistent=yes
+
+[Install]
+WantedBy=timers.target
+"""
+_HOOK: Final = (
+    "\n# That holds for the command of [hook] too: give it ReadWritePaths of its own if it needs them."
+)
+MADE: Final = 'written by "siteatlas init"'
+
+
+def service(kit: Kit) -> str:
+    """The service of one run of all sites, for a timer."""
+    head = _UNIT.format(path=f"{_UNITS}/{kit.name}.service", what=_escaped(kit.what), made=MADE)
+    run = _ONESHOT.format(command=_command(kit.program), config=_argument(str(kit.config)))
+    return "".join((head, run, _secrets(kit), _hardened(kit)))
+
+
+def timer(kit: Kit) -> str:
+    """The timer of that service. Raises UsageError for a schedule that systemd has no words for."""
+    note = f"# {kit.moment.note}\n" if kit.moment.note else ""
+    return _TIMER.format(
+        path=f"{_UNITS}/{kit.name}.timer",
+        what=_escaped(kit.what),
+        made=MADE,
+        calendar=note + "\n".join(f"OnCalendar={each}" for each in calendar(kit.moment)),
+        delay=kit.first.schedule.jitter or 600,
+    )
+
+
+def daemon(kit: Kit) -> str:
+    """The service of ``siteatlas schedule``."""
+    head = _UNIT.format(
+        path=f"{_UNITS}/{kit.name}-schedule.service", what=f"{_escaped(kit.what)}, by a schedule", made=MADE
+    )
+    keep = _DAEMON.format(
+        command=_command(kit.program),
+        config=_argument(str(kit.config)),
+        watchdog=_WATCHDOG,
+        stop=round(kit.first.daemon.stop_within) + _AFTER_STOP,
+    )
+    install = "\n[Install]\nWantedBy=multi-user.target\n"
+    return "".join((head, keep, _secrets(kit), _hardened(kit), install))
+
+
+def environment_file(kit: Kit) -> Path:
+    """The file of the secrets that the configuration names as env:NAME."""
+    return kit.config.with_suffix(".env")
+
+
+def _hardened(kit: Kit) -> str:
+    states = [path for path in kit.writes if path.parent == _STATES]  # those systemd makes, for the account
+    others = [path for path in kit.writes if path.parent != _STATES]
+    lines = [f"StateDirectory={_quoted(path.name)}" for path in states]
+    lines += [f"ReadWritePaths={_quoted(str(path))}" for path in others]
+    at_home, in_tmp = _below(kit, _HOMES), _below(kit, _TMP)
+    if not at_home and any(config.upload.to.startswith("sftp://") for config in kit.sites.values()):
+        at_home = "~/.ssh"  # the keys and the known hosts of the account
+    return _HARDENED.format(
+        writes="\n".join(lines),
+        user=kit.user,
+        hook=_HOOK if any(config.hook.command for config in kit.sites.values()) else "",
+        home=f"# It needs {at_home}.\nProtectHome=read-only" if at_home else "ProtectHome=yes",
+        tmp=f"# It needs {in_tmp}, which a /tmp of its own would hide.\nPrivateTmp=no"
+        if in_tmp
+        else "PrivateTmp=yes",
+    )
+
+
+def _below(kit: Kit, places: tuple[Path, ...]) -> str:
+    """The first path that is in one of these places, or ""."""
+    found = (str(path) for path in kit.paths() if any(path.is_relative_to(place) for place in places))
+    return next(found, "")
+
+
+def _secrets(kit: Kit) -> str:
+    """How the secrets that the configuration names come to the service. systemd takes no quotes in these lines."""
+    lines = []
+    if kit.secret_names():
+        told = ", ".join(kit.secret_names())
+        lines.append(f"# Lines such as NAME=value, for {told}; for root to read only.")
+        lines.append(f"EnvironmentFile={_escaped(str(environment_file(kit)))}")
+    if files := kit.secret_files():
+        lines.append(
+            "# Secrets that root reads, and nobody but root and this service; siteatlas looks for them there first."
+        )
+        lines += [f"LoadCredential={_escaped(f'{credential(file)}:{file}')}" for file in files]
+    return "".join(f"{line}\n" for line in ("", *lines)) if lines else ""
+
+
+def _command(program: tuple[str, ...]) -> str:
+    return " ".join(map(_argument, program))
+
+
+def _argument(text: str) -> str:
+    """A word of a command line, in which $ begins the name of a variable."""
+    return _quoted(text).replace("$", "$$")
+
+
+def _quoted(text: str) -> str:
+    """A word of a unit: https://www.freedesktop.org/software/systemd/man/latest/systemd.syntax.html#Quoting"""
+    if _PLAIN(text):
+        return _escaped(text)
+    inner = _escaped(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{inner}"'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%%")

@@ -1,0 +1,281 @@
+"""Reads what was named, with all that it leads to, and has it judged or listed."""
+
+import json
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from crawler.audit.sources.cross_submit import MAX_HOSTS, Judging, Submits, told
+from crawler.cli.words import amount
+from crawler.config.config import Config
+from crawler.crawl.documents import Place, is_url, local, places
+from crawler.errors import FindingsFound, UsageError
+from crawler.quantities import count
+from sitemap import (
+    Child,
+    Document,
+    Entry,
+    Finding,
+    Format,
+    Linter,
+    LintReport,
+    ReadLimits,
+    SourceError,
+    TreeLimits,
+    as_json,
+    safe,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from crawler.crawl.download import Remote
+
+
+_NOT_OPENED: Final = frozenset({"index.child_unreadable", "index.too_deep", "index.too_many"})
+
+# Why the end of a document, or some of it, was not read. Some are also told of documents that were read whole.
+_NOT_WHOLE: Final = frozenset(
+    f"sitemap.{name}"
+    for name in (
+        "truncated",
+        "not_xml",
+        "not_well_formed",
+        "dtd",
+        "gzip",
+        "too_large",
+        "too_many",
+        "too_deep",
+        "token_too_long",
+    )
+)
+
+
+Write = Callable[[str], object]
+
+
+class Lister:
+    """Sees documents while they are read (the visitor of :func:`sitemap.walk`), and writes what was asked for.
+
+    ``listing`` is "tree", "urls" or "counts". In JSON the URLs are objects, one a line: ``loc``, ``lastmod``,
+    ``changefreq``, ``priority`` (null where it is not said), ``images``, ``videos``, ``alternates``, ``news`` (with the
+    fields of :class:`sitemap.Entry`), and ``file``; the tree has the ``files`` of :func:`sitemap.as_json`; the counts
+    are ``files``, each with ``file`` and ``entries``, and ``urls``, their sum. What is met again is in the tree only.
+    """
+
+    def __init__(self, listing: str, write: Write, *, as_json: bool = False) -> None:
+        self._documents: list[Document] = []
+        self._again: set[Document] = set()
+        self._files: set[str] = set()
+        self._as_json = as_json
+        self._listing = listing
+        self._write = write
+
+    def begin(self, document: Document) -> None:
+        """A document begins."""
+        self._documents.append(document)
+        if document.file in self._files:
+            self._again.add(document)
+        elif document.file:
+            self._files.add(document.file)
+
+    def items(self, document: Document, items: list[Entry | Child], line_of: Callable[[int], int]) -> None:  # noqa: ARG002
+        """The next items of a document: their URLs are written at once."""
+        if self._listing == "urls" and document not in self._again:
+            pages = [item for item in items if isinstance(item, Entry)]
+            told = (
+                _lines(pages, document.file) if self._as_json else [f"{safe(page.loc)}\n" for page in pages]
+            )
+            self._write("".join(told))
+
+    def end(self, document: Document) -> None:
+        """A document is over."""
+
+    def finish(self) -> None:
+        """All documents have been read: write what can be told only now."""
+        if self._listing == "urls":
+            return
+        if self._as_json:
+            self._write(json.dumps(self._whole(), indent=2) + "\n")
+            return
+        for line in {"tree": self._tree, "counts": self._counts}[self._listing]():
+            self._write(f"{line}\n")
+
+    def cut(self) -> list[Document]:
+        """The documents of which not all was read, because the limits said so."""
+        return [document for document in self._documents if document.cut]
+
+    def losses(self) -> list[Finding]:
+        """What says that something was not read."""
+        return [
+            finding
+            for document in self._documents
+            for finding in document.findings
+            if finding.rule in _NOT_OPENED
+            or (finding.rule in _NOT_WHOLE and not (document.complete or document.cut))
+        ]
+
+    def not_read(self) -> Document | None:
+        """A document that was named and is no sitemap."""
+        return next((each for each in self._documents if each.depth == 0 and each.format is None), None)
+
+    def _tree(self) -> Iterator[str]:
+        for document in self._documents:
+            yield f"{'  ' * document.depth}{safe(document.file)}  {_described(document)}"
+
+    def _counts(self) -> Iterator[str]:
+        for document in self._once():
+            yield f"{document.entries:>12,}  {safe(document.file)}"
+        yield f"{self._total():>12,}  URLs in all"
+
+    def _once(self) -> list[Document]:
+        return [document for document in self._documents if document not in self._again]
+
+    def _total(self) -> int:
+        return sum(each.entries for each in self._once() if each.format is not Format.INDEX)
+
+    def _whole(self) -> dict[str, Any]:
+        if self._listing == "counts":
+            files = [{"file": each.file, "entries": each.entries} for each in self._once()]
+            return {"version": 1, "files": files, "urls": self._total()}
+        roots = tuple(each for each in self._documents if each.depth == 0)
+        told = json.loads(as_json(LintReport((), roots, 0)))
+        return {"version": told["version"], "files": told["files"]}
+
+
+def _lines(pages: list[Entry], file: str) -> Iterator[str]:
+    """Pages as JSON, one a line, in ASCII."""
+    for page in pages:
+        told = {
+            "loc": page.loc,
+            "lastmod": page.lastmod or None,
+            "changefreq": page.changefreq or None,
+            "priority": page.priority,
+            "images": msgspec.to_builtins(page.images),
+            "videos": msgspec.to_builtins(page.videos),
+            "alternates": msgspec.to_builtins(page.alternates),
+            "news": msgspec.to_builtins(page.news),
+            "file": file,
+        }
+        yield json.dumps(told) + "\n"
+
+
+def _described(document: Document) -> str:
+    if document.format is None:
+        return f"no sitemap: {safe(document.refusal)}"
+    entries = count(document.entries, "entry", "entries")
+    cut = "" if document.complete else ", not read to its end"
+    return f"{document.format}, {entries}, {amount(document.size)}{cut}"
+
+
+MAX_SAID: Final = 20  # redirects, or losses, that are named
+
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is read: the words that a person typed, the address of those that are files, and the settings for requests.
+
+    ``cross_submits``: whether the robots.txt of other hosts is asked; None: when a URL was named.
+    """
+
+    words: Sequence[str]
+    url: str
+    limits: TreeLimits
+    config: Config
+    cross_submits: bool | None = None
+
+
+def limits(max_depth: int, max_files: int, max_bytes: int, max_entries: int, max_findings: int) -> TreeLimits:
+    """How much is read: indexes under one another and files in all; bytes, unpacked, and entries of one file.
+
+    ``max_findings`` is how many findings of a rule in one file are told, 0 for all.
+    """
+    return TreeLimits(max_depth, max_files, ReadLimits(max_bytes, max_entries, max_findings=max_findings))
+
+
+def check(task: Task, rules: Collection[str], say: Say) -> LintReport:
+    """Judge it by these rules. ``say`` gets a line for each thing that a report does not hold.
+
+    Raises UsageError for a source that cannot be read, NothingCrawlable for a URL that does not answer.
+    """
+    with _opened(task, say) as (found, remote):
+        submits = Submits(remote.robots if remote and task.cross_submits is not False else None)
+        linter = Judging(submits, datetime.now(UTC))
+        for place in found:
+            _walk(place, linter, task)
+        if submits.full:
+            say(f"the robots.txt of {MAX_HOSTS} other hosts were asked, and of no more")
+        unpacked, private = (remote.unpacked, remote.private) if remote else (set(), set())
+    report = linter.report()
+    return replace(
+        report,
+        findings=told(report.findings, rules, unpacked, private),
+        not_checked=(*report.not_checked, *_no_way(task, report)),
+    )
+
+
+def _no_way(task: Task, report: LintReport) -> Iterator[str]:
+    """What is said when the standard input is an index, which has no folder beside it."""
+    if "-" in task.words and task.limits.max_depth:
+        index = next((each for each in report.documents if each.format is Format.INDEX), None)
+        if index and index.entries and not index.children and index.file == sys.stdin.buffer.name:
+            yield "an index on the standard input does not say where its sitemaps are: give its file or URL instead"
+
+
+def show(task: Task, listing: str, write: Callable[[str], object], say: Say, *, as_json: bool) -> None:
+    """List it as "tree", "urls" or "counts". ``say`` and errors as for :func:`check`.
+
+    ``say`` is told what could not be read. Raises FindingsFound when there was such a document.
+    """
+    lister = Lister(listing, write, as_json=as_json)
+    with _opened(task, say) as (found, _):
+        for place in found:
+            _walk(place, lister, task)
+    lister.finish()
+    for document in lister.cut()[:MAX_SAID]:
+        say(f"{safe(document.file)}: {safe(document.cut)}")
+    losses = lister.losses()
+    for finding in losses[:MAX_SAID]:
+        say(f"{safe(finding.file)}: {safe(finding.sentence)}")
+    if lost := lister.not_read():
+        raise FindingsFound(f"{safe(lost.file) or 'the document'} is no sitemap")
+    if losses:
+        raise FindingsFound("the list has gaps: not everything could be read")
+
+
+@contextmanager
+def _opened(task: Task, say: Say) -> Iterator[tuple[Iterator[Place], "Remote | None"]]:
+    """The places, and who makes requests if any are to be made."""
+    if not task.words:
+        raise UsageError(
+            "say what is to be checked: siteatlas lint FILE, or URL, or - for the standard input"
+        )
+    files = local(task.words, task.url)
+    if task.cross_submits and not task.url and not any(map(is_url, task.words)):
+        raise UsageError("--cross-submits needs the address of the file: --url")
+    urls = [word for word in task.words if is_url(word)]
+    if not urls and not (task.cross_submits and task.url):
+        yield places(task.words, files, task.url, None, say), None
+        return
+    from crawler.crawl.download import Remote, homes  # noqa: PLC0415 - files are checked without an HTTP client
+
+    with Remote(task.config, homes(urls or [task.url]), task.limits.read.max_bytes) as remote:
+        yield places(task.words, files, task.url, remote, say), remote
+        for asked, answered in remote.redirects[:MAX_SAID]:
+            say(f"{asked} redirects to {answered}")
+        if more := len(remote.redirects[MAX_SAID:]):
+            say(f"and {more:,} more redirects")
+
+
+def _walk(place: Place, visitor: Linter | Lister, task: Task) -> None:
+    try:
+        walk(place.source, visitor, opener=place.opener, url=place.url, limits=task.limits)
+    except SourceError as error:
+        raise UsageError(str(error)) from None

@@ -1,0 +1,69 @@
+"""The stories of URLs: each asked of the site that it belongs to, and told to people or to machines."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from crawler.cli.why.explain import Explanation, explain
+from crawler.cli.why.sites import KnownSite, known_sites, meant
+from crawler.cli.why.suggestions import nearest, spellings
+from crawler.errors import UsageError
+from crawler.model import Url
+from crawler.url.normalize import InvalidUrl
+from sitemap import safe
+
+_WIDTH: Final = 11  # columns of the names of topics
+_TITLES: Final = {"leads_to": "leads to", "near": "instead?", "would": "if met"}
+
+
+def stories(
+    urls: Sequence[str], file: Path | None, flags: Mapping[str, Any], sites: Sequence[str]
+) -> list[Explanation]:
+    """The story of each URL. Raises UsageError, StorageError."""
+    with known_sites(file, flags, sites) as known:
+        return [_story(text, meant(text, known)) for text in urls]
+
+
+def as_json(stories: Sequence[Explanation]) -> str:
+    """The stories for machines."""
+    return json.dumps({"version": 1, "urls": [story.as_json() for story in stories]}, indent=2)
+
+
+def lines(stories: Sequence[Explanation]) -> Iterator[str]:
+    """The stories for people, line by line, with an empty line between them. What the web said is made safe."""
+    for number, story in enumerate(stories):
+        if number:
+            yield ""
+        yield safe(story.url)
+        yield f"  {safe(story.summary)}"
+        yield ""
+        for topic in story.topics:
+            title = _TITLES.get(topic.name, topic.name)
+            for line in topic.lines:
+                yield f"{title:<{_WIDTH}}{safe(line)}".rstrip()
+                title = ""
+
+
+def _story(text: str, site: KnownSite) -> Explanation:
+    try:
+        url = site.url(text)
+    except InvalidUrl as error:
+        hint = f"; did you mean https://{text}?" if error.code == "url.invalid" and "://" not in text else ""
+        raise UsageError(f"{error.message}{hint}") from None
+    story = replace(
+        site.stories.story(url),
+        linked=site.stories.linked(url),
+        sources=site.sources(url),
+        findings=site.findings(url),
+    )
+    near = [] if story.is_known else _near(url, site)
+    return explain(text, story, site.policy(url), near)
+
+
+def _near(url: Url, site: KnownSite) -> list[tuple[Url, str]]:
+    spelled = spellings(url)
+    known = site.stories.spelled([url, *spelled])
+    return nearest(url, spelled, known, [] if known else site.stories.neighbours(url))

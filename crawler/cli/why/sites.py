@@ -1,0 +1,201 @@
+"""The sites whose state can be asked about a URL, and which of them a URL belongs to. Only looks."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from crawler.audit.compare.history import Kept, kept
+from crawler.audit.evidence import schema
+from crawler.audit.evidence.by_url import Knowledge
+from crawler.audit.rules import TOLD
+from crawler.cli.sites import states
+from crawler.cli.why.queries import Stories
+from crawler.cli.why.would import Policy
+from crawler.config.config import Config
+from crawler.config.load import build, known_keys
+from crawler.config.plan import AUDIT, survey
+from crawler.config.source import source
+from crawler.errors import StorageError, UsageError
+from crawler.model import Url
+from crawler.robots.rules import Access
+from crawler.robots.store import RobotsStore
+from crawler.state.database import is_kept
+from crawler.state.migrations import STATE
+from crawler.url.normalize import InvalidUrl, join, normalise, origin
+from crawler.url.params import Params
+from crawler.url.scope import Scope
+
+_SHOWN: Final = 5  # sites that a message names
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSite:
+    """A site with a state: where that is, what its runs were told, and what it covers."""
+
+    directory: Path
+    config: Config
+    start: Url
+    scope: Scope
+    params: Params
+    stories: Stories
+    robots: RobotsStore
+
+    def url(self, text: str) -> Url:
+        """The canonical form of what was typed; a path is one of this site. Raises InvalidUrl."""
+        return join(self.start, text, self.params) if text.startswith("/") else normalise(text, self.params)
+
+    def sources(self, url: Url) -> list[str]:
+        """What the sources of the last audit say of a URL, if this is the state of one that has ended."""
+        file = self.directory / schema.FILE
+        if not file.is_file():
+            return []
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            try:
+                row = db.execute("SELECT id FROM home WHERE url = ?", (url,)).fetchone()
+                return Knowledge(db).told(row[0], url)[0] if row else []
+            except (sqlite3.Error, StorageError):  # another audit is making it anew
+                return []
+
+    def findings(self, url: Url) -> list[str]:
+        """What the last audit that came to its end found of a URL, a sentence each, if this is the state of audits."""
+        try:
+            return [_finding(each) for each in kept(self.directory, url)]
+        except (StorageError, UsageError):  # the next audit tells what is wrong with it
+            return []
+
+    def policy(self, url: Url) -> Policy:
+        """The rules that a crawl of the site goes by for a URL."""
+        obey, agent = self.config.obey, self.config.fetch.user_agent
+        kept = self.robots.get(origin(url))
+        policy = Policy(
+            self.scope,
+            self.start,
+            obey_robots=obey.robots,
+            obey_noindex=obey.noindex,
+            obey_canonical=obey.canonical,
+        )
+        if kept is None:
+            return policy
+        rules = kept.governing(agent)
+        return replace(
+            policy,
+            robots=rules,
+            robots_at=kept.fetched_at,
+            robots_said=kept.said,
+            is_robots_copy=rules.access is Access.RULES and kept.copy_at != kept.fetched_at,
+        )
+
+
+@contextmanager
+def known_sites(
+    file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]
+) -> Iterator[list[KnownSite]]:
+    """The sites of a configuration, or without one all that have a state in the state directory. At least one.
+
+    Raises UsageError, StorageError.
+    """
+    with ExitStack() as stack:
+        sites, faults = [], []
+        for directory, config in _places(file, flags, wanted):
+            try:
+                db = stack.enter_context(closing(STATE.look(directory / STATE.file)))
+                sites.append(_site(directory, db, config))
+            except UsageError as error:
+                faults.append(error)
+        if not sites:
+            raise faults[0]
+        yield sites
+
+
+def _places(
+    file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]
+) -> list[tuple[Path, Config | None]]:
+    """The directories of states: those of runs, and then those of audits, which know other URLs."""
+    found = [(directory, config) for _, directory, config in states(file, flags, wanted)]
+    audits = [(directory / AUDIT, config) for directory, config in found]
+    return found + [each for each in audits if is_kept(each[0] / STATE.file)]
+
+
+def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:
+    """The site that a URL is asked of: the one whose sitemap may list it, else one that has met it.
+
+    Of a site and its audit it is the first that has met the URL, or the site.
+
+    Raises UsageError when there are several sites, and none of them has to do with it, or several know a path.
+    """
+    if len({site.start for site in sites}) == 1:
+        return next((site for site in sites if _knows(site, text)), sites[0])
+    ranked = []
+    for number, site in enumerate(sites):
+        try:
+            url = site.url(text)
+        except InvalidUrl:
+            continue
+        covers = len(site.scope.directory) if url.startswith(site.scope.directory) else 0
+        if (covers and not text.startswith("/")) or site.stories.knows(url):
+            ranked.append((covers, site.stories.knows(url), -number, site))
+    if text.startswith("/") and len(homes := {each[3].scope.directory for each in ranked}) > 1:
+        raise UsageError(
+            f"{text} is a path of {' and of '.join(sorted(homes))}: write the whole URL, or name one with --config or "
+            f"--state"
+        )
+    if ranked:
+        return max(ranked, key=lambda each: each[:3])[3]
+    shown = ", ".join(site.scope.directory for site in sites[:_SHOWN])
+    more = f" and {len(sites) - _SHOWN} more" if len(sites) > _SHOWN else ""
+    raise UsageError(
+        f"no site that was crawled covers {text!a}: there is state of {shown}{more}; name one with --config"
+    )
+
+
+def _knows(site: KnownSite, text: str) -> bool:
+    try:
+        return site.stories.knows(site.url(text))
+    except InvalidUrl:
+        return False
+
+
+def _site(directory: Path, db: sqlite3.Connection, given: Config | None) -> KnownSite:
+    stories = Stories(db)
+    config = given or _config(stories.about(), directory)
+    start, _, scope = survey(config)
+    return KnownSite(directory, config, start, scope, _params(config, start), stories, RobotsStore(db))
+
+
+def _params(config: Config, start: Url) -> Params:
+    """What the URLs were made with, so that those of a staging server are known by their public names."""
+    try:
+        read_from = source(config, start)
+    except UsageError:  # the folder is gone, and the state is still there
+        read_from = None
+    return Params(config.urls.drop_params, config.urls.keep_params, read_from.mirror if read_from else None)
+
+
+def _config(about: Mapping[str, str], directory: Path) -> Config:
+    """The configuration that the last run was told, as far as it decides what is found."""
+    if "settings" not in about:
+        raise UsageError(
+            f"the state in {directory} does not say whose it is yet: name the site's configuration with --config"
+        )
+    sections = known_keys()
+    tables: dict[str, Any] = {}
+    for name, value in msgspec.json.decode(about["settings"]).items():
+        section, _, key = name.partition(".")
+        if key in sections.get(section, ()):
+            tables.setdefault(section, {})[key] = value
+    if agent := about.get("user_agent"):
+        tables.setdefault("fetch", {})["user_agent"] = agent
+    return build(tables)
+
+
+def _finding(each: Kept) -> str:
+    title = TOLD[each.rule].title if each.rule in TOLD else each.rule
+    doubt = "" if each.is_certain else ", inconclusive"
+    carried = "; the last audit could not decide whether it still is" if each.is_carried else ""
+    return f"{title} ({each.rule}{doubt}), found since {each.since}{carried}"

@@ -1,0 +1,65 @@
+"""``siteatlas why``: which URLs are asked about, in which state, and which exit code the answer has."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from crawler.cli.errors import Told
+from crawler.cli.help import RAW
+from crawler.cli.options import with_flags
+from crawler.errors import FindingsFound
+
+EPILOG = f"""{RAW}Examples:
+  siteatlas why https://www.example.com/shop/basket.html
+  siteatlas why /shop/basket.html --json
+  siteatlas why https://www.example.com/ --config site.toml --site shop
+
+Exit codes: 0 every URL is known to the state, 1 internal error, 2 usage, no URL, or no state that it belongs to,
+7 storage error, 10 at least one URL was never met (what would become of it is told).
+"""
+
+
+@with_flags("state.directory")
+def why(
+    urls: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="URL", help="The URLs, in any spelling; a path is one of the site.", show_default=False
+        ),
+    ],
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="The configuration of the site; without it the state that has to do with each URL is found.",
+            envvar="SITEATLAS_CONFIG",
+            show_envvar=False,
+        ),
+    ] = None,
+    site: Annotated[
+        list[str] | None,
+        typer.Option("--site", metavar="NAME", help="The site of the configuration that is meant."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the stories as JSON.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show where an internal error is.")
+    ] = False,
+    **flags: Any,
+) -> None:
+    """Tell the story of URLs: how each was found, what was answered, and why it is listed or not.
+
+    Nothing is asked for on the web: the story is what the last runs have seen, also while one is going on. Of a URL
+    that was never met it says what would become of it, and which known ones are spelled alike.
+    """
+    with Told(verbose) as told:
+        from crawler.cli.why import lookup as stories  # noqa: PLC0415 - the crawler is not needed to show help
+
+        told_of = stories.stories(urls, config, flags, site or [])
+        text = stories.as_json(told_of) if as_json else "\n".join(stories.lines(told_of))
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+        if not all(story.is_known for story in told_of):
+            told.exit_code = FindingsFound.exit_code

