@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from crawler.api import audit_site, crawl_site
     from crawler.audit.finding import AuditReport, Finding
     from crawler.config.config import Config
     from crawler.config.load import configured
     from crawler.crawl.engine import Tally
-    from crawler.embedding import audit_site, crawl_site
     from crawler.errors import NothingCrawlable, SiteatlasError, StateInUse, StorageError, UsageError
     from crawler.run.report import Report
     from crawler.state.store import Begin
@@ -36,11 +36,11 @@ __all__ = [
 ]
 
 _ROOMS: Final = {
+    "api": "audit_site crawl_site",
     "audit.finding": "AuditReport Finding",
     "config.config": "Config",
     "config.load": "configured",
     "crawl.engine": "Tally",
-    "embedding": "audit_site crawl_site",
     "errors": "NothingCrawlable SiteatlasError StateInUse StorageError UsageError",
     "run.report": "Report",
     "state.store": "Begin",

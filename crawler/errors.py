@@ -66,9 +66,17 @@ class FindingsFound(SiteatlasError):
 
 
 SEVERITY: Final = (0, 10, 4, 3, 5, 6, 2, 7, 1)
+
 """The exit codes from the best to the worst: what can be left to the next run comes before what needs a person."""
 
 
 def worst(codes: Iterable[int]) -> int:
     """The exit code of several things done one after the other: that of the worst of them, 0 for none."""
     return max(codes, key=lambda code: SEVERITY.index(code) if code in SEVERITY else len(SEVERITY), default=0)
+
+
+def alone(group: BaseException) -> BaseException:
+    """The exception that task groups have wrapped, when it is one."""
+    while isinstance(group, BaseExceptionGroup) and len(group.exceptions) == 1:
+        group = group.exceptions[0]
+    return group

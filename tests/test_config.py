@@ -10,7 +10,7 @@ from crawler.cli.options import FLAGS, flag_of
 from crawler.config.config import Config
 from crawler.config.load import build, known_keys
 from crawler.errors import UsageError
-from crawler.quantities import as_size, duration, size
+from crawler.units import as_size, duration, size
 
 EXAMPLE = Path(__file__).parent.parent / "config.example.toml"
 

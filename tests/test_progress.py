@@ -6,9 +6,9 @@ import pytest
 from rich.console import Console
 
 from crawler.cli.progress import Display
-from crawler.cli.words import amount, clock
 from crawler.crawl.engine import Tally
 from crawler.crawl.progress import describe
+from crawler.units import amount, clock
 from sitemap import safe
 
 

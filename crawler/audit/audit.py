@@ -33,8 +33,8 @@ from crawler.config import plan as planning
 from crawler.config.plan import Plan
 from crawler.crawl.engine import Ending, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.crawl.visit import Clock, Visited, alone, frontier, reach, rulebook, visit
-from crawler.errors import NothingCrawlable, StorageError
+from crawler.crawl.visit import Clock, Visited, frontier, reach, rulebook, visit
+from crawler.errors import NothingCrawlable, StorageError, alone
 from crawler.state.migrations import STATE
 from crawler.state.store import Begin, Store
 from crawler.url.normalize import origin

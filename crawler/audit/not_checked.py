@@ -4,7 +4,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
 from crawler.audit.claim import Account, Source
-from crawler.quantities import count
+from crawler.units import count
 
 NO_SOURCE: Final = (
     "no sitemap, log or export to compare with: orphans cannot be found; "

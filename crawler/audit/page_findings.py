@@ -23,8 +23,8 @@ from crawler.audit.orphans.duplicates import is_of_series
 from crawler.audit.orphans.scanner_probes import is_probe
 from crawler.audit.rules import RULES
 from crawler.model import Page, State, Url
-from crawler.quantities import count
 from crawler.state.database import storage
+from crawler.units import count
 
 _ANY: Final = 0xFFFF  # all flags of Found
 MAX_REFERRERS: Final = 10  # that are told of a finding

@@ -11,7 +11,7 @@ from msgspec import Struct
 from crawler.audit.finding import AuditReport, Count, Findings, Trend
 from crawler.audit.rules import GROUPS, TOLD, Group
 from crawler.audit.verdict import kind
-from crawler.quantities import count
+from crawler.units import count
 from sitemap import Severity
 
 FEW: Final = 10  # new findings that are told by name

@@ -31,8 +31,8 @@ from crawler.cli.lint_options import (
 )
 from crawler.cli.options import settings, with_flags
 from crawler.errors import FindingsFound, UsageError
-from crawler.quantities import size
 from crawler.run.options import Quiet, Settings
+from crawler.units import size
 from crawler.version import __version__
 from sitemap import RULES, Severity
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from crawler.audit.sources.cross_submit import MAX_HOSTS, Judging, Submits, told
-from crawler.cli.words import amount
 from crawler.config.config import Config
 from crawler.crawl.documents import Place, is_url, local, places
 from crawler.errors import FindingsFound, UsageError
-from crawler.quantities import count
+from crawler.units import amount, count
 from sitemap import (
     Child,
     Document,

@@ -13,8 +13,8 @@ from crawler.cli.errors import Told
 from crawler.cli.help import RAW
 from crawler.cli.options import TELLING, settings, with_flags
 from crawler.errors import Incomplete, UsageError, worst
-from crawler.quantities import count
 from crawler.run.options import AsJson, Quiet, Settings, Sites
+from crawler.units import count
 from sitemap import safe
 
 if TYPE_CHECKING:  # the crawler is not needed to show help

@@ -15,7 +15,7 @@ from crawler.config.load import build, read
 from crawler.config.section import Section
 from crawler.config.sites import EITHER, anchored, choose, choose_either, split
 from crawler.errors import UsageError
-from crawler.quantities import as_size
+from crawler.units import as_size
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from crawler.config.config import Config
 from crawler.config.plan import survey
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.quantities import count
 from crawler.state.status import sitemap_address
 from crawler.state.store import directory_for
+from crawler.units import count
 from sitemap import safe
 
 _IS_A_SITEMAP: Final = (".xml", ".xml.gz", ".txt", ".txt.gz")

@@ -9,8 +9,8 @@ import typer
 from crawler.cli.errors import Told
 from crawler.cli.options import FLAGS, settings, with_flags
 from crawler.errors import UsageError
-from crawler.quantities import count
 from crawler.run.options import Quiet, Settings, Verbose
+from crawler.units import count
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.config.plan import Plan

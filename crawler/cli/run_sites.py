@@ -21,10 +21,10 @@ from crawler.errors import Incomplete, UsageError
 from crawler.notify.configure import check_channels
 from crawler.publish.upload.target import shown
 from crawler.publish.upload.upload import check_upload
-from crawler.quantities import count
 from crawler.run.options import Wishes
 from crawler.run.regenerate import crawl_site
 from crawler.run.report import Report
+from crawler.units import count
 from crawler.url.normalize import origin
 from sitemap import safe
 

@@ -11,8 +11,7 @@ import anyio
 
 from crawler.cli.run_sites import check, planned
 from crawler.cli.sites import history_directory, shared
-from crawler.crawl.visit import alone
-from crawler.errors import UsageError
+from crawler.errors import UsageError, alone
 from crawler.run.event_loop import loop_options
 from crawler.schedule.config_watch import Watched
 from crawler.schedule.daemon import _Daemon

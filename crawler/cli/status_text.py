@@ -9,13 +9,12 @@ from msgspec.structs import replace
 from crawler.cli import status_words as words
 from crawler.cli.status_collect import Looked, Schedule, Site
 from crawler.cli.tables import Column, table, wrapped
-from crawler.cli.words import amount, clock, outcome
-from crawler.quantities import count
 from crawler.schedule.attempt import Attempt
 from crawler.schedule.status import SiteBoard
 from crawler.schedule.words import ahead, long_moment, moment, short_moment, verdict, zones
 from crawler.state.runs import PUBLISHING, Fate, Run
 from crawler.state.status import Standing
+from crawler.units import amount, clock, count, outcome
 from sitemap import safe
 
 _RUNS: Final = (

@@ -6,10 +6,9 @@ from typing import Final
 from crawler.audit.compare.history import AuditStanding
 from crawler.audit.verdict import Kind
 from crawler.cli.status_collect import Trend
-from crawler.cli.words import clock
 from crawler.notify.ledger_status import ChannelTold
-from crawler.quantities import count
 from crawler.schedule.words import moment
+from crawler.units import clock, count
 from sitemap import safe
 
 _PART: Final = 0.1  # of what is usual: what differs by less is as ever

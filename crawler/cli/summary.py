@@ -3,14 +3,13 @@
 import sys
 from collections.abc import Callable
 
-from crawler.cli.words import amount, clock
 from crawler.model import State
 from crawler.notify.notice import Occasion, Reception
 from crawler.notify.result import Announced, Delivered
 from crawler.publish.changes import ChangeKind, Counts, Few, lines_of
 from crawler.publish.upload.upload import Uploaded
-from crawler.quantities import count
 from crawler.run.report import Report
+from crawler.units import amount, clock, count
 from sitemap import safe
 
 _WIDTH = 22

@@ -3,7 +3,7 @@
 from pydantic import Field, field_validator
 
 from crawler.config.section import Count, Seconds, Section
-from crawler.quantities import duration
+from crawler.units import duration
 
 
 class Audit(Section):

@@ -12,7 +12,7 @@ from crawler.config.audit import Audit
 from crawler.config.notify import Email, Hook, IndexNow, Notify, SearchConsole, Upload, Webhook, WebSub
 from crawler.config.schedule import Daemon, Schedule
 from crawler.config.section import Count, Seconds, Section
-from crawler.quantities import duration, size
+from crawler.units import duration, size
 from crawler.url.params import TRACKING
 from crawler.version import __version__
 

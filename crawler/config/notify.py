@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from crawler.config.section import Count, Seconds, Section
-from crawler.quantities import duration
+from crawler.units import duration
 
 Occasion = Literal["changes", "trouble", "findings"]
 

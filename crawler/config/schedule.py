@@ -5,7 +5,7 @@ import re
 from pydantic import Field, field_validator
 
 from crawler.config.section import Count, Seconds, Section
-from crawler.quantities import duration
+from crawler.units import duration
 
 _host_name = re.compile(r"[^\s:/?#@*\[\]]+")
 

@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from copy import copy
 
-from crawler.cli.words import clock
 from crawler.crawl.engine import Tally
+from crawler.units import clock
 
 log = logging.getLogger(__name__)
 

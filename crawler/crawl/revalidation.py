@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from crawler.crawl.frontier.outlinks import unpack
 from crawler.crawl.frontier.storage import reading_of
-from crawler.lastmod.policy import believable, schema_form, w3c
+from crawler.lastmod.policy import believable, schema_form
 from crawler.model import Failure, Kind, Page, Remembered, Reply, Request, Sighting, Url
 from crawler.robots.meta import HEADER, NOTHING, read_header
 from crawler.state.database import storage
+from crawler.units import w3c
 
 
 def conditions(before: Remembered | None) -> list[tuple[str, str]]:

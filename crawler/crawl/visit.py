@@ -181,13 +181,6 @@ async def _stoppable(engine: Engine) -> AsyncIterator[None]:
             signal.signal(number, handler)
 
 
-def alone(group: BaseException) -> BaseException:
-    """The exception that task groups have wrapped, when it is one."""
-    while isinstance(group, BaseExceptionGroup) and len(group.exceptions) == 1:
-        group = group.exceptions[0]
-    return group
-
-
 def counted(run: Run, visited: Visited, judged: Completeness) -> Run:
     """The record with what this process did added to what earlier ones did of the same run."""
     tally = visited.tally

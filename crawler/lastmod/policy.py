@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from crawler.fetch import http_date
 from crawler.model import Sighting
+from crawler.units import _MOMENT
 
 Policy = Literal["observed", "header", "page", "none"]
 
@@ -31,7 +32,6 @@ LYING: Final = 0.1
 _EASTMOST: Final = 14 * 3600.0  # seconds that a day begins earlier there than in UTC
 _WESTMOST: Final = 12 * 3600.0  # seconds that it ends later
 _DAY: Final = 86_400.0
-_MOMENT: Final = "%Y-%m-%dT%H:%M:%S+00:00"
 
 _stated = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[Tt ]+([0-9]{2}:[0-9]{2})(:[0-9]{2})?(?:[.,][0-9]+)?"
@@ -94,11 +94,6 @@ def later(
     if published < moment.replace(hour=0, minute=0, second=0, microsecond=0).timestamp():
         return Dated(moment.strftime("%Y-%m-%d"), SEEN)
     return Dated(moment.strftime(_MOMENT), SEEN)
-
-
-def w3c(moment: float) -> str:
-    """A moment (Unix time) as a W3C datetime in UTC, to the second."""
-    return datetime.fromtimestamp(moment, UTC).strftime(_MOMENT)
 
 
 def distrust(still: int, moved: int) -> str:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from crawler.audit.compare import history
 from crawler.audit.summary import AuditNews
 from crawler.config.plan import AUDIT, Plan
-from crawler.lastmod.policy import w3c
 from crawler.notify.channels.channel import Channel
 from crawler.notify.ledger import Line, Sent, of_audits
 from crawler.notify.messages import always, notice_of
@@ -18,6 +17,7 @@ from crawler.notify.result import Delivered
 from crawler.notify.retry import persist
 from crawler.notify.session import Desk
 from crawler.publish.changes import Counts
+from crawler.units import w3c
 
 
 def wants_audits(plan: Plan, channel: Channel) -> bool:

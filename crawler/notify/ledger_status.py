@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from crawler.notify.ledger import LEDGER, Ledger, Line, Mood, Reading, Refused, Sent, of_audits
-from crawler.quantities import count
 from crawler.state.database import is_kept, storage
+from crawler.units import count
 
 
 class ChannelTold(Struct, frozen=True, kw_only=True):

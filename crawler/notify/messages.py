@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from crawler.lastmod.policy import w3c
 from crawler.notify.channels.channel import Channel
 from crawler.notify.ledger import Line, Mood, Refused, Sent
 from crawler.notify.notice import Answer, Notice, Occasion, Reception
@@ -15,6 +14,7 @@ from crawler.notify.session import Desk
 from crawler.publish.changes import Counts, Few
 from crawler.publish.recent_feed import recent_address
 from crawler.state.runs import Ended, Fate
+from crawler.units import w3c
 
 _NO_VERDICT: Final = frozenset({0, 4, 6})
 """The exit codes that are no trouble by themselves: done, cut short, another at work."""

@@ -8,7 +8,6 @@ from typing import Final
 
 from crawler.config.plan import Plan
 from crawler.errors import SiteatlasError, StorageError
-from crawler.lastmod.policy import w3c
 from crawler.notify.audit_messages import FindingsTeller, known, wants_audits
 from crawler.notify.configure import Channels, channels, check_channels, http
 from crawler.notify.dry_run import rehearsed, shown
@@ -25,11 +24,11 @@ from crawler.publish.change_feed import Changes
 from crawler.publish.changes import Counts
 from crawler.publish.recent_feed import recent_address
 from crawler.publish.upload.upload import why_not_uploaded
-from crawler.quantities import count
 from crawler.state.database import is_kept
 from crawler.state.migrations import STATE
 from crawler.state.runs import Ended, Run, Runs
 from crawler.state.store import held
+from crawler.units import count, w3c
 
 Clock = Callable[[], float]
 _NOT_AGAIN: Final = Again()

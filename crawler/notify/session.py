@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from crawler.config.plan import Plan
 from crawler.errors import UsageError
-from crawler.lastmod.policy import w3c
 from crawler.model import Url
 from crawler.notify.ledger import Ledger, Line, Sent
 from crawler.notify.notice import Answer, Occasion, Reception
@@ -21,6 +20,7 @@ from crawler.publish.changes import Change
 from crawler.state.database import is_kept
 from crawler.state.migrations import STATE
 from crawler.state.runs import ROLLED_BACK, Ended, Run, Runs
+from crawler.units import w3c
 
 
 class Again(Struct, frozen=True, kw_only=True):

@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from crawler.errors import StorageError
-from crawler.lastmod.policy import w3c
 from crawler.model import State, Url
 from crawler.publish.changes import Change, ChangeKind, Counts, compose, standing_moves, why_added, why_gone
 from crawler.state.database import storage
+from crawler.units import w3c
 
 # The runs that have a feed: those after which the listed set is out there, and those that went back to an earlier one.
 _PUBLISHING: Final = (

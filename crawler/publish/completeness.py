@@ -6,8 +6,8 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.model import State, Url
-from crawler.quantities import count
 from crawler.state.runs import Completeness, Kind
+from crawler.units import count
 
 _MAX_NAMED: Final = 3  # hosts
 

@@ -9,10 +9,10 @@ from urllib.parse import quote
 import msgspec
 
 from crawler.errors import UsageError
-from crawler.lastmod.policy import w3c
 from crawler.model import Page, Url
 from crawler.publish.changes import Change, ChangeKind
 from crawler.state.database import storage
+from crawler.units import w3c
 from sitemap import (
     Channel,
     Directory,

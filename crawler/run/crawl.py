@@ -11,8 +11,8 @@ from crawler.config import plan as planning
 from crawler.config.plan import Plan
 from crawler.crawl.engine import Ending, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.crawl.visit import Clock, alone, frontier, visit
-from crawler.errors import NothingCrawlable, StorageError
+from crawler.crawl.visit import Clock, frontier, visit
+from crawler.errors import NothingCrawlable, StorageError, alone
 from crawler.publish.listing import unseen
 from crawler.publish.recent_feed import recent_address
 from crawler.publish.remember import put_back

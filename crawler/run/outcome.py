@@ -5,9 +5,9 @@ from typing import Final
 from crawler.crawl.engine import Ending
 from crawler.errors import Incomplete, PublishRefused, SiteatlasError, StateInUse, UsageError
 from crawler.model import State
-from crawler.quantities import count
 from crawler.run.report import Report
 from crawler.state.runs import PUBLISHING, Ended, Fate
+from crawler.units import count
 
 _FATES: Final = {StateInUse.exit_code: Fate.BUSY, UsageError.exit_code: Fate.BROKEN}
 _LIMITS: Final = (Ending.MAX_PAGES.value, Ending.MAX_TIME.value)

@@ -12,7 +12,6 @@ from anyio.abc import TaskGroup, TaskStatus
 from msgspec.structs import replace
 
 from crawler.errors import SiteatlasError
-from crawler.quantities import count
 from crawler.schedule.attempt import Attempt
 from crawler.schedule.config_watch import Watched
 from crawler.schedule.history import History
@@ -24,6 +23,7 @@ from crawler.schedule.systemd_notify import ServiceManager
 from crawler.schedule.web.app import app
 from crawler.schedule.web.server import UNIX, serve_on
 from crawler.schedule.words import ahead, few, how, is_bad, moment, why
+from crawler.units import count
 from crawler.version import __version__
 
 log = logging.getLogger(__name__)

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from crawler.cli.words import clock
 from crawler.schedule.attempt import Attempt, Because
 from crawler.state.runs import Fate
+from crawler.units import clock
 
 _WHY: Final = {
     Because.FIRST: "for the first time in this schedule",

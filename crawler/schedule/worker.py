@@ -33,7 +33,6 @@ from crawler.notify.ledger_status import Told, told
 from crawler.notify.notify import announce
 from crawler.notify.result import Announced
 from crawler.publish.upload.upload import why_not_uploaded
-from crawler.quantities import count
 from crawler.run.event_loop import loop_options
 from crawler.run.options import Wishes
 from crawler.run.outcome import ended, ended_by
@@ -44,6 +43,7 @@ from crawler.schedule.process import Order
 from crawler.state.migrations import STATE
 from crawler.state.runs import Ended, Fate, Run, Runs
 from crawler.state.store import held
+from crawler.units import count
 
 log = logging.getLogger(__name__)
 

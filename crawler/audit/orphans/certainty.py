@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from crawler.fetch.retry import is_failure
 from crawler.model import State
-from crawler.quantities import count
+from crawler.units import count
 
 REFUSED: Final = frozenset({401, 403, 407, 451})  # the page is there, and not for us
 _EMPTY: Final = frozenset(

@@ -23,7 +23,7 @@ from crawler.audit.report.style import source, style
 from crawler.audit.rules import GROUPS, TOLD, AuditRule
 from crawler.audit.verdict import Gap, but, empty, kind, why_open
 from crawler.cli.options import FLAGS
-from crawler.cli.words import amount, clock
+from crawler.units import amount, clock
 from sitemap import RULES as LINT
 from sitemap import Severity
 

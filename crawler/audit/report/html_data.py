@@ -15,7 +15,7 @@ from msgspec import Struct
 from crawler.audit.claim import Source
 from crawler.audit.finding import Count, Finding, Findings
 from crawler.audit.rules import TOLD
-from crawler.quantities import count
+from crawler.units import count
 
 PIECE: Final = 1_000  # findings; a browser shows the first piece while it unpacks the others
 

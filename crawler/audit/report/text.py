@@ -14,9 +14,8 @@ from crawler.audit.finding import AuditReport, Compared, Count, Finding, Finding
 from crawler.audit.report.html_data import ISLAND, Island, islands, visits
 from crawler.audit.rules import GROUPS, TOLD, Group
 from crawler.audit.verdict import Empty, Kind, but, empty, kind, small, why_open
-from crawler.cli.words import amount, clock
 from crawler.errors import Incomplete
-from crawler.quantities import count
+from crawler.units import amount, clock, count
 from sitemap import Severity, safe
 
 _PAINT: Final = re.compile("\x1b\\[[0-9]+m")

@@ -12,7 +12,7 @@ from crawler.crawl.frontier.url_templates import remedy_of
 from crawler.fetch import http_date
 from crawler.lastmod.policy import EARLIEST, HEADER
 from crawler.model import Kind, State, Url
-from crawler.quantities import count
+from crawler.units import count
 
 
 def lastmod(story: Story) -> Topic | None:

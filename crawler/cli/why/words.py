@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from crawler.lastmod import policy
 from crawler.model import Found, State
-from crawler.quantities import count
+from crawler.units import count
+from crawler.units import w3c as w3c_units
 
 WAYS: Final = {
     Found.SEED: "start URL",
@@ -83,7 +83,7 @@ def moment(at: float) -> str:
 
 def w3c(at: float | None) -> str | None:
     """A Unix time for machines: ``2026-01-31T12:00:00+00:00``."""
-    return None if at is None else policy.w3c(at)
+    return None if at is None else w3c_units(at)
 
 
 def run(number: int, starts: dict[int, float]) -> str:

@@ -14,7 +14,7 @@ from crawler.errors import UsageError
 from crawler.notify.channels.google_auth import ServiceAccount, Tokens, read_object
 from crawler.notify.channels.http import Http, Sent, Unsent, judged, origin_of, quoted
 from crawler.notify.notice import Answer, Notice, Occasion, Reception
-from crawler.quantities import count
+from crawler.units import count
 
 _QUOTA: Final = frozenset(
     {

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 import anyio
 
-from crawler.crawl.visit import alone
+from crawler.errors import alone
 from crawler.publish.upload.target import NotTaken
 
 T = TypeVar("T")

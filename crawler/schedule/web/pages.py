@@ -14,16 +14,15 @@ from starlette.responses import Response
 from crawler.audit.compare.history import AuditStanding
 from crawler.audit.report.html import is_web
 from crawler.audit.report.style import source, style
-from crawler.cli.words import amount, clock, outcome
 from crawler.notify.ledger_status import Told, told
 from crawler.publish.changes import Change, Counts, told_counts
-from crawler.quantities import count
 from crawler.schedule.status import Board, SiteBoard
 from crawler.schedule.web.files import reports
 from crawler.schedule.web.site_status import TROUBLE, Tone, Verdict, trend, verdict
 from crawler.schedule.web.snapshots import FAULTS, RUNS, Look, feed, recorded
 from crawler.schedule.web.snapshots import told as why
 from crawler.state.runs import PublishedFile, Run
+from crawler.units import amount, clock, count, outcome
 from sitemap import safe
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.quantities import count
 from crawler.schedule.status import SiteBoard
 from crawler.schedule.web.snapshots import Look
 from crawler.state.runs import PUBLISHING, Fate, Run
+from crawler.units import count
 
 WIDTH, HEIGHT = 100.0, 24.0  # of the picture of a trend, which is stretched to what there is
 _EDGE: Final = 2.0  # of it, so that the line is not cut

@@ -1,8 +1,11 @@
 """Durations and sizes as people write them, and counts as they read them. Pure."""
 
 import re
+from datetime import UTC, datetime
+from typing import Final
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
 _SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -33,3 +36,40 @@ def count(number: int, what: str, many: str = "") -> str:
     if number != 1 and not what.startswith("with"):
         what = many or f"{what}s"
     return f"{number:,} {what}"
+
+
+def outcome(said: str) -> str:
+    """What came of a run that ended, as its record says it."""
+    return "came to nothing" if said in ("", "nothing") else said
+
+
+def amount(size: float) -> str:
+    """Bytes for people: ``812 bytes``, ``1.4 MB``."""
+    if size < 1000:
+        return f"{size:.0f} bytes"
+    unit = ""
+    for unit in ("kB", "MB", "GB"):  # noqa: B007 - the unit that fits is what is wanted
+        size /= 1000
+        if size < 1000:
+            break
+    return f"{size:.1f} {unit}" if size < 100 else f"{size:,.0f} {unit}"
+
+
+def clock(seconds: float) -> str:
+    """``4.2 s``, ``42 s``, ``3:07`` or ``2:03:07``."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+_MOMENT: Final = "%Y-%m-%dT%H:%M:%S+00:00"
+
+
+def w3c(moment: float) -> str:
+    """A moment (Unix time) as a W3C datetime in UTC, to the second."""
+    return datetime.fromtimestamp(moment, UTC).strftime(_MOMENT)
