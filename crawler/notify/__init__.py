@@ -1,1 +1,4 @@
-"""Tells those who are configured what a run changed, that runs fail, and that they are well again: each once."""
+"""Notifies search engines, feed hubs, chats and people of what a run changed, each of them once.
+
+Front door: ``notify.py``. May import publish, audit summaries, state and config.
+"""

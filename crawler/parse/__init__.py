@@ -1,1 +1,4 @@
-"""Reading documents in processes that can be killed: the pool on our side, the worker on theirs, the frames between."""
+"""Parses documents in worker processes that can be killed. Front door: ``pool.py``.
+
+``worker.py`` runs in the other process and imports ``html`` and ``snapshot`` only.
+"""

@@ -1,1 +1,4 @@
-"""The schedule at work: a loop over a clock, and whoever runs a site."""
+"""The daemon: which site is due, in which order, in which process. Front door: ``scheduler.py``.
+
+``cron.py``, ``queue.py``, ``site_state.py`` and ``status.py`` are pure. May import run and all below it.
+"""

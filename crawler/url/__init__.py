@@ -1,1 +1,4 @@
-"""URLs: their canonical form, their parts, and the references of documents. Knows nothing of scope or robots."""
+"""URLs: canonical form, resolution of references, scope, patterns, query parameters. Front door: ``normalize.py``.
+
+Pure. Imports the model only.
+"""

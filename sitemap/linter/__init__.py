@@ -1,1 +1,4 @@
-"""Linting: documents and sets of them against the table of rules, and the reports of what was found."""
+"""Checks sitemaps, and sets of them, against the table of rules. Front door: ``lint.py``.
+
+May import the reader and the validation; ``report_*.py`` write the findings in one format each.
+"""

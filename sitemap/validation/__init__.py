@@ -1,5 +1,5 @@
-"""Owns what an entry must satisfy before it may be written: the protocol, Google's rules and what the XSDs enforce.
+"""What an entry must satisfy before it is written: the protocol, Google's rules, what the XSDs enforce. Pure.
 
-The functions named ``…_faults`` find every fault, for a linter; those named ``…_fault`` answer the sentence of the
-first, or "", for a writer. All are pure.
+Functions named ``…_faults`` find every fault, for the linter; those named ``…_fault`` answer the first one as a
+sentence, or "", for the writer. Front door: ``entry.py``.
 """

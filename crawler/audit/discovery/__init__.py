@@ -1,1 +1,4 @@
-"""Whether a published sitemap can be found: what the robots.txt of its site says of it, and how both are answered."""
+"""Whether search engines can find the published sitemap: its line in robots.txt, and the answer of both URLs.
+
+Front door: ``check.py``. May import fetch, robots and config.
+"""

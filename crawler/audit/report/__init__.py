@@ -1,1 +1,4 @@
-"""Owns the forms in which an audit is told: text for people, a page for browsers, tables, and what programs read."""
+"""The report of an audit in every format: text, HTML, CSV, JSON, SARIF, JUnit. Front door: ``write.py``.
+
+May import audit findings and rules, and the page's templates; knows neither crawl nor sources.
+"""

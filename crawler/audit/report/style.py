@@ -7,10 +7,9 @@ from importlib.resources import files
 
 def style(package: str, name: str) -> str:
     """The common style, and after it that of a file in the templates of a package."""
+    common = files("crawler.audit.report") / "templates" / "base.css"
     own = files(package) / "templates" / name
-    return (files("crawler.audit.report.style") / "base.css").read_text(encoding="utf-8") + own.read_text(
-        encoding="utf-8"
-    )
+    return common.read_text(encoding="utf-8") + own.read_text(encoding="utf-8")
 
 
 def source(text: str) -> str:

@@ -1,1 +1,4 @@
-"""TODO: what is in init."""
+"""``siteatlas init``: writes a configuration and the files that start Siteatlas on a schedule. Front door: ``init.py``.
+
+One module for each scheduler: systemd, crontab, GitHub Actions, Kubernetes.
+"""

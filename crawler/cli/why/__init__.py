@@ -1,1 +1,4 @@
-"""The story of one URL in words: what is known of it becomes topics, each with sentences and with values. Pure."""
+"""``siteatlas why``: explains one URL from the state. Front door: ``why.py``.
+
+``queries.py`` reads the state; ``explain.py`` and the modules it calls are pure.
+"""

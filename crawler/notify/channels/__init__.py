@@ -1,1 +1,4 @@
-"""Those who are told what changed: search engines, hubs, people, programs. Speaks their protocols, decides nothing."""
+"""One module for each channel: IndexNow, Search Console, WebSub, webhook, e-mail, command.
+
+Each speaks its protocol and decides nothing; ``channel.py`` is what they all implement.
+"""

@@ -1,1 +1,4 @@
-"""Reads what an HTML document says. Pure: bytes and headers in, a page out; no clock, no network, no disk."""
+"""What an HTML document states: canonical, links, hreflang, images, videos, dates. Front door: ``page.py``.
+
+Pure: bytes and headers in, a page out.
+"""

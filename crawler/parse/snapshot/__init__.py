@@ -1,1 +1,4 @@
-"""What changed on a page between two visits, and whether it matters. Pure: bytes in, a judgement out."""
+"""The main content of a page, kept small, and the difference between two snapshots of it.
+
+Pure. Front door: ``snapshot.py`` takes and loads one; ``diff.py`` compares two.
+"""

@@ -1,1 +1,1 @@
-"""Publishing elsewhere, on S3 or by SFTP, what was published in the directory."""
+"""Uploads the published files to S3 or over SFTP. Front door: ``upload.py``; ``connect.py`` opens the target."""

@@ -1,1 +1,4 @@
-"""The daemon's face on the network: health, metrics, pages for people, and the published files. It only looks."""
+"""The daemon's web server: health, metrics, pages for people, the published files. Front door: ``app.py``.
+
+Reads only; it changes nothing.
+"""

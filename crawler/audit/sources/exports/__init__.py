@@ -1,1 +1,4 @@
-"""Reads what other programs know of the site: exports of consoles and analytics, backlinks, lists, other crawls."""
+"""Exports of Search Console, analytics, backlink tools and other crawlers, as CSV, JSON or SQLite.
+
+Front door: ``reader.py``.
+"""

@@ -1,1 +1,1 @@
-"""Access logs as a source: which URLs people and bots asked for, when, and what they were answered."""
+"""Access logs: which URLs people and bots asked for, when, and what the server answered. Front door: ``reader.py``."""

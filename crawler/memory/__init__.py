@@ -1,1 +1,0 @@
-"""TODO: what is in memory."""
