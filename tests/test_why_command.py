@@ -16,6 +16,7 @@ from crawler.cli.why.explain import Explanation
 from crawler.cli.why.lookup import lines, stories
 from crawler.cli.why.sites import known_sites, meant
 from crawler.cli.why.words import Topic
+from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.errors import UsageError
 from crawler.model import Find, Found, Url
 from crawler.state.store import Store, directory_for
@@ -412,7 +413,7 @@ def test_ours_each_url_is_asked_of_the_site_that_covers_it(tmp_path: Path) -> No
         url = Url(home)
         settings = {"site.url": home, "urls.drop_params": ["ref"]}
         with Store(directory_for(root, Url(f"{home}sitemap.xml")), settings) as store:
-            store.frontier(lambda _: None).admit(
+            SqliteFrontier(store.db, lambda _: None, run=store.run.number).admit(
                 [Find(url, Found.SEED, 0), Find(Url("https://c.example/"), 2, 1)]
             )
             store.db.execute("COMMIT")

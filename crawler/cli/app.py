@@ -1,4 +1,4 @@
-"""The commands: they turn what was typed into a configuration, run, and tell how it went."""
+"""The commands of ``siteatlas``, put together: each is declared in the file of its name."""
 
 import io
 import sys
@@ -8,9 +8,11 @@ import typer
 
 from crawler.cli.audit import EPILOG as AUDIT_EPILOG
 from crawler.cli.audit import audit
+from crawler.cli.crawl import EPILOG as CRAWL_EPILOG
+from crawler.cli.crawl import crawl
 from crawler.cli.diff import EPILOG as DIFF_EPILOG
 from crawler.cli.diff import diff
-from crawler.cli.help import RAW, Command
+from crawler.cli.help import EXIT_CODES, RAW, Command
 from crawler.cli.init.init import EPILOG as INIT_EPILOG
 from crawler.cli.init.init import init
 from crawler.cli.lint import EPILOG as LINT_EPILOG
@@ -27,11 +29,6 @@ from crawler.cli.status import status
 from crawler.cli.why.why import EPILOG as WHY_EPILOG
 from crawler.cli.why.why import why
 from crawler.version import __version__
-
-EXIT_CODES = (
-    "Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 publish refused, 4 incomplete (run again to go "
-    "on), 5 nothing crawlable, 6 state in use by another process, 7 storage error, 10 findings."
-)
 
 app = typer.Typer(
     name="siteatlas",
@@ -65,6 +62,7 @@ def siteatlas(
         raise typer.Exit
 
 
+app.command(cls=Command, epilog=CRAWL_EPILOG)(crawl)
 app.command(cls=Command, epilog=INIT_EPILOG)(init)
 app.command("run", cls=Command, epilog=f"{RAW}{EXIT_CODES}")(run_command)
 app.command(cls=Command, epilog=SCHEDULE_EPILOG)(schedule)

@@ -1,25 +1,14 @@
 """``siteatlas audit``: what it is told on the command line, what it prints, and which exit code it has."""
 
 import sys
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from crawler.cli.errors import Told
 from crawler.cli.help import RAW
-from crawler.cli.options import FLAGS, settings, with_flags
-from crawler.run.options import Fresh, Quiet, Restart, Settings, Wishes
-
-
-class Form(StrEnum):
-    """The names of the forms, as on the command line."""
-
-    TEXT = "text"
-    JSON = "json"
-    SARIF = "sarif"
-    JUNIT = "junit"
-
+from crawler.cli.options import FLAGS, Form, Fresh, Quiet, Restart, Settings, settings, with_flags
+from crawler.run.options import Wishes
 
 EPILOG = f"""{RAW}Examples:
   siteatlas audit https://www.example.com/ -o report

@@ -10,8 +10,8 @@ from crawler.audit.report.sarif import write_sarif
 from crawler.audit.report.text import write_text
 from crawler.audit.report.threshold import failing, undecided, why_not_new
 from crawler.audit.rules import TOLD
-from crawler.cli.audit import Form
 from crawler.cli.errors import Told
+from crawler.cli.options import Form
 from crawler.cli.progress import Displays
 from crawler.config.config import Config
 from crawler.errors import FindingsFound, Incomplete, worst

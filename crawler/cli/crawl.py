@@ -1,4 +1,4 @@
-"""The commands: they turn what was typed into a configuration, run, and tell how it went."""
+"""``siteatlas crawl``: crawls one site and publishes its sitemap."""
 
 import json
 import sys
@@ -6,11 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
-from crawler.cli.app import EXIT_CODES, app
 from crawler.cli.errors import Told
-from crawler.cli.help import RAW, Command
-from crawler.cli.options import CRAWLING, settings, with_flags
-from crawler.run.options import AcceptShrink, AsJson, DryRun, Fresh, Quiet, Restart, Settings, Verbose, Wishes
+from crawler.cli.help import EXIT_CODES, RAW
+from crawler.cli.options import (
+    CRAWLING,
+    AcceptShrink,
+    AsJson,
+    DryRun,
+    Fresh,
+    Quiet,
+    Restart,
+    Settings,
+    Verbose,
+    settings,
+    with_flags,
+)
+from crawler.run.options import Wishes
 
 EPILOG = f"""{RAW}Examples:
   siteatlas crawl https://www.example.com/ -o public
@@ -21,7 +32,6 @@ EPILOG = f"""{RAW}Examples:
 {EXIT_CODES}"""
 
 
-@app.command(cls=Command, epilog=EPILOG)
 @with_flags(*CRAWLING)
 def crawl(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
@@ -46,8 +56,9 @@ def crawl(  # noqa: PLR0913 - the command line is wide
         chosen = settings(
             config, flags, url, remedy=f"siteatlas run --config {config} takes them all, with --site NAME one"
         )
+        from crawler.cli.progress import Display  # noqa: PLC0415 - the crawler is not needed to show help
         from crawler.config.plan import plan  # noqa: PLC0415
-        from crawler.run.regenerate import crawl_site  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.run.regenerate import crawl_site  # noqa: PLC0415
         from crawler.url.normalize import host  # noqa: PLC0415
 
         wishes = Wishes(
@@ -60,7 +71,8 @@ def crawl(  # noqa: PLR0913 - the command line is wide
             verbose=verbose,
         )
         ready = plan(chosen)
-        report = crawl_site(host(ready.seed), ready, told.console, wishes)
+        with Display(told.console, enabled=not wishes.quiet) as display:
+            report = crawl_site(host(ready.seed), ready, wishes, display.watch)
         told.exit_code = report.exit_code
         if as_json:
             json.dump(report.as_json(), sys.stdout, indent=2)

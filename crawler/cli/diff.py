@@ -15,13 +15,12 @@ import typer
 
 from crawler.cli.errors import Told
 from crawler.cli.help import RAW
-from crawler.cli.options import with_flags
+from crawler.cli.options import Settings, with_flags
 from crawler.cli.sites import state_directory
 from crawler.crawl.documents import is_url
 from crawler.errors import UsageError
 from crawler.publish.change_feed import Changes
 from crawler.publish.changes import Change, ChangeKind, Few, latest, lines
-from crawler.run.options import Settings
 from crawler.state.migrations import STATE
 from crawler.state.runs import Runs
 from sitemap import Format

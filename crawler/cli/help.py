@@ -8,6 +8,10 @@ from typer.core import TyperCommand
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
 
+EXIT_CODES: Final = (
+    "Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 publish refused, 4 incomplete (run again to go "
+    "on), 5 nothing crawlable, 6 state in use by another process, 7 storage error, 10 findings."
+)
 RAW: Final = "\b\n"  # what follows, up to an empty line, is shown line by line
 _OWN: Final = "Options"
 _PLAIN: Final = {

@@ -29,9 +29,8 @@ from crawler.cli.lint_options import (
     Threshold,
     Verbose,
 )
-from crawler.cli.options import settings, with_flags
+from crawler.cli.options import Quiet, Settings, settings, with_flags
 from crawler.errors import FindingsFound, UsageError
-from crawler.run.options import Quiet, Settings
 from crawler.units import size
 from crawler.version import __version__
 from sitemap import RULES, Severity

@@ -11,9 +11,8 @@ from msgspec import Struct
 
 from crawler.cli.errors import Told
 from crawler.cli.help import RAW
-from crawler.cli.options import TELLING, settings, with_flags
+from crawler.cli.options import TELLING, AsJson, Quiet, Settings, Sites, settings, with_flags
 from crawler.errors import Incomplete, UsageError, worst
-from crawler.run.options import AsJson, Quiet, Settings, Sites
 from crawler.units import count
 from sitemap import safe
 

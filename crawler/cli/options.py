@@ -4,6 +4,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -45,6 +46,50 @@ class Flag:
     def long(self) -> str:
         """The name that messages use."""
         return next(name for name in self.names.split("/")[0].split() if name.startswith("--"))
+
+
+Settings = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
+]
+SitesFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="The TOML file of the sites.", envvar="SITEATLAS_CONFIG"),
+]
+Sites = Annotated[
+    list[str] | None,
+    typer.Option("--site", metavar="NAME", help="Only this site of the file; may be given more than once."),
+]
+Fresh = Annotated[
+    bool,
+    typer.Option(
+        "--fresh",
+        help="Forget what is known of the pages, and read all anew.",
+    ),
+]
+Restart = Annotated[
+    bool,
+    typer.Option("--restart", help="Drop an unfinished crawl and begin anew with what earlier runs learnt."),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Crawl, tell what would change, and publish nothing.")
+]
+AcceptShrink = Annotated[
+    bool,
+    typer.Option("--accept-shrink", help="Publish this once although many pages leave, or say the same now."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL left out; log more.")]
+
+
+class Form(StrEnum):
+    """The names of the forms, as on the command line."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    JUNIT = "junit"
 
 
 FLAGS: Final = (

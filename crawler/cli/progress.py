@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import (
@@ -19,11 +19,13 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from crawler.audit.audit import Watches
-from crawler.audit.collect import Reading
 from crawler.crawl.engine import Tally
 from crawler.crawl.progress import describe
 from sitemap import safe
+
+if TYPE_CHECKING:
+    from crawler.audit.audit import Watches
+    from crawler.audit.collect import Reading
 
 _MEMORY = 4.0  # seconds over which rate and growth are taken
 
@@ -118,7 +120,7 @@ class ReadingDisplay:
         )
         self._task = self._progress.add_task("", total=None, line="", start=False, visible=False)
 
-    def watch(self, reading: Reading) -> None:
+    def watch(self, reading: "Reading") -> None:
         """Show how far the reading is."""
         if not self._progress.live.is_started:
             self._progress.start()
@@ -141,7 +143,9 @@ class Displays:
         self._reading = ReadingDisplay(console, enabled=enabled)
         self._crawling = Display(console, enabled=enabled)
 
-    def __enter__(self) -> Watches:
+    def __enter__(self) -> "Watches":
+        from crawler.audit.audit import Watches  # noqa: PLC0415 - with numpy, which a crawl does not need
+
         return Watches(self._watch, self._reading.watch, self._part)
 
     def __exit__(self, *_: object) -> None:

@@ -9,9 +9,8 @@ import typer
 
 from crawler.cli.errors import Told
 from crawler.cli.help import RAW
-from crawler.cli.options import with_flags
+from crawler.cli.options import Sites, with_flags
 from crawler.errors import FindingsFound, UsageError
-from crawler.run.options import Sites
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas robots https://www.example.com/

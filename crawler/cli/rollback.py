@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from crawler.cli.errors import Told
-from crawler.cli.options import FLAGS, settings, with_flags
+from crawler.cli.options import FLAGS, Quiet, Settings, Verbose, settings, with_flags
 from crawler.errors import UsageError
-from crawler.run.options import Quiet, Settings, Verbose
 from crawler.units import count
 
 if TYPE_CHECKING:  # the crawler is not needed to show help

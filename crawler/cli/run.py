@@ -5,9 +5,8 @@ import sys
 from typing import Any
 
 from crawler.cli.errors import Told
-from crawler.cli.options import CRAWLING, with_flags
-from crawler.errors import UsageError, worst
-from crawler.run.options import (
+from crawler.cli.options import (
+    CRAWLING,
     AcceptShrink,
     AsJson,
     DryRun,
@@ -17,8 +16,10 @@ from crawler.run.options import (
     Sites,
     SitesFile,
     Verbose,
-    Wishes,
+    with_flags,
 )
+from crawler.errors import UsageError, worst
+from crawler.run.options import Wishes
 
 
 @with_flags(*CRAWLING, "audit.every")

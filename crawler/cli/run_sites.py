@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from crawler.audit.report.threshold import rules_failing
 from crawler.cli.errors import Told
+from crawler.cli.progress import Display, Displays
 from crawler.cli.sites import Configured, configured
 from crawler.cli.summary import show, telling
 from crawler.config.fetcher import fetcher
@@ -130,8 +131,7 @@ def audited(
 def _audit(name: str, ready: Plan, result: Result, wishes: Wishes, told: Told) -> "Followed | None":
     if result.report is None or ready.config.audit.every is None:
         return None
-    from crawler.cli.progress import Displays  # noqa: PLC0415 - with numpy, and all that an audit needs
-    from crawler.run.follow_up_audit import follow, is_due  # noqa: PLC0415
+    from crawler.run.follow_up_audit import follow, is_due  # noqa: PLC0415 - with numpy, which a run does not need
 
     if not is_due(ready, result.report):
         return None
@@ -176,7 +176,8 @@ def _outcome(result: Result) -> str:
 
 def _one(name: str, ready: Plan, wishes: Wishes, told: Told) -> Result:
     try:
-        report = crawl_site(name, ready, told.console, wishes)
+        with Display(told.console, enabled=not wishes.quiet) as display:
+            report = crawl_site(name, ready, wishes, display.watch)
     except BrokenPipeError:
         raise
     except KeyboardInterrupt as error:

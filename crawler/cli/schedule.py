@@ -9,9 +9,8 @@ import typer
 
 from crawler.cli.errors import Harmless, Told
 from crawler.cli.help import RAW
-from crawler.cli.options import with_flags
+from crawler.cli.options import Quiet, Sites, SitesFile, with_flags
 from crawler.errors import UsageError
-from crawler.run.options import Quiet, Sites, SitesFile
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas schedule --config sites.toml

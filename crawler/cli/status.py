@@ -7,10 +7,9 @@ from typing import Annotated, Any, Final
 import typer
 
 from crawler.cli.errors import Told
-from crawler.cli.options import with_flags
+from crawler.cli.options import Sites, SitesFile, with_flags
 from crawler.cli.tables import terminal_width
 from crawler.errors import worst
-from crawler.run.options import Sites, SitesFile
 
 _FEW: Final = 3  # sites that are told of in full, unless they are named
 

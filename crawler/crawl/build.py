@@ -1,4 +1,4 @@
-"""The plan of a crawl: a configuration whose words have become values, and what each part is told of it."""
+"""Builds the parts of a crawl from its plan: seeds, indexability rules, worker and parser options."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""The live display of a crawl on a terminal: found, done, rate, errors, and the time left when it can be known."""
+"""The progress of a crawl as one line, and its log for runs without a terminal."""
 
 import logging
 import time

@@ -69,9 +69,14 @@ def frontier(plan: Plan, store: Store) -> SqliteFrontier:
     def admit(find: Find) -> Verdict | None:
         return scope.admit(find.url, find.depth, find.found, find.kind)
 
-    section, reading = plan.config.scope, reading_key(plan)
-    return store.frontier(
-        admit, reading, by_level=section.max_depth is not None, patience=section.max_fruitless
+    section = plan.config.scope
+    return SqliteFrontier(
+        store.db,
+        admit,
+        by_level=section.max_depth is not None,
+        run=store.run.number,
+        reading=reading_key(plan),
+        patience=section.max_fruitless,
     )
 
 

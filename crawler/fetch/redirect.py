@@ -1,7 +1,4 @@
-"""The judge: how a URL ends, from its answer and its page. An ordered table; the first rule that speaks wins.
-
-Fetches nothing and knows no frontier. :func:`table` prints the rules in their order.
-"""
+"""Where a redirect leads. Pure. RFC 9110 15.4: https://www.rfc-editor.org/rfc/rfc9110#section-15.4."""
 
 import re
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""``siteatlas crawl``: runs a crawl under the event loop, with the live display."""
+"""The event loop of a run, and when the garbage collector runs under it."""
 
 import gc
 

@@ -1,46 +1,8 @@
-"""The options that several commands have, and what a person asks of one run only, as a value."""
+"""What a person asks of one run, beyond the configuration."""
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
 from msgspec import Struct
 
 from crawler.errors import UsageError
-
-Settings = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
-]
-SitesFile = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="The TOML file of the sites.", envvar="SITEATLAS_CONFIG"),
-]
-Sites = Annotated[
-    list[str] | None,
-    typer.Option("--site", metavar="NAME", help="Only this site of the file; may be given more than once."),
-]
-Fresh = Annotated[
-    bool,
-    typer.Option(
-        "--fresh",
-        help="Forget what is known of the pages, and read all anew.",
-    ),
-]
-Restart = Annotated[
-    bool,
-    typer.Option("--restart", help="Drop an unfinished crawl and begin anew with what earlier runs learnt."),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Crawl, tell what would change, and publish nothing.")
-]
-AcceptShrink = Annotated[
-    bool,
-    typer.Option("--accept-shrink", help="Publish this once although many pages leave, or say the same now."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL left out; log more.")]
 
 
 class Wishes(Struct, frozen=True, kw_only=True):

@@ -13,9 +13,7 @@ from contextlib import closing
 
 import anyio
 from msgspec.structs import replace
-from rich.console import Console
 
-from crawler.cli.progress import Display
 from crawler.config.plan import Plan
 from crawler.crawl.engine import Ending, Watch
 from crawler.errors import SiteatlasError, StateInUse
@@ -108,20 +106,17 @@ def _log(announced: Announced | None, error: SiteatlasError) -> None:
             log.warning("%s", sentence)
 
 
-def crawl_site(
-    name: str, ready: Plan, console: Console, wishes: Wishes, watch: Watch | None = None
-) -> Report:
-    """Crawl, publish, tell and report; ``name`` is what the site is called. Raises SiteatlasError.
+def crawl_site(name: str, plan: Plan, wishes: Wishes, watch: Watch) -> Report:
+    """Regenerate one site under an event loop of its own; ``watch`` is called with the progress.
 
-    How far it is is told ``watch``, by default a display on the console.
+    ``name`` is what the site is called in messages. Raises SiteatlasError.
     """
-    display = Display(console, enabled=not wishes.quiet)
 
     async def run() -> Report:
         return await regenerate(
-            ready,
+            plan,
             name,
-            watch or display.watch,
+            watch,
             begin=beginning(wishes),
             dry_run=wishes.dry_run,
             accept_shrink=wishes.accept_shrink,
@@ -129,8 +124,7 @@ def crawl_site(
         )
 
     collect_seldom()
-    with display:
-        return anyio.run(run, backend_options=loop_options())
+    return anyio.run(run, backend_options=loop_options())
 
 
 def beginning(wishes: Wishes) -> Begin:

@@ -22,7 +22,6 @@ from typing import Final
 import anyio
 import msgspec
 from msgspec.structs import replace
-from rich.console import Console
 
 from crawler.config.config import Config
 from crawler.config.plan import Plan, plan
@@ -98,8 +97,8 @@ def _obey(order: Order) -> Ended:
             return _tell(ready, order)
         before, known = _number(_last_over(ready)), _known(ready)
         wishes = Wishes(quiet=True, unattended=True)
-        watch = Logged().watch if order.is_verbose else None
-        report = crawl_site(order.name, ready, Console(stderr=True), wishes, watch)
+        watch = Logged().watch if order.is_verbose else _unwatched
+        report = crawl_site(order.name, ready, wishes, watch)
         if report.ending == Ending.INTERRUPTED.value and _is_overlong(ready, order):
             _record_overlong(ready, report.run)
         _log_news(report.announced, known)

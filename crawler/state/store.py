@@ -15,8 +15,6 @@ from typing import Final, Self
 import msgspec
 from msgspec.structs import replace
 
-from crawler.crawl.frontier import Admit
-from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.errors import SiteatlasError, StorageError, UsageError
 from crawler.model import Url
 from crawler.state.database import change, storage
@@ -170,15 +168,6 @@ class Store:
     def is_first(self) -> bool:
         """Whether nothing was published yet when the state was opened."""
         return self._is_first
-
-    def frontier(
-        self, admission: Admit, reading: str = "", *, by_level: bool = False, patience: int = 0
-    ) -> SqliteFrontier:
-        """The frontier of this run. ``reading`` is the key of the settings that pages are read with."""
-        run = self.run.number
-        return SqliteFrontier(
-            self.db, admission, by_level=by_level, run=run, reading=reading, patience=patience
-        )
 
     def give_up(self, error: SiteatlasError, now: float) -> None:
         """Record that the run came to nothing. One that had begun before stays open, to be gone on with."""

@@ -174,7 +174,7 @@ class Bench:
         settling, writing = [], []
         for number in range(rounds):
             with Store(self._folder / f"state-{number}", {}, begin=Begin.FRESH) as store:
-                frontier = store.frontier(self._admit)
+                frontier = SqliteFrontier(store.db, self._admit, run=store.run.number)
                 # The other pages of the site are known before, or each of these would seem to bring several new ones.
                 others = [url for url in self._known if url not in outcomes]
                 frontier.admit([Find(url, Found.LINK, 1) for url in others])

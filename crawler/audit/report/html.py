@@ -22,7 +22,6 @@ from crawler.audit.report.html_data import ISLAND, PIECE, Island, chosen, island
 from crawler.audit.report.style import source, style
 from crawler.audit.rules import GROUPS, TOLD, AuditRule
 from crawler.audit.verdict import Gap, but, empty, kind, why_open
-from crawler.cli.options import FLAGS
 from crawler.units import amount, clock
 from sitemap import RULES as LINT
 from sitemap import Severity
@@ -121,9 +120,7 @@ _COLUMNS: Final = (
     ("since", "Since"),
 )  # fmt: skip
 
-_OPTION: Final = re.compile(
-    rf"(?:{'|'.join(name for each in FLAGS for name in re.findall('--[a-z-]+', each.names))})(?![\w-])"
-)
+_OPTION: Final = re.compile(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*(?![\w-])")
 
 
 class Class(Struct, frozen=True):

@@ -191,8 +191,8 @@ def test_ours_the_findings_are_counted_by_severity_at_the_top(tmp_path: Path) ->
 
 
 def test_ours_no_line_ends_within_the_name_of_an_option() -> None:
-    assert unbroken("raise --max-outside, <b>now</b>, not --max-outsides or --none") == (
-        "raise <code>--max-outside</code>, &lt;b&gt;now&lt;/b&gt;, not --max-outsides or --none"
+    assert unbroken("raise --max-outside, <b>now</b>, not a--b or -- none") == (
+        "raise <code>--max-outside</code>, &lt;b&gt;now&lt;/b&gt;, not a--b or -- none"
     )
 
 
