@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from crawler.api import audit_site, crawl_site
-    from crawler.audit.finding import AuditReport, Finding
+    from crawler.audit.finding import AuditFinding, AuditReport
     from crawler.config.config import Config
     from crawler.config.load import configured
     from crawler.crawl.engine import Tally
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from crawler.version import __version__
 
 __all__ = [
+    "AuditFinding",
     "AuditReport",
     "Begin",
     "Config",
-    "Finding",
     "NothingCrawlable",
     "Report",
     "SiteatlasError",
@@ -37,7 +37,7 @@ __all__ = [
 
 _ROOMS: Final = {
     "api": "audit_site crawl_site",
-    "audit.finding": "AuditReport Finding",
+    "audit.finding": "AuditFinding AuditReport",
     "config.config": "Config",
     "config.load": "configured",
     "crawl.engine": "Tally",

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from crawler.audit.audit import Watches
 from crawler.audit.audit import audit as audited
-from crawler.audit.finding import AuditReport, Findings
+from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.config import plan as planning
 from crawler.config.config import Config
 from crawler.crawl.engine import Tally, Watch
@@ -53,7 +53,7 @@ async def crawl_site(
 @contextmanager
 def audit_site(
     config: Config, *, watch: Watch = _unwatched, begin: Begin = Begin.GO_ON
-) -> Iterator[tuple[AuditReport, Findings]]:
+) -> Iterator[tuple[AuditReport, AuditFindings]]:
     """Do what ``siteatlas audit`` does; the findings of each rule can be asked for while the context lasts.
 
     Runs an event loop of its own: from a coroutine, call it in another thread. Raises as :func:`crawl_site`.

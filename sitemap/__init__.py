@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from sitemap.linter.lint import Linter, LintReport, lint
     from sitemap.linter.report_json import as_json
     from sitemap.linter.report_junit import JUnitCase, JUnitOutcome, JUnitSuite, as_junit, junit_xml
-    from sitemap.linter.report_sarif import as_sarif, sarif_log, sarif_uri
-    from sitemap.linter.report_text import as_text
+    from sitemap.linter.report_sarif import as_sarif, sarif
+    from sitemap.linter.report_text import as_text, rules_text
     from sitemap.location import Location, covers, directory, form
     from sitemap.model import Alternate, Child, Entry, Image, News, Price, TvShow, Video
     from sitemap.planner import PlannedSitemap, SitemapPlan, plan
@@ -135,9 +135,9 @@ __all__ = [
     "parse_date",
     "plan",
     "read",
+    "rules_text",
     "safe",
-    "sarif_log",
-    "sarif_uri",
+    "sarif",
     "sitemap_lines",
     "sitemaps_in",
     "stylesheet_names",
@@ -162,8 +162,8 @@ _ROOMS: Final = {
     "linter.lint": "Linter LintReport lint",
     "linter.report_json": "as_json",
     "linter.report_junit": "JUnitCase JUnitOutcome JUnitSuite as_junit junit_xml",
-    "linter.report_sarif": "as_sarif sarif_log sarif_uri",
-    "linter.report_text": "as_text",
+    "linter.report_sarif": "as_sarif sarif",
+    "linter.report_text": "as_text rules_text",
     "location": "Location covers directory form",
     "model": "Alternate Child Entry Image News Price TvShow Video",
     "planner": "PlannedSitemap SitemapPlan plan",

@@ -1,28 +1,30 @@
 """Owns what is said about a document that is not as it should be: one finding a defect, in bounded number."""
 
 import sys
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from sitemap.rules import RULES, Severity
 
 MAX_FINDINGS: Final = 20  # of one rule in a document that are kept word for word, unless more are wanted
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One defect: a rule id of :data:`sitemap.RULES`, the line (from 1; 0 when it has none), a sentence, and the file.
+class Finding(Struct, frozen=True):
+    """One thing that is not as it should be: the id of its rule, a sentence that says what is wrong, and where.
 
+    ``file`` is the path or URL of a document, or "" where only one is spoken of, and ``line`` counts from 1; 0: none.
     The line of what reading finds (order, a value, a tag of an image, video or article, a link) is that of the start
     tag of the element at fault; the line of what linting finds of an entry is that of its ``url`` or ``sitemap`` tag.
-    ``file`` is the path or URL of the document, or "" where only one is spoken of. ``times`` is how many defects of
+    ``url`` is the URL that the finding is about; "" if it is about a place in a file. ``times`` is how many defects of
     its rule it stands for: 1, or all those that were not kept.
     """
 
     rule: str
-    line: int
     sentence: str
     file: str = ""
+    line: int = 0
+    url: str = ""
     times: int = 1
 
     @property
@@ -47,12 +49,12 @@ class Findings:
 
     def add(self, rule: str, line: int, sentence: str) -> None:
         """Take down one finding; pieces of the document in it are quoted with :func:`sitemap.escape.shown`."""
-        if self._told and (told := Finding(rule, line, sentence, self._file)) in self._told:
+        if self._told and (told := self._finding(rule, line, sentence)) in self._told:
             self._told.remove(told)
             return
         count = self.counts[rule] = self.counts.get(rule, 0) + 1
         if count <= self.most:
-            self._kept.append(Finding(rule, line, sentence, self._file))
+            self._kept.append(self._finding(rule, line, sentence))
 
     def room(self, rule: str) -> bool:
         """Whether one more finding of a rule is kept word for word."""
@@ -66,14 +68,11 @@ class Findings:
     def all(self) -> tuple[Finding, ...]:
         """The findings in order, and for each rule with more of them one that says how many."""
         more = tuple(
-            Finding(
-                rule,
-                0,
-                f"and {count - self.most:,} more like these",
-                self._file,
-                count - self.most,
-            )
+            self._finding(rule, 0, f"and {count - self.most:,} more like these", count - self.most)
             for rule, count in self.counts.items()
             if count > self.most
         )
         return (*self._kept, *more)
+
+    def _finding(self, rule: str, line: int, sentence: str, times: int = 1) -> Finding:
+        return Finding(rule, sentence, self._file, line, times=times)

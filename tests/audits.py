@@ -6,17 +6,27 @@ from dataclasses import dataclass
 from naughty import NAUGHTY
 
 from crawler.audit.claim import Account, Source
-from crawler.audit.finding import AuditReport, Bar, Count, Finding, Findings, Hub, Mended, Referrer, Section
+from crawler.audit.finding import (
+    AuditFinding,
+    AuditFindings,
+    AuditReport,
+    Bar,
+    Count,
+    Hub,
+    Mended,
+    Referrer,
+    Section,
+)
 from crawler.audit.rules import RULES
 
 SITE = "https://www.example.com/"
 DOUBT = "500 URLs left to visit, with --max-pages reached: raise it, and run again"
 
 
-def findings() -> list[Finding]:
+def findings() -> list[AuditFinding]:
     """Two orphans, one of them with all that can be known; dead links, entries, lint, and doubtful islands."""
     return [
-        Finding(
+        AuditFinding(
             rule="orphan.sitemap",
             url=f"{SITE}old/page",
             sentence=RULES["orphan.sitemap"].sentence,
@@ -41,33 +51,35 @@ def findings() -> list[Finding]:
             evidence=["sitemap.xml line 12 lists it", "access.log: 31 visits, the last on 2026-11-20"],
         ),
         *(
-            Finding(rule="orphan.sitemap", url=f"{SITE}old/{n}", sentence="In sitemap.xml only.", depth=None)
+            AuditFinding(
+                rule="orphan.sitemap", url=f"{SITE}old/{n}", sentence="In sitemap.xml only.", depth=None
+            )
             for n in range(5)
         ),
-        Finding(
+        AuditFinding(
             rule="reach.deep", url=f"{SITE}a/b/c", sentence="Seven clicks.", depth=7, inlinks=1, weight=0.01
         ),
-        Finding(
+        AuditFinding(
             rule="entry.gone",
             url=f"{SITE}gone",
             sentence="It answered 410.",
             status=410,
             state="client error",
         ),
-        Finding(
+        AuditFinding(
             rule="duplicate.loc",
             url=f"{SITE}twice",
             sentence="listed before on line 3",
             file=f"{SITE}sitemap.xml",
             line=9,
         ),
-        Finding(
+        AuditFinding(
             rule="duplicate.loc", url="", sentence="and 7 more like these", file=f"{SITE}sitemap.xml", times=7
         ),
     ]
 
 
-def audit(found: Iterable[Finding], doubts: tuple[str, ...] = (), url: str = SITE) -> AuditReport:
+def audit(found: Iterable[AuditFinding], doubts: tuple[str, ...] = (), url: str = SITE) -> AuditReport:
     """A report that counts these findings."""
     counts: dict[str, list[int]] = {}
     for each in found:
@@ -123,27 +135,27 @@ def audit(found: Iterable[Finding], doubts: tuple[str, ...] = (), url: str = SIT
 class Given:
     """The findings that a function makes for a rule, and those that are mended."""
 
-    make: Callable[[str], Iterator[Finding]]
+    make: Callable[[str], Iterator[AuditFinding]]
     gone: Sequence[Mended] = ()
 
-    def __call__(self, rule: str) -> Iterator[Finding]:
+    def __call__(self, rule: str) -> Iterator[AuditFinding]:
         return self.make(rule)
 
     def mended(self, rule: str) -> Iterator[Mended]:
         return (each for each in self.gone if each.rule == rule)
 
 
-def of(found: Iterable[Finding], gone: Sequence[Mended] = ()) -> Findings:
+def of(found: Iterable[AuditFinding], gone: Sequence[Mended] = ()) -> AuditFindings:
     """The findings of a rule, in the order in which they are given, and those that are mended."""
     kept = list(found)
     return Given(lambda rule: (each for each in kept if each.rule == rule), gone)
 
 
-def hostile(strings: Iterable[str] = NAUGHTY) -> list[Finding]:
+def hostile(strings: Iterable[str] = NAUGHTY) -> list[AuditFinding]:
     """A finding for every naughty string, which stands wherever a text may stand."""
     rules = ("orphan.sitemap", "weak.nofollow", "entry.gone", "duplicate.loc")
     return [
-        Finding(
+        AuditFinding(
             rule=rules[number % len(rules)],
             url=text,
             sentence=text,

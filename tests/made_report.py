@@ -9,19 +9,19 @@ from msgspec.structs import replace
 
 from crawler.audit.claim import Account, Source
 from crawler.audit.finding import (
+    AuditFinding,
+    AuditFindings,
     AuditReport,
     Bar,
     Compared,
     Count,
-    Finding,
-    Findings,
     Hub,
     Mended,
     Referrer,
     Section,
     Trend,
 )
-from crawler.audit.rules import RULES
+from crawler.audit.rules import RULES, needs_complete
 from crawler.model import State
 
 SITE = "https://shop.example"
@@ -60,7 +60,7 @@ HUB_DOUBT = (
 
 def made(
     number: int = 200, *, is_complete: bool = True, is_compared: bool = False, rules: Sequence[str] = ()
-) -> tuple[AuditReport, Findings]:
+) -> tuple[AuditReport, AuditFindings]:
     """A report of about ``number`` findings of ``rules``, or of all that there are, and a way to ask for them.
 
     ``is_compared``: there was an audit before, which had other findings too, and did not look for one rule.
@@ -70,7 +70,7 @@ def made(
     total = sum(shares.values())
     counts = [_count(rule, max(1, share * number // total), is_complete) for rule, share in shares.items()]
 
-    def findings(rule: str) -> Iterator[Finding]:
+    def findings(rule: str) -> Iterator[AuditFinding]:
         count = next((each for each in counts if each.rule == rule), Count(rule, 0))
         for place in range(count.total):
             made = finding(rule, place, is_certain=place < count.certain)
@@ -105,11 +105,11 @@ def _compared(counts: list[Count]) -> Compared:
 
 
 def _count(rule: str, total: int, is_complete: bool) -> Count:
-    is_open = not is_complete and rule in RULES and RULES[rule].needs_complete
+    is_open = not is_complete and needs_complete(rule)
     return Count(rule, 0, total) if is_open else Count(rule, total)
 
 
-def finding(rule: str, place: int, *, is_certain: bool = True) -> Finding:
+def finding(rule: str, place: int, *, is_certain: bool = True) -> AuditFinding:
     """One finding, made from its rule and place alone."""
     some = Random(f"{rule} {place}")
     words = some.sample(WORDS, 3)
@@ -119,7 +119,7 @@ def finding(rule: str, place: int, *, is_certain: bool = True) -> Finding:
     is_known = rule.startswith(("orphan", "gone"))
     known = [each.value for each in Source if some.random() < 0.4] or [Source.SITEMAP.value]
     people = int(some.paretovariate(0.7)) if is_known and some.random() < 0.7 else 0
-    return Finding(
+    return AuditFinding(
         rule=rule, url=url, is_certain=is_certain,
         sentence=f"{RULES[rule].sentence if rule in RULES else 'The sitemap breaks a rule.'} ({place})",
         title=f"{' '.join(words).title()} · Shop Example" if is_page else "",

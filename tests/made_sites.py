@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from crawler.audit.audit import Watches, audit
-from crawler.audit.finding import AuditReport, Finding
+from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.config import fetcher
 from crawler.config import plan as planning
 from crawler.config.config import Config
@@ -229,7 +229,7 @@ class Audited:
     """What an audit said: ``told`` are its findings in short, ``findings`` all of them."""
 
     report: AuditReport
-    findings: list[Finding]
+    findings: list[AuditFinding]
     asked: list[str]
 
     @property

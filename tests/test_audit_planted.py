@@ -13,7 +13,7 @@ import pytest
 from planted_site import HOST, MAX_CLICKS, PAGES, Answer, Planted, plant, serving
 from run import siteatlas
 
-from crawler.audit.rules import RULES
+from crawler.audit.rules import RULES, needs_complete
 
 
 @dataclass
@@ -113,7 +113,7 @@ def test_ours_a_limited_crawl_calls_no_page_an_orphan(limited: Audited) -> None:
     assert doubt.startswith("the crawl is not complete: the limit of pages (--max-pages) was reached, with ")
     said = [each for each in limited.report["findings"] if each["rule"] in RULES]
     assert {each["rule"] for each in said if not each["is_certain"]} >= {"reach.few", "weak.redirect"}
-    assert not [each for each in said if each["is_certain"] and RULES[each["rule"]].needs_complete]
+    assert not [each for each in said if each["is_certain"] and needs_complete(each["rule"])]
     certain = {(each["rule"], each["url"]) for each in said if each["is_certain"]}
     certain -= {each for each in certain if each[0] == "entry.outside"}  # other names were not asked for
     assert not {(rule, url) for rule, url in certain if url not in limited.site.truth[rule]}
@@ -141,9 +141,7 @@ def test_ours_what_was_not_read_makes_every_orphan_inconclusive(
         assert said.startswith(doubt.format(site.origin))
         assert audited.code == 0
         for each in audited.report["findings"]:
-            assert not (
-                each["is_certain"] and each["rule"] in RULES and RULES[each["rule"]].needs_complete
-            ), each
+            assert not (each["is_certain"] and each["rule"] in RULES and needs_complete(each["rule"])), each
         for rule, urls in site.truth.items():
             if rule.startswith("orphan."):
                 assert urls <= set(audited.urls(rule)), "they are told all the same"

@@ -40,6 +40,13 @@ def test_ours_sitemap_never_knows_crawler_and_crawler_uses_its_public_face() -> 
         assert not inner, f"{name} reaches past the public face: {inner}"
 
 
+def test_ours_one_module_opens_sqlite_files() -> None:
+    opening = [
+        name for name, path in modules("crawler") if "sqlite3.connect(" in path.read_text(encoding="utf-8")
+    ]
+    assert opening == ["crawler.state.database"]
+
+
 def test_ours_no_import_circles() -> None:
     graph: dict[str, set[str]] = {}
     for package in PACKAGES:

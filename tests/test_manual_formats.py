@@ -5,7 +5,7 @@ import re
 
 from test_readme import MANUAL, blocks_of
 
-from crawler.audit.finding import AuditReport, Finding, Mended
+from crawler.audit.finding import AuditFinding, AuditReport, Mended
 from crawler.audit.report.csv import COLUMNS, MENDED
 from crawler.audit.summary import AuditNews, GroupNews, NewFinding
 from crawler.model import Url
@@ -65,7 +65,7 @@ def test_ours_the_messages_in_the_manual_are_those_that_are_sent() -> None:
 def test_ours_the_manual_tells_of_all_that_the_files_of_an_audit_hold() -> None:
     told = section("The report's files")
     keys = set(re.findall(r"`([a-z_]+)`", told))
-    for kind in (AuditReport, Finding, Mended):
+    for kind in (AuditReport, AuditFinding, Mended):
         assert set(kind.__struct_fields__) - keys == set()
     cells = {cell.strip() for line in told.splitlines() for cell in re.split(r"[|;]", line)}
     assert {heading for heading, _ in COLUMNS} - cells == set()

@@ -23,7 +23,7 @@ from crawler.audit.evidence.entries import Entries
 from crawler.audit.evidence.store import Found
 from crawler.audit.evidence.url_matching import Homes
 from crawler.audit.evidence.visits import Visits
-from crawler.audit.finding import AuditReport, Findings
+from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.host_aliases import MAX_DOORS, ask_doors
 from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.second_crawl import Outside, Start
@@ -60,8 +60,8 @@ def audit(
     begin: Begin = Begin.GO_ON,
     loop: dict[str, Any] | None = None,
     clock: Clock = time.time,
-    write: Callable[[AuditReport, Findings], object] = lambda _report, _findings: None,
-) -> Iterator[tuple[AuditReport, Findings]]:
+    write: Callable[[AuditReport, AuditFindings], object] = lambda _report, _findings: None,
+) -> Iterator[tuple[AuditReport, AuditFindings]]:
     """Audit a site; the findings can be asked for while the context lasts.
 
     ``write`` writes its reports: an audit that they are written of is remembered, whoever stops listening to it then.

@@ -11,7 +11,7 @@ from typing import Final
 
 from crawler.audit.claim import Account, Claim, Source
 from crawler.audit.evidence.store import Claims
-from crawler.audit.finding import Finding
+from crawler.audit.finding import AuditFinding
 from crawler.audit.sitemaps import check_sitemaps, read_sitemaps
 from crawler.audit.sources.exports.reader import ExportOptions, check_export, looks_like, read_export
 from crawler.audit.sources.logs.files import named
@@ -49,7 +49,7 @@ class Reading:
 class Gathered:
     """What the reading of sitemaps found besides claims: the findings of lint, and what could not be judged."""
 
-    lint: list[Finding]
+    lint: list[AuditFinding]
     notes: list[str]
 
 

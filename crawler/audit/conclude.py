@@ -19,7 +19,7 @@ from crawler.audit.evidence.hreflang import KnownVersions
 from crawler.audit.evidence.store import Claims, Found
 from crawler.audit.evidence.url_matching import Homes
 from crawler.audit.evidence.visits import Visits
-from crawler.audit.finding import AuditReport, Finding
+from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import Way
 from crawler.audit.graph.load import load
@@ -64,7 +64,7 @@ class Conclusion:
     def conclude(
         self,
         visited: Visited,
-        lint: Sequence[Finding],
+        lint: Sequence[AuditFinding],
         media: CheckedMedia,
         notes: Sequence[str],
         unasked: int = 0,
@@ -149,7 +149,7 @@ class Conclusion:
         self._found.put(self._visited(survey, leading.canonicals()))
 
     def _judge_published(
-        self, survey: Survey, visits: Visits, lint: Sequence[Finding], media: Sequence[Finding]
+        self, survey: Survey, visits: Visits, lint: Sequence[AuditFinding], media: Sequence[AuditFinding]
     ) -> KnownVersions:
         """The health of the sitemaps, once the claims have their homes; and of the clusters, which it answers."""
         params = self._plan.params
@@ -161,7 +161,9 @@ class Conclusion:
         self._found.put(self._visited(survey, entries.judge()))
         return clusters
 
-    def _visited(self, survey: Survey, findings: Iterator[Finding]) -> Iterator[tuple[float, Finding]]:
+    def _visited(
+        self, survey: Survey, findings: Iterator[AuditFinding]
+    ) -> Iterator[tuple[float, AuditFinding]]:
         """The findings about pages and entries, with the links and the visits of their URLs, the most visited first."""
         knowledge = Knowledge(self._db)
         for each in findings:

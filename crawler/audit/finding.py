@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from crawler.audit.claim import Account
+from crawler.audit.rules import TOLD
+from sitemap import Finding, Severity
 
 
 class Referrer(Struct, frozen=True):
@@ -23,19 +25,16 @@ class Hub(Struct, frozen=True):
     score: float
 
 
-class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that is not as it should be, with all that is known of the URL it is about.
+class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
+    """A finding with all that is known of the URL it is about.
 
-    ``rule`` is an id of :data:`crawler.audit.rules.RULES` or of :data:`sitemap.RULES`. ``is_certain`` is False when it
-    holds only if what the crawl did not see leads nowhere. ``depth`` counts clicks from the start, None: no way.
-    ``inlinks`` counts the pages that link to it by links that count; ``weight`` is its share of the site's link weight,
-    1.0 being that of the average page. ``known`` are the kinds of sources that know it
-    (:class:`crawler.audit.claim.Source`).
+    ``rule`` is an id of :data:`crawler.audit.rules.TOLD`. ``is_certain`` is False when it holds only if what the
+    crawl did not see leads nowhere. ``depth`` counts clicks from the start, None: no way. ``inlinks`` counts the pages
+    that link to it by links that count; ``weight`` is its share of the site's link weight, 1.0 being that of the
+    average page. ``known`` are the kinds of sources that know it (:class:`crawler.audit.claim.Source`).
     """
 
-    rule: str
     url: str
-    sentence: str
     is_certain: bool = True
     title: str = ""
     state: str = ""  # a crawler.model.State, "" when it was not asked for
@@ -44,7 +43,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     depth: int | None = None
     inlinks: int = 0
     weight: float = 0.0
-    known: list[str] = []
+    known: list[str] = field(default_factory=list)
     first: str = ""  # days of the visits that logs, search and analytics tell of
     last: str = ""
     people: int = 0
@@ -56,22 +55,25 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     users: int = 0
     backlinks: int = 0
     domains: int = 0  # that have backlinks
-    spellings: list[str] = []  # others that the sources use for it
-    referrers: list[Referrer] = []  # some of them
-    hubs: list[Hub] = []  # the best first
-    evidence: list[str] = []  # sentences, each naming its source
+    spellings: list[str] = field(default_factory=list)  # others that the sources use for it
+    referrers: list[Referrer] = field(default_factory=list)  # some of them
+    hubs: list[Hub] = field(default_factory=list)  # the best first
+    evidence: list[str] = field(default_factory=list)  # sentences, each naming its source
     group: str = ""  # the island, the cluster
-    file: str = ""  # of a sitemap
-    line: int = 0
-    times: int = 1  # how many it stands for: more than one where not each is told
     since: str = ""  # the day (UTC) of the first of the audits in a row that had it
     is_new: bool = False  # the audit before looked for it, and did not have it
 
+    @property
+    def severity(self) -> Severity:
+        """How bad it is, as the rule says."""
+        return TOLD[self.rule].severity
+
 
 class Mended(Struct, frozen=True):
-    """A finding of the audit before that is no more. ``since`` as in :class:`Finding`, ``now`` is what is there now.
+    """A finding of the audit before that is no more.
 
-    ``became`` is the rule of the finding that has taken its place, "": it is mended.
+    ``since`` as in :class:`AuditFinding`, ``now`` is what is there now. ``became`` is the rule of the finding that has
+    taken its place, "": it is mended.
     """
 
     rule: str
@@ -190,10 +192,10 @@ class AuditReport(Struct, frozen=True, kw_only=True):
         return next((each for each in self.counts if each.rule == rule), Count(rule, 0))
 
 
-class Findings(Protocol):
+class AuditFindings(Protocol):
     """The findings of an audit, rule by rule, streamed; may be asked again."""
 
-    def __call__(self, rule: str) -> Iterator[Finding]:
+    def __call__(self, rule: str) -> Iterator[AuditFinding]:
         """Those of a rule: the new ones first, and of these and the others the most important."""
         ...
 

@@ -7,7 +7,7 @@ from typing import Final
 import anyio
 from msgspec import Struct
 
-from crawler.audit.finding import Finding
+from crawler.audit.finding import AuditFinding
 from crawler.audit.health.media import Medium, Role, judge_medium
 from crawler.config.config import Config
 from crawler.fetch.errors import Code
@@ -39,7 +39,7 @@ class CheckedMedia(Struct):
     """
 
     asked: int
-    findings: list[Finding]
+    findings: list[AuditFinding]
     notes: list[str]
     answering: list[str] = []
     unsure: list[str] = []
@@ -118,7 +118,7 @@ class Asking:
         watch: Callable[[int], object] = lambda _: None,
     ) -> None:
         self.asked = 0
-        self.findings: list[Finding] = []
+        self.findings: list[AuditFinding] = []
         self.answering: set[str] = set()
         self._config = config
         self._fetcher = fetcher

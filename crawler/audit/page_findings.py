@@ -2,7 +2,7 @@
 
 ::
 
-    graph, knowledge | orphans.classes | evidence, referrers, hubs | Finding
+    graph, knowledge | orphans.classes | evidence, referrers, hubs | AuditFinding
 """
 
 import sqlite3
@@ -14,14 +14,14 @@ import msgspec
 
 from crawler.audit.claim import Source
 from crawler.audit.evidence.by_url import Knowledge
-from crawler.audit.finding import Finding, Referrer
+from crawler.audit.finding import AuditFinding, Referrer
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import STATES
 from crawler.audit.graph.load import Hubbing
 from crawler.audit.orphans.classes import JUDGED, NOBODY, Known, Standing, Thresholds, classes
 from crawler.audit.orphans.duplicates import is_of_series
 from crawler.audit.orphans.scanner_probes import is_probe
-from crawler.audit.rules import RULES
+from crawler.audit.rules import needs_complete
 from crawler.model import Page, State, Url
 from crawler.state.database import storage
 from crawler.units import count
@@ -82,7 +82,7 @@ class Survey:
         self.unlisted: Counter[str] = Counter()
         self.listed = 0  # indexable pages in a sitemap
 
-    def findings(self) -> Iterator[tuple[float, Finding]]:
+    def findings(self) -> Iterator[tuple[float, AuditFinding]]:
         """All of them, each with its rank. Raises StorageError."""
         graph = self._graph
         ids, states = graph.nodes.ids.tolist(), graph.nodes.state.tolist()
@@ -97,7 +97,7 @@ class Survey:
             if is_meant and not self._is_forgotten(node, now):
                 yield from self._of(node, each, self._standing(node, state), now)
 
-    def placed(self, finding: Finding) -> Finding:
+    def placed(self, finding: AuditFinding) -> AuditFinding:
         """A finding of others with what the links of the site say of its URL, if they know it. Raises StorageError."""
         with storage():
             row = self._db.execute("SELECT id FROM url WHERE url = ?", (finding.url,)).fetchone()
@@ -113,7 +113,7 @@ class Survey:
             referrers=finding.referrers or self._referrers(node),
         )
 
-    def linked(self, finding: Finding) -> Finding:
+    def linked(self, finding: AuditFinding) -> AuditFinding:
         """The same, and its sentence says which pages link to it. Raises StorageError."""
         placed = self.placed(finding)
         return msgspec.structs.replace(placed, sentence=f"{placed.sentence}{_linked(placed)}")
@@ -143,7 +143,7 @@ class Survey:
 
     def _of(
         self, node: int, number: int, standing: Standing, known: Known
-    ) -> Iterator[tuple[float, Finding]]:
+    ) -> Iterator[tuple[float, AuditFinding]]:
         is_page = standing.state is State.INDEXABLE
         self.listed += is_page and Source.SITEMAP in known.sources
         found = [rule for rule in classes(standing, known, self._limits) if self._can_tell(rule)]
@@ -172,11 +172,11 @@ class Survey:
     def _is_certain(self, rule: str) -> bool:
         if _family(rule) == "listed":
             return self._is_listing_whole
-        return not (self._doubtful and RULES[rule].needs_complete)
+        return not (self._doubtful and needs_complete(rule))
 
     def _finding(
         self, node: int, number: int, standing: Standing, known: Known, *, wants_hub: bool
-    ) -> Finding:
+    ) -> AuditFinding:
         """A finding without its rule."""
         with storage():
             row = self._db.execute(
@@ -186,7 +186,7 @@ class Survey:
         page = _page(packed) if packed else None
         evidence, spellings = self._knowledge.told(number, url) if known.sources else ([], [])
         island = int(self._graph.island[node]) if not self._graph.touched[node] else -1
-        found = Finding(
+        found = AuditFinding(
             rule="",
             url=url,
             sentence=reason,
@@ -219,7 +219,7 @@ class Survey:
             row = self._db.execute("SELECT url FROM url WHERE id = ?", (int(self._graph.nodes.ids[node]),))
             return Url(row.fetchone()[0])
 
-    def _said(self, rule: str, standing: Standing, known: Known, base: Finding) -> str:
+    def _said(self, rule: str, standing: Standing, known: Known, base: AuditFinding) -> str:
         match rule:
             case "reach.deep":
                 return f"more than {self._limits.max_clicks} clicks away (--max-clicks)"
@@ -240,7 +240,7 @@ class Survey:
         return _SAID[rule]
 
 
-def with_visits(finding: Finding, known: Known) -> Finding:
+def with_visits(finding: AuditFinding, known: Known) -> AuditFinding:
     """A finding with what the sources know of its URL."""
     return msgspec.structs.replace(
         finding,
@@ -270,7 +270,7 @@ def _family(rule: str) -> str:
     return rule.partition(".")[0]
 
 
-def _linked(base: Finding) -> str:
+def _linked(base: AuditFinding) -> str:
     """By how many pages, as far as that is known, and one of them."""
     if not base.referrers:
         return ""
@@ -280,7 +280,7 @@ def _linked(base: Finding) -> str:
     )
 
 
-def _rank(rule: str, standing: Standing, known: Known, base: Finding) -> float:
+def _rank(rule: str, standing: Standing, known: Known, base: AuditFinding) -> float:
     if rule == "reach.deep":
         return float(standing.depth)
     if rule == "reach.few" or _family(rule) == "listed":

@@ -2,7 +2,7 @@
 
 ::
 
-    graph: who may be one | evidence.visits: the trail of each | health.leading | Finding
+    graph: who may be one | evidence.visits: the trail of each | health.leading | AuditFinding
 """
 
 import sqlite3
@@ -13,7 +13,7 @@ import numpy as np
 
 from crawler.audit.claim import Source
 from crawler.audit.evidence.visits import Visits
-from crawler.audit.finding import Finding
+from crawler.audit.finding import AuditFinding
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import Way
 from crawler.audit.health.redirects import judge_canonical, judge_redirect
@@ -33,7 +33,7 @@ class Leading:
         self._graph = graph
         self._visits = visits
 
-    def redirects(self) -> Iterator[Finding]:
+    def redirects(self) -> Iterator[AuditFinding]:
         """About redirects that pages link or sitemaps list. Raises StorageError.
 
         They are such as answered: of another name of the site it is only taken that it redirects.
@@ -49,7 +49,7 @@ class Leading:
                 continue
             trail = self._visits.trail(url)
             if fault := judge_redirect(trail):
-                yield Finding(
+                yield AuditFinding(
                     rule=fault.rule,
                     url=url,
                     sentence=f"it {fault.said}",
@@ -59,7 +59,7 @@ class Leading:
                     evidence=fault.evidence,
                 )
 
-    def canonicals(self) -> Iterator[Finding]:
+    def canonicals(self) -> Iterator[AuditFinding]:
         """About pages that anything speaks of, and that name another as their canonical. Raises StorageError."""
         graph, nodes = self._graph, self._graph.nodes
         is_fine = nodes.of(State.INDEXABLE)  # which most are: no need to look them up
@@ -70,7 +70,7 @@ class Leading:
                 continue
             trail = self._visits.trail(url)
             if fault := judge_canonical(trail):
-                yield Finding(
+                yield AuditFinding(
                     rule=fault.rule,
                     url=url,
                     sentence=fault.said,

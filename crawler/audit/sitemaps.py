@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 
 from crawler.audit.claim import Account, Source
 from crawler.audit.evidence.sitemap_entries import Published
-from crawler.audit.finding import Finding
+from crawler.audit.finding import AuditFinding
 from crawler.audit.sources.cross_submit import MAX_HOSTS, Submits
 from crawler.audit.sources.urls import Addresses
 from crawler.config.plan import Plan
@@ -31,7 +31,7 @@ USUAL: Final = "/sitemap.xml"
 class ReadSitemaps:
     """What the reading brought besides claims and entries: what lint found, and what a person should know."""
 
-    findings: list[Finding]
+    findings: list[AuditFinding]
     notes: list[str]
 
 
@@ -77,7 +77,7 @@ class _Reading:
         self, plan: Plan, remote: Remote, published: Published, watch: Callable[[str], object]
     ) -> None:
         self.notes: list[str] = []
-        self.findings: list[Finding] = []
+        self.findings: list[AuditFinding] = []
         self._nowhere: list[str] = []  # where a sitemap was looked for in vain
         self._plan = plan
         self._remote = remote
@@ -123,7 +123,7 @@ class _Reading:
     def _declare(self, url: str, fault: str) -> None:
         """That robots.txt names what is no sitemap."""
         self.findings.append(
-            Finding(
+            AuditFinding(
                 rule="declared.unreadable",
                 url=url,
                 sentence=f"robots.txt names it as a sitemap, and it cannot be read: {fault}",

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.finding import AuditReport, Count, Findings, Trend
+from crawler.audit.finding import AuditFindings, AuditReport, Count, Trend
 from crawler.audit.rules import GROUPS, TOLD, Group
 from crawler.audit.verdict import kind
 from crawler.units import count
@@ -138,7 +138,7 @@ class AuditNews(Struct, frozen=True, kw_only=True):
         }
 
 
-def news_of(report: AuditReport, number: int, findings: Findings) -> AuditNews:
+def news_of(report: AuditReport, number: int, findings: AuditFindings) -> AuditNews:
     """What is told of an audit, made of its report; ``findings`` are asked for the rules that have new ones."""
     compared = report.compared
     trends = {each.rule: each for each in compared.trends} if compared else {}
@@ -176,7 +176,7 @@ def _group(group: Group, report: AuditReport, trends: dict[str, Trend]) -> Group
     )  # fmt: skip
 
 
-def _first(trends: dict[str, Trend], findings: Findings) -> Iterator[NewFinding]:
+def _first(trends: dict[str, Trend], findings: AuditFindings) -> Iterator[NewFinding]:
     rules = [TOLD[rule] for rule in TOLD if rule in trends and trends[rule].new]
     for rule in sorted(rules, key=lambda each: each.severity, reverse=True):
         for each in (each for each in findings(rule.id) if each.is_new):

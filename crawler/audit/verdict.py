@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from crawler.audit.claim import Source
 from crawler.audit.finding import AuditReport
-from crawler.audit.rules import GROUPS, TOLD, Group
+from crawler.audit.rules import GROUPS, TOLD, Group, needs_complete
 
 
 class Kind(StrEnum):
@@ -109,7 +109,7 @@ def small(title: str) -> str:
 
 def why_open(report: AuditReport, rule: str) -> str:
     """Why findings of a rule are inconclusive: the doubts, or the sitemaps that could not be read. "" if unknown."""
-    if TOLD[rule].needs_complete:
+    if needs_complete(rule):
         return "; ".join(report.doubts)
     unread = [each for each in report.inputs if each.source is Source.SITEMAP and not each.complete]
     return "; ".join(f"not all could be read of {each.name}: {' '.join(each.faults)}" for each in unread)

@@ -60,11 +60,14 @@ def audit(  # noqa: PLR0913 - the command line is wide
     with what was found. What only they know is asked what it is today. Also told is what is wrong with the sitemaps.
     """
     with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
+        if rules:
+            from crawler.audit.rules import TOLD  # noqa: PLC0415 - not needed to show help
+            from sitemap import rules_text  # noqa: PLC0415
+
+            sys.stdout.write(rules_text(TOLD.values()))
+            return
         from crawler.cli import audit_run as auditing  # noqa: PLC0415 - the crawler is not needed to show help
 
-        if rules:
-            sys.stdout.write(auditing.table())
-            return
         chosen = settings(config, flags, url, site)
         wishes = Wishes(fresh=fresh, restart=restart, quiet=quiet, verbose=verbose)
         auditing.run(chosen, wishes, form, told)

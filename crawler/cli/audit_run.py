@@ -3,13 +3,12 @@
 import sys
 from pathlib import Path
 
-from crawler.audit.finding import AuditReport, Count, Findings
+from crawler.audit.finding import AuditFindings, AuditReport, Count
 from crawler.audit.report.json import write_json
 from crawler.audit.report.junit import as_junit
 from crawler.audit.report.sarif import write_sarif
 from crawler.audit.report.text import write_text
 from crawler.audit.report.threshold import failing, undecided, why_not_new
-from crawler.audit.rules import TOLD
 from crawler.cli.errors import Told
 from crawler.cli.options import Form
 from crawler.cli.progress import Displays
@@ -29,19 +28,10 @@ def run(config: Config, wishes: Wishes, form: Form, told: Told) -> None:
         _tell(config, report, findings, wishes, form, told, written)
 
 
-def table() -> str:
-    """The rules, each in a few lines: its severity and id, what it means, what helps, where that is written."""
-    return "".join(
-        f"{rule.severity:8}{rule.id}\n        {rule.title}: {rule.sentence}\n        {rule.remedy}\n"
-        f"{f'        {rule.source}{chr(10)}' if rule.source else ''}"
-        for rule in TOLD.values()
-    )
-
-
 def _tell(  # noqa: PLR0913 - what is told, and how
     config: Config,
     report: AuditReport,
-    findings: Findings,
+    findings: AuditFindings,
     wishes: Wishes,
     form: Form,
     told: Told,
@@ -78,7 +68,7 @@ def _tell(  # noqa: PLR0913 - what is told, and how
             told.say(sentence)
 
 
-def _named(failed: Count, findings: Findings) -> str:
+def _named(failed: Count, findings: AuditFindings) -> str:
     """A rule that makes an audit fail, with the first URL that does, which is a new one if any is."""
     first = next((each for each in findings(failed.rule) if each.is_certain), None)
     if first is None:

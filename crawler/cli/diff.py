@@ -3,7 +3,6 @@
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -99,7 +98,7 @@ def diff(
     with Told(verbose):
         url, first, last = _parted(words or [])
         directory = state_directory(url, config, site, flags)
-        with closing(STATE.look(directory / STATE.file)) as db:
+        with STATE.reading(directory) as db:
             db.execute("BEGIN")  # one view, also while a run is working on it
             asked = Comparison(db, *_runs(db, first, last), limit)
             for text in _FORMS[form](asked):

@@ -93,7 +93,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
     with Told(verbose) as told:
         chosen = _rules(only, ignore)
         if rules:
-            sys.stdout.write(_table())
+            sys.stdout.write(sitemap.rules_text(RULES.values()))
             return
         from crawler.cli import lint_check as checking  # noqa: PLC0415 - not needed to show help
 
@@ -152,11 +152,3 @@ def _named(texts: list[str] | None) -> set[str]:
     """The rules that texts name, with commas between: each an id or a family, ``lastmod`` or ``lastmod.*``."""
     remedy = "siteatlas lint --rules names them all"
     return {rule for name in listed(texts) for rule in named(name, RULES, remedy=remedy)}
-
-
-def _table() -> str:
-    """The rules, each in three lines: its severity and id, what it demands, where that is written."""
-    return "".join(
-        f"{rule.severity:8}{rule.id}\n        {rule.sentence}\n        {rule.source}\n"
-        for rule in RULES.values()
-    )

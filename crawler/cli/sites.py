@@ -1,7 +1,6 @@
 """The sites that a configuration file names, each with what the command line sets, and the ones that are meant."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +11,6 @@ from crawler.config.config import Config
 from crawler.config.load import read
 from crawler.config.sites import KEY, anchored, choose, split
 from crawler.errors import NothingCrawlable, UsageError
-from crawler.state.database import is_kept, storage
 from crawler.state.migrations import STATE
 
 _OF_ONE_SITE: Final = ("output.directory", "site.sitemap_url")  # what no two sites can have alike
@@ -95,12 +93,12 @@ def state_directory(url: str | None, file: Path | None, site: str | None, flags:
 
         _, sitemap_url, _ = survey(config)
         directory = directory_for(root, sitemap_url)
-        if not is_kept(directory / STATE.file):
+        if not STATE.is_in(directory):
             raise UsageError(
                 f"there is no state of {config.site.url} in {root}: it was not crawled yet{_others(root, known(root))}"
             )
         return directory
-    if is_kept(root / STATE.file):
+    if STATE.is_in(root):
         return root
     every = known(root)
     there = [each for each in every if _came_to_anything(each)] if len(every) > 1 else every
@@ -139,7 +137,7 @@ def states(
 
     root = Path(settings(None, flags).state.directory)
     audited = f"{AUDIT}/{STATE.file}"
-    is_one = is_kept(root / STATE.file) or is_kept(root / audited)
+    is_one = STATE.is_in(root) or STATE.is_in(root / AUDIT)
     found = (
         [root] if is_one else sorted({*known(root), *(path.parents[1] for path in root.glob(f"*/{audited}"))})
     )
@@ -155,7 +153,7 @@ def known(root: Path) -> list[Path]:
 
 def _came_to_anything(directory: Path) -> bool:
     """Whether more is known of a site than that it is not there: its URL may have been mistyped."""
-    with closing(STATE.look(directory / STATE.file)) as db, storage():
+    with STATE.reading(directory) as db:
         query = "SELECT EXISTS (SELECT 1 FROM run WHERE exit_code IS NOT ?)"
         return bool(db.execute(query, (NothingCrawlable.exit_code,)).fetchone()[0])
 

@@ -20,7 +20,6 @@ from crawler.errors import SiteatlasError
 from crawler.notify.ledger_status import Told, told
 from crawler.schedule.attempt import Attempt
 from crawler.schedule.status import Board, SiteBoard
-from crawler.state.database import is_kept
 from crawler.state.migrations import STATE
 from crawler.state.runs import PUBLISHING, Run
 from crawler.state.status import Standing, standing
@@ -107,7 +106,7 @@ def look_at(file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str], 
 def _look(site: Site, runs: int) -> Site:
     site = replace(site, audit=_audits(site.directory / AUDIT))
     try:
-        if not is_kept(site.directory / STATE.file):
+        if not STATE.is_in(site.directory):
             return site
         found = standing(site.directory, max(runs, _COMPARED))
         return replace(
@@ -136,16 +135,16 @@ def _schedule(
 
     config = settings(None, flags) if file is None else shared(file, flags)
     directory = history_directory(config)
-    if flags.get("daemon__directory") and not is_kept(directory / HISTORY.file):
+    if flags.get("daemon__directory") and not HISTORY.is_in(directory):
         return Schedule(directory=directory, error=f"there is no history of a schedule in {directory}")
     if file is None:
-        if not is_kept(directory / HISTORY.file):
+        if not HISTORY.is_in(directory):
             return None
         with Look(directory) as look:
             return Schedule(directory=directory, keeper=look.holder())
     configs = [(name, config) for name, _, config in named if config]
     timed = any(config.schedule.is_timed for _, config in configs)
-    if not timed and not is_kept(directory / HISTORY.file):
+    if not timed and not HISTORY.is_in(directory):
         return None
     try:
         return _remembered(directory, configs, runs)

@@ -36,7 +36,7 @@ class Case(Struct, frozen=True):
     judge: "Judge"
 
 
-class Rule(NamedTuple):
+class IndexabilityRule(NamedTuple):
     """A rule of the table: its name, how a URL ends by it, and what finds out."""
 
     name: str
@@ -217,18 +217,18 @@ def _notes(case: Case) -> list[str]:
 
 
 RULES: Final = (
-    Rule("3xx with a Location (a bad one: bad answer)", State.REDIRECT, _redirect),
-    Rule("4xx", State.CLIENT_ERROR, _client_error),
-    Rule("5xx", State.SERVER_ERROR, _server_error),
-    Rule("any other status than 200", State.BAD_ANSWER, _other_status),
-    Rule("no HTML, by its label or its bytes", State.WRONG_TYPE, _wrong_type),
-    Rule("neither parser nor scanner could read it", State.PARSE_FAILED, _parse_failed),
-    Rule("an immediate refresh to another URL", State.REDIRECT, _refresh),
-    Rule("noindex, in the page or in its headers", State.NOINDEX, _noindex),
-    Rule("one canonical, and it is another URL", State.CANONICAL_ELSEWHERE, _canonical),
-    Rule("too long for a sitemap", State.TOO_LONG, _unlisted(State.TOO_LONG)),
-    Rule("outside the sitemap's directory", State.OUT_OF_SCOPE, _unlisted(State.OUT_OF_SCOPE)),
-    Rule("left out by a pattern", State.EXCLUDED, _unlisted(State.EXCLUDED)),
-    Rule("everything else", State.INDEXABLE, _indexable),
+    IndexabilityRule("3xx with a Location (a bad one: bad answer)", State.REDIRECT, _redirect),
+    IndexabilityRule("4xx", State.CLIENT_ERROR, _client_error),
+    IndexabilityRule("5xx", State.SERVER_ERROR, _server_error),
+    IndexabilityRule("any other status than 200", State.BAD_ANSWER, _other_status),
+    IndexabilityRule("no HTML, by its label or its bytes", State.WRONG_TYPE, _wrong_type),
+    IndexabilityRule("neither parser nor scanner could read it", State.PARSE_FAILED, _parse_failed),
+    IndexabilityRule("an immediate refresh to another URL", State.REDIRECT, _refresh),
+    IndexabilityRule("noindex, in the page or in its headers", State.NOINDEX, _noindex),
+    IndexabilityRule("one canonical, and it is another URL", State.CANONICAL_ELSEWHERE, _canonical),
+    IndexabilityRule("too long for a sitemap", State.TOO_LONG, _unlisted(State.TOO_LONG)),
+    IndexabilityRule("outside the sitemap's directory", State.OUT_OF_SCOPE, _unlisted(State.OUT_OF_SCOPE)),
+    IndexabilityRule("left out by a pattern", State.EXCLUDED, _unlisted(State.EXCLUDED)),
+    IndexabilityRule("everything else", State.INDEXABLE, _indexable),
 )
 """The table. Source of what search engines drop: https://developers.google.com/search/docs/crawling-indexing/http-network-errors."""

@@ -210,8 +210,7 @@ class Ledger:
 
         Raises StorageError, UsageError.
         """
-        path = directory / LEDGER.file
-        db = LEDGER.in_memory(path) if dry else LEDGER.connect(path)
+        db = LEDGER.in_memory(directory) if dry else LEDGER.connect(directory / LEDGER.file)
         try:
             yield cls(db, keep)
         finally:

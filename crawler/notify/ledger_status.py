@@ -1,13 +1,11 @@
 """What others were told of a site, for whoever only looks: ``siteatlas status``, the web page."""
 
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 from msgspec import Struct
 
 from crawler.notify.ledger import LEDGER, Ledger, Line, Mood, Reading, Refused, Sent, of_audits
-from crawler.state.database import is_kept, storage
 from crawler.units import count
 
 
@@ -46,10 +44,9 @@ def told(directory: Path, log: int = 20) -> Told:
 
     Nothing was told when there is none. Raises StorageError, UsageError.
     """
-    path = directory / LEDGER.file
-    if not is_kept(path):
+    if not LEDGER.is_in(directory):
         return Told()
-    with closing(LEDGER.look(path)) as db, storage():
+    with LEDGER.reading(directory) as db:
         db.execute("BEGIN")  # everything from one moment
         ledger = Ledger(db)
         channels = tuple(_channel(ledger, key) for key in ledger.channels())

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import Final
 
@@ -24,7 +24,6 @@ from crawler.publish.change_feed import Changes
 from crawler.publish.changes import Counts
 from crawler.publish.recent_feed import recent_address
 from crawler.publish.upload.upload import why_not_uploaded
-from crawler.state.database import is_kept
 from crawler.state.migrations import STATE
 from crawler.state.runs import Ended, Run, Runs
 from crawler.state.store import held
@@ -91,9 +90,9 @@ async def _announce(
     plan: Plan, name: str, ended: Ended | None, dry_run: bool, again: Again, clock: Clock
 ) -> Announced:
     async with _everyone(plan) as (everyone, site):
-        if not everyone.keys and not is_kept(plan.state / LEDGER.file):
+        if not everyone.keys and not LEDGER.is_in(plan.state):
             return Announced()
-        if not is_kept(plan.state / STATE.file) and (dry_run or ended is None or not is_trouble(ended)):
+        if not STATE.is_in(plan.state) and (dry_run or ended is None or not is_trouble(ended)):
             note = "nothing is known of this site yet, and nobody is told"
             return Announced(channels=everyone.keys, notes=(note,))
         with _desk(plan, name, clock, dry_run=dry_run) as desk:
@@ -183,14 +182,14 @@ def _desk(plan: Plan, name: str, clock: Clock, *, dry_run: bool) -> Iterator[Des
     keep = plan.config.state.keep_runs
     if dry_run:
         with (
-            closing(STATE.look(plan.state / STATE.file)) as db,
+            STATE.reading(plan.state) as db,
             Ledger.opened(plan.state, keep, dry=True) as ledger,
         ):
             yield Desk(plan, name, db, ledger, clock)
         return
     with (
         held(plan.state, about={"url": plan.seed, "sitemap_url": plan.sitemap_url}),
-        closing(STATE.look(plan.state / STATE.file)) as db,
+        STATE.reading(plan.state) as db,
         Ledger.opened(plan.state, keep) as ledger,
     ):
         yield Desk(plan, name, db, ledger, clock)

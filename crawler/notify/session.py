@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -17,7 +16,6 @@ from crawler.notify.notice import Answer, Occasion, Reception
 from crawler.notify.result import Delivered
 from crawler.publish.change_feed import Changes
 from crawler.publish.changes import Change
-from crawler.state.database import is_kept
 from crawler.state.migrations import STATE
 from crawler.state.runs import ROLLED_BACK, Ended, Run, Runs
 from crawler.units import w3c
@@ -37,9 +35,9 @@ class Again(Struct, frozen=True, kw_only=True):
 
     def check(self, plan: Plan) -> None:
         """Raises UsageError for a run that a site does not have yet; StorageError for a state that cannot be used."""
-        if not self.since or not is_kept(plan.state / STATE.file):
+        if not self.since or not STATE.is_in(plan.state):
             return
-        with closing(STATE.look(plan.state / STATE.file)) as db:
+        with STATE.reading(plan.state) as db:
             last = max((run.number for run in Runs(db).last(1)), default=0)
         if self.since > last:
             raise UsageError(f"--since {self.since}: there is no such run, the last one is run {last}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from crawler.audit.audit import Watches, audit
-from crawler.audit.finding import AuditReport, Findings
+from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.report.threshold import rules_failing
 from crawler.audit.report.write import prepare, write_reports
 from crawler.config.config import Config
@@ -21,7 +21,7 @@ DEFAULT_FAILURES: Final = ("error",)  # what counts as a failed case of JUnit wh
 @contextmanager
 def audited(
     config: Config, watches: Watches, begin: Begin
-) -> Iterator[tuple[AuditReport, Findings, list[Path]]]:
+) -> Iterator[tuple[AuditReport, AuditFindings, list[Path]]]:
     """The audit that a configuration asks for, and its reports; the findings can be asked for while this lasts.
 
     SIGTERM ends it as SIGINT does, by KeyboardInterrupt; a crawl that is going on listens to both by itself, and its
@@ -36,7 +36,7 @@ def audited(
     try:
         written: list[Path] = []
 
-        def write(report: AuditReport, findings: Findings) -> None:
+        def write(report: AuditReport, findings: AuditFindings) -> None:
             written.extend(_written(config, report, findings))
 
         with audit(plan, watches, begin=begin, loop=loop_options(), write=write) as (report, findings):
@@ -45,7 +45,7 @@ def audited(
         signal.signal(signal.SIGTERM, before)
 
 
-def _written(config: Config, report: AuditReport, findings: Findings) -> list[Path]:
+def _written(config: Config, report: AuditReport, findings: AuditFindings) -> list[Path]:
     if not config.audit.report:
         return []
     failures = config.audit.fail_on or DEFAULT_FAILURES

@@ -76,7 +76,7 @@ async def _upload(plan: Plan, report: Report) -> Report:
     if not plan.config.upload.to:
         return report
     try:
-        with closing(STATE.look(plan.state / STATE.file)) as db:
+        with STATE.reading(plan.state) as db:
             run = Runs(db).get(report.run)
         return replace(report, uploaded=await upload(plan, run, log.warning))
     except SiteatlasError as error:

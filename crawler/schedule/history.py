@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 from crawler.errors import StateInUse, StorageError
 from crawler.schedule.attempt import Attempt, Because
 from crawler.schedule.site_state import Start
-from crawler.state.database import Database, change, is_kept, storage
+from crawler.state.database import Database, change, storage
 from crawler.state.lock import holder, lock
 from crawler.state.runs import Fate
 
@@ -71,8 +71,8 @@ class Look:
         self._db: sqlite3.Connection | None = None
 
     def __enter__(self) -> Self:
-        path = self.directory / HISTORY.file
-        self._db = HISTORY.look(path) if is_kept(path) else None
+        is_there = HISTORY.is_in(self.directory)
+        self._db = HISTORY.look(self.directory / HISTORY.file) if is_there else None
         return self
 
     def __exit__(

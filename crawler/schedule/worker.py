@@ -231,7 +231,7 @@ def _cut_short(ready: Plan | None, before: int) -> Ended:
 
 def _last_over(ready: Plan) -> Run | None:
     """The last run that has ended, as the state tells."""
-    with suppress(SiteatlasError), closing(STATE.look(ready.state / STATE.file)) as db:
+    with suppress(SiteatlasError), STATE.reading(ready.state) as db:
         return next((run for run in Runs(db).last(2) if not run.is_open), None)
     return None
 

@@ -1,4 +1,7 @@
-"""The SQLite files of ours: which is which, and how one is opened, recognised, brought up to date and refused."""
+"""The one place that opens SQLite files: how one is created, recognised, brought up to date, read and refused.
+
+Who owns a file describes it as a :class:`Database`: its tables in SQL, their version, and what to do when it is lost.
+"""
 
 import os
 import sqlite3
@@ -7,19 +10,20 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from crawler.errors import StorageError, UsageError
 from crawler.version import __version__
 
 
 @contextmanager
 def storage(what: str = "the state") -> Iterator[None]:
-    """The fence: what SQLite raises ends here, as StorageError."""
+    """The fence: what SQLite raises ends here, as StorageError that says what is wrong and what helps."""
     try:
         yield
     except sqlite3.Error as error:
-        raise StorageError(
-            f"{what} cannot be written or read: {error}; free space, then run again"
-        ) from error
+        fault = _fault(error, "run again, or move it away if that does not help")
+        raise StorageError(f"{what} cannot be written or read: {fault}") from error
 
 
 @contextmanager
@@ -29,32 +33,27 @@ def change(db: sqlite3.Connection, what: str = "the state") -> Iterator[None]:
         yield
 
 
-def is_kept(path: Path) -> bool:
-    """Whether there is such a file. Raises StorageError for an account that may not know."""
-    try:
-        return path.is_file()
-    except OSError as error:
-        raise StorageError(
-            f"cannot look at {path}: {error.strerror}; run as the account that it belongs to"
-        ) from None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
     """What file of ours it is: one of this ``mark`` (SQLite's application_id), in the ``tables`` of this ``version``.
 
     ``file`` is its name in a directory. A message says that it cannot be used as ``what`` and ends with the ``remedy``;
     ``absent`` says of a directory that there is none. ``steps`` lead from each older version to the one after it.
+    One that is made anew every time needs neither mark nor version.
     """
 
     file: str
-    mark: int
-    version: int
+    mark: int = 0
+    version: int = 0
     tables: str
     what: str
     remedy: str
     absent: str = "nothing is kept in {} yet"
     steps: Mapping[int, Callable[[sqlite3.Connection], None]] = field(default_factory=dict)
+
+    def is_in(self, directory: Path) -> bool:
+        """Whether a directory has one. Raises StorageError for an account that may not know."""
+        return _is_there(directory / self.file)
 
     def connect(self, path: Path, *, is_durable: bool = True, timeout: float = 5.0) -> sqlite3.Connection:
         """Open or create one for its one writer. Every commit survives a power loss if it ``is_durable``.
@@ -62,41 +61,68 @@ class Database:
         One of an older version is brought to this one first; a copy of it is kept beside it. Raises StorageError for a
         file that is not ours or not usable, UsageError for one that a newer version wrote. ``timeout``: in seconds.
         """
-        with self._refusing(path):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-            # check_same_thread: the one connection is used by one thread at a time, whichever runs the event loop
-            db = sqlite3.connect(
-                path, timeout, isolation_level=None, check_same_thread=False, cached_statements=256
-            )
-            with _closed_if_refused(db):
-                self._prepare(db, path, is_durable=is_durable)
+        with self.used(path), _opened(path, timeout) as db:
+            self._prepare(db, path, is_durable=is_durable)
             return db
+
+    def create(self, path: Path) -> sqlite3.Connection:
+        """An empty one in the place of an older one, for what need not survive anything. Raises StorageError."""
+        with self.used(path):
+            path.unlink(missing_ok=True)
+            with _opened(path) as db:
+                db.executescript(
+                    "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE"
+                )
+                self._create(db)
+                return db
 
     def look(self, path: Path) -> sqlite3.Connection:
         """Open one for reading only, also while another process is writing to it.
 
         Raises UsageError when there is none or when it is of another version, StorageError when it cannot be read.
         """
-        if not is_kept(path):
+        if not _is_there(path):
             raise UsageError(self.absent.format(path.parent))
-        with self._refusing(path):
-            db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
-            with _closed_if_refused(db):
-                if self._recognise(db, path) < self.version:
-                    raise UsageError(
-                        f"{path} is of an older version of siteatlas; the next run brings it up to date"
-                    )
+        with self.used(path), _opened(path, mode="ro") as db:
+            if self._recognise(db, path) < self.version:
+                raise UsageError(
+                    f"{path} is of an older version of siteatlas; the next run brings it up to date"
+                )
             return db
 
-    def in_memory(self, path: Path) -> sqlite3.Connection:
-        """A copy that nobody keeps; an empty one when there is none. Raises as :meth:`look`."""
+    @contextmanager
+    def reading(self, directory: Path) -> Iterator[sqlite3.Connection]:
+        """The one in a directory, for reading only and closed at the end.
+
+        Raises as :meth:`look`, and StorageError for what cannot be read of it later.
+        """
+        path = directory / self.file
+        with closing(self.look(path)) as db, storage(str(path)):
+            yield db
+
+    def in_memory(self, directory: Path) -> sqlite3.Connection:
+        """A copy of the one in a directory that nobody keeps, empty if there is none. Raises as :meth:`reading`."""
         db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        if not is_kept(path):
+        if not self.is_in(directory):
             self._create(db)
             return db
-        with closing(self.look(path)) as kept, self._refusing(path):
+        with self.reading(directory) as kept:
             kept.backup(db)
         return db
+
+    @contextmanager
+    def used(self, path: Path) -> Iterator[None]:
+        """The fence around a file, also for damaged values: StorageError that names the file and the remedy."""
+        try:
+            yield
+        except (sqlite3.Error, msgspec.MsgspecError, OSError) as error:
+            if isinstance(error, PermissionError) or (
+                isinstance(error, sqlite3.Error) and not _is_ours(path)
+            ):
+                said = f"{path} is not for this account to use: run as the one that it belongs to"
+            else:
+                said = f"{path} cannot be used as {self.what}: {_fault(error, self.remedy)}"
+            raise StorageError(said) from None
 
     def _prepare(self, db: sqlite3.Connection, path: Path, *, is_durable: bool) -> None:
         is_empty = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
@@ -140,19 +166,49 @@ class Database:
                 self.steps[step](db)
             db.execute(f"PRAGMA user_version = {self.version}")
 
-    @contextmanager
-    def _refusing(self, path: Path) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            if isinstance(error, PermissionError) or (
-                isinstance(error, sqlite3.Error) and not _is_ours(path)
-            ):
-                said = f"{path} is not for this account to use: run as the one that it belongs to"
-            else:
-                fault = error.strerror if isinstance(error, OSError) else error
-                said = f"{path} cannot be used as {self.what}: {fault}; {self.remedy}"
-            raise StorageError(said) from None
+
+@contextmanager
+def _opened(path: Path, timeout: float = 5.0, mode: str = "rw") -> Iterator[sqlite3.Connection]:
+    """A connection, which is closed if what is done with it first fails. Raises sqlite3.Error, OSError."""
+    if mode == "rw":
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+    # check_same_thread: a connection is used by one thread at a time, whichever runs the event loop
+    db = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        timeout,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+        uri=True,
+    )
+    try:
+        yield db
+    except BaseException:
+        db.close()
+        raise
+
+
+def _fault(error: Exception, remedy: str) -> str:
+    """What is wrong, and what helps: the ``remedy``, if nothing helps that leaves the file where it is."""
+    match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return "another process is writing to it; run again when that has ended"
+        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
+            return f"{error}; free space, then run again"
+        case sqlite3.SQLITE_READONLY:
+            return "it may only be read; run as the account that it belongs to, on a disk that can be written"
+        case sqlite3.SQLITE_CORRUPT:
+            return f"it is damaged ({error}); {remedy}"
+    return f"{error.strerror if isinstance(error, OSError) else error}; {remedy}"
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise StorageError(
+            f"cannot look at {path}: {error.strerror}; run as the account that it belongs to"
+        ) from None
 
 
 def _is_ours(path: Path) -> bool:
@@ -170,15 +226,6 @@ def _whole(db: sqlite3.Connection) -> Iterator[None]:
     except BaseException:
         if db.in_transaction:
             db.execute("ROLLBACK")
-        raise
-
-
-@contextmanager
-def _closed_if_refused(db: sqlite3.Connection) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        db.close()
         raise
 
 

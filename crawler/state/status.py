@@ -1,14 +1,12 @@
 """How a site stands, as its state tells without a run: what is published, what is going on, which runs there were."""
 
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from msgspec import Struct
 
 from crawler.errors import SiteatlasError
 from crawler.model import Url
-from crawler.state.database import storage
 from crawler.state.lock import holder
 from crawler.state.migrations import STATE
 from crawler.state.runs import Run, Runs
@@ -45,7 +43,7 @@ def standing(directory: Path, runs: int) -> Standing:
 
     Raises UsageError when there is no state or one of another version, StorageError when it cannot be read.
     """
-    with closing(STATE.look(directory / STATE.file)) as db, storage():
+    with STATE.reading(directory) as db:
         db.execute("BEGIN")  # everything from one moment
         about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url')"))
         pages, kept = _published(db)
@@ -68,7 +66,7 @@ def standing(directory: Path, runs: int) -> Standing:
 def sitemap_address(directory: Path, planned: Url) -> Url:
     """Where the sitemap is that is published, as a state tells; ``planned`` when none is, or the state does not."""
     try:
-        with closing(STATE.look(directory / STATE.file)) as db:
+        with STATE.reading(directory) as db:
             there = Runs(db).published()
     except SiteatlasError:  # whoever needs more of it will tell
         return planned

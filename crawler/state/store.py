@@ -140,12 +140,9 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._db is not None:
-            try:
-                self._db.close()
-            except sqlite3.Error as trouble:
-                raise StorageError(f"the state in {self.directory} cannot be closed: {trouble}") from None
-            finally:
-                self._db = None
+            db, self._db = self._db, None
+            with storage(f"the state in {self.directory}"):
+                db.close()
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1

@@ -1,48 +1,53 @@
-"""Owns the report in SARIF 2.1.0, which code hosts show beside the lines that are at fault.
+"""Reports in SARIF 2.1.0, which code hosts show beside the lines that are at fault: of lint, and of any findings.
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sarif-v2.1.0-errata01-os-complete.html
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from sitemap.finding import Finding
 from sitemap.linter.lint import LintReport
 from sitemap.rules import RULES, Rule
 
+F = TypeVar("F", bound=Finding)
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _RESERVED: Final = "%:/?#[]@!$&'()*+,;="  # what a URL may hold as it is (RFC 3986, section 2.2)
 
 
 def as_sarif(report: LintReport, version: str = "") -> str:
-    """The findings as a SARIF log of one run, in ASCII. ``version`` is that of the program that speaks.
-
-    A file is named relative to the working directory if it lies there, else by a ``file:`` URI; a URL is itself.
-    """
-    ids = list(dict.fromkeys(finding.rule for finding in report.findings))
-    place = {each: index for index, each in enumerate(ids)}
-    results = (_result(finding, place[finding.rule]) for finding in report.findings)
-    return "".join(sarif_log([_rule(RULES[each]) for each in ids], results, version))
+    """The findings of lint as a SARIF log, in ASCII. ``version`` is that of the program that speaks."""
+    return "".join(sarif([RULES[rule] for rule in report.rules], report.findings, version))
 
 
-def sarif_log(
-    rules: Iterable[dict[str, Any]], results: Iterable[dict[str, Any]], version: str = "", **run: Any
+def sarif(
+    rules: Sequence[Rule],
+    findings: Iterable[F],
+    version: str = "",
+    *,
+    site: str = "",
+    more: Callable[[F], dict[str, Any]] = lambda _: {},
+    **run: Any,
 ) -> Iterator[str]:
     """A log of one run of siteatlas, piece by piece, in ASCII: a result is made when the one before it is out.
 
-    ``run`` are further properties of the run.
+    ``rules`` are those of the ``findings``. A file is named relative to the working directory if it lies there, else by
+    a ``file:`` URI; a URL is itself. A finding without either is about the ``site``. ``more`` answers properties of a
+    finding's result that are added, or take the place of others; ``run`` are further properties of the run.
     """
-    driver: dict[str, Any] = {"name": "siteatlas", "rules": list(rules)}
+    driver: dict[str, Any] = {"name": "siteatlas", "rules": list(map(_rule, rules))}
     if version:
         driver["semanticVersion" if version.count(".") == 2 else "version"] = version
     head = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", **run}
     yield f'{{"$schema": "{_SCHEMA}", "version": "2.1.0", "runs": [{json.dumps(head)[:-1]}, "results": ['
+    places = {rule.id: place for place, rule in enumerate(rules)}
     between = "\n"
-    for result in results:
-        yield between + json.dumps(result)
+    for finding in findings:
+        result = _result(finding, places[finding.rule], finding.file or finding.url or site)
+        yield between + json.dumps(result | more(finding))
         between = ",\n"
     yield "\n]}]}\n"
 
@@ -50,28 +55,32 @@ def sarif_log(
 def _rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.id,
-        "shortDescription": {"text": rule.sentence},
-        "helpUri": rule.source,
+        "name": rule.title,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.sentence},
+        "help": {"text": f"{rule.sentence} {rule.remedy}"},
         "defaultConfiguration": {"level": rule.severity.value},
+        "properties": {"tags": [rule.family]},
+        **({"helpUri": rule.source} if rule.source else {}),
     }
 
 
-def _result(finding: Finding, place: int) -> dict[str, Any]:
+def _result(finding: Finding, place: int, about: str) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": place,
         "level": finding.severity.value,
-        "message": {"text": finding.sentence},
+        "message": {"text": f"{finding.url}: {finding.sentence}" if finding.url else finding.sentence},
     }
-    if finding.file:
-        where: dict[str, Any] = {"artifactLocation": {"uri": sarif_uri(finding.file)}}
+    if about:
+        where: dict[str, Any] = {"artifactLocation": {"uri": _uri(about)}}
         if finding.line:
             where["region"] = {"startLine": finding.line}
         result["locations"] = [{"physicalLocation": where}]
     return result
 
 
-def sarif_uri(file: str) -> str:
+def _uri(file: str) -> str:
     """A path or URL as a URI or a relative reference (RFC 3986)."""
     if file.startswith(("http://", "https://")):
         return quote(file, safe=_RESERVED, errors="replace")

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from sitemap.escape import safe
 from sitemap.finding import Finding
 from sitemap.linter.lint import LintReport
-from sitemap.rules import RULES, Severity
+from sitemap.rules import RULES, Rule, Severity
 
 _SAME: Final = 5  # files that break a rule as a whole and are told one by one
 
@@ -38,6 +39,15 @@ def as_text(
     verdict = f"fails: {_failing(failing, fail_on)}" if failing and fail_on else "passes"
     lines.append(_painted(verdict, "31" if failing else "32", colour))
     return "\n".join([*lines, ""])
+
+
+def rules_text(rules: Iterable[Rule]) -> str:
+    """The rules, each in some lines: its severity and id, what it means, what helps, and where that is written."""
+    return "".join(
+        f"{rule.severity:8}{rule.id}\n        {rule.title}: {rule.sentence}\n        {rule.remedy}\n"
+        f"{f'        {rule.source}{chr(10)}' if rule.source else ''}"
+        for rule in rules
+    )
 
 
 def _folded(findings: Iterable[Finding]) -> Iterator[Finding]:

@@ -157,7 +157,7 @@ class Way:
         most = self._limits.max_children
         if self._opener is None:
             said = f"{len(listed):,} sitemaps of an index were not read: pass an opener, which finds them"
-            yield self._lose(Finding("index.child_unreadable", listed[0][0], said, index.file))
+            yield self._lose(Finding("index.child_unreadable", said, index.file, listed[0][0]))
             return
         if index.depth >= self._limits.max_depth:
             said = f"the sitemaps of an index {index.depth} indexes deep were not read"
@@ -169,7 +169,7 @@ class Way:
             if number == most:
                 said = f"there are more than {most:,} sitemaps, the rest was not read"
                 if most == protocol.MAX_CHILDREN:  # which the parser has said
-                    yield self._lose(Finding("index.too_many", line, said, index.file))
+                    yield self._lose(Finding("index.too_many", said, index.file, line))
                 else:
                     yield self._cut(index, "index.too_many", line, said)
                 return
@@ -217,12 +217,12 @@ class Way:
     ) -> list[Entry | Child]:
         """Take down what of an index is not read."""
         index.of_index.add(rule, line, said)
-        return self._lose(Finding(rule, line, said, index.file), kind)
+        return self._lose(Finding(rule, said, index.file, line), kind)
 
     def _cut(self, index: Document, rule: str, line: int, said: str) -> list[Entry | Child]:
         """Read no more of what an index lists, because that much was asked for."""
         index.limit = said
-        return self._lose(Finding(rule, line, said, index.file))
+        return self._lose(Finding(rule, said, index.file, line))
 
     def _lose(self, finding: Finding, kind: type[SitemapError] = SourceError) -> list[Entry | Child]:
         self.lost = kind, finding
@@ -272,13 +272,13 @@ def _reason(document: Document) -> Finding:
     """Why a document was not read without loss."""
     name, file = shown(document.file or "the document"), document.file
     if document.cut:
-        return Finding("sitemap.truncated", 0, f"{name}: {document.cut}", file)
+        return Finding("sitemap.truncated", f"{name}: {document.cut}", file)
     errors = [
         each for each in document.parser.findings if each.severity is Severity.ERROR and each.times == 1
     ]
     told = [each for each in errors if each.rule != "sitemap.no_entries"]  # which comes of the loss
     rule, why = (told[-1].rule, told[-1].sentence) if told else ("sitemap.truncated", "it is broken")
-    return Finding(rule, 0, f"{name} was not read without loss: {why}", file)
+    return Finding(rule, f"{name} was not read without loss: {why}", file)
 
 
 def _directory(url: str) -> str:

@@ -26,8 +26,8 @@ GOOD = b"""<?xml version="1.0" encoding="UTF-8"?>
 NASTY = "\x1b[2J\x00\x08\u202e]]>&<b>\"'\r\n\t\ufffe\ud800é漢😀 --> <![CDATA["
 HOSTILE = LintReport(
     (
-        Finding("sitemap.loc_invalid", 3, NASTY, f"https://example.com/{NASTY}.xml"),
-        Finding("hint.ignored", 0, NASTY, f"sub folder/{NASTY}"),
+        Finding("sitemap.loc_invalid", NASTY, f"https://example.com/{NASTY}.xml", 3),
+        Finding("hint.ignored", NASTY, f"sub folder/{NASTY}"),
     ),
     (),
     0,
@@ -160,8 +160,8 @@ def test_ours_text_shows_what_is_hostile_and_obeys_none_of_it() -> None:
 
 
 def test_ours_text_tells_once_what_many_whole_documents_break() -> None:
-    findings = tuple(Finding("lastmod.all_equal", 0, "all are equal", f"{number}.xml") for number in range(7))
-    other = Finding("lastmod.all_equal", 3, "of a line", "x.xml")
+    findings = tuple(Finding("lastmod.all_equal", "all are equal", f"{number}.xml") for number in range(7))
+    other = Finding("lastmod.all_equal", "of a line", "x.xml", 3)
     lines = as_text(LintReport((*findings, other), (), 0)).splitlines()
     assert lines[:2] == [
         "0.xml: warning lastmod.all_equal: all are equal (and 6 more files, each as a whole)",

@@ -1,8 +1,5 @@
 """The memory of audits, ``audits.db`` beside their state: those that came to their end, and what the last one found."""
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,8 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from crawler.audit.summary import AuditNews
-from crawler.errors import SiteatlasError, StorageError
-from crawler.state.database import Database, is_kept
+from crawler.errors import SiteatlasError
+from crawler.state.database import Database
 from crawler.state.lock import holder
 from crawler.state.migrations import STATE
 from crawler.state.runs import Run, Runs
@@ -97,9 +94,9 @@ def ended(directory: Path) -> list[AuditNews]:
 
 def standing(directory: Path) -> AuditStanding:
     """How the audits stand whose state is in this directory. Raises StorageError, UsageError."""
-    if not is_kept(directory / STATE.file):
+    if not STATE.is_in(directory):
         return AuditStanding()
-    with closing(STATE.look(directory / STATE.file)) as db:
+    with STATE.reading(directory) as db:
         newest = Runs(db).last(1)
     last = _read(directory, "ORDER BY number DESC LIMIT 1")
     return AuditStanding(
@@ -124,25 +121,15 @@ def kept(directory: Path, url: str) -> list[Kept]:
     return [Kept(rule, since, bool(certain), bool(missed)) for rule, since, certain, missed in rows]
 
 
-@contextmanager
-def usable(path: Path) -> Iterator[None]:
-    """The fence: what a file that is damaged raises ends here, as StorageError that names it and the remedy."""
-    try:
-        yield
-    except (sqlite3.Error, msgspec.MsgspecError) as error:
-        raise StorageError(f"{path} cannot be used: {error}; {AUDITS.remedy}") from None
-
-
 def _read(directory: Path, clause: str) -> list[AuditNews]:
     rows = _rows(directory, f"SELECT news FROM audit {clause}")  # noqa: S608 - our words
-    with usable(directory / AUDITS.file):
+    with AUDITS.used(directory / AUDITS.file):
         return [_decode(news) for (news,) in rows]
 
 
 def _rows(directory: Path, query: str, *values: str) -> list[tuple[Any, ...]]:
     """Nothing where there is no memory."""
-    path = directory / AUDITS.file
-    if not is_kept(path):
+    if not AUDITS.is_in(directory):
         return []
-    with closing(AUDITS.look(path)) as db, usable(path):
+    with AUDITS.reading(directory) as db:
         return db.execute(query, values).fetchall()

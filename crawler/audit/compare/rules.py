@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.finding import Finding
+from crawler.audit.finding import AuditFinding
 from crawler.audit.orphans.classes import is_gone
 from crawler.audit.orphans.duplicates import fold
 from crawler.audit.rules import RULES, TOLD
@@ -58,7 +58,7 @@ _UNLISTED: Final = "no sitemap lists it any more"
 _UNLINKED: Final = "no page links to it any more"
 
 
-def identity(finding: Finding) -> bytes:
+def identity(finding: AuditFinding) -> bytes:
     """What is the same in every audit that has this finding: not its numbers and dates, nor where in a file it stands.
 
     Of two findings with one identity, the URL, the file and the order tell which is which: spellings of one URL have

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.compare.history import AUDITS, usable
+from crawler.audit.compare.history import AUDITS
 from crawler.audit.compare.rules import Before, Fate, Looked, Today, is_hidden
 from crawler.audit.evidence.visits import Visits
 from crawler.audit.finding import Trend
@@ -140,13 +140,13 @@ class Past:
         self._db = db
         self._path = directory / AUDITS.file
         AUDITS.connect(self._path).close()
-        with usable(self._path):
+        with AUDITS.used(self._path):
             db.execute("ATTACH ? AS past", (str(self._path.absolute()),))
             db.execute("PRAGMA past.synchronous = FULL")
 
     def last(self) -> Last | None:
         """The audit before."""
-        with usable(self._path):
+        with AUDITS.used(self._path):
             row = self._db.execute(LAST).fetchone()
             if row is None:
                 return None
@@ -155,13 +155,13 @@ class Past:
 
     def looked(self) -> dict[str, tuple[float, Looked]]:
         """How each rule was looked for: by the last audit that could decide it, or that looked if none could."""
-        with usable(self._path):
+        with AUDITS.used(self._path):
             rows = self._db.execute("SELECT rule, started, how FROM past.looked")
             return {rule: (started, msgspec.msgpack.decode(how, type=Looked)) for rule, started, how in rows}
 
     def compare(self, day: str, comparable: Iterable[str]) -> None:
         """Give each finding its ``since`` and say whether it is new. ``day`` is today, ``comparable`` are rules."""
-        with usable(self._path):
+        with AUDITS.used(self._path):
             self._db.executescript(PAIR)
             self._db.executemany("INSERT INTO temp.comparable VALUES (?)", ((rule,) for rule in comparable))
             self._db.execute(SINCE, (day,))
@@ -173,7 +173,7 @@ class Past:
 
         ``decide`` answers the fate, what is there now, and the rule that took its place.
         """
-        with usable(self._path):
+        with AUDITS.used(self._path):
             self._db.executescript(PLACES)
             visits = Visits(self._db)
             rows = self._db.execute(GONE)
@@ -193,7 +193,7 @@ class Past:
 
     def trends(self) -> list[Trend]:
         """What became of the findings of each rule that has, or had, some."""
-        with usable(self._path):
+        with AUDITS.used(self._path):
             return [Trend(*row) for row in self._db.execute(TRENDS)]
 
     def keep(

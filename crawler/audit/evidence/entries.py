@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from crawler.audit.evidence.visits import Visits
-from crawler.audit.finding import Finding
+from crawler.audit.finding import AuditFinding
 from crawler.audit.health.entries import PublishedEntry, judge_entry, judge_outside, judge_spellings
 from crawler.audit.health.lastmod import Observed, judge_lastmod
 from crawler.audit.health.media import Medium, Role
@@ -82,7 +82,7 @@ class Entries:
         with change(self._db):
             self._db.execute(_COME_TO)
 
-    def judge(self) -> Iterator[Finding]:
+    def judge(self) -> Iterator[AuditFinding]:
         """What is wrong with the URLs and the dates of entries, in the order in which they stand."""
         with storage():
             distrust = self._db.execute(_DISTRUST).fetchone()
@@ -96,7 +96,7 @@ class Entries:
         for entry, count, home in self._unasked.values():
             yield judge_outside(entry, home, answers=False, times=count)
 
-    def spellings(self) -> Iterator[Finding]:
+    def spellings(self) -> Iterator[AuditFinding]:
         """The pages that several entries are, by other ways than being the same URL; after :meth:`settle`."""
         with storage():
             rows = self._db.execute(_SPELLINGS)
@@ -126,7 +126,7 @@ class Entries:
                         yield Medium(url=address, role=role, page=url or loc, file=file, line=line)
             last = rows[-1][0]
 
-    def _judge(self, row: tuple, *, is_trusted: bool) -> Finding | None:  # type: ignore[type-arg]
+    def _judge(self, row: tuple, *, is_trusted: bool) -> AuditFinding | None:  # type: ignore[type-arg]
         _, url, loc, door, file, line, lastmod, state, *seen = row
         entry = PublishedEntry(loc=loc, url=door or url, file=file, line=line, lastmod=lastmod)
         if door:
@@ -139,7 +139,7 @@ class Entries:
             return judge_lastmod(entry, observed)
         return None
 
-    def _judge_door(self, entry: PublishedEntry, url: str) -> Finding | None:
+    def _judge_door(self, entry: PublishedEntry, url: str) -> AuditFinding | None:
         """What is wrong with an entry under another name of the site; ``url`` is the same under its own."""
         visited = self._visits.get(entry.url).visited
         if not self._answers(entry.url):

@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 
 from crawler.audit.evidence.entries import unpack
 from crawler.audit.evidence.visits import Visits
-from crawler.audit.finding import Finding
+from crawler.audit.finding import AuditFinding
 from crawler.audit.health.hreflang import (
     ListedVersions,
     Naming,
@@ -68,7 +68,7 @@ class KnownVersions:
         self._known: dict[str, Version] = {}
         self._are_listed: bool | None = None  # whether there is any entry that states versions
 
-    def judge(self) -> Iterator[Finding]:
+    def judge(self) -> Iterator[AuditFinding]:
         """What is wrong with the clusters of all indexable pages. Between two findings ``db`` may be written."""
         with storage():
             self._db.execute("CREATE TEMP TABLE speaker (cluster TEXT NOT NULL, url TEXT NOT NULL)")
@@ -89,7 +89,7 @@ class KnownVersions:
             self._db.execute("DROP TABLE temp.naming")
             self._db.execute("DROP TABLE temp.misnaming")
 
-    def _labels(self) -> Iterator[Finding]:
+    def _labels(self) -> Iterator[AuditFinding]:
         """Which pages state a wrong language, and which call others wrongly: each once."""
         for url, rows in groupby(self._db.execute(_BY_URL), itemgetter(0)):
             namings, page = [Naming(*row) for row in rows], self.version(url)

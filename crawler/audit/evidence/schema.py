@@ -6,13 +6,11 @@ the site a URL comes to. ``finding`` is the result, ``mended`` what the audit be
 of the site stands beside all of these as ``site``.
 """
 
-import os
 import sqlite3
 from pathlib import Path
 from typing import Final
 
-from crawler.errors import StorageError
-from crawler.state.database import storage
+from crawler.state.database import Database, storage
 
 FILE: Final = "audit.db"
 
@@ -81,7 +79,7 @@ CREATE TABLE finding (
   rank REAL NOT NULL,                         -- the greater, the more important
   certain INTEGER NOT NULL,
   url TEXT NOT NULL,
-  value BLOB NOT NULL,                        -- msgpack of finding.Finding
+  value BLOB NOT NULL,                        -- msgpack of finding.AuditFinding
   file TEXT NOT NULL,                         -- these five as in it
   state TEXT NOT NULL,
   times INTEGER NOT NULL,
@@ -103,22 +101,17 @@ CREATE TABLE mended (
 );
 CREATE INDEX mends ON mended (rule, became, since, url);
 """
+EVIDENCE: Final = Database(
+    file=FILE,
+    tables=TABLES,
+    what="the findings of an audit",
+    remedy="choose another directory with --state",
+)
 
 
 def create(path: Path, state: Path) -> sqlite3.Connection:
     """A new, empty file in the place of an older one, with the file of a ``state`` beside it. Raises StorageError."""
-    try:
-        path.unlink(missing_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except OSError as error:
-        raise StorageError(f"cannot keep the audit in {path}: {error.strerror}") from None
+    db = EVIDENCE.create(path)
     with storage():
-        db = sqlite3.connect(
-            f"{path.absolute().as_uri()}", uri=True, isolation_level=None, cached_statements=256
-        )
-        # it is made anew every time: nothing in it is worth waiting for the disk
-        db.executescript(
-            f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE; {TABLES}"
-        )
         db.execute("ATTACH ? AS site", (f"{state.absolute().as_uri()}?mode=ro",))
     return db

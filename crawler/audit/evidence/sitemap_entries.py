@@ -9,7 +9,7 @@ import msgspec
 
 from crawler.audit.claim import Account, Claim, Source
 from crawler.audit.evidence.store import Claims
-from crawler.audit.finding import Finding
+from crawler.audit.finding import AuditFinding
 from crawler.audit.sources.cross_submit import Submits, Trusting, told
 from crawler.audit.sources.urls import Addresses, Stray
 from crawler.model import Url
@@ -114,7 +114,7 @@ class Published:
 
     def finish(
         self, unpacked: Collection[str] = (), private: Collection[str] = ()
-    ) -> tuple[list[Finding], list[str]]:
+    ) -> tuple[list[AuditFinding], list[str]]:
         """What lint finds in the whole set, and what could not be judged, in sentences. To be called once, at the end.
 
         ``unpacked`` and ``private`` as :func:`crawler.audit.sources.cross_submit.told` has them. A finding is about
@@ -129,7 +129,7 @@ class Published:
         found = told(report.findings, RULES, unpacked, private, _ONCE)
         urls = self._urls((each.file, each.line) for each in found if each.line)
         return [
-            Finding(
+            AuditFinding(
                 rule=each.rule,
                 url=urls.get((each.file, each.line)) or each.file,
                 sentence=each.sentence,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from crawler.audit.claim import Account, Claim
 from crawler.audit.compare.rules import identity
-from crawler.audit.finding import Count, Finding, Mended
+from crawler.audit.finding import AuditFinding, Count, Mended
 from crawler.state.database import change, storage
 
 BATCH: Final = 5_000  # findings in one transaction
@@ -23,7 +23,7 @@ _PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, url, value, f
 
 _GET: Final = "SELECT value, since, new FROM finding WHERE rule = ? AND {which} ORDER BY rank DESC, url, id"
 
-_decode = msgspec.msgpack.Decoder(Finding).decode
+_decode = msgspec.msgpack.Decoder(AuditFinding).decode
 
 
 class Found:
@@ -32,15 +32,15 @@ class Found:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def put(self, findings: Iterable[tuple[float, Finding]]) -> None:
+    def put(self, findings: Iterable[tuple[float, AuditFinding]]) -> None:
         """Keep findings, each with its rank: the greater, the more important."""
         rows = iter(findings)
         while batch := list(islice(rows, BATCH)):
             with change(self._db):
                 self._db.executemany(_PUT_FINDING, (_finding_row(rank, each) for rank, each in batch))
 
-    def __call__(self, rule: str) -> Iterator[Finding]:
-        """Those of a rule, as :class:`crawler.audit.finding.Findings` says."""
+    def __call__(self, rule: str) -> Iterator[AuditFinding]:
+        """Those of a rule, as :class:`crawler.audit.finding.AuditFindings` says."""
         with storage():
             for which in ("new", "NOT new"):  # in the order of the index, without sorting
                 for packed, since, is_new in self._db.execute(_GET.format(which=which), (rule,)):
@@ -48,7 +48,7 @@ class Found:
                     yield replace(found, since=since, is_new=bool(is_new)) if since else found
 
     def mended(self, rule: str) -> Iterator[Mended]:
-        """Those of a rule that are no more, as :class:`crawler.audit.finding.Findings` says."""
+        """Those of a rule that are no more, as :class:`crawler.audit.finding.AuditFindings` says."""
         with storage():
             rows = self._db.execute(
                 "SELECT rule, url, since, now, file, became FROM mended WHERE rule = ?"
@@ -64,7 +64,7 @@ class Found:
             return [Count(*row) for row in rows]
 
 
-def _finding_row(rank: float, each: Finding) -> tuple[object, ...]:
+def _finding_row(rank: float, each: AuditFinding) -> tuple[object, ...]:
     others = "[]"
     if each.referrers and each.rule.startswith("cluster."):
         others = msgspec.json.encode([by.url for by in each.referrers]).decode()

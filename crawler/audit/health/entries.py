@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.audit.claim import Source
-from crawler.audit.finding import Finding
+from crawler.audit.finding import AuditFinding
 from crawler.audit.health.visit import Visited, blocked, failing, gone, leads, no_page, refused
 from crawler.model import State, Url
 from crawler.url.normalize import origin
@@ -31,7 +31,7 @@ class PublishedEntry(Struct, frozen=True, kw_only=True):
 
 def judge_entry(
     entry: PublishedEntry, visited: Visited, listed: Callable[[str], str] = lambda _: ""
-) -> Finding | None:
+) -> AuditFinding | None:
     """What is wrong with the URL of an entry; None when nothing is, or when it was not asked for.
 
     ``listed`` answers where a URL in canonical form has an entry of its own, as in "sitemap.xml line 3", or "".
@@ -42,7 +42,7 @@ def judge_entry(
     return None
 
 
-def judge_spellings(page: Visited, entries: Sequence[PublishedEntry]) -> Finding | None:
+def judge_spellings(page: Visited, entries: Sequence[PublishedEntry]) -> AuditFinding | None:
     """That entries which are one page, and not the same URL in the eyes of lint, are several.
 
     ``entries`` are those that answer with ``page``: of what redirects to it, or names it as canonical,
@@ -56,7 +56,7 @@ def judge_spellings(page: Visited, entries: Sequence[PublishedEntry]) -> Finding
         return None
     listed = [entry.loc for entry in spellings]
     told = spellings[:MAX_TOLD]
-    return Finding(
+    return AuditFinding(
         rule="entry.duplicate",
         url=page.url,
         sentence=f"{len(listed):,} entries are one page: {_some(listed)}",
@@ -71,7 +71,7 @@ def judge_spellings(page: Visited, entries: Sequence[PublishedEntry]) -> Finding
     )
 
 
-def judge_outside(entry: PublishedEntry, home: str, *, answers: bool, times: int = 1) -> Finding:
+def judge_outside(entry: PublishedEntry, home: str, *, answers: bool, times: int = 1) -> AuditFinding:
     """That an entry, and more in its file, has another scheme or host than the site, whose origin is ``home``.
 
     ``answers``: it was asked for, and neither leads elsewhere nor names another page; else it was not asked for.
@@ -85,7 +85,7 @@ def judge_outside(entry: PublishedEntry, home: str, *, answers: bool, times: int
         )
     else:
         said, advice = f"{_entries(times)} {listed}: not asked for", f"list {home} instead"
-    return Finding(
+    return AuditFinding(
         rule="entry.outside",
         url=entry.url,
         sentence=said,
@@ -157,7 +157,7 @@ _RULES: tuple[tuple[str, Callable[[Visited], str]], ...] = (
 
 def _finding(
     rule: str, entry: PublishedEntry, visited: Visited, said: str, listed: Callable[[str], str]
-) -> Finding:
+) -> AuditFinding:
     evidence = [f"{_place(entry)} lists {entry.loc}"]
     if visited.end is not None and visited.end.is_page and not visited.is_endless:
         place = listed(visited.end.url)
@@ -166,7 +166,7 @@ def _finding(
     elif visited.end is not None and not visited.is_endless and no_page(visited.end):
         mend = "mend that, or " if visited.state == State.CANONICAL_ELSEWHERE else ""
         evidence.append(f"it leads to no page: {mend}take it out of the sitemap")
-    return Finding(
+    return AuditFinding(
         rule=rule,
         url=entry.url,
         sentence=said,

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from crawler.audit.finding import Finding, Referrer
+from crawler.audit.finding import AuditFinding, Referrer
 from crawler.audit.health.language_labels import X_DEFAULT, fits
 from crawler.audit.health.visit import Visited, no_page
 from crawler.model import State
@@ -77,7 +77,7 @@ class Versions(Protocol):
         """What is known of a URL in canonical form; of a URL that nobody asked for next to nothing."""
 
 
-def judge_cluster(page: Version, others: Versions) -> tuple[list[Finding], list[Naming]]:
+def judge_cluster(page: Version, others: Versions) -> tuple[list[AuditFinding], list[Naming]]:
     """What is wrong with the versions of an indexable page: one finding of a rule at most, with evidence for each.
 
     Which labels are wrong beyond what is told thereby is for :func:`is_mislabelled`, which wants all who name a page.
@@ -108,7 +108,7 @@ def is_mislabelled(page: Version, namings: Sequence[Naming], others: Versions) -
     return len(wrong) > sum(_calls_rightly(others.version(url), page) for url in fair)
 
 
-def judge_label(page: Version, namings: Sequence[Naming], others: Versions) -> Finding:
+def judge_label(page: Version, namings: Sequence[Naming], others: Versions) -> AuditFinding:
     """That a page states another language than it is named for."""
     said = []
     for each in namings:
@@ -117,7 +117,7 @@ def judge_label(page: Version, namings: Sequence[Naming], others: Versions) -> F
     return _finding("cluster.label", page, said, others.version(namings[0].by).named)
 
 
-def judge_labels(page: Version, namings: Sequence[Naming]) -> Finding:
+def judge_labels(page: Version, namings: Sequence[Naming]) -> AuditFinding:
     """That a page names others for languages that are not theirs."""
     said = [
         (f'{each.url} is named for {each.label}, and its html element says lang="{each.language}"', each.url)
@@ -133,11 +133,11 @@ def _calls_rightly(page: Version, other: Version) -> bool:
     )
 
 
-def _finding(rule: str, page: Version, said: list[tuple[str, str]], named: list[Alternate]) -> Finding:
+def _finding(rule: str, page: Version, said: list[tuple[str, str]], named: list[Alternate]) -> AuditFinding:
     """A finding of what was said: pairs of a sentence and the URL it is about. ``named`` are the versions."""
     more = len(said) - 1
     versions = [url for _, url in said if url and url != page.url]
-    return Finding(
+    return AuditFinding(
         rule=rule,
         url=page.url,
         sentence=said[0][0] + (f", and {more:,} more like this" if more else ""),

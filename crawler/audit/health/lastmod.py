@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.audit.claim import Source
-from crawler.audit.finding import Finding
+from crawler.audit.finding import AuditFinding
 from crawler.audit.health.entries import PublishedEntry
 from crawler.lastmod.policy import STAMP
 from sitemap import Moment, Precision, parse_date
@@ -38,7 +38,7 @@ class Observed(Struct, frozen=True, kw_only=True):
     page_date_source: str = ""
 
 
-def judge_lastmod(entry: PublishedEntry, observed: Observed) -> Finding | None:
+def judge_lastmod(entry: PublishedEntry, observed: Observed) -> AuditFinding | None:
     """That a lastmod is later, or earlier, than what is known of the page supports; None when nothing contradicts."""
     claimed = _span(entry.lastmod)
     if claimed is None or claimed[0] > observed.seen_at:
@@ -98,9 +98,9 @@ def _page_says(seen: Observed) -> str:
     return f"the page says {seen.page_date} ({seen.page_date_source or 'a date in it'})"
 
 
-def _finding(rule: str, said: str, entry: PublishedEntry, evidence: list[str]) -> Finding:
+def _finding(rule: str, said: str, entry: PublishedEntry, evidence: list[str]) -> AuditFinding:
     where = f"{entry.file} line {entry.line}" if entry.line else entry.file
-    return Finding(
+    return AuditFinding(
         rule=rule,
         url=entry.url,
         sentence=f"lastmod {entry.lastmod} is {said}: {'; '.join(evidence)}",

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.audit.claim import Source
-from crawler.audit.finding import Finding, Referrer
+from crawler.audit.finding import AuditFinding, Referrer
 from crawler.audit.health.visit import PASSING
 from crawler.fetch.media_type import media_type
 from crawler.fetch.redirect import REDIRECTS
@@ -40,7 +40,7 @@ class Medium(Struct, frozen=True, kw_only=True):
     line: int = 0
 
 
-def judge_medium(medium: Medium, answer: Reply | Failure) -> Finding | None:
+def judge_medium(medium: Medium, answer: Reply | Failure) -> AuditFinding | None:
     """What is wrong with a medium, by the last answer to it; None when nothing is, or when that is not known.
 
     An answer that asks to come again (429, 503) says nothing, nor does a host at a private address.
@@ -60,9 +60,9 @@ def judge_medium(medium: Medium, answer: Reply | Failure) -> Finding | None:
     return None
 
 
-def _finding(medium: Medium, said: str, status: int | None) -> Finding:
+def _finding(medium: Medium, said: str, status: int | None) -> AuditFinding:
     where = f"{medium.file} line {medium.line}" if medium.line else medium.file
-    return Finding(
+    return AuditFinding(
         rule="media.image" if medium.role is Role.IMAGE else "media.video",
         url=medium.url,
         sentence=f"the {medium.role} cannot be had: {said}",

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import BinaryIO, Final
 
-from crawler.audit.finding import Finding, Mended
+from crawler.audit.finding import AuditFinding, Mended
 from sitemap import safe
 
 _LONGEST: Final = 32_000  # characters: of what goes beyond 32,767, Excel makes cells of their own
@@ -21,7 +21,7 @@ _FORMULA: Final = re.compile(
 )
 
 _Cell = str | int | float | None
-COLUMNS: Final[tuple[tuple[str, Callable[[Finding], _Cell]], ...]] = (
+COLUMNS: Final[tuple[tuple[str, Callable[[AuditFinding], _Cell]], ...]] = (
     ("URL", lambda each: text(each.url)),
     ("Finding", lambda each: text(each.sentence)),
     ("Conclusive", lambda each: "yes" if each.is_certain else "no"),
@@ -58,7 +58,7 @@ COLUMNS: Final[tuple[tuple[str, Callable[[Finding], _Cell]], ...]] = (
 """The columns, the same in every table: the heading, and what of a finding stands under it."""
 
 
-def write_csv(findings: Iterable[Finding], file: BinaryIO) -> None:
+def write_csv(findings: Iterable[AuditFinding], file: BinaryIO) -> None:
     """Write a table of findings, with a row of headings. Numbers are numbers. Raises OSError."""
     rows = ([cell(each) for _, cell in COLUMNS] for each in findings)
     _table([heading for heading, _ in COLUMNS], rows, file)

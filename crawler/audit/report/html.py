@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from crawler.audit.claim import Source
-from crawler.audit.finding import AuditReport, Compared, Count, Finding, Findings, Mended, Trend
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, Compared, Count, Mended, Trend
 from crawler.audit.report.charts import columns, part, tiles
 from crawler.audit.report.html_data import ISLAND, PIECE, Island, chosen, islands, pieces, room, visits
 from crawler.audit.report.style import source, style
-from crawler.audit.rules import GROUPS, TOLD, AuditRule
+from crawler.audit.rules import GROUPS, TOLD, needs_complete
 from crawler.audit.verdict import Gap, but, empty, kind, why_open
 from crawler.units import amount, clock
-from sitemap import RULES as LINT
-from sitemap import Severity
+from sitemap import Rule, Severity
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -36,7 +35,7 @@ MAX_MENDED: Final = 200  # of one rule: what is no more need not all be read
 class Gone(Struct, frozen=True):
     """What is no more of one rule: ``count`` are mended, and ``became`` are another finding now; ``first`` are told."""
 
-    rule: AuditRule
+    rule: Rule
     count: int
     became: int
     first: list[Mended]
@@ -63,7 +62,7 @@ class Since(Struct, frozen=True):
         return sum(each.became for each in self.gone)
 
 
-def since(report: AuditReport, findings: Findings) -> Since | None:
+def since(report: AuditReport, findings: AuditFindings) -> Since | None:
     """The comparison of an audit with the one before; None if there is none."""
     compared = report.compared
     if compared is None:
@@ -83,7 +82,7 @@ def trends(report: AuditReport) -> dict[str, Trend]:
     return {each.rule: each for each in report.compared.trends} if report.compared else {}
 
 
-def _gone(compared: Compared, findings: Findings) -> Iterator[Gone]:
+def _gone(compared: Compared, findings: AuditFindings) -> Iterator[Gone]:
     counts = {each.rule: each for each in compared.trends if each.mended or each.became}
     for rule in TOLD:
         if each := counts.get(rule):
@@ -130,10 +129,10 @@ class Class(Struct, frozen=True):
     ``trend`` says what became of those of the audit before, None: nothing is known of that.
     """
 
-    rule: AuditRule
+    rule: Rule
     count: Count
     held: int
-    first: list[Finding]
+    first: list[AuditFinding]
     why: str = ""
     islands: list[Island] = []
     apart: int = 0
@@ -163,7 +162,7 @@ class Figure(Struct, frozen=True):
     tone: str = ""
 
 
-def write_html(report: AuditReport, findings: Findings, path: Path, *, limit: int = MAX_ROWS) -> None:
+def write_html(report: AuditReport, findings: AuditFindings, path: Path, *, limit: int = MAX_ROWS) -> None:
     """Write the page, with the ``limit`` most important findings in it. Raises OSError when the disk refuses."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only who writes pays for it
 
@@ -178,7 +177,7 @@ def write_html(report: AuditReport, findings: Findings, path: Path, *, limit: in
         file.writelines(page)
 
 
-def _values(report: AuditReport, findings: Findings, limit: int) -> dict[str, Any]:
+def _values(report: AuditReport, findings: AuditFindings, limit: int) -> dict[str, Any]:
     taken = room(report.counts, limit)
     families = list(_families(report, findings, taken))
     before = since(report, findings)
@@ -204,7 +203,7 @@ def _values(report: AuditReport, findings: Findings, limit: int) -> dict[str, An
         "facts": _facts(report),
         "parts": pieces(chosen(findings, taken)),
         "amount": amount, "clock": clock, "part": part, "percent": percent, "is_web": is_web,
-        "visits": visits, "lint": LINT, "told": TOLD, "unbroken": unbroken,
+        "visits": visits, "told": TOLD, "unbroken": unbroken,
         **_own(),
     }  # fmt: skip
 
@@ -223,14 +222,14 @@ def _own() -> dict[str, Any]:
     return {"style": Markup(sheet), "script": Markup(script), "policy": policy}  # noqa: S704 - both are our own
 
 
-def _families(report: AuditReport, findings: Findings, taken: dict[str, int]) -> Iterator[Family]:
+def _families(report: AuditReport, findings: AuditFindings, taken: dict[str, int]) -> Iterator[Family]:
     for group in GROUPS:
         classes = [_class(count, report, findings, taken) for count in group.counts(report)]
         if classes:
             yield Family(group.name, group.title, classes)
 
 
-def _class(count: Count, report: AuditReport, findings: Findings, taken: dict[str, int]) -> Class:
+def _class(count: Count, report: AuditReport, findings: AuditFindings, taken: dict[str, int]) -> Class:
     rule = TOLD[count.rule]
     found = islands(findings(rule.id)) if rule.id == ISLAND else []
     return Class(
@@ -238,14 +237,14 @@ def _class(count: Count, report: AuditReport, findings: Findings, taken: dict[st
         count,
         _held(count, findings, taken),
         [] if found else list(islice(findings(rule.id), FIRST)),
-        why_open(report, rule.id) if count.open_ and not rule.needs_complete else "",
+        why_open(report, rule.id) if count.open_ and not needs_complete(rule.id) else "",
         found[:FIRST],
         len(found),
         trends(report).get(rule.id),
     )
 
 
-def _held(count: Count, findings: Findings, taken: dict[str, int]) -> int:
+def _held(count: Count, findings: AuditFindings, taken: dict[str, int]) -> int:
     """How many findings those stand for that there is room for."""
     number = taken[count.rule]
     return (
@@ -289,7 +288,7 @@ def _facts(report: AuditReport) -> dict[str, Any]:
             "severity": told.severity.value,
             "group": groups[rule],
             # where all findings say the same, the title of the page says more
-            "alike": told.needs_complete or told.family == "listed",
+            "alike": needs_complete(rule) or told.family == "listed",
         }
         for rule, told in TOLD.items()
     ]

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.audit.claim import Source
-from crawler.audit.finding import Count, Finding, Findings
+from crawler.audit.finding import AuditFinding, AuditFindings, Count
 from crawler.audit.rules import TOLD
 from crawler.units import count
 
@@ -51,12 +51,12 @@ def room(counts: Sequence[Count], limit: int) -> dict[str, int]:
     return taken
 
 
-def chosen(findings: Findings, taken: dict[str, int]) -> Iterator[Finding]:
+def chosen(findings: AuditFindings, taken: dict[str, int]) -> Iterator[AuditFinding]:
     """The findings that there is room for, the worst first."""
     return chain.from_iterable(islice(findings(rule), number) for rule, number in taken.items())
 
 
-def pieces(findings: Iterator[Finding]) -> Iterator[Piece]:
+def pieces(findings: Iterator[AuditFinding]) -> Iterator[Piece]:
     """Pack findings, never holding more than a piece of them."""
     encode = msgspec.json.Encoder().encode
     while some := list(islice(findings, PIECE)):
@@ -69,7 +69,7 @@ def _pack(data: bytes) -> str:
     return b64encode(isal_zlib.compress(data, 2, _GZIP)).decode()
 
 
-def _columns(some: Sequence[Finding]) -> dict[str, list[Any]]:
+def _columns(some: Sequence[AuditFinding]) -> dict[str, list[Any]]:
     return {
         "rule": [PLACES[each.rule] for each in some],
         "url": [each.url for each in some],
@@ -101,12 +101,12 @@ class Island(Struct):
     ``is_new``: some of them are no orphans of the audit before.
     """
 
-    entry: Finding
+    entry: AuditFinding
     pages: int = 0
     is_new: bool = False
 
 
-def visits(finding: Finding) -> list[str]:
+def visits(finding: AuditFinding) -> list[str]:
     """Who comes, each apart: ``31 visits by people``, ``4 visits by bots``, ``12 clicks in search`` and so on."""
     told = []
     for number, what, rest in (
@@ -125,7 +125,7 @@ def visits(finding: Finding) -> list[str]:
     return told
 
 
-def islands(findings: Iterable[Finding]) -> list[Island]:
+def islands(findings: Iterable[AuditFinding]) -> list[Island]:
     """The islands of the pages, in the order in which they are met. Memory grows with the islands, not the pages.
 
     The page to link is the one that visitors know best, else one in a sitemap, else that of the shortest URL.
@@ -139,6 +139,6 @@ def islands(findings: Iterable[Finding]) -> list[Island]:
     return list(found.values())
 
 
-def _known(finding: Finding) -> tuple[int, bool, int]:
+def _known(finding: AuditFinding) -> tuple[int, bool, int]:
     visitors = finding.people + finding.clicks + finding.sessions + finding.backlinks
     return visitors, _KNOWN_TO_ALL in finding.known, -len(finding.url)

@@ -5,25 +5,25 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from crawler.audit.finding import AuditReport, Findings
+from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.rules import GROUPS, TOLD
 
 FORMAT: Final = 1
 _encode = msgspec.json.Encoder().encode
 
 
-def write_json(report: AuditReport, findings: Findings, file: BinaryIO) -> None:
+def write_json(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> None:
     """Write one JSON object in UTF-8. New keys may join it; what is there keeps its meaning. Raises OSError.
 
     ``format`` is 1. The other keys are the fields of :class:`crawler.audit.finding.AuditReport`, of which ``counts``
     has
     ``rule``, ``severity``, ``title``, ``certain`` and ``inconclusive`` for each rule with findings; and ``findings``, a
     list of all of them, rule by rule, each with its ``severity``, all fields of
-    :class:`crawler.audit.finding.Finding`, and
-    null for what is not known; and ``mended``, a list of what the audit before had and is no more, with all fields of
-    :class:`crawler.audit.finding.Mended`, of which what has a ``became`` is another finding now. Halves of
-    characters, which
-    UTF-8 cannot hold, are question marks.
+    :class:`crawler.audit.finding.AuditFinding`, and null for what is not known; and ``mended``, a list of what the
+    audit
+    before had and is no more, with all fields of :class:`crawler.audit.finding.Mended`, of which what has a
+    ``became`` is
+    another finding now. Halves of characters, which UTF-8 cannot hold, are question marks.
     """
     whole = {"format": FORMAT, **msgspec.to_builtins(report), "counts": _counts(report)}
     file.write(_json(whole)[:-1] + b',\n"findings":[')

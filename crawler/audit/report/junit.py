@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from crawler.audit.finding import AuditReport, Count, Finding, Findings, Mended, Trend
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, Count, Mended, Trend
 from crawler.audit.report.threshold import failing
 from crawler.audit.rules import TOLD, Group, suites, unproven
 from crawler.audit.verdict import why_open, why_unchecked, why_undecided
@@ -14,7 +14,7 @@ from sitemap import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
 MOST: Final = 100  # findings of a rule that are told one by one
 
 
-def as_junit(report: AuditReport, findings: Findings, fail_on: Sequence[str] = ("error",)) -> str:
+def as_junit(report: AuditReport, findings: AuditFindings, fail_on: Sequence[str] = ("error",)) -> str:
     """The document, of a size that does not grow with the site. Raises UsageError for a bad ``fail_on``.
 
     Every rule of the audit is a case; of lint, the rules that were broken. A case without findings passes if somebody
@@ -35,7 +35,7 @@ def as_junit(report: AuditReport, findings: Findings, fail_on: Sequence[str] = (
 
 
 def _case(
-    rule: str, group: Group, report: AuditReport, findings: Findings, failed: Count | None
+    rule: str, group: Group, report: AuditReport, findings: AuditFindings, failed: Count | None
 ) -> JUnitCase:
     count = report.count(rule)
     mended = [_mended(each) for each in islice(findings.mended(rule), MOST)]
@@ -80,7 +80,7 @@ def _empty(rule: str, group: Group, report: AuditReport) -> JUnitCase:
     return JUnitCase(name=rule, place=group.title, outcome=outcome, message=message)
 
 
-def _line(finding: Finding) -> str:
+def _line(finding: AuditFinding) -> str:
     where = (
         f" ({finding.file}:{finding.line})" if finding.line else f" ({finding.file})" if finding.file else ""
     )

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final, Self, TextIO
 
 from crawler.audit.claim import Account
-from crawler.audit.finding import AuditReport, Compared, Count, Finding, Findings, Trend
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, Compared, Count, Trend
 from crawler.audit.report.html_data import ISLAND, Island, islands, visits
-from crawler.audit.rules import GROUPS, TOLD, Group
+from crawler.audit.rules import GROUPS, TOLD, Group, needs_complete
 from crawler.audit.verdict import Empty, Kind, but, empty, kind, small, why_open
 from crawler.errors import Incomplete
 from crawler.units import amount, clock, count
@@ -114,7 +114,7 @@ def day(started: float) -> str:
     return datetime.fromtimestamp(started, UTC).date().isoformat()
 
 
-def mended(report: AuditReport, findings: Findings, page: Page, *, verbose: bool) -> Iterator[str]:
+def mended(report: AuditReport, findings: AuditFindings, page: Page, *, verbose: bool) -> Iterator[str]:
     """The findings of the audit before that are no more, with what is there now. One is held at a time."""
     trends = (
         {each.rule: each for each in report.compared.trends if each.mended or each.became}
@@ -156,7 +156,7 @@ _COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "
 
 def write_text(
     report: AuditReport,
-    findings: Findings,
+    findings: AuditFindings,
     file: TextIO,
     *,
     verbose: bool = False,
@@ -174,7 +174,7 @@ def write_text(
 
 def lines(
     report: AuditReport,
-    findings: Findings,
+    findings: AuditFindings,
     page: Page,
     *,
     verbose: bool = False,
@@ -255,14 +255,16 @@ def _group(group: Group, counts: list[Count], page: Page) -> Iterator[str]:
     yield from page.wrapped(page.painted(f"{group.title}: {_total(counts)}", "1"), 0, 2)
 
 
-def _class(each: Count, report: AuditReport, findings: Findings, page: Page, verbose: bool) -> Iterator[str]:
+def _class(
+    each: Count, report: AuditReport, findings: AuditFindings, page: Page, verbose: bool
+) -> Iterator[str]:
     """One rule: how bad, how many, the first of its findings, and what to do about them."""
     rule = TOLD[each.rule]
     severity = page.painted(rule.severity.value, _COLOUR[rule.severity])
     new = report.compared.trend(each.rule).new if report.compared else 0
     total = f"{_total([each])}, {new:,} new" if new else _total([each])
     yield from page.wrapped(f"{severity}  {total}  {rule.title}  {rule.id}", 2, 4)
-    if each.open_ and not rule.needs_complete and (why := why_open(report, each.rule)):
+    if each.open_ and not needs_complete(rule.id) and (why := why_open(report, each.rule)):
         yield from page.wrapped(f"inconclusive: {safe(why)}", _DEEP)
     if each.rule == ISLAND:
         yield from _islands(islands(findings(each.rule)), page, verbose)
@@ -273,7 +275,9 @@ def _class(each: Count, report: AuditReport, findings: Findings, page: Page, ver
     yield from page.wrapped(rule.remedy, _DEEP)
 
 
-def _first(each: Count, findings: Iterable[Finding], page: Page, today: str, verbose: bool) -> Iterator[str]:
+def _first(
+    each: Count, findings: Iterable[AuditFinding], page: Page, today: str, verbose: bool
+) -> Iterator[str]:
     left = each.total
     for finding in findings:
         left -= finding.times
@@ -294,7 +298,7 @@ def _islands(found: list[Island], page: Page, verbose: bool) -> Iterator[str]:
         yield f"{'':{_DEEP}}… {count(len(found) - FEW, 'more island')}"
 
 
-def _finding(finding: Finding, known: str, page: Page, today: str, verbose: bool) -> Iterator[str]:
+def _finding(finding: AuditFinding, known: str, page: Page, today: str, verbose: bool) -> Iterator[str]:
     place = f"{safe(finding.file)}:{finding.line}" if finding.line else safe(finding.file)
     url = safe(finding.url)
     doubt = "" if finding.is_certain else "  (inconclusive)"
@@ -314,7 +318,7 @@ def _finding(finding: Finding, known: str, page: Page, today: str, verbose: bool
         yield from _rest(finding, page)
 
 
-def _rest(finding: Finding, page: Page) -> Iterator[str]:
+def _rest(finding: AuditFinding, page: Page) -> Iterator[str]:
     """What is told of a finding when everything is to be told."""
     for by in finding.referrers:
         yield from page.wrapped(f"linked from {safe(by.url)} ({safe(by.how)})", _DEEP + 2)
@@ -324,7 +328,7 @@ def _rest(finding: Finding, page: Page) -> Iterator[str]:
         yield from page.wrapped(safe(sentence), _DEEP + 2)
 
 
-def _facts(finding: Finding, verbose: bool) -> list[str]:
+def _facts(finding: AuditFinding, verbose: bool) -> list[str]:
     """What is known of a URL, in a few words each."""
     facts = []
     if finding.depth is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
-from crawler.audit.finding import AuditReport, Findings
+from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.report.csv import write_csv, write_mended
 from crawler.audit.report.html import write_html
 from crawler.audit.report.json import write_json
@@ -23,7 +23,7 @@ MENDED: Final = f"{TABLES}/mended.csv"
 
 
 def write_reports(
-    report: AuditReport, findings: Findings, directory: Path, fail_on: Sequence[str] = ("error",)
+    report: AuditReport, findings: AuditFindings, directory: Path, fail_on: Sequence[str] = ("error",)
 ) -> list[Path]:
     """Write all reports into a directory, which is made if it is not there; answers their paths.
 

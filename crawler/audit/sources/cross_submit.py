@@ -1,9 +1,10 @@
 """Judges sitemaps that come from anywhere: each under its own name, and with the robots.txt of other hosts asked."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
+
+from msgspec.structs import replace
 
 from crawler.model import Url
 from crawler.url.normalize import origin

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -11,8 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from crawler.audit.compare.history import Kept, kept
-from crawler.audit.evidence import schema
 from crawler.audit.evidence.by_url import Knowledge
+from crawler.audit.evidence.schema import EVIDENCE
 from crawler.audit.rules import TOLD
 from crawler.cli.sites import states
 from crawler.cli.why.queries import Stories
@@ -25,7 +25,6 @@ from crawler.errors import StorageError, UsageError
 from crawler.model import Url
 from crawler.robots.rules import Access
 from crawler.robots.store import RobotsStore
-from crawler.state.database import is_kept
 from crawler.state.migrations import STATE
 from crawler.url.normalize import InvalidUrl, join, normalise, origin
 from crawler.url.params import Params
@@ -52,15 +51,12 @@ class KnownSite:
 
     def sources(self, url: Url) -> list[str]:
         """What the sources of the last audit say of a URL, if this is the state of one that has ended."""
-        file = self.directory / schema.FILE
-        if not file.is_file():
-            return []
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            try:
+        try:
+            with EVIDENCE.reading(self.directory) as db:
                 row = db.execute("SELECT id FROM home WHERE url = ?", (url,)).fetchone()
                 return Knowledge(db).told(row[0], url)[0] if row else []
-            except (sqlite3.Error, StorageError):  # another audit is making it anew
-                return []
+        except (StorageError, UsageError):  # there is none, or another audit is making it anew
+            return []
 
     def findings(self, url: Url) -> list[str]:
         """What the last audit that came to its end found of a URL, a sentence each, if this is the state of audits."""
@@ -104,7 +100,7 @@ def known_sites(
         sites, faults = [], []
         for directory, config in _places(file, flags, wanted):
             try:
-                db = stack.enter_context(closing(STATE.look(directory / STATE.file)))
+                db = stack.enter_context(STATE.reading(directory))
                 sites.append(_site(directory, db, config))
             except UsageError as error:
                 faults.append(error)
@@ -119,7 +115,7 @@ def _places(
     """The directories of states: those of runs, and then those of audits, which know other URLs."""
     found = [(directory, config) for _, directory, config in states(file, flags, wanted)]
     audits = [(directory / AUDIT, config) for directory, config in found]
-    return found + [each for each in audits if is_kept(each[0] / STATE.file)]
+    return found + [each for each in audits if STATE.is_in(each[0])]
 
 
 def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:

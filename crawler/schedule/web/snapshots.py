@@ -3,7 +3,6 @@
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -23,7 +22,6 @@ from crawler.notify.ledger_status import told as told_of
 from crawler.publish.change_feed import Changes
 from crawler.publish.changes import Change
 from crawler.schedule.status import SiteBoard
-from crawler.state.database import storage
 from crawler.state.migrations import STATE
 from crawler.state.runs import PUBLISHING, PublishedFile, Run, Runs
 from crawler.state.status import Standing, standing
@@ -116,13 +114,13 @@ class Looks:
 
 def feed(state: Path, run: int, limit: int) -> list[Change]:
     """What a run changed: the first ``limit`` of each kind. Raises StorageError, UsageError."""
-    with closing(STATE.look(state / STATE.file)) as db, storage():
+    with STATE.reading(state) as db:
         return list(Changes(db).first(run, limit))
 
 
 def recorded(state: Path, ask: Callable[[Runs], T]) -> T:
     """What the records of all runs answer. Raises what :func:`told` takes."""
-    with closing(STATE.look(state / STATE.file)) as db, storage():
+    with STATE.reading(state) as db:
         return ask(Runs(db))
 
 

@@ -1,6 +1,7 @@
 """Reads another crawl out of a state directory of ours: the pages that its last run found worth listing."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -55,29 +56,25 @@ def read_state(path: Path, account: Account, addresses: Addresses) -> Iterator[C
     """The indexable pages of the last run. Raises UsageError, StorageError."""
     account.format = "siteatlas state"
     account.bytes = path.stat().st_size
-    db = STATE.look(path)
-    try:
+    with closing(STATE.look(path)) as db, storage():
         _note_run(
             account, db.execute("SELECT completeness, ended FROM run ORDER BY number DESC LIMIT 1").fetchone()
         )
-        with storage():
-            for text, state, status, seen_at in db.execute(_PAGES):
-                account.rows += 1
-                url = addresses.url(text)
-                if state != State.INDEXABLE or url is Stray.BESIDE:
-                    account.beside += 1
-                elif url is Stray.FOREIGN:
-                    account.foreign += 1
-                elif isinstance(url, Stray):
-                    account.unread += 1
-                else:
-                    account.used += 1
-                    seen = datetime.fromtimestamp(seen_at, UTC).date().isoformat() if seen_at else ""
-                    account.first = min(account.first or seen, seen)
-                    account.last = max(account.last, seen)
-                    yield Claim(url=url, first=seen, last=seen, status=status or 0)
-    finally:
-        db.close()
+        for text, state, status, seen_at in db.execute(_PAGES):
+            account.rows += 1
+            url = addresses.url(text)
+            if state != State.INDEXABLE or url is Stray.BESIDE:
+                account.beside += 1
+            elif url is Stray.FOREIGN:
+                account.foreign += 1
+            elif isinstance(url, Stray):
+                account.unread += 1
+            else:
+                account.used += 1
+                seen = datetime.fromtimestamp(seen_at, UTC).date().isoformat() if seen_at else ""
+                account.first = min(account.first or seen, seen)
+                account.last = max(account.last, seen)
+                yield Claim(url=url, first=seen, last=seen, status=status or 0)
     if account.beside:
         account.notes.append(
             f"{account.beside:,} of its {account.rows:,} URLs are no pages that can be indexed"

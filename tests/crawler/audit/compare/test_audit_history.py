@@ -18,7 +18,7 @@ from crawler.audit.compare.rules import Before, Fate, Looked, Today
 from crawler.audit.compare.store import Past
 from crawler.audit.evidence import schema
 from crawler.audit.evidence.store import Found
-from crawler.audit.finding import Finding, Trend
+from crawler.audit.finding import AuditFinding, Trend
 from crawler.audit.summary import AuditNews
 from crawler.state.migrations import STATE
 
@@ -27,15 +27,17 @@ FILE = f"{SITE}sitemap.xml"
 RULES = ("entry.gone", "orphan.log", "lastmod.invalid", "location.outside", "cluster.target")
 
 
-def gone(name: str, file: str = FILE, **fields: object) -> Finding:
+def gone(name: str, file: str = FILE, **fields: object) -> AuditFinding:
     return replace(
-        Finding(rule="entry.gone", url=f"{SITE}{name}", sentence="404", file=file, line=3), **fields
+        AuditFinding(rule="entry.gone", url=f"{SITE}{name}", sentence="404", file=file, line=3), **fields
     )
 
 
-def lint(line: int, times: int = 1) -> Finding:
+def lint(line: int, times: int = 1) -> AuditFinding:
     sentence = f"line {line}: no date" if times == 1 else f"and {times} more like these"
-    return Finding(rule="lastmod.invalid", url=FILE, sentence=sentence, file=FILE, line=line, times=times)
+    return AuditFinding(
+        rule="lastmod.invalid", url=FILE, sentence=sentence, file=FILE, line=line, times=times
+    )
 
 
 @dataclass
@@ -52,7 +54,7 @@ class Audits:
 
     def __call__(
         self,
-        *found: Finding,
+        *found: AuditFinding,
         comparable: Sequence[str] = RULES,
         fate: Fate = Fate.MENDED,
         is_kept: bool = True,
@@ -72,7 +74,7 @@ class Audits:
                 past.keep(news(self.number), {}, {}, self.keep, anew=False)
 
     @contextmanager
-    def past(self, found: Iterable[Finding]) -> Iterator[tuple[sqlite3.Connection, Past]]:
+    def past(self, found: Iterable[AuditFinding]) -> Iterator[tuple[sqlite3.Connection, Past]]:
         STATE.connect(self.directory / STATE.file).close()
         with closing(schema.create(self.directory / schema.FILE, self.directory / STATE.file)) as db:
             Found(db).put((0.0, each) for each in found)
@@ -162,7 +164,9 @@ def test_ours_what_was_inconclusive_is_new_when_it_is_certain_and_was_never_mend
 
 def test_ours_of_a_rule_that_could_not_be_compared_nothing_is_new(audits: Audits) -> None:
     audits()
-    audits(gone("a"), Finding(rule="orphan.log", url=f"{SITE}o", sentence=""), comparable=("entry.gone",))
+    audits(
+        gone("a"), AuditFinding(rule="orphan.log", url=f"{SITE}o", sentence=""), comparable=("entry.gone",)
+    )
     assert audits.new == ["a"]
 
 
@@ -183,7 +187,7 @@ def test_ours_of_what_is_told_by_its_number_the_growth_is_new(audits: Audits) ->
 
 
 def test_ours_which_of_too_many_to_tell_are_new_is_not_guessed(audits: Audits) -> None:
-    def said(word: str) -> Finding:
+    def said(word: str) -> AuditFinding:
         return replace(lint(1), sentence=f"{word} is no date")
 
     audits(said("a"), said("b"), lint(0, times=5))
@@ -193,7 +197,7 @@ def test_ours_which_of_too_many_to_tell_are_new_is_not_guessed(audits: Audits) -
 
 
 def test_ours_a_fault_of_a_file_is_one_whatever_its_entries(audits: Audits) -> None:
-    fault = Finding(rule="location.outside", url=f"{SITE}a", sentence="", file=FILE, line=3)
+    fault = AuditFinding(rule="location.outside", url=f"{SITE}a", sentence="", file=FILE, line=3)
     audits(fault)
     audits(replace(fault, url=f"{SITE}b", line=9, times=3))
     assert audits.trend("location.outside") == (2, 1, 0, 0)
@@ -202,7 +206,7 @@ def test_ours_a_fault_of_a_file_is_one_whatever_its_entries(audits: Audits) -> N
 def test_ours_the_policy_is_told_what_is_known_of_the_url(audits: Audits) -> None:
     audits(gone("a", state="client error"))
     asked: list[tuple[Before, Today]] = []
-    other = Finding(rule="orphan.log", url=f"{SITE}a", sentence="")
+    other = AuditFinding(rule="orphan.log", url=f"{SITE}a", sentence="")
     with audits.past([other]) as (db, past):
         db.execute("INSERT INTO entry VALUES (1, 1, ?, '', ?, 1, '', x'', '', NULL)", (f"{SITE}a", FILE))
         past.compare("2026-11-02", RULES)
@@ -287,7 +291,7 @@ def test_ours_kill_9_while_it_is_written_leaves_the_memory_as_it_was(audits: Aud
 def test_ours_300_000_findings_are_compared_in_flat_memory(audits: Audits) -> None:
     audits(*(gone(str(n)) for n in range(10)))
 
-    def many(first: int) -> Iterator[Finding]:
+    def many(first: int) -> Iterator[AuditFinding]:
         return (gone(str(n), file=f"{SITE}{n % 50}.xml") for n in range(first, first + 300_000))
 
     def whole(number: int) -> list[Trend]:

@@ -13,16 +13,18 @@ from crawler.audit.compare.rules import (
     successor,
     why_none_new,
 )
-from crawler.audit.finding import Finding
+from crawler.audit.finding import AuditFinding
 from crawler.model import State
 
 SITE = "https://www.example.com/"
 FILE = f"{SITE}sitemap.xml"
-ENTRY = Finding(rule="entry.gone", url=f"{SITE}a", sentence="the URL answered 404", file=FILE, line=3)
-LINT = Finding(rule="sitemap.unknown_element", url=FILE, sentence="line 3: <x> is unknown", file=FILE, line=3)
-REST = Finding(rule="lastmod.invalid", url=FILE, sentence="and 7 more like these", file=FILE, times=7)
-ONCE = Finding(rule="location.outside", url=f"{SITE}a", sentence="outside", file=FILE, line=3)
-DOOR = Finding(rule="entry.outside", url="http://www.example.com/a", sentence="2 …", file=FILE, times=2)
+ENTRY = AuditFinding(rule="entry.gone", url=f"{SITE}a", sentence="the URL answered 404", file=FILE, line=3)
+LINT = AuditFinding(
+    rule="sitemap.unknown_element", url=FILE, sentence="line 3: <x> is unknown", file=FILE, line=3
+)
+REST = AuditFinding(rule="lastmod.invalid", url=FILE, sentence="and 7 more like these", file=FILE, times=7)
+ONCE = AuditFinding(rule="location.outside", url=f"{SITE}a", sentence="outside", file=FILE, line=3)
+DOOR = AuditFinding(rule="entry.outside", url="http://www.example.com/a", sentence="2 …", file=FILE, times=2)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,7 @@ DOOR = Finding(rule="entry.outside", url="http://www.example.com/a", sentence="2
     ],
 )
 def test_ours_a_finding_is_known_again_by_what_does_not_move(
-    one: Finding, other: Finding, *, is_same: bool
+    one: AuditFinding, other: AuditFinding, *, is_same: bool
 ) -> None:
     assert (identity(one) == identity(other)) is is_same
 

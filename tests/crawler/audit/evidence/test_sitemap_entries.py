@@ -15,7 +15,7 @@ from crawler.audit.claim import Account
 from crawler.audit.collect import addresses
 from crawler.audit.evidence import schema
 from crawler.audit.evidence.store import Claims
-from crawler.audit.finding import AuditReport, Finding
+from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.audit.host_aliases import MAX_DOORS
 from crawler.audit.sitemaps import read_sitemaps
 from crawler.audit.sources.cross_submit import Judging, Submits, Trusting
@@ -146,7 +146,7 @@ def test_ours_every_finding_of_lint_is_told_with_its_entry(site: Site, tmp_path:
     assert told["lastmod.invalid"].line == 5
 
 
-def in_sitemaps(site: Site, tmp: Path, robots: str) -> list[Finding]:
+def in_sitemaps(site: Site, tmp: Path, robots: str) -> list[AuditFinding]:
     """What is said of the place of 150 pages whose sitemap lies in a directory, below an index in the root."""
     site.routes |= {
         "/robots.txt": Answer(robots, headers={"Content-Type": "text/plain"}),
@@ -345,7 +345,7 @@ def test_ours_a_sitemap_that_is_not_there_is_a_mistake_of_the_one_who_named_it(
 class Audited:
     """The findings of a whole audit, by rule."""
 
-    def __init__(self, report: AuditReport, findings: dict[str, list[Finding]], site: str) -> None:
+    def __init__(self, report: AuditReport, findings: dict[str, list[AuditFinding]], site: str) -> None:
         self.report = report
         self.findings = findings
         self._site = site
@@ -552,7 +552,7 @@ def with_www(site: Site, tmp: Path) -> tuple[str, str, Plan]:
     return home, www, plan_of(home, tmp, fetch={"retries": 0, "resolve": resolve})
 
 
-def findings(plan: Plan) -> dict[str, list[Finding]]:
+def findings(plan: Plan) -> dict[str, list[AuditFinding]]:
     with audit(plan, Watches(lambda _: None, lambda _: None)) as (report, of):
         return {each.rule: list(of(each.rule)) for each in report.counts}
 

@@ -12,7 +12,7 @@ from crawler.audit.evidence import schema
 from crawler.audit.evidence.by_url import Knowledge
 from crawler.audit.evidence.store import Claims, Found
 from crawler.audit.evidence.url_matching import Homes
-from crawler.audit.finding import Count, Finding
+from crawler.audit.finding import AuditFinding, Count
 from crawler.audit.sources.urls import Addresses, Stray
 from crawler.model import State, Url
 from crawler.state.migrations import STATE
@@ -180,7 +180,7 @@ def test_ours_what_is_known_of_a_page_is_told_of_all_its_spellings(desk: Desk) -
 def test_ours_findings_come_back_by_rank_and_are_counted(desk: Desk) -> None:
     found = Found(desk.db)
     found.put(
-        (rank, Finding(rule="orphan.log", url=f"{SITE}/{rank}", sentence="", is_certain=rank > 1))
+        (rank, AuditFinding(rule="orphan.log", url=f"{SITE}/{rank}", sentence="", is_certain=rank > 1))
         for rank in (1, 3, 2)
     )
     assert [each.url[-1] for each in found("orphan.log")] == ["3", "2", "1"]

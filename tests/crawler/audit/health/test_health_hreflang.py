@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
-from crawler.audit.finding import Finding
+from crawler.audit.finding import AuditFinding
 from crawler.audit.health.hreflang import (
     ListedVersions,
     Naming,
@@ -60,7 +60,7 @@ class Site:
     def version(self, url: str) -> Version:
         return self.pages.get(url, Version(visited=Visited(url=url)))
 
-    def judged(self) -> list[Finding]:
+    def judged(self) -> list[AuditFinding]:
         found, namings = [], []
         for url, page in self.pages.items():
             told, wrong = judge_cluster(page, self)

@@ -10,14 +10,14 @@ import pytest
 from audits import audit, findings, hostile, of
 from naughty import NAUGHTY, storable
 
-from crawler.audit.finding import Finding
+from crawler.audit.finding import AuditFinding
 from crawler.audit.report.csv import COLUMNS, text, write_csv
 from crawler.audit.report.write import write_reports
 from crawler.errors import StorageError
 from sitemap import safe
 
 
-def table(found: list[Finding]) -> list[dict[str, str]]:
+def table(found: list[AuditFinding]) -> list[dict[str, str]]:
     file = io.BytesIO()
     write_csv(found, file)
     raw = file.getvalue()
@@ -27,7 +27,7 @@ def table(found: list[Finding]) -> list[dict[str, str]]:
 
 def test_rfc4180_tables_have_headings_quotes_and_line_ends() -> None:
     file = io.BytesIO()
-    write_csv([Finding(rule="entry.gone", url="https://example.com/a,b", sentence='He said "no"')], file)
+    write_csv([AuditFinding(rule="entry.gone", url="https://example.com/a,b", sentence='He said "no"')], file)
     heading, row, rest = file.getvalue().split(b"\r\n")
     assert heading.startswith(b'\xef\xbb\xbf"URL","Finding","Conclusive","Title"')
     assert row.startswith(b'"https://example.com/a,b","He said ""no""","yes"')
@@ -46,7 +46,7 @@ def test_ours_tables_tell_all_of_a_finding_and_numbers_are_numbers() -> None:
     assert first["Other spellings"] == "https://www.example.com/old/page/ | https://www.example.com/OLD/page"
     assert first["Link it from"].startswith("https://www.example.com/old/ (its directory) | ")
     file = io.BytesIO()
-    write_csv([Finding(rule="entry.gone", url="x", sentence="", weight=-5.0)], file)
+    write_csv([AuditFinding(rule="entry.gone", url="x", sentence="", weight=-5.0)], file)
     assert b",-5.0," in file.getvalue()  # a number of ours is no formula
 
 

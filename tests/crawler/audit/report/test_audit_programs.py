@@ -15,7 +15,7 @@ from junitparser import Failure, JUnitXml, Skipped
 from lxml import etree
 from naughty import NAUGHTY, storable
 
-from crawler.audit.finding import AuditReport, Count, Finding
+from crawler.audit.finding import AuditFinding, AuditReport, Count
 from crawler.audit.report.csv import write_csv
 from crawler.audit.report.json import write_json
 from crawler.audit.report.junit import MOST, as_junit
@@ -26,7 +26,9 @@ from crawler.errors import UsageError
 from sitemap import RULES as LINT
 
 
-def written(write: Callable[..., None], report: AuditReport, found: list[Finding], **options: Any) -> bytes:
+def written(
+    write: Callable[..., None], report: AuditReport, found: list[AuditFinding], **options: Any
+) -> bytes:
     file = io.BytesIO()
     write(report, of(found), file, **options)
     return file.getvalue()
@@ -35,7 +37,7 @@ def written(write: Callable[..., None], report: AuditReport, found: list[Finding
 ORDER = ["entry.gone", "orphan.sitemap", "duplicate.loc", "reach.deep"]  # what is broken comes first
 
 
-def ordered(found: list[Finding]) -> list[Finding]:
+def ordered(found: list[AuditFinding]) -> list[AuditFinding]:
     return sorted(found, key=lambda each: ORDER.index(each.rule))
 
 
@@ -64,8 +66,8 @@ def test_ours_json_has_the_fields_of_the_report_and_all_of_every_finding() -> No
     assert [each["rule"] for each in told["findings"]] == [each.rule for each in ordered(found)]
     for each, finding in zip(told["findings"], ordered(found), strict=True):
         assert each.pop("severity") == TOLD[finding.rule].severity
-        assert msgspec.convert(each, Finding) == finding
-        assert {*each} == {*Finding.__struct_fields__}
+        assert msgspec.convert(each, AuditFinding) == finding
+        assert {*each} == {*AuditFinding.__struct_fields__}
 
 
 def test_rfc8259_json_of_hostile_strings_is_valid_and_keeps_them() -> None:
@@ -83,7 +85,7 @@ def test_ours_the_same_findings_give_the_same_bytes() -> None:
 
 
 def test_sarif_log_of_an_audit_is_valid_and_says_what_was_found(sarif_schema: Any) -> None:
-    doubtful = Finding(rule="orphan.log", url=f"{SITE}x", sentence="In the logs only.", is_certain=False)
+    doubtful = AuditFinding(rule="orphan.log", url=f"{SITE}x", sentence="In the logs only.", is_certain=False)
     found = [*findings(), doubtful]
     run = _run(written(write_sarif, audit(found, (DOUBT,)), found), sarif_schema)
     rules, results = run["tool"]["driver"]["rules"], run["results"]
@@ -101,18 +103,18 @@ def test_sarif_log_of_an_audit_is_valid_and_says_what_was_found(sarif_schema: An
 
 
 def test_sarif_3_27_10_what_is_inconclusive_is_for_review_and_of_no_level(sarif_schema: Any) -> None:
-    found = [Finding(rule="orphan.log", url=f"{SITE}x", sentence="In the logs only.", is_certain=False)]
+    found = [AuditFinding(rule="orphan.log", url=f"{SITE}x", sentence="In the logs only.", is_certain=False)]
     (result,) = _run(written(write_sarif, audit(found, (DOUBT,)), found), sarif_schema)["results"]
     assert (result["kind"], result["level"]) == ("review", "none")
 
 
 def test_github_results_are_known_again_when_lines_and_numbers_change(sarif_schema: Any) -> None:
     found = [
-        Finding(rule="duplicate.loc", url="", sentence=f"line {line}", file="a.xml", line=line)
+        AuditFinding(rule="duplicate.loc", url="", sentence=f"line {line}", file="a.xml", line=line)
         for line in (3, 9)
     ]
     moved = [
-        Finding(rule="duplicate.loc", url="", sentence=f"line {line}", file="a.xml", line=line)
+        AuditFinding(rule="duplicate.loc", url="", sentence=f"line {line}", file="a.xml", line=line)
         for line in (5, 11)
     ]
     prints = [
@@ -156,7 +158,7 @@ def _place(result: Any) -> Any:
 
 
 def test_ours_junit_fails_what_is_named_skips_what_is_in_doubt_and_passes_the_rest() -> None:
-    doubtful = Finding(rule="orphan.log", url=f"{SITE}x", sentence="In the logs only.", is_certain=False)
+    doubtful = AuditFinding(rule="orphan.log", url=f"{SITE}x", sentence="In the logs only.", is_certain=False)
     found = [*findings(), doubtful]
     document = JUnitXml.fromstring(as_junit(audit(found, (DOUBT,)), of(found), ["error", "orphan"]).encode())
     cases = {case.name: case for suite in document for case in suite}
@@ -188,7 +190,7 @@ def test_ours_junit_passes_nothing_that_nobody_looked_for() -> None:
 
 
 def test_ours_junit_does_not_grow_with_the_site() -> None:
-    found = [Finding(rule="entry.gone", url=f"{SITE}{n}", sentence="gone") for n in range(MOST + 50)]
+    found = [AuditFinding(rule="entry.gone", url=f"{SITE}{n}", sentence="gone") for n in range(MOST + 50)]
     text = as_junit(audit(found), of(found))
     assert text.count(": gone") == MOST
     assert "and 50 more" in text
@@ -218,7 +220,7 @@ def test_xml_junit_of_hostile_strings_in_an_audit_is_well_formed() -> None:
     ],
 )
 def test_ours_fail_on_takes_severities_families_and_ids(names: list[str], rules: list[str]) -> None:
-    doubtful = Finding(rule="orphan.log", url=f"{SITE}x", sentence="In the logs only.", is_certain=False)
+    doubtful = AuditFinding(rule="orphan.log", url=f"{SITE}x", sentence="In the logs only.", is_certain=False)
     report = audit([*findings(), doubtful])
     assert [each.rule for each in failing(report, names)] == rules
     assert all(isinstance(each, Count) and each.certain for each in failing(report, names))
@@ -266,9 +268,10 @@ def test_ours_reports_take_no_more_memory_for_more_findings(kind: str) -> None:
 def _memory(kind: str, many: int) -> int:
     """The most that writing so many findings of 500 bytes holds at a time."""
 
-    def findings_of(rule: str) -> Iterator[Finding]:
+    def findings_of(rule: str) -> Iterator[AuditFinding]:
         return (
-            Finding(rule=rule, url=f"{SITE}{n}", sentence="gone", evidence=["x" * 500]) for n in range(many)
+            AuditFinding(rule=rule, url=f"{SITE}{n}", sentence="gone", evidence=["x" * 500])
+            for n in range(many)
         )
 
     report = msgspec.structs.replace(audit([]), counts=[Count("entry.gone", many)])

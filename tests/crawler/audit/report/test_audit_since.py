@@ -14,7 +14,7 @@ from junitparser import Failure, JUnitXml
 from msgspec.structs import replace
 from naughty import NAUGHTY
 
-from crawler.audit.finding import AuditReport, Compared, Finding, Findings, Mended, Trend
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, Compared, Mended, Trend
 from crawler.audit.report.json import write_json
 from crawler.audit.report.junit import as_junit
 from crawler.audit.report.sarif import write_sarif
@@ -25,11 +25,11 @@ from crawler.audit.rules import GROUPS, TOLD
 from crawler.audit.summary import news_of
 
 BEFORE = 1_794_648_600.0  # 2026-11-14 09:30 UTC
-NEW = Finding(
+NEW = AuditFinding(
     rule="orphan.sitemap", url=f"{SITE}new", sentence="in a sitemap only", since="2026-11-21", is_new=True
 )
-OLD = Finding(rule="orphan.sitemap", url=f"{SITE}old", sentence="in a sitemap only", since="2026-10-03")
-LOGGED = Finding(rule="orphan.log", url=f"{SITE}log", sentence="in the logs only", since="2026-11-21")
+OLD = AuditFinding(rule="orphan.sitemap", url=f"{SITE}old", sentence="in a sitemap only", since="2026-10-03")
+LOGGED = AuditFinding(rule="orphan.log", url=f"{SITE}log", sentence="in the logs only", since="2026-11-21")
 GONE = Mended("entry.gone", f"{SITE}dead", "2026-09-01", "no sitemap lists it any more", f"{SITE}sitemap.xml")
 TRENDS = [Trend("orphan.sitemap", 1, 1, 0), Trend("entry.gone", 0, 0, 1), Trend("reach.deep", 0, 0, 0, 2)]
 COMPARED = Compared(started=BEFORE, trends=TRENDS)
@@ -38,11 +38,11 @@ PARTLY = replace(
 )
 
 
-def report(found: Sequence[Finding], compared: Compared | None = COMPARED) -> AuditReport:
+def report(found: Sequence[AuditFinding], compared: Compared | None = COMPARED) -> AuditReport:
     return replace(audit(found), compared=compared)
 
 
-def told(found: Sequence[Finding], compared: Compared | None, gone: Sequence[Mended] = (GONE,)) -> str:
+def told(found: Sequence[AuditFinding], compared: Compared | None, gone: Sequence[Mended] = (GONE,)) -> str:
     return "\n".join(lines(report(found, compared), of(found, gone), Page(0, False)))
 
 
@@ -112,7 +112,7 @@ def test_ours_json_has_the_comparison_and_the_mended() -> None:
 
 def test_ours_tables_have_columns_for_it_and_one_of_the_mended_that_goes_with_them(tmp_path: Path) -> None:
     hostile = [Mended("entry.gone", text, "2026-09-01", text, text) for text in NAUGHTY]
-    found: Findings = of([NEW, OLD], [GONE, *hostile])
+    found: AuditFindings = of([NEW, OLD], [GONE, *hostile])
     write_reports(report([NEW, OLD]), found, tmp_path)
     rows = table(tmp_path / "csv/orphan.sitemap.csv")
     assert [(row["URL"], row["New"], row["Found since"]) for row in rows] == [
@@ -144,7 +144,7 @@ def table(path: Path) -> list[dict[str, str]]:
     ],
 )
 def test_sarif_3_27_24_all_results_have_a_baseline_state_or_none_has(
-    sarif_schema: Any, found: list[Finding], compared: Compared | None, states: dict[str, str]
+    sarif_schema: Any, found: list[AuditFinding], compared: Compared | None, states: dict[str, str]
 ) -> None:
     file = io.BytesIO()
     write_sarif(report(found, compared), of(found, [GONE]), file)
@@ -196,7 +196,7 @@ DOUBT = replace(LOGGED, is_certain=False)
     ],
 )
 def test_ours_fail_on_new_fails_for_what_is_known_to_be_new_and_passes_what_is_known_not_to_be(
-    found: list[Finding], compared: Compared | None, names: list[str], fails: list[str], open_: list[str]
+    found: list[AuditFinding], compared: Compared | None, names: list[str], fails: list[str], open_: list[str]
 ) -> None:
     whole = report(found, compared)
     assert [each.rule for each in failing(whole, names)] == fails

@@ -15,14 +15,13 @@ from msgspec.structs import replace
 from naughty import NAUGHTY
 
 from crawler.audit.claim import Account, Source
-from crawler.audit.finding import AuditReport, Finding
+from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.audit.report.text import Page, lines, write_text
 from crawler.audit.rules import TOLD
-from crawler.cli.audit_run import table
 from crawler.cli.errors import Told
 from crawler.errors import UsageError
 from sitemap import RULES as LINT
-from sitemap import safe
+from sitemap import rules_text, safe
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +32,7 @@ def _no_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 PAINT = re.compile("\x1b\\[[0-9]+m")
 
 
-def told(report: AuditReport, found: list[Finding], *, verbose: bool = False) -> str:
+def told(report: AuditReport, found: list[AuditFinding], *, verbose: bool = False) -> str:
     file = io.StringIO()
     write_text(report, of(found), file, verbose=verbose)
     return file.getvalue()
@@ -109,7 +108,7 @@ def test_ours_what_nobody_looked_for_is_not_called_fine() -> None:
 
 
 def test_ours_the_rest_of_a_group_is_named_as_such() -> None:
-    found = [Finding(rule="entry.gone", url=SITE, sentence="gone")]
+    found = [AuditFinding(rule="entry.gone", url=SITE, sentence="gone")]
     text = told(replace(audit(found), unchecked={"health": "no sitemap"}), found)
     assert "not checked: the rest of sitemap health (no sitemap)\n" in text
 
@@ -127,7 +126,7 @@ def test_ours_the_verdict_names_what_was_not_asked_for() -> None:
 
 
 def test_ours_the_reason_stands_beside_what_a_sitemap_leaves_open() -> None:
-    found = [Finding(rule="listed.missing", url=SITE, sentence="linked", is_certain=False)]
+    found = [AuditFinding(rule="listed.missing", url=SITE, sentence="linked", is_certain=False)]
     report = audit(found)
     report.inputs[0].complete, report.inputs[0].faults = False, ["no answer"]
     text = told(report, found)
@@ -135,9 +134,9 @@ def test_ours_the_reason_stands_beside_what_a_sitemap_leaves_open() -> None:
 
 
 def test_ours_an_island_is_one_line_with_the_page_to_link() -> None:
-    def page(path: str, group: str, people: int = 0, known: tuple[str, ...] = ()) -> Finding:
+    def page(path: str, group: str, people: int = 0, known: tuple[str, ...] = ()) -> AuditFinding:
         url = f"{SITE}{path}"
-        return Finding(
+        return AuditFinding(
             rule="orphan.island", url=url, sentence="", group=group, people=people, known=list(known)
         )
 
@@ -170,7 +169,7 @@ def test_ours_columns_wrap_what_is_piped_only_if_they_are_named(monkeypatch: pyt
 
 @pytest.mark.parametrize("width", [80, 40, 20])
 def test_ours_lines_fit_the_terminal_and_addresses_stay_whole(width: int) -> None:
-    found = [*findings(), Finding(rule="reach.few", url=f"{SITE}{'x' * 90}", sentence="漢字 " * 60)]
+    found = [*findings(), AuditFinding(rule="reach.few", url=f"{SITE}{'x' * 90}", sentence="漢字 " * 60)]
     for line in lines(audit(found, (DOUBT,)), of(found), Page(width), verbose=True):
         assert _columns(line) <= width or " " not in line.strip().removeprefix("(inconclusive)"), line
 
@@ -255,6 +254,8 @@ def test_ours_a_file_gets_no_colours_even_when_they_are_forced(monkeypatch: pyte
 def test_ours_what_to_do_is_one_sentence_for_each_rule_in_the_report_and_in_the_table() -> None:
     assert {rule.id for rule in TOLD.values()} >= set(LINT)
     assert not [rule.id for rule in TOLD.values() if not rule.remedy or rule.remedy == rule.sentence]
-    found = [Finding(rule="duplicate.loc", url=SITE, sentence="listed twice", file="sitemap.xml", line=4)]
-    (remedy,) = {TOLD["duplicate.loc"].remedy} & set(map(str.strip, table().splitlines()))
+    found = [
+        AuditFinding(rule="duplicate.loc", url=SITE, sentence="listed twice", file="sitemap.xml", line=4)
+    ]
+    (remedy,) = {TOLD["duplicate.loc"].remedy} & set(map(str.strip, rules_text(TOLD.values()).splitlines()))
     assert f"\n    {remedy}\n" in told(audit(found), found)

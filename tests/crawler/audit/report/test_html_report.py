@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from naughty import NAUGHTY, storable
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from crawler.audit.finding import AuditReport, Bar, Count, Finding, Findings, Hub, Referrer, Section
+from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, Bar, Count, Hub, Referrer, Section
 from crawler.audit.report.charts import columns, shade, tiles
 from crawler.audit.report.html import percent, unbroken, write_html
 from crawler.audit.report.html_data import room
@@ -28,7 +28,7 @@ from crawler.audit.rules import RULES, TOLD
 WORDS = [storable(text) for text in NAUGHTY]
 
 
-def page(path: Path, report: AuditReport, findings: Findings, **options: Any) -> LexborHTMLParser:
+def page(path: Path, report: AuditReport, findings: AuditFindings, **options: Any) -> LexborHTMLParser:
     write_html(report, findings, path / "audit.html", **options)
     return LexborHTMLParser((path / "audit.html").read_bytes())
 
@@ -253,7 +253,7 @@ def test_ours_all_findings_are_packed_in_order_of_importance(tmp_path: Path) -> 
     expected = [each for count in report.counts for each in findings(count.rule)]
     assert Counter(each["url"] for each in kept) == Counter(each.url for each in expected)
     by_place = {(each.rule, each.url): each for each in expected}
-    assert all(msgspec.convert(each, Finding) == by_place[each["rule"], each["url"]] for each in kept)
+    assert all(msgspec.convert(each, AuditFinding) == by_place[each["rule"], each["url"]] for each in kept)
     assert [url for piece in packed(tree, "rows") for url in piece["url"]] == [each["url"] for each in kept]
     severities = [RULES[each["rule"]].severity for each in kept if each["rule"] in RULES]
     assert severities == sorted(severities, reverse=True)
@@ -263,7 +263,7 @@ def test_ours_what_has_no_room_is_counted_and_never_asked_for(tmp_path: Path) ->
     report, findings = made(1_000)
     asked: Counter[str] = Counter()
 
-    def counted(rule: str) -> Iterator[Finding]:
+    def counted(rule: str) -> Iterator[AuditFinding]:
         for each in findings(rule):
             asked[rule] += 1
             yield each
@@ -301,12 +301,12 @@ def test_ours_no_class_crowds_out_another(limit: int, taken: dict[str, int]) -> 
     assert room([], limit) == {}
 
 
-def hostile(words: list[str]) -> tuple[AuditReport, Findings]:
+def hostile(words: list[str]) -> tuple[AuditReport, AuditFindings]:
     """A report in which every text that the site or a source gave is one of these."""
 
-    def of(rule: str) -> Iterator[Finding]:
+    def of(rule: str) -> Iterator[AuditFinding]:
         for word in words:
-            yield Finding(
+            yield AuditFinding(
                 rule=rule, url=word, sentence=word, title=word, state=word, lastmod=word, known=[word], first=word,
                 last=word, spellings=[word], referrers=[Referrer(word, word)], hubs=[Hub(word, word, 0.5)],
                 evidence=[word], group=word, file=word, line=1,

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Locator, Page, expect
 from test_html_report import WORDS, hostile
 
-from crawler.audit.finding import Count, Finding
+from crawler.audit.finding import AuditFinding, Count
 from crawler.audit.report.csv import write_csv
 from crawler.audit.report.html import write_html
 from crawler.audit.rules import GROUPS, TOLD
@@ -198,7 +198,7 @@ def test_ours_every_column_sorts_both_ways_and_back(opening: Opening, complete: 
 def test_ours_pages_of_the_site_are_shown_by_their_paths(opening: Opening, tmp_path: Path) -> None:
     page_, other = "https://shop.example/a?to=https://shop.example/b", "https://www.shop.example/a"
     said = f"it names {page_} as its canonical, which leads to {other}"
-    found = [Finding(rule="canonical.lost", url=url, sentence=said, title="A") for url in (page_, other)]
+    found = [AuditFinding(rule="canonical.lost", url=url, sentence=said, title="A") for url in (page_, other)]
     report, _ = made(1)
     counts = [Count("canonical.lost", 2)]
     write_html(replace(report, counts=counts), Given(lambda _: iter(found)), tmp_path / "audit.html")
@@ -299,7 +299,7 @@ def exported(page: Page) -> list[list[str]]:
     return list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
 
 
-def as_table(findings: list[Finding]) -> list[list[str]]:
+def as_table(findings: list[AuditFinding]) -> list[list[str]]:
     file = io.BytesIO()
     write_csv(findings, file)
     return list(csv.reader(io.StringIO(file.getvalue().decode("utf-8-sig"), newline="")))
