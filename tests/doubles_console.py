@@ -14,6 +14,8 @@ from doubles_listener import Heard, Reply, listening
 
 EMAIL = "atlas@project.iam.gserviceaccount.com"
 SCOPE = "https://www.googleapis.com/auth/webmasters"
+AUDIENCE = "https://oauth2.googleapis.com/token"
+"""What is "always" in the claims: https://developers.google.com/identity/protocols/oauth2/service-account"""
 
 
 @cache
@@ -99,7 +101,7 @@ class Console:
         assert form["grant_type"] == ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
         (assertion,) = form["assertion"]
         try:
-            claims = jwt.decode(assertion, _public_key(), ["RS256"], audience=f"{self.url}/token")
+            claims = jwt.decode(assertion, _public_key(), ["RS256"], audience=AUDIENCE)
         except jwt.InvalidTokenError as error:
             said = {"error": "invalid_grant", "error_description": f"Invalid JWT: {error}: {assertion}"}
             return Reply(400, json.dumps(said).encode(), {"Content-Type": "application/json"})

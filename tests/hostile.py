@@ -36,8 +36,8 @@ class Wire:
         self.open = True
 
     def held(self) -> bool:
-        """Whether the client has not closed it."""
-        return not (self.reader.at_eof() or self.reader.exception() or self.writer.is_closing())
+        """Whether the client has not closed it, also when what it sent last was not read."""
+        return not (self.reader._eof or self.reader.exception() or self.writer.is_closing())
 
     async def write(self, data: bytes) -> None:
         """Send and wait until the peer took most of it."""

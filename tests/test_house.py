@@ -113,6 +113,7 @@ def test_ours_the_code_is_typed_strictly() -> None:
             "crawler.run.crawl, crawler.crawl.worker, crawler.publish.write, crawler.cli.why.queries, sitemap.linter",
             ["numpy"],
         ),
+        ("crawler.notify.notify", ["aiosmtplib", "google.auth", "jinja2"]),
         ("crawler.cli", ["httpx", "anyio", "selectolax", "pyreqwest", "pydantic", "typer", "numpy"]),
     ],
 )

@@ -63,10 +63,10 @@ async def tell_later(*given, **named):
     tell(*given, **named)
 def spoil(name, module):
     where, what = WANTED[name]
-    setattr(getattr(module, where), what, tell if what in ("_hand_over", "_send") else tell_later)
+    setattr(getattr(module, where), what, tell if what == "_send" else tell_later)
 WANTED = {
-    "crawler.notify.channels.http": ("_Reading", "read"),
-    "crawler.notify.channels.smtp": ("Handover", "_hand_over"),
+    "crawler.fetch.httpx_transport": ("PinnedTransport", "handle_async_request"),
+    "aiosmtplib.smtp": ("SMTP", "connect"),
     "crawler.publish.upload.s3": ("S3", "_send"),
     "crawler.publish.upload.sftp": ("Sftp", "_connected"),
 }

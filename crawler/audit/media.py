@@ -13,21 +13,17 @@ from crawler.config.config import Config
 from crawler.fetch.errors import Code
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY, BodyLimits
-from crawler.fetch.redirect import REDIRECTS, redirect_target
-from crawler.fetch.retry import is_transient, retry_delay
-from crawler.fetch.throttle import Lanes, Pace
 from crawler.model import Failure, Reply, Url
+from crawler.paced import AskedToWait, PacedFetcher, follow
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Access, Blocked
-from crawler.url.normalize import InvalidUrl, origin
+from crawler.url.normalize import origin
 from crawler.url.params import Params
 
 HOSTS_AT_ONCE: Final = 8
-LONGEST_WAIT: Final = 60.0  # seconds that a host may ask for before it is asked no more
-_Headers = tuple[tuple[str, str], ...]
 PIECE: Final = 1024  # bytes of each that are asked for; HEAD is answered by too few as they answer GET
 PIECES: Final = BodyLimits(wire=PIECE, decoded=PIECE, refuse=2**62, ratio=2**30)
-_RANGE: Final[_Headers] = (("Range", f"bytes=0-{PIECE - 1}"),)
+_RANGE: Final = (("Range", f"bytes=0-{PIECE - 1}"),)
 _UNSATISFIABLE: Final = 416  # of what is empty there is no first byte (RFC 9110, section 15.5.17)
 _AS_IT_IS: Final = Params((), ())
 
@@ -123,10 +119,9 @@ class Asking:
         self._config = config
         self._fetcher = fetcher
         self._rulebook = rulebook
-        self._clock = clock
         self._watch = watch
         self._done = 0
-        self._lanes = Lanes(Pace(1, config.pace.rate, config.pace.delay), 0)
+        self._paced = PacedFetcher(fetcher, config, clock)
         self._blocked = 0
         self._silent: dict[str, int] = {}  # hosts that want no request for now, and what was left there
         self._private: set[str] = set()
@@ -163,16 +158,7 @@ class Asking:
 
     async def _follow(self, url: Url) -> Reply | Failure | None:
         """The answer at the end of its redirects; None when somebody there is not to be asked."""
-        answer: Reply | Failure | None = None
-        for _ in range(self._config.fetch.max_redirects + 1):
-            answer = await self.answer(url)
-            if not isinstance(answer, Reply) or answer.status not in REDIRECTS:
-                return answer
-            target = redirect_target(answer, _AS_IT_IS)
-            if isinstance(target, InvalidUrl):
-                return answer
-            url = target
-        return answer
+        return await follow(self.answer, url, self._config.fetch.max_redirects, _AS_IT_IS)
 
     async def answer(self, url: Url, body: BodyLimits = PIECES) -> Reply | Failure | None:
         """The answer to one URL, tried again while that may help; None when it is not to be asked for."""
@@ -184,20 +170,15 @@ class Asking:
             self._blocked += 1
             return None
         if delay := rules.crawl_delay(self._config.obey.max_crawl_delay):
-            self._lanes.set_crawl_delay(home, delay)
-        headers: _Headers = _RANGE if body is PIECES else ()
-        answer: Reply | Failure | None = None
-        for attempt in range(self._config.fetch.retries + 1):
-            answer = await self._ask(url, headers, body)
+            self._paced.lanes.set_crawl_delay(home, delay)
+        headers = _RANGE if body is PIECES else ()
+        try:
+            answer = await self._paced.fetch(url, headers, body)
             if isinstance(answer, Reply) and answer.status == _UNSATISFIABLE and headers:
-                headers = ()
-                answer = await self._ask(url, headers, body)
-            if answer is None:
-                return None
-            worth = answer.transient if isinstance(answer, Failure) else is_transient(answer.status)
-            if not worth or attempt == self._config.fetch.retries:
-                break
-            await anyio.sleep(retry_delay(attempt, url) / 2)
+                answer = await self._paced.fetch(url, body=body)
+        except AskedToWait:
+            self._silent.setdefault(home, 1)
+            return None
         return answer
 
     async def _dead(self, home: str) -> Failure | None:
@@ -208,19 +189,3 @@ class Asking:
             if isinstance(answer, Failure) and answer.code == Code.PRIVATE_ADDRESS:
                 self._private.add(home)
         return self._known_dead[home]
-
-    async def _ask(self, url: Url, headers: _Headers, body: BodyLimits) -> Reply | Failure | None:
-        """One request, when its host is ready for it; None when it is not for long."""
-        home = origin(url)
-        while (wait := self._lanes.ready(home, self._clock())) > 0:
-            if wait > LONGEST_WAIT:
-                self._silent.setdefault(home, 1)
-                return None
-            await anyio.sleep(wait)
-        self._lanes.start(url, self._clock())
-        answer = None
-        try:
-            answer = await self._fetcher.fetch(url, headers=headers, body=body)
-        finally:
-            self._lanes.finish(url, self._clock(), answer)
-        return answer

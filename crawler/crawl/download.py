@@ -1,13 +1,12 @@
 """Opens sitemaps by URL for whoever reads synchronously: one at a time, at a pace, redirects followed and noted."""
 
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from http import HTTPStatus
 from types import TracebackType
 from typing import Final, Self
 
-import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from msgspec.structs import replace
 
@@ -19,9 +18,8 @@ from crawler.fetch.errors import Code
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY, BodyLimits
 from crawler.fetch.redirect import REDIRECTS, redirect_target
-from crawler.fetch.retry import is_transient, retry_delay
-from crawler.fetch.throttle import Lanes, Pace
 from crawler.model import Failure, Reply, Url
+from crawler.paced import AskedToWait, PacedFetcher, follow
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Blocked, Robots
 from crawler.url.normalize import InvalidUrl, normalise, origin
@@ -29,7 +27,6 @@ from crawler.url.params import Params
 from sitemap import SourceError
 
 MAX_REDIRECTS: Final = 5
-LONGEST_WAIT: Final = 60.0  # seconds that a server may ask for before it counts as not answering
 _AS_IT_IS: Final = Params((), ())  # a sitemap's URL keeps all of its parameters
 
 
@@ -63,15 +60,16 @@ class Remote:
         self._source = source
         # One byte more than is read, so that it is the reader who says that the document is too large.
         self._body = BodyLimits(wire=max_bytes + 1, decoded=max_bytes + 1, refuse=max(100 * 2**20, max_bytes))
-        self._lanes = Lanes(Pace(1, config.pace.rate, config.pace.delay), 0)
         self._stack = ExitStack()
         self._portal: BlockingPortal
         self._fetcher: Fetcher
+        self._paced: PacedFetcher
         self._rulebook: Rulebook
 
     def __enter__(self) -> Self:
         """Raises UsageError for options that cannot work."""
         self._fetcher = fetcher(self._config, self._homes, source=self._source)
+        self._paced = PacedFetcher(self._fetcher, self._config)
         self._rulebook = Rulebook(
             self._fetcher, self._config.fetch.user_agent, obey=self._config.obey.robots, params=_AS_IT_IS
         )
@@ -120,26 +118,20 @@ class Remote:
 
     async def _document(self, text: str, body: BodyLimits) -> Reply:
         try:
-            first = url = normalise(text, _AS_IT_IS)
+            url = normalise(text, _AS_IT_IS)
         except InvalidUrl as error:
             raise SourceError(str(error)) from None
-        for _ in range(MAX_REDIRECTS + 1):
-            answer = await self._persist(url, body)
-            if isinstance(answer, Failure):
-                raise SourceError(
-                    self._refusal(url) if answer.code == Code.PRIVATE_ADDRESS else answer.message
-                )
-            if answer.status == 200:
-                self._note(text, first, answer)
-                return self._published(answer)
-            if answer.status not in REDIRECTS:
-                kind = SourceError if answer.status not in _NOTHING_THERE else NotThere
-                raise kind(f"{url} answered {answer.status}{_meaning(answer.status)}")
-            target = redirect_target(answer, _AS_IT_IS)
-            if isinstance(target, InvalidUrl):
-                raise SourceError(f"{url} redirects nowhere: {target}")
-            url = target
-        raise SourceError(f"{first} redirects more than {MAX_REDIRECTS} times, at last to {url}")
+        answer = await follow(partial(self._ask, body), url, MAX_REDIRECTS, _AS_IT_IS)
+        if answer.status == 200:
+            self._note(text, url, answer)
+            return self._published(answer)
+        if answer.status not in REDIRECTS:
+            kind = SourceError if answer.status not in _NOTHING_THERE else NotThere
+            raise kind(f"{answer.url} answered {answer.status}{_meaning(answer.status)}")
+        target = redirect_target(answer, _AS_IT_IS)
+        if isinstance(target, InvalidUrl):
+            raise SourceError(f"{answer.url} redirects nowhere: {target}")
+        raise SourceError(f"{url} redirects more than {MAX_REDIRECTS} times, at last to {target}")
 
     def _published(self, reply: Reply) -> Reply:
         """What a source says of itself it says of the site (one that is packed is left as it is)."""
@@ -158,29 +150,13 @@ class Remote:
         self.private.add(said)
         return said
 
-    async def _persist(self, url: Url, body: BodyLimits) -> Reply | Failure:
-        """The answer, tried again while that may help."""
-        for attempt in range(self._config.fetch.retries + 1):
-            answer = await self._ask(url, body)
-            worth = answer.transient if isinstance(answer, Failure) else is_transient(answer.status)
-            if not worth or attempt == self._config.fetch.retries:
-                break
-            await anyio.sleep(retry_delay(attempt, url) / 2)
-        return answer
-
-    async def _ask(self, url: Url, body: BodyLimits) -> Reply | Failure:
-        """One request, when its origin is ready for it."""
-        home = origin(url)
-        while (wait := self._lanes.ready(home, time.time())) > 0:
-            if wait > LONGEST_WAIT:
-                raise SourceError(f"{home} wants no request for {wait:,.0f} seconds: try again later")
-            await anyio.sleep(wait)
-        self._lanes.start(url, time.time())
-        answer = None
+    async def _ask(self, body: BodyLimits, url: Url) -> Reply:
         try:
-            answer = await self._fetcher.fetch(url, body=body)
-        finally:
-            self._lanes.finish(url, time.time(), answer)
+            answer = await self._paced.fetch(url, body=body)
+        except AskedToWait as error:
+            raise SourceError(str(error)) from None
+        if isinstance(answer, Failure):
+            raise SourceError(self._refusal(url) if answer.code == Code.PRIVATE_ADDRESS else answer.message)
         return answer
 
 

@@ -5,6 +5,7 @@
     rulebook.rules | recall | fetcher.fetch, if changed | pool.read | indexability.judge | Outcome or Retry
 """
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from crawler.crawl.indexability import Judge, is_readable
 from crawler.crawl.revalidation import Recall, as_before, as_told, conditions, kept, request_of, sighting
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
-from crawler.fetch.retry import is_transient, retry_after, retry_delay
+from crawler.fetch.retry import RetryPolicy, is_transient, retry_after
 from crawler.fetch.throttle import Lanes
 from crawler.model import (
     Document,
@@ -109,26 +110,23 @@ class Journey:
 
     def _again(self, lease: Lease, answer: Reply | Failure, request: Request) -> Retry | None:
         """A later turn, when what went wrong may pass."""
-        transient = answer.transient if isinstance(answer, Failure) else is_transient(answer.status)
-        if not transient or lease.attempts >= self._manners.retries:
+        if not is_transient(answer):
             return None
         now = time.time()
         asked = retry_after(answer.header("retry-after"), now) if isinstance(answer, Reply) else None
-        if (
-            asked
-            and asked > self._manners.longest_pause
-            and isinstance(answer, Reply)
-            and not _is_told_to_wait(answer)
-        ):
-            return None  # one broken page may not hold up the whole site
-        pause = retry_delay(lease.attempts, lease.url) if asked is None else asked
+        # one broken page may not hold up the whole site
+        longest = math.inf if _is_told_to_wait(answer) else self._manners.longest_pause
+        policy = RetryPolicy(self._manners.retries, longest_asked=longest)
+        pause = policy.delay(lease.attempts, lease.url, asked)
+        if pause is None:
+            return None
         reason = answer.message if isinstance(answer, Failure) else f"answered {answer.status}"
         return Retry(lease, now + pause, reason, request)
 
     async def _arrive(
         self, lease: Lease, answer: Reply | Failure, before: Remembered | None, request: Request
     ) -> Outcome:
-        if isinstance(answer, Failure) or is_transient(answer.status):
+        if isinstance(answer, Failure) or is_transient(answer):
             return self._failed(lease, answer, before, request)
         if before and answer.status == 304 and request.conditional:
             answer = as_before(answer, before)
@@ -277,8 +275,8 @@ def _blocked(lease: Lease, robots: Robots) -> Outcome | None:
     return Outcome(lease, Verdict(state, answer.reason))
 
 
-def _is_told_to_wait(reply: Reply) -> bool:
-    return reply.status in (429, 503)
+def _is_told_to_wait(answer: Reply | Failure) -> bool:
+    return isinstance(answer, Reply) and answer.status in (429, 503)
 
 
 def _further(lease: Lease, verdict: Verdict) -> tuple[Find, ...]:

@@ -137,11 +137,13 @@ class AddressPolicy(Struct, frozen=True):
 
     ``private`` holds ``host:port`` of the seed and whatever else the operator allows to be at a private address, in
     lower case, an IPv6 host in brackets (``intranet.example:80``, ``[::1]:8000``). Hosts in ``private`` may be public
-    just as well. ``metadata`` extends the permission of those hosts to metadata addresses.
+    just as well. ``metadata`` extends the permission of those hosts to metadata addresses. ``is_named`` says that the
+    operator names every host and port that is asked: all may be private, and no port is blocked.
     """
 
     private: frozenset[str] = frozenset()
     metadata: bool = False
+    is_named: bool = False
 
     @classmethod
     def for_seeds(
@@ -152,7 +154,7 @@ class AddressPolicy(Struct, frozen=True):
 
     def check_port(self, port: int) -> None:
         """Raise FetchError for a port that is blocked whatever the host is."""
-        if port in _BAD_PORTS:
+        if port in _BAD_PORTS and not self.is_named:
             raise FetchError(Code.BLOCKED_PORT, f"port {port}")
 
     def is_public(self, addresses: list[str]) -> bool:
@@ -169,7 +171,7 @@ class AddressPolicy(Struct, frozen=True):
         public = [address for address in addresses if kinds[address] is Reach.PUBLIC]
         if public:
             return public
-        allowed = host_port in self.private and not was_public
+        allowed = (self.is_named or host_port in self.private) and not was_public
         rest = [
             address for address in addresses if allowed and (kinds[address] is Reach.PRIVATE or self.metadata)
         ]

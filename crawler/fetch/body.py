@@ -72,10 +72,15 @@ class BodyDecoder:
             self.cut = f"cut after {self._limits.wire:,} bytes as received"
         return not self._full()
 
-    def finish(self) -> bytes:
-        """The body. Raises FetchError if it ends in the middle of a coding, or is no text where it has to be."""
+    def so_far(self) -> bytes:
+        """What is decoded of the body."""
         body = self._out[0] if len(self._out) == 1 else b"".join(self._out)
         self._out = [body]
+        return body
+
+    def finish(self) -> bytes:
+        """The body. Raises FetchError if it ends in the middle of a coding, or is no text where it has to be."""
+        body = self.so_far()
         if self.wire and not self.cut and not all(layer.complete() for layer in self._layers):
             raise FetchError(Code.BODY_TRUNCATED, f"{self.size:,} bytes could be decoded")
         if self._unknown and not looks_like_text(body):

@@ -116,7 +116,10 @@ class Origins:
             addresses = [""]
         address = addresses[0] if len(addresses) == 1 else await self._fastest(target, addresses)
         url = httpx.URL(f"{target.origin}/") if self._transports.by_target else None
-        return Place(target, self._transports.open(target.at(address)), url)
+        try:
+            return Place(target, self._transports.open(target.at(address)), url)
+        except (OSError, ValueError) as error:
+            raise FetchError(Code.OPTIONS) from error
 
     def _permitted(self, target: Target, addresses: list[str]) -> list[str]:
         permitted = self._policy.permit(target.host_port, addresses, target.host_port in self._public)

@@ -42,6 +42,7 @@ class Code(StrEnum):
     PRIVATE_ADDRESS = "policy.private_address"
     BLOCKED_PORT = "policy.blocked_port"
     METADATA_ADDRESS = "policy.metadata_address"
+    OPTIONS = "internal.options"
     INTERNAL = "internal.error"
 
 
@@ -83,6 +84,10 @@ _TABLE: dict[Code, tuple[bool, str]] = {
     ),
     Code.BLOCKED_PORT: (False, "the port of {host} is one that web clients never connect to"),
     Code.METADATA_ADDRESS: (False, "{host} is at a cloud metadata address; it must be allowed explicitly"),
+    Code.OPTIONS: (
+        False,
+        "no connection to {host} is possible with the CA file and the proxy that are configured",
+    ),
     Code.INTERNAL: (
         False,
         "an unexpected error of this program while fetching from {host}; please report it",

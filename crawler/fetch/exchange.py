@@ -39,19 +39,31 @@ class Answer(NamedTuple):
 
 
 class Exchange:
-    """One GET of one URL; ``fields`` are its header fields.
+    """One request for one URL; ``fields`` are its header fields, ``content`` the body of what is no GET.
 
-    A second request is sent in two cases only, each at most once: a kept-alive connection turns out to be closed (RFC
-    9112, section 9.3.1, allows to repeat a GET), and a body is labelled as compressed but is plain text.
+    A second request is sent in two cases only, each at most once, and only of a GET: a kept-alive connection turns out
+    to be closed (RFC 9112, section 9.3.1), and a body is labelled as compressed but is plain text.
     """
 
-    def __init__(self, url: Url, fields: httpx.Headers, limits: FetchLimits, deadline: Deadline) -> None:
+    def __init__(
+        self,
+        url: Url,
+        fields: httpx.Headers,
+        limits: FetchLimits,
+        deadline: Deadline,
+        method: str = "GET",
+        content: bytes = b"",
+    ) -> None:
+        self._method = method
+        self._content = content
         self._url = url
         self._fields = fields
         self._limits = limits
         self._deadline = deadline
         self._plain = False  # ask for no coding, and believe the body more than its label
         self._first = b""  # the first bytes of the body as received
+        self._head: tuple[int, tuple[Header, ...]] | None = None
+        self._body: BodyDecoder | None = None
 
     async def run(self, place: Place) -> Answer:
         """Talk to the server. Raises FetchError, and nothing else but cancellation."""
@@ -62,11 +74,18 @@ class Exchange:
             mislabelled = error.code in (Code.BODY_DECODE_ERROR, Code.BODY_TRUNCATED) and looks_like_text(
                 self._first
             )
-            if not reused and not mislabelled:
+            if self._method != "GET" or not (reused or mislabelled):
                 raise
             self._plain = mislabelled
         self._deadline.asked(anyio.current_time())
         return await self._request(place)
+
+    def arrived(self) -> Answer | None:
+        """What there is of an answer whose body failed, if its head is enough."""
+        if not self._limits.body.is_optional or self._head is None:
+            return None
+        body = self._body.so_far() if self._body else b""
+        return Answer(*self._head, body, self._body.wire if self._body else 0, "the rest did not arrive")
 
     async def _request(self, place: Place) -> Answer:
         tls = place.target.scheme == "https"
@@ -77,10 +96,11 @@ class Exchange:
         start = self._url.index("/", 8)
         try:
             request = httpx.Request(
-                "GET",
+                self._method,
                 place.url or self._url,
                 headers=fields,
-                stream=_NO_BODY,
+                stream=_NO_BODY if self._method == "GET" else None,
+                content=self._content,
                 extensions={"target": self._url[start:].encode("ascii")},
             )
             response = await place.transport.handle_async_request(request)
@@ -111,12 +131,13 @@ class Exchange:
     async def _read(self, response: httpx.Response, chunks: AsyncIterator[bytes]) -> Answer:
         self._deadline.answered(anyio.current_time())
         headers = self._headers(response)
+        self._head, self._body = (response.status_code, headers), None
         codings = [value for name, value in headers if name == "content-encoding"]
         decoder: BodyDecoder | None = None
         async for chunk in chunks:
             self._deadline.got(len(chunk), anyio.current_time())
             if decoder is None:
-                decoder = self._decoder(codings, chunk)
+                decoder = self._body = self._decoder(codings, chunk)
             if not decoder.feed(chunk):
                 break
         if decoder is None:

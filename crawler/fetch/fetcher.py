@@ -1,4 +1,4 @@
-"""Fetches one URL: one GET, one answer, within every limit, with no redirect followed and no exception let out."""
+"""Fetches one URL: one request, one answer, within every limit; no redirect is followed, no exception let out."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -73,9 +73,15 @@ class Fetcher:
         await self._origins.aclose()
 
     async def fetch(
-        self, url: Url, *, headers: Iterable[Header] = (), body: BodyLimits | None = None
+        self,
+        url: Url,
+        *,
+        headers: Iterable[Header] = (),
+        body: BodyLimits | None = None,
+        method: str = "GET",
+        content: bytes = b"",
     ) -> Reply | Failure:
-        """GET one URL, once (see :class:`Exchange` for the two cases of a second request).
+        """GET one URL, once (see :class:`Exchange` for the two cases of a second request), or send ``content`` to it.
 
         ``headers`` are added to the request (``If-None-Match`` …); ``body`` replaces the limits of the body. Every
         status is a ``Reply``. Never raises, but for cancellation. A site that is read elsewhere is asked for there, and
@@ -86,23 +92,22 @@ class Fetcher:
         origin = asked[: asked.index("/", 8)]
         deadline = Deadline(self._limits, started)
         error: FetchError | None = None
-        reply: Reply | None = None
+        answer: Answer | None = None
+        exchange: Exchange | None = None
         with anyio.CancelScope(deadline=deadline.at) as scope:
             deadline.moved = lambda at: setattr(scope, "deadline", at)
             try:
                 limits = self._limits if body is None else replace(self._limits, body=body)
-                exchange = Exchange(asked, self._fields_for(origin, headers), limits, deadline)
+                fields = self._fields_for(origin, headers)
+                exchange = Exchange(asked, fields, limits, deadline, method, content)
                 answer = await self._converse(origin, exchange)
-                reply = Reply(
-                    url, *answer[:3], sent_at, anyio.current_time() - started, answer.wire, answer.cut
-                )
             except FetchError as known:
                 error = known
             except Exception as unknown:  # noqa: BLE001 - the fence: whatever it is, one page must not end the crawl
                 error = diagnose(unknown, tls=origin.startswith("https:"), in_body=False)
-        if reply is not None:
-            return reply
         now = anyio.current_time()
+        if answer or (answer := exchange.arrived() if exchange else None):
+            return Reply(url, *answer[:3], sent_at, now - started, answer.wire, answer.cut)
         if scope.cancelled_caught or error is None:
             error = deadline.missed(now)
         return failure(error.code, origin.partition("://")[2], error.detail, now - started)

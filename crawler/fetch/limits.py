@@ -15,7 +15,8 @@ class BodyLimits(Struct, frozen=True):
     A body over ``wire`` or ``decoded`` is cut there and its prefix is kept. A body whose Content-Length is over
     ``refuse`` is not read at all. More than ``ratio`` decoded bytes for each byte received, once ``ratio_after`` bytes
     are decoded, is a bomb. ``codings`` is how many content codings may be stacked; ``zstd_window`` the largest window
-    a zstd frame may ask for (8 MiB is what RFC 8878, section 3.1.1.1.2, and RFC 9659 ask of everybody).
+    a zstd frame may ask for (8 MiB is what RFC 8878, section 3.1.1.1.2, and RFC 9659 ask of everybody). With
+    ``is_optional`` an answer counts once its head is there: a body that breaks off or does not end is cut there.
     """
 
     wire: int = 20 * MIB
@@ -25,6 +26,7 @@ class BodyLimits(Struct, frozen=True):
     ratio_after: int = MIB
     codings: int = 2
     zstd_window: int = 8 * MIB
+    is_optional: bool = False
 
 
 PAGE_BODY = BodyLimits()

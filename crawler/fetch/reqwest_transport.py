@@ -63,18 +63,16 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
 
     @override
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request without a body. Raises httpx.TransportError."""
+        """Send one request. Raises httpx.TransportError."""
         target: bytes = request.extensions.get("target") or request.url.raw_path
         raw = request.headers.raw
         if raw != self._raw:
             self._raw, self._fields = raw, _decoded(raw, self._authority)
         try:
-            sending = (
-                self._client.request(request.method, self._origin + target.decode("ascii"))
-                .headers(self._fields)
-                .streamed_read_buffer_limit(0)
-                .build_streamed()
-            )
+            builder = self._client.request(request.method, self._origin + target.decode("ascii"))
+            if request.method != "GET":
+                builder = builder.body_bytes(await request.aread())
+            sending = builder.headers(self._fields).streamed_read_buffer_limit(0).build_streamed()
             response = await sending.__aenter__()
         except rust.PyreqwestError as error:
             raise _as_httpx(error, request) from error
@@ -84,7 +82,7 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
         try:
             headers = [(name.encode(), value.encode()) for name, value in response.headers.items()]
         except ValueError:
-            readable = _readable(response)
+            readable = _readable(response, _NEEDED if request.method == "GET" else frozenset())
             if readable is None:
                 await sending.__aexit__(None, None, None)
                 return await self._again(request)
@@ -153,14 +151,14 @@ async def _cancelled() -> None:
     await anyio.lowlevel.checkpoint_if_cancelled()
 
 
-def _readable(response: Response) -> list[tuple[bytes, bytes]] | None:
+def _readable(response: Response, needed: frozenset[str]) -> list[tuple[bytes, bytes]] | None:
     """The header fields whose values can be had; None if one that is needed cannot."""
     found: list[tuple[bytes, bytes]] = []
     for name in dict.fromkeys(response.headers.keys()):
         try:
             found.extend((name.encode(), value.encode()) for value in response.headers.getall(name))
         except ValueError:
-            if name in _NEEDED:
+            if name in needed:
                 return None
     return found
 

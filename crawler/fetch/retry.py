@@ -1,13 +1,14 @@
-"""How long to wait before another try: what Retry-After says, and what to do when it says nothing."""
+"""The rule of every retry: what Retry-After asks for, how often something is tried again, and after which pause."""
 
+import math
 import re
 from typing import Final
 from zlib import crc32
 
-from crawler.fetch import http_date
-from crawler.model import State
+from msgspec import Struct
 
-LONGEST_BACKOFF: Final = 300.0
+from crawler.fetch import http_date
+from crawler.model import Failure, Reply, State
 
 _seconds = re.compile(r"[0-9]{1,10}", re.ASCII).fullmatch
 
@@ -25,19 +26,34 @@ def retry_after(value: str | None, now: float) -> float | None:
     return None if moment is None else max(0.0, moment - now)
 
 
-def retry_delay(attempt: int, key: str) -> float:
-    """Seconds before try number ``attempt`` + 1: 1, 2, 4 … 300, a quarter more or less.
+class RetryPolicy(Struct, frozen=True):
+    """How often something is tried again, and how long after its last failure. Times are in seconds.
 
-    The spread depends on ``key`` (a URL, an origin) only, so that many that failed together do not come back
-    together, and a run can be repeated exactly.
+    The pauses double from ``first`` to ``longest``. ``longest_asked`` is how long the other side may ask to wait.
     """
-    spread = 0.75 + crc32(f"{attempt} {key}".encode("utf-8", "replace")) / 2**33
-    return backoff(attempt) * spread
 
+    retries: int = 0
+    first: float = 1.0
+    longest: float = 300.0
+    longest_asked: float = math.inf
 
-def backoff(attempt: int) -> float:
-    """Seconds after failure number ``attempt`` + 1 in a row: 1, 2, 4 … 300."""
-    return min(LONGEST_BACKOFF, 2.0 ** min(attempt, 32))
+    def delay(self, attempt: int, key: str = "", asked: float | None = None) -> float | None:
+        """Seconds from failure number ``attempt`` + 1 in a row to the next try; None when there is no next try.
+
+        ``asked`` are the seconds that the other side asks to wait, which replace our own pause.
+        """
+        if attempt >= self.retries or (asked or 0.0) > self.longest_asked:
+            return None
+        return self.pause(attempt, key) if asked is None else asked
+
+    def pause(self, attempt: int, key: str = "") -> float:
+        """Our own pause after failure number ``attempt`` + 1 in a row: 1, 2, 4 … 300 seconds by default.
+
+        With a ``key`` (a URL, an origin) it is a quarter more or less. That spread depends on the key only, so that
+        many that failed together do not come back together, and a run can be repeated exactly.
+        """
+        pause = min(self.longest, self.first * 2.0 ** min(attempt, 60))
+        return pause * (0.75 + crc32(f"{attempt} {key}".encode("utf-8", "replace")) / 2**33) if key else pause
 
 
 TRANSIENT: Final = frozenset(
@@ -49,9 +65,11 @@ FAILURES: Final = frozenset(
 )
 
 
-def is_transient(status: int) -> bool:
-    """Whether another try may bring another answer."""
-    return status in TRANSIENT
+def is_transient(answer: Reply | Failure | int) -> bool:
+    """Whether another try may bring another answer than this one, or than one of this status."""
+    if isinstance(answer, Failure):
+        return answer.transient
+    return (answer.status if isinstance(answer, Reply) else answer) in TRANSIENT
 
 
 _FAILED: Final = FAILURES - {State.BAD_ANSWER}  # which is what some URLs always give: redirects that loop

@@ -16,12 +16,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.fetch.retry import backoff, retry_after, retry_delay
+from crawler.fetch.retry import RetryPolicy, retry_after
 from crawler.model import Failure, Reply, Url
 from crawler.url.normalize import origin
-
-__all__ = ["Lane", "Pace", "retry_after", "retry_delay"]
-
 
 FULL: Final = 0.01
 
@@ -37,11 +34,13 @@ WAITS_TO_BE_DOWN: Final = 8
 
 WAITED_TO_BE_DOWN: Final = 300.0  # seconds; Retry-After may be short
 
-FIRST_OPENING: Final = 2.0
-
 SLOW: Final = 3.0  # times the usual latency
 
 SLOW_AT_LEAST: Final = 0.1  # seconds above the usual latency; less is noise
+
+_REFUSED: Final = RetryPolicy()  # pauses after 429 and 503 without a Retry-After
+
+_NOT_CONNECTED: Final = RetryPolicy(first=2.0, longest=600.0)
 
 _ASKS_TO_WAIT: Final = frozenset({429, 503})
 
@@ -145,7 +144,7 @@ class Lane:
         if asked is not None and asked >= 1.0:
             self.asked_until = self.parked_until = max(self.parked_until, now + asked)
         elif is_news:
-            self.parked_until = max(self.parked_until, now + backoff(self._asked_in_a_row))
+            self.parked_until = max(self.parked_until, now + _REFUSED.pause(self._asked_in_a_row))
         if is_news:
             self._window = max(1.0, self._window / 2)
             self._asked_at = now
@@ -168,7 +167,7 @@ class Lane:
             self._opened_at = now
             self._failed_in_a_row = 0
             self.down = self._openings >= OPENINGS_TO_BE_DOWN
-            self.parked_until = max(self.parked_until, now + FIRST_OPENING * backoff(self._openings - 1))
+            self.parked_until = max(self.parked_until, now + _NOT_CONNECTED.pause(self._openings - 1))
 
     def _adapt(self, now: float, answer: Reply) -> None:
         if not self._adapts:

@@ -1,6 +1,7 @@
 """The public site as everybody sees it: whether the sitemap is live, and what else is asked for there."""
 
 import gzip
+from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
@@ -12,6 +13,7 @@ from crawler.fetch.limits import BodyLimits
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.model import Failure, Reply, Url
 from crawler.notify.notice import Answer, Reception
+from crawler.paced import follow
 from crawler.state.runs import Run
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params
@@ -70,17 +72,14 @@ class PublicSite:
 
     async def _followed(self, url: Url, body: BodyLimits) -> Reply | str:
         """The document at the end of the redirects, or why there is none."""
-        for _ in range(_MAX_REDIRECTS + 1):
-            reply = await self._fetcher.fetch(url, body=body)
-            if isinstance(reply, Failure):
-                return reply.message
-            if reply.status not in REDIRECTS:
-                return reply if reply.status == 200 else f"it answered {reply.status}"
-            target = redirect_target(reply, _AS_IT_IS)
-            if isinstance(target, InvalidUrl):
-                return f"it redirects nowhere: {target}"
-            url = target
-        return f"it redirects more than {_MAX_REDIRECTS} times"
+        reply = await follow(partial(self._fetcher.fetch, body=body), url, _MAX_REDIRECTS, _AS_IT_IS)
+        if isinstance(reply, Failure):
+            return reply.message
+        if reply.status not in REDIRECTS:
+            return reply if reply.status == 200 else f"it answered {reply.status}"
+        target = redirect_target(reply, _AS_IT_IS)
+        is_nowhere = isinstance(target, InvalidUrl)
+        return f"it redirects {f'nowhere: {target}' if is_nowhere else f'more than {_MAX_REDIRECTS} times'}"
 
 
 def _public(plan: Plan) -> Config:

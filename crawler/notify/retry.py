@@ -1,13 +1,14 @@
 """How often one message is tried in a row, and how long between two tries."""
 
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-import anyio
-
 from crawler.config.notify import Notify
+from crawler.fetch.retry import RetryPolicy
 from crawler.notify.notice import Answer, Reception
+from crawler.retry import Retries
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -20,13 +21,12 @@ async def persist(
 
     ``is_worth`` is asked before each further try. What is LATER at the end is for another process to send.
     """
-    answer = await guarded(send)
-    for number in range(section.attempts - 1):
-        is_over = answer.reception is not Reception.LATER or answer.wait > section.longest_wait
-        if is_over or not await is_worth():
-            break
-        await anyio.sleep(answer.wait or section.pause * 2**number)
+    tries = Retries(RetryPolicy(section.attempts - 1, section.pause, math.inf, section.longest_wait))
+    async for _ in tries:
         answer = await guarded(send)
+        if answer.reception is not Reception.LATER or not await is_worth():
+            break
+        tries.asked = answer.wait or None
     return answer
 
 

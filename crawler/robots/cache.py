@@ -2,21 +2,24 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import Final
 
 import anyio
 
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY
-from crawler.fetch.redirect import redirect_target
-from crawler.fetch.retry import retry_delay
+from crawler.fetch.retry import RetryPolicy
 from crawler.model import Failure, Reply, Url
+from crawler.paced import follow
+from crawler.retry import Retries
 from crawler.robots.rules import Access, Robots, everything, fallback, from_answer
 from crawler.robots.store import RobotsStore
-from crawler.url.normalize import DEFAULT, InvalidUrl, normalise
+from crawler.url.normalize import DEFAULT, normalise
 from crawler.url.params import Params
 
 MAX_REDIRECTS = 5  # RFC 9309 2.3.1.2
-RETRIES = 2
+RETRIES: Final = RetryPolicy(2, first=0.5, longest=150.0)
 
 
 class Rulebook:
@@ -69,35 +72,19 @@ class Rulebook:
             return known
 
     async def _ask(self, home: str) -> Robots:
-        for attempt in range(RETRIES + 1):
+        async for _ in Retries(RETRIES, home):
             answer = await self._follow(normalise(f"{home}/robots.txt"))
             now = self._clock()
             robots = from_answer(answer, self._user_agent, now)
             if self._kept:
                 self._kept.put(home, robots, answer if isinstance(answer, Reply) else None, now)
             permanent = isinstance(answer, Failure) and not answer.transient
-            if not self._obey:
-                return _permissive(robots)
-            if robots.access is not Access.NOTHING or permanent or attempt == RETRIES:
-                return robots
-            await anyio.sleep(retry_delay(attempt, home) / 2)
-        raise AssertionError("the last attempt returns")
+            if not self._obey or robots.access is not Access.NOTHING or permanent:
+                break
+        return robots if self._obey else _permissive(robots)
 
     async def _follow(self, url: Url) -> Reply | Failure:
-        """The answer at the end of at most five redirects, across hosts too; the last one when they lead nowhere."""
-        for _ in range(MAX_REDIRECTS + 1):
-            answer = await self._fetcher.fetch(url, body=ROBOTS_BODY)
-            if (
-                isinstance(answer, Failure)
-                or not 301 <= answer.status <= 308
-                or answer.status in (304, 305, 306)
-            ):
-                return answer
-            target = redirect_target(answer, self._params)
-            if isinstance(target, InvalidUrl):
-                return answer
-            url = target
-        return answer
+        return await follow(partial(self._fetcher.fetch, body=ROBOTS_BODY), url, MAX_REDIRECTS, self._params)
 
 
 def _permissive(robots: Robots) -> Robots:

@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.config.schedule import Schedule
+from crawler.fetch.retry import RetryPolicy
 from crawler.schedule.attempt import Attempt, Because
 from crawler.schedule.cron import Timetable
 from crawler.state.runs import Fate
@@ -184,16 +185,17 @@ class Entry(Struct):
             self.again, self.is_broken = Again(Because.RETRY, now), False
 
     def _failed(self, when: float) -> None:
-        schedule = self.asked.schedule
         self.failures += 1
+        delay = self._retries.delay(self.spent)
         self.spent += 1
-        if self.spent <= schedule.run_retries:
-            self.again = Again(Because.RETRY, when, self._later(self.spent))
+        if delay is not None:
+            self.again = Again(Because.RETRY, when, delay)
 
     def _told(self, when: float, *, is_told: bool) -> None:
         self.tells = 0 if is_told else self.tells + 1
-        self.telling = None if is_told else Again(Because.TELL, when, self._later(self.tells + 1))
+        self.telling = None if is_told else Again(Because.TELL, when, self._retries.pause(self.tells))
 
-    def _later(self, number: int) -> float:
+    @property
+    def _retries(self) -> RetryPolicy:
         schedule = self.asked.schedule
-        return min(schedule.retry_after * 2.0 ** min(number - 1, 60), schedule.retry_longest)
+        return RetryPolicy(schedule.run_retries, schedule.retry_after, schedule.retry_longest)

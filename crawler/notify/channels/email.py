@@ -8,12 +8,9 @@ from email.policy import SMTP
 from email.utils import format_datetime
 from typing import Final
 
-import anyio
-from anyio import to_thread
-
 from crawler.errors import UsageError
 from crawler.notify.channels.message import SAMPLES, as_mail, delivery
-from crawler.notify.channels.smtp import Handover, Server
+from crawler.notify.channels.smtp import Server, hand_over
 from crawler.notify.channels.template import Template, TemplateFault
 from crawler.notify.notice import Answer, Notice, Occasion, Reception
 
@@ -71,20 +68,8 @@ class Email:
         except TemplateFault as fault:
             return Answer(reception=Reception.REFUSED, said=str(fault))
         message["Date"] = format_datetime(datetime.now(UTC))
-        handover = Handover(self._server, self._timeout + 1)  # it is we who say when the time is up
         recipients = [each.addr_spec for each in self._to]
-        answer = None
-        with anyio.move_on_after(self._timeout):
-            try:
-                answer = await to_thread.run_sync(
-                    handover.run, message, self._from.addr_spec, recipients, abandon_on_cancel=True
-                )
-            finally:
-                handover.hang_up()  # else a thread that was left alone would wait for the server
-        said = (
-            f"the mail server {self._server.name} did not take the message within {self._timeout:g} seconds"
-        )
-        return answer or Answer(reception=Reception.LATER, said=said)
+        return await hand_over(self._server, message, self._from.addr_spec, recipients, self._timeout)
 
 
 def _address(text: str, setting: str) -> Address:

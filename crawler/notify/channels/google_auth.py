@@ -4,12 +4,15 @@ https://developers.google.com/identity/protocols/oauth2/service-account#httprest
 """
 
 import time
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import lru_cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Self
-from urllib.parse import urlencode
+from urllib.parse import parse_qs
 
 import msgspec
+from anyio import from_thread, to_thread
 from typing_extensions import override
 
 from crawler.config.secrets import reveal
@@ -19,12 +22,9 @@ from crawler.notify.channels.http import Http, Sent, judged, one_line, origin_of
 from crawler.notify.notice import Answer, Reception
 
 if TYPE_CHECKING:  # an extra
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from google.auth.crypt import RSASigner
 
-_GRANT: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _SCOPE: Final = "https://www.googleapis.com/auth/webmasters"
-_HOUR: Final = 3600  # seconds: the longest that is allowed
-_EARLY: Final = 60.0  # seconds before a token ends in which it is not used any more
 _SKEW: Final = 120.0  # seconds between two clocks that are worth a word
 
 
@@ -67,9 +67,9 @@ class Tokens:
 
     def __init__(self, http: Http, account: ServiceAccount) -> None:
         try:
-            import jwt  # noqa: PLC0415 - an extra, and slow to load
+            from google.oauth2.service_account import Credentials  # noqa: PLC0415 - an extra, and slow to load
 
-            key = _key(account.private_key)
+            signer = _signer(account.private_key, account.private_key_id)
         except ImportError:
             raise UsageError(
                 "Search Console wants another package: pip install 'siteatlas[google]'"
@@ -78,57 +78,50 @@ class Tokens:
             self._origin = origin_of(account.token_uri)
         except ValueError as error:
             raise UsageError(f"search_console.account: its token_uri is {error}") from None
-        self._jwt = jwt
-        self._http = http
-        self._account = account
-        self._token = ""
-        self._until = 0.0
-        if key is None:
+        if signer is None:
             raise UsageError(
                 "search_console.account: the private_key of the service account is no RSA key in PEM form;"
                 " download the key file again"
             )
-        self._key = key
+        self._http = http
+        self._email = account.client_email
+        self._credentials = Credentials(signer, account.client_email, account.token_uri, scopes=[_SCOPE])
 
     async def take(self) -> str | Answer:
-        """A token that holds for a minute at least, or why there is none. Never raises for what Google does."""
-        if time.time() < self._until - _EARLY:
-            return self._token
-        now = time.time()
-        assertion = self._assertion(int(now))
-        sent = await self._http.send(
-            "POST",
-            self._account.token_uri,
-            headers={"Content-Type": "application/x-www-form-urlencoded"},
-            body=urlencode({"grant_type": _GRANT, "assertion": assertion}).encode(),
+        """A token that holds for some minutes, or why there is none. Never raises for what Google does."""
+        if not self._credentials.valid:
+            try:
+                await to_thread.run_sync(self._credentials.refresh, self._request)
+            except _NotGiven as error:
+                return error.answer
+            except Exception:  # noqa: BLE001 - the fence: google-auth takes what it reads for well-formed
+                self.drop()
+        token = self._credentials.token
+        if isinstance(token, str) and token and token.isascii() and token.isprintable():
+            return token
+        return Answer(
+            reception=Reception.LATER, said=f"Google's token server {self._origin} answered without a token"
         )
-        if isinstance(sent, Sent) and sent.status == 200:
-            return self._kept(sent, now)
-        if isinstance(sent, Sent) and sent.status in {400, 401, 403}:
-            return Answer(reception=Reception.REFUSED, said=self._refused(sent, assertion, now))
-        return judged(sent, f"Google's token server {self._origin}")
 
     def drop(self) -> None:
         """Forget the token: it is taken no more."""
-        self._until = 0.0
+        self._credentials.token = None
 
-    def _kept(self, sent: Sent, now: float) -> str | Answer:
-        given = read_object(sent.body)
-        token, seconds = given.get("access_token"), given.get("expires_in", _HOUR)
-        if not isinstance(token, str) or not token.isascii() or not token.isprintable() or not token:
-            return Answer(
-                reception=Reception.LATER,
-                said=f"Google's token server {self._origin} answered without a token",
-            )
-        self._token = token
-        self._until = now + min(float(_HOUR), seconds if isinstance(seconds, int | float) else 0.0)
-        return token
+    def _request(self, url: str, method: str, body: bytes, headers: Mapping[str, str]) -> SimpleNamespace:
+        """The transport of google-auth, called in a thread. It retries by itself what it gets to see as refused."""
+        sent = from_thread.run(partial(self._http.send, method, url, headers=headers, body=body))
+        if isinstance(sent, Sent) and sent.status == 200:
+            return SimpleNamespace(status=sent.status, headers=sent.headers, data=sent.body)
+        if isinstance(sent, Sent) and sent.status in {400, 401, 403}:
+            said = self._refused(sent, body.decode(), time.time())
+            raise _NotGiven(Answer(reception=Reception.REFUSED, said=said))
+        raise _NotGiven(judged(sent, f"Google's token server {self._origin}"))
 
-    def _refused(self, sent: Sent, assertion: str, now: float) -> str:
+    def _refused(self, sent: Sent, asked: str, now: float) -> str:
         """The account is not taken: its key was deleted, it is disabled, or our clock is wrong."""
         given = read_object(sent.body)
         why = " ".join(str(given[name]) for name in ("error", "error_description") if name in given)
-        told = f" ({quoted(why, (assertion,))})" if why else ""
+        told = f" ({quoted(why, parse_qs(asked)['assertion'])})" if why else ""
         theirs = http_date.read(sent.headers.get("date", ""), now)
         off = now - theirs if theirs is not None else 0.0
         clock = ""
@@ -137,18 +130,15 @@ class Tokens:
             clock = f"; the clock of this machine is {abs(off) / 60:,.0f} minutes {way}: set it"
         elif "jwt" in why.lower():
             clock = "; the clock of this machine may be wrong, or the key was deleted"
-        return f"Google does not take the key of {one_line(self._account.client_email)}{told}{clock}"
+        return f"Google does not take the key of {one_line(self._email)}{told}{clock}"
 
-    def _assertion(self, now: int) -> str:
-        claims = {
-            "iss": self._account.client_email,
-            "scope": _SCOPE,
-            "aud": self._account.token_uri,
-            "iat": now,
-            "exp": now + _HOUR,
-        }
-        key_id = {"kid": self._account.private_key_id} if self._account.private_key_id else None
-        return self._jwt.encode(claims, self._key, algorithm="RS256", headers=key_id)
+
+class _NotGiven(Exception):
+    """There is no token, for a reason that google-auth need not know."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer)
+        self.answer = answer
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -161,13 +151,13 @@ def read_object(body: bytes) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=64)  # a thousand sites have the same account, and a key is checked for long
-def _key(pem: str) -> "RSAPrivateKey | None":
-    """The key, None for what is none. Raises ImportError without the extra."""
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey  # noqa: PLC0415
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+def _signer(pem: str, key_id: str) -> "RSASigner | None":
+    """What signs with a key, None for what is no RSA key. Raises ImportError without the extra."""
+    from google.auth.crypt import RSASigner  # noqa: PLC0415
 
     try:
-        key = load_pem_private_key(pem.encode(), None)
+        signer: RSASigner = RSASigner.from_string(pem, key_id or None)
+        signer.sign(b"")  # with a key of another kind it cannot
     except Exception:  # noqa: BLE001 - OpenSSL has a say in it too, and any of them may quote the key
         return None
-    return key if isinstance(key, RSAPrivateKey) else None
+    return signer

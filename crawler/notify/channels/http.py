@@ -3,22 +3,24 @@
 import base64
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import AsyncExitStack
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
-import anyio
 import httpx
 from msgspec import Struct
 
-from crawler.fetch.errors import Code, diagnose, failure
-from crawler.fetch.limits import FetchLimits, TransportOptions
-from crawler.fetch.retry import retry_after
-from crawler.fetch.target import Target
+from crawler.errors import UsageError
+from crawler.fetch.address_policy import AddressPolicy
+from crawler.fetch.errors import Code, failure
+from crawler.fetch.fetcher import Fetcher
+from crawler.fetch.identity import Identity
+from crawler.fetch.limits import BodyLimits, FetchLimits, TransportOptions
+from crawler.fetch.retry import is_transient, retry_after
 from crawler.fetch.transports import HttpxTransports
+from crawler.model import Failure, Url
 from crawler.notify.notice import Answer, Reception
 
 _MAX_QUOTED: Final = 200  # characters
@@ -65,13 +67,7 @@ def _forms(secret: str) -> tuple[str, ...]:
     return tuple(form for form in forms if len(form) >= _LEAST_PASSWORD)
 
 
-_MOST: Final = 64 * 1024  # bytes of an answer that are read
-
-_CLOSING: Final = 1.0  # seconds that closing a connection may take
-
-_LATER: Final = frozenset({408, 425, 429})
-
-_TLS: Final = frozenset({Code.TLS_EXPIRED, Code.TLS_HOSTNAME, Code.TLS_UNTRUSTED, Code.TLS_PROTOCOL})
+_BODY: Final = BodyLimits(wire=64 * 1024, decoded=64 * 1024, refuse=2**62, is_optional=True)
 
 
 class Sent(Struct, frozen=True, kw_only=True):
@@ -104,7 +100,7 @@ class Unsent(Struct, frozen=True, kw_only=True):
 
 
 class Http:
-    """Sends messages while it is entered.
+    """Sends messages while it is entered, by the fetcher of a crawl. Raises UsageError for a bad user agent.
 
     ``timeout`` are the seconds that one message and its answer may take in all. Redirects are not followed, cookies
     not kept, and the proxies of the environment not used. Each message has a connection of its own: of one that finds
@@ -115,13 +111,15 @@ class Http:
     def __init__(
         self, user_agent: str, timeout: float = 30.0, ca_file: Path | None = None, proxy: str = ""
     ) -> None:
-        self._user_agent = user_agent
         self._timeout = timeout
         self._hidden = _secrets_of_proxy(proxy)
-        limits = FetchLimits(connect=timeout, idle=timeout)
-        self._kind = HttpxTransports(TransportOptions(proxy=proxy, ca_file=ca_file, idle=0), limits)
-        self._open: dict[str, httpx.AsyncBaseTransport] = {}
-        self._stack = AsyncExitStack()
+        limits = FetchLimits(connect=timeout, first_byte=timeout, idle=timeout, total=timeout, body=_BODY)
+        transports = HttpxTransports(TransportOptions(proxy=proxy, ca_file=ca_file, idle=0), limits)
+        try:
+            identity = Identity(user_agent, accept="*/*")
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        self._fetcher = Fetcher(transports, identity, AddressPolicy(is_named=True), limits)
 
     async def __aenter__(self) -> Self:
         return self
@@ -129,9 +127,7 @@ class Http:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._open.clear()
-        with anyio.move_on_after(_CLOSING, shield=True):
-            await self._stack.aclose()
+        await self._fetcher.aclose()
 
     async def send(
         self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b""
@@ -147,60 +143,30 @@ class Http:
             origin = origin_of(url)
             if asked.userinfo:
                 own["Authorization"] = _basic(asked.userinfo)
-            own = {"User-Agent": self._user_agent, "Accept": "*/*", "Accept-Encoding": "identity", **own}
-            request = httpx.Request(
-                method, asked.copy_with(userinfo=b"", fragment=None), headers=own, content=body
-            )
         except (httpx.InvalidURL, ValueError):
-            return Unsent(said="a URL, or a header, of this message cannot be sent; check how it is written")
-        try:
-            transport = self._transport(origin)
-        except (OSError, ValueError) as error:
-            return Unsent(
-                said=f"the CA file or the proxy that is configured cannot be used ({type(error).__name__})"
-            )
-        secrets = (*secrets_of(url), *own.get("Authorization", "").split(" ")[1:], *self._hidden)
-        answer = _Reading()
-        with anyio.move_on_after(self._timeout):
-            try:
-                await answer.read(transport, request)
-            except Exception as error:  # noqa: BLE001 - the fence: whoever is told, nothing of it may end a run
-                answer.failed = _failed(error, origin)
-        if answer.head is not None:
-            return _sent(answer.head, bytes(answer.body), secrets)
-        return answer.failed or Unsent(said=f"{origin} did not answer within {self._timeout:g} seconds")
+            return Unsent(said="a URL of this message cannot be sent; check how it is written")
+        place = Url(origin + asked.raw_path.decode("ascii"))
+        answer = await self._fetcher.fetch(place, headers=own.items(), method=method, content=body)
+        if isinstance(answer, Failure):
+            return Unsent(said=self._reason(answer, origin))
+        return Sent(
+            status=answer.status,
+            headers=dict(answer.headers),
+            body=answer.body,
+            wait=retry_after(answer.header("retry-after"), time.time()) or 0.0,
+            secrets=(*secrets_of(url), *own.get("Authorization", "").split(" ")[1:], *self._hidden),
+        )
 
-    def _transport(self, origin: str) -> httpx.AsyncBaseTransport:
-        """Raises what reading the CA file raises, and ValueError for a proxy that is none."""
-        transport = self._open.get(origin)
-        if transport is None:
-            transport = self._open[origin] = self._kind.open(Target.of(origin))
-            self._stack.push_async_callback(transport.aclose)
-        return transport
-
-
-class _Reading:
-    """What has arrived of an answer by the time that is up."""
-
-    def __init__(self) -> None:
-        self.head: httpx.Response | None = None
-        self.body = bytearray()
-        self.failed: Unsent | None = None
-
-    async def read(self, transport: httpx.AsyncBaseTransport, request: httpx.Request) -> None:
-        """Raises what the transport raises."""
-        response = await transport.handle_async_request(request)
-        self.head = response
-        stream = response.stream
-        assert isinstance(stream, httpx.AsyncByteStream)  # noqa: S101 - what asynchronous transports give
-        try:
-            async for chunk in stream:
-                self.body += chunk[: _MOST - len(self.body)]
-                if len(self.body) >= _MOST:
-                    break
-        finally:
-            with anyio.move_on_after(_CLOSING, shield=True):
-                await stream.aclose()
+    def _reason(self, failed: Failure, origin: str) -> str:
+        """The details are told of a certificate only: others may quote the request."""
+        code = Code(failed.code)
+        if code.startswith("tls."):
+            return failed.message
+        if code.startswith("time."):
+            return f"{origin} did not answer within {self._timeout:g} seconds"
+        if code is Code.INTERNAL:
+            return f"the message for {origin} could not be sent"
+        return failure(code, origin).message
 
 
 def origin_of(url: str) -> str:
@@ -234,7 +200,7 @@ def judged(answer: Sent | Unsent, what: str) -> Answer:
             said=f"{what} answered {status}, a redirect{where}, which is not followed: configure where it leads",
         )
     told = f"{what} answered {_named(status)}" + (f": {answer.said}" if answer.said else "")
-    is_later = status in _LATER or 500 <= status < 600
+    is_later = is_transient(status) or 500 <= status < 600
     return Answer(
         reception=Reception.LATER if is_later else Reception.REFUSED,
         said=told,
@@ -254,21 +220,6 @@ def _secrets_of_proxy(proxy: str) -> tuple[str, ...]:
     except httpx.InvalidURL:
         return ()
     return (*secrets_of(proxy), _basic(userinfo).partition(" ")[2]) if userinfo else ()
-
-
-def _sent(head: httpx.Response, body: bytes, secrets: tuple[str, ...]) -> Sent:
-    headers = {name.lower(): value for name, value in head.headers.items()}
-    wait = retry_after(headers.get("retry-after"), time.time())
-    return Sent(status=head.status_code, headers=headers, body=body, wait=wait or 0.0, secrets=secrets)
-
-
-def _failed(error: Exception, origin: str) -> Unsent:
-    """Its own words are kept of a certificate only: others may quote the request."""
-    known = diagnose(error, tls=origin.startswith("https:"), in_body=False)
-    detail = known.detail if known.code in _TLS else ""
-    if known.code is Code.INTERNAL:
-        return Unsent(said=f"the message for {origin} could not be sent ({type(error).__name__})")
-    return Unsent(said=failure(known.code, origin, detail).message)
 
 
 def _place(location: str) -> str:

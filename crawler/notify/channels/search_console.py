@@ -131,7 +131,7 @@ class SearchConsole:
             token = await self._tokens.take()
             if isinstance(token, Answer):
                 return token
-            headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+            headers = {"Authorization": f"Bearer {token}"}
             sent = await self._http.send(method, self._url, headers=headers)
             if isinstance(sent, Sent) and 200 <= sent.status < 300:
                 return sent

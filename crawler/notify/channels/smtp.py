@@ -1,22 +1,22 @@
-"""Hands one message to an SMTP server, within bounds, and says what became of it. Blocks: it is run in a thread.
+"""Hands one message to an SMTP server in a given time, and says what became of it.
 
 https://www.rfc-editor.org/rfc/rfc5321, https://www.rfc-editor.org/rfc/rfc3207 (STARTTLS)
 """
 
 import base64
+import os
 import smtplib
-import socket
 import ssl
-import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from email.message import EmailMessage
 from functools import lru_cache
-from io import BufferedReader
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
+import aiosmtplib
+import anyio
+from anyio import to_thread
 from msgspec import Struct
 from typing_extensions import override
 
@@ -25,8 +25,8 @@ from crawler.notify.channels.http import quoted
 from crawler.notify.notice import Answer, Reception
 
 Security = Literal["none", "starttls", "tls"]
+_Reply = aiosmtplib.SMTPResponse | aiosmtplib.SMTPResponseException
 _PORTS: Final[Mapping[Security, int]] = {"none": 25, "starttls": 587, "tls": 465}
-_MOST: Final = 64 * 1024  # bytes that a server may say in all
 
 
 class Server(Struct, frozen=True, kw_only=True):
@@ -90,126 +90,96 @@ def server(address: str, security: Security, login: str = "", ca_file: Path | No
     return made
 
 
-class Handover:
-    """One attempt to hand over a message. ``timeout`` (seconds) is for each step; :meth:`hang_up` ends them all."""
-
-    def __init__(self, to: Server, timeout: float) -> None:
-        self.is_over = threading.Event()
-        self.client: smtplib.SMTP | None = None
-        self._server = to
-        self.timeout = timeout
-        user, password = to.login or ("", "")
-        tokens = [base64.b64encode(each.encode()).decode() for each in (f"\0{user}\0{password}", password)]
-        self._secrets = (password, *tokens) if to.login else ()
-
-    def run(self, message: EmailMessage, sender: str, to: Sequence[str]) -> Answer:
-        """Never raises."""
+async def hand_over(
+    server: Server, message: EmailMessage, sender: str, to: Sequence[str], timeout: float
+) -> Answer:
+    """What became of a message that was handed over within ``timeout`` seconds. Never raises, but for cancellation."""
+    answer: Answer | None = None
+    with anyio.move_on_after(timeout):
         try:
-            refused = self._hand_over(message, sender, to)
-        except smtplib.SMTPRecipientsRefused as error:
-            is_later = any(400 <= code < 500 for code, _ in error.recipients.values())
-            return self._answer(f"takes none of the recipients: {self._refusals(error.recipients)}", is_later)
-        except smtplib.SMTPResponseException as error:
-            if error.smtp_code < 200:
-                return self._answer("does not speak SMTP", is_later=True)
-            reply = self._reply(error.smtp_code, error.smtp_error)
-            return self._answer(f"answered {reply}", is_later=not 500 <= error.smtp_code < 600)
-        except (smtplib.SMTPServerDisconnected, ConnectionResetError, BrokenPipeError):
-            return self._answer("hung up", is_later=True)
-        except smtplib.SMTPException as error:
-            return self._answer(f"cannot do that: {quoted(str(error), self._secrets)}", is_later=False)
-        except ssl.SSLCertVerificationError as error:
-            return self._answer(f"has a bad certificate: {quoted(error.verify_message)}", is_later=True)
-        except OSError as error:
-            reason = quoted(error.strerror or str(error)) or type(error).__name__
-            return self._answer(f"was not reached: {reason}", is_later=True)
+            async with await _client(server) as client:
+                refused, _ = await client.sendmail(sender, to, message.as_bytes())
+                answer = _taken(server, refused)  # whatever happens to the connection now
         except Exception as error:  # noqa: BLE001 - the fence: no mail server ends a run
-            return self._answer(f"is not understood ({type(error).__name__})", is_later=True)
-        some = f", but not for all: {self._refusals(refused)}" if refused else ""
-        return Answer(
-            reception=Reception.ACCEPTED, said=f"the mail server {self._server.name} took the message{some}"
-        )
-
-    def hang_up(self) -> None:
-        """Let what waits for the server end at once. May be called from another thread, also when all is done."""
-        self.is_over.set()
-        connection = getattr(self.client, "sock", None)
-        if connection is not None:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-
-    def _hand_over(
-        self, message: EmailMessage, sender: str, to: Sequence[str]
-    ) -> dict[str, tuple[int, bytes]]:
-        """Those of the recipients that were refused. Raises smtplib.SMTPException, OSError."""
-        where = self._server
-        kind = _SecureClient if where.security == "tls" else _Client
-        client = kind(self, where)
-        try:
-            if where.security == "starttls":
-                client.starttls(context=_context(where.ca_file))
-            if where.login:
-                client.login(*where.login)
-            refused = client.send_message(message, sender, to)
-            with suppress(smtplib.SMTPException, OSError):  # it has the message, whatever it says now
-                client.quit()
-        finally:
-            client.close()
-        return refused
-
-    def _answer(self, said: str, is_later: bool) -> Answer:
-        return Answer(
-            reception=Reception.LATER if is_later else Reception.REFUSED,
-            said=f"the mail server {self._server.name} {said}",
-        )
-
-    def _refusals(self, refused: Mapping[str, tuple[int, bytes]]) -> str:
-        return "; ".join(f"{quoted(address)}: {self._reply(*reply)}" for address, reply in refused.items())
-
-    def _reply(self, code: int, text: bytes | str) -> str:
-        told = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-        return f"{code} {quoted(told, self._secrets)}".strip()
+            answer = answer or _failed(server, error)
+    return answer or _later(server, f"did not take the message within {timeout:g} seconds")
 
 
-class _Client(smtplib.SMTP):
-    """Reads no more than 64 KiB, and nothing when its handover is over. It is told to hang up while it connects."""
-
-    def __init__(self, handover: Handover, where: Server, **options: Any) -> None:
-        self._handover = handover
-        handover.client = self
-        super().__init__(where.host, where.port, timeout=handover.timeout, **options)
-
-    @override
-    def getreply(self) -> tuple[int, bytes]:
-        if self._handover.is_over.is_set():
-            raise smtplib.SMTPServerDisconnected("over")
-        if self.file is None and self.sock is not None:
-            self.file = _Bounded(self.sock.makefile("rb"))
-        return super().getreply()
-
-
-class _SecureClient(_Client, smtplib.SMTP_SSL):
-    """The same over TLS from the start."""
-
-    def __init__(self, handover: Handover, where: Server) -> None:
-        super().__init__(handover, where, context=_context(where.ca_file))
+async def _client(server: Server) -> aiosmtplib.SMTP:
+    """A client that connects when it is entered. It has no time limits of its own."""
+    user, password = server.login or (None, None)
+    return aiosmtplib.SMTP(
+        hostname=server.host,
+        port=server.port,
+        username=user,
+        password=password,
+        use_tls=server.security == "tls",
+        start_tls=server.security == "starttls",
+        tls_context=_context(server.ca_file),
+        # where this machine has no full name, smtplib takes its address (RFC 5321 section 4.1.4)
+        local_hostname=await to_thread.run_sync(
+            lambda: smtplib.SMTP().local_hostname, abandon_on_cancel=True
+        ),
+        timeout=None,
+    )
 
 
-class _Bounded:
-    """What a server says, to a limit."""
+def _taken(server: Server, refused: Mapping[str, _Reply]) -> Answer:
+    some = f", but not for all: {_replies(server, refused)}" if refused else ""
+    return Answer(reception=Reception.ACCEPTED, said=f"the mail server {server.name} took the message{some}")
 
-    def __init__(self, file: BufferedReader) -> None:
-        self._file = file
-        self._left = _MOST
 
-    def readline(self, limit: int) -> bytes:
-        """The next line. Raises OSError when there are too many."""
-        line = self._file.readline(limit)
-        self._left -= len(line)
-        if self._left < 0:
-            raise OSError("it says too much")
-        return line
+def _failed(server: Server, error: Exception) -> Answer:
+    match _origin(error):
+        case aiosmtplib.SMTPRecipientsRefused(recipients=refused):
+            is_later = any(400 <= each.code < 500 for each in refused)
+            replies = _replies(server, {each.recipient: each for each in refused})
+            return _answer(server, f"takes none of the recipients: {replies}", is_later)
+        case aiosmtplib.SMTPResponseException(code=code) if code < 200:
+            return _later(server, "does not speak SMTP")
+        case aiosmtplib.SMTPResponseException() as refusal:
+            is_later = not 500 <= refusal.code < 600
+            return _answer(server, f"answered {_reply(server, refusal)}", is_later)
+        case aiosmtplib.SMTPServerDisconnected() | ConnectionResetError() | BrokenPipeError():
+            return _later(server, "hung up")
+        case aiosmtplib.SMTPException() as known:
+            return _answer(server, f"cannot do that: {quoted(str(known), _secrets(server))}", is_later=False)
+        case ssl.SSLCertVerificationError(verify_message=message):
+            return _later(server, f"has a bad certificate: {quoted(message)}")
+        case OSError(errno=number, strerror=text) as unreachable:
+            # asyncio writes its own text for some errors; those of a resolver are negative
+            reason = os.strerror(number) if number and number > 0 else text or str(unreachable)
+            return _later(server, f"was not reached: {quoted(reason) or type(unreachable).__name__}")
+        case unknown:
+            return _later(server, f"is not understood ({type(unknown).__name__})")
 
-    def close(self) -> None:
-        """Close it."""
-        self._file.close()
+
+def _origin(error: BaseException) -> BaseException:
+    """What went wrong first, which the library tells in words of its own."""
+    return _origin(error.__cause__) if error.__cause__ else error
+
+
+def _later(server: Server, said: str) -> Answer:
+    return _answer(server, said, is_later=True)
+
+
+def _answer(server: Server, said: str, is_later: bool) -> Answer:
+    reception = Reception.LATER if is_later else Reception.REFUSED
+    return Answer(reception=reception, said=f"the mail server {server.name} {said}")
+
+
+def _replies(server: Server, replies: Mapping[str, _Reply]) -> str:
+    return "; ".join(f"{quoted(address)}: {_reply(server, reply)}" for address, reply in replies.items())
+
+
+def _reply(server: Server, reply: _Reply) -> str:
+    return f"{reply.code} {quoted(reply.message, _secrets(server))}".strip()
+
+
+def _secrets(server: Server) -> tuple[str, ...]:
+    """What a server may repeat of a login: the password, and what PLAIN and LOGIN send."""
+    if not server.login:
+        return ()
+    user, password = server.login
+    sent = (f"\0{user}\0{password}", password)
+    return (password, *(base64.b64encode(each.encode()).decode() for each in sent))

@@ -6,35 +6,33 @@ from typing import Final, TypeVar
 
 import anyio
 
+from crawler import retry
 from crawler.errors import alone
+from crawler.fetch.retry import RetryPolicy
 from crawler.publish.upload.target import NotTaken
 
 T = TypeVar("T")
-Sleep = Callable[[float], Awaitable[None]]
 
-PAUSE: Final = 1.0  # seconds before the second try; the time doubles with each
-LONGEST: Final = 60.0  # seconds between two tries
 AT_ONCE: Final = 4  # files on their way
 
 
 class Tries:
     """How often things are tried again. ``sleep`` takes seconds."""
 
-    def __init__(self, retries: int, sleep: Sleep) -> None:
-        self._retries = retries
+    def __init__(self, retries: int, sleep: retry.Sleep) -> None:
+        self._policy = RetryPolicy(retries, longest=60.0)
         self._sleep = sleep
 
     async def once(self, what: Callable[[], Awaitable[T]]) -> T:
         """Do one thing. Raises NotTaken as the last try did."""
-        turn = 0
-        while True:
+        async for _ in retry.Retries(self._policy, sleep=self._sleep):
             try:
                 return await what()
             except NotTaken as error:
-                if not error.again or turn >= self._retries:
-                    raise
-            await self._sleep(min(PAUSE * 2**turn, LONGEST))
-            turn += 1
+                failed = error
+                if not error.again:
+                    break
+        raise failed
 
     async def each(self, items: Iterable[T], do: Callable[[T], Awaitable[None]]) -> None:
         """Do something with each, a few at a time. Raises NotTaken for the first that fails; then no other is begun."""

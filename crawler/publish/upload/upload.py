@@ -23,8 +23,9 @@ from crawler.publish.recent_feed import recent_address
 from crawler.publish.upload.connect import elsewhere
 from crawler.publish.upload.files import digests, index_name, pieces
 from crawler.publish.upload.manifest import Record
-from crawler.publish.upload.retry import Sleep, Tries
+from crawler.publish.upload.retry import Tries
 from crawler.publish.upload.target import Elsewhere, NotTaken, Piece, There, shown
+from crawler.retry import Sleep
 from crawler.state.lock import lock
 from crawler.state.runs import Run
 

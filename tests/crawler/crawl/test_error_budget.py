@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from crawler.crawl.error_budget import Trouble
-from crawler.fetch.retry import retry_delay
+from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.throttle import Lane, Pace
 from crawler.model import Reply, Url
 
@@ -41,7 +41,9 @@ class Night:
             trouble.failed(self.now, f"answered {status}", lane.gap)
             self.is_given_up = trouble.is_enough(self.now)
             if before < 3:
-                waiting.append((self.now + (wait or retry_delay(before, str(page))), page, before + 1))
+                waiting.append(
+                    (self.now + (wait or RetryPolicy().pause(before, str(page))), page, before + 1)
+                )
             else:
                 self.failed += 1
 

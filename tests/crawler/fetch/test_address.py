@@ -167,6 +167,15 @@ def test_ours_metadata_address_needs_its_own_permission() -> None:
         AddressPolicy(metadata=True).permit("169.254.169.254:80", ["169.254.169.254"])
 
 
+def test_ours_what_the_operator_names_may_be_private_but_does_not_become_so() -> None:
+    policy = AddressPolicy(is_named=True)
+    policy.check_port(6667)
+    assert policy.permit("hook.test:6667", ["10.0.0.1"]) == ["10.0.0.1"]
+    for addresses, was_public in ((["10.0.0.1"], True), (["169.254.169.254"], False)):
+        with pytest.raises(FetchError):
+            policy.permit("hook.test:6667", addresses, was_public)
+
+
 def test_whatwg_fetch_bad_ports_are_blocked_for_seeds_as_well() -> None:
     policy = AddressPolicy.for_seeds(["http://localhost:22"])
     for port in (0, 1, 22, 25, 6000, 6667, 10080):

@@ -10,11 +10,11 @@ import psutil
 import pytest
 import zstandard
 from fetching import IDENTITY, LIMITS, OK, PAGE, all_closed, code, failed, policy, reply
-from hostile import HostileServer, Step, answer, chunked, drip, fin, repeat, rst, send, sleep
+from hostile import HostileServer, Step, Wire, answer, chunked, drip, fin, repeat, rst, send, sleep
 
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
-from crawler.model import Reply, Url
+from crawler.model import Failure, Reply, Url
 
 pytestmark = pytest.mark.anyio
 
@@ -53,6 +53,47 @@ async def test_rfc9112_kept_alive_connection_closed_on_reuse_is_repeated_once(
     assert len(server.seen("/second")) == 2
     assert await code(fetcher, server.url("/third")) == "net.reset"
     assert len(server.seen("/third")) == 2
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+async def test_rfc9110_what_is_no_get_arrives_whole_and_is_never_repeated(
+    fetcher: Fetcher, server: HostileServer, method: str
+) -> None:
+    arrived: list[bytes] = []
+
+    async def take(wire: Wire) -> None:
+        arrived.append(await wire.reader.readexactly(100_000))
+
+    server.route("/first", take, send(OK + b"Location: /\xff\r\nContent-Length: 1\r\n\r\n1"))
+    server.route("/second", rst())
+    got = await fetcher.fetch(Url(server.url("/first")), method=method, content=b"a" * 100_000)
+    assert isinstance(got, Reply)
+    empty = await fetcher.fetch(Url(server.url("/second")), method=method)
+    assert isinstance(empty, Failure)
+    assert empty.code == "net.reset"
+    assert arrived == [b"a" * 100_000]
+    assert [request.head.split()[0].decode() for request in server.requests] == [method, method]
+    assert [request.header("content-length") for request in server.requests] == ["100000", "0"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "body"),
+    [
+        ((send(OK + b"Content-Length: 9\r\n\r\nab"), sleep(9)), b"ab"),
+        ((send(OK + b"Content-Length: 9\r\n\r\n"), sleep(9)), b""),
+        ((send(OK + b"Content-Length: 9\r\n\r\nab"), fin()), b"ab"),
+        ((answer(gzip.compress(b"ab" * 9)[:-8], "Content-Encoding: gzip"),), b"ab" * 9),
+        ((answer(b"\0\xff", "Content-Encoding: gzip"),), b""),
+    ],
+)
+async def test_ours_a_head_is_an_answer_where_the_body_is_optional(
+    fetcher: Fetcher, server: HostileServer, steps: tuple[Step, ...], body: bytes
+) -> None:
+    server.route("/", *steps)
+    limits = BodyLimits(is_optional=True)
+    got = await fetcher.fetch(Url(server.url()), method="POST", body=limits)
+    assert isinstance(got, Reply)
+    assert (got.status, got.body, bool(got.cut)) == (200, body, True)
 
 
 async def test_ours_connections_are_kept_alive(fetcher: Fetcher, server: HostileServer) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.fetch.retry import retry_after, retry_delay
+from crawler.fetch.retry import RetryPolicy, retry_after
 from crawler.fetch.throttle import Lane, Pace
 from crawler.model import Failure, Reply, Url
 
@@ -282,9 +282,16 @@ def test_rfc9110_10_2_3_retry_after(value: str | None, seconds: float | None) ->
 
 
 def test_ours_retries_are_spread_and_repeatable() -> None:
-    delays = {retry_delay(2, f"https://h.test/{number}") for number in range(200)}
+    delays = {RetryPolicy().pause(2, f"https://h.test/{number}") for number in range(200)}
     assert len(delays) > 150
     assert 3.0 <= min(delays) < 3.3
     assert 4.7 < max(delays) <= 5.0
-    assert retry_delay(2, "a") == retry_delay(2, "a")
-    assert 225 <= retry_delay(10**6, "\ud800") <= 375
+    assert RetryPolicy().pause(2, "a") == RetryPolicy().pause(2, "a")
+    assert 225 <= RetryPolicy().pause(10**6, "\ud800") <= 375
+
+
+def test_ours_a_retry_policy_counts_doubles_and_does_as_it_is_asked_within_bounds() -> None:
+    policy = RetryPolicy(4, first=2.0, longest=10.0, longest_asked=60.0)
+    assert [policy.delay(attempt) for attempt in range(5)] == [2.0, 4.0, 8.0, 10.0, None]
+    assert [policy.delay(0, "key", asked) for asked in (0.0, 60.0, 61.0)] == [0.0, 60.0, None]
+    assert RetryPolicy().delay(0) is None

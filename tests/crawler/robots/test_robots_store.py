@@ -13,6 +13,7 @@ from crawler.fetch.address_policy import AddressPolicy
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Identity
 from crawler.fetch.limits import FetchLimits, TransportOptions
+from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.transports import HttpxTransports
 from crawler.model import Url
 from crawler.robots.cache import Rulebook
@@ -34,7 +35,7 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler.robots.cache.RETRIES", 0)
+    monkeypatch.setattr("crawler.robots.cache.RETRIES", RetryPolicy())
 
 
 @contextlib.asynccontextmanager

@@ -9,6 +9,7 @@ import anyio
 import pytest
 from hostile import Certificates, HostileServer, Step, answer, chunked, drip, fin, repeat, rst, send, sleep
 
+from crawler.errors import UsageError
 from crawler.notify.channels.http import Http, Sent, Unsent, judged, origin_of, quoted
 from crawler.notify.notice import Reception
 
@@ -155,8 +156,6 @@ async def test_ours_the_way_there_may_fail_too(tmp_path: Path) -> None:
             for proxy in (f"{dead.replace('://', f'://u:{SECRET}@')}", f"gopher://u:{SECRET}@a/", SECRET):
                 async with Http("x", ca_file=certificates.ca_file, proxy=proxy) as http:
                     wrong.append(await http.send("GET", good.url()))
-            async with Http(f"x\n{SECRET}") as http:
-                wrong.append(await http.send("GET", dead))
     assert isinstance(fine, Sent)
     for got, words in (
         (stranger, "certificate"),
@@ -168,6 +167,9 @@ async def test_ours_the_way_there_may_fail_too(tmp_path: Path) -> None:
     for got in (*wrong, split, stranger, refused):
         assert isinstance(got, Unsent)
         assert SECRET not in got.said
+    with pytest.raises(UsageError, match="User-Agent") as caught:
+        Http(f"x\n{SECRET}")
+    assert SECRET not in str(caught.value)
 
 
 @pytest.mark.anyio

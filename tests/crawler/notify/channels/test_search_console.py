@@ -300,7 +300,7 @@ async def test_ours_a_bad_key_file_is_told_in_one_sentence_and_never_shown(
 
 @pytest.mark.anyio
 async def test_ours_the_extra_is_asked_for_by_name(google: Console, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jwt", None)
+    monkeypatch.setitem(sys.modules, "google.oauth2.service_account", None)
     async with Http("x") as http:
         with pytest.raises(UsageError, match=r"siteatlas\[google\]"):
             channel(google, http)
