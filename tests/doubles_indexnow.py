@@ -157,7 +157,7 @@ class Site:
             "scope": {"hosts": [f"localhost:{self.double.port}"]},
             "output": {"directory": str(self.folder / "public")},
             "state": {"directory": str(self.folder / "state")},
-            "notify": {"pause": 0.001, "notify_timeout": 20.0},
+            "notify": {"retry_delay": 0.001, "timeout": 20.0},
             "indexnow": {"key": KEY, "endpoint": f"{self.double.home}/indexnow"},
         }
         for name, value in {**self.settings, **settings}.items():

@@ -18,7 +18,7 @@ from run import FAST, environment, listed, published
 # that of the process that reads it to start, which a busy machine takes a second for.
 LIMITS = (
     *("--timeout", "3", "--read-timeout", "1", "--connect-timeout", "1", "--parse-timeout", "5"),
-    *("--max-body", "200K", "--max-wire", "1M", "--retries", "1", "--max-failed", "1", "-v"),
+    *("--max-body", "200K", "--max-download", "1M", "--retries", "1", "--max-failed", "1", "-v"),
 )
 CANARIES = ("/canary-1", "/canary-2", "/canary-3")
 MOST_MEMORY = 350 * 2**20  # bytes of the largest process

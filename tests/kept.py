@@ -31,11 +31,11 @@ def write(folder: Path, schedule: str = 'every = "1h"', more: str = "", **sites:
         for name, url in sites.items()
     ]
     shared = (
-        '[state]\ndirectory = "state"\n[output]\nsettle = 0\n[pace]\nrate = 0\nconcurrency = 8\n'
+        '[state]\ndirectory = "state"\n[output]\nswap_delay = 0\n[pace]\nrate = 0\nconcurrency = 8\n'
         "[parse]\nprocesses = 1\n[fetch]\nretries = 0\n"
         f"[schedule]\n{schedule}\n"
     )
-    daemon = "" if "[daemon]" in more else '[daemon]\nlisten = ""\nlook_every = 0.05\n'
+    daemon = "" if "[daemon]" in more else '[daemon]\nlisten = ""\nreload_interval = 0.05\n'
     new = folder / "new.toml"
     new.write_text("\n".join((shared, daemon, more, *tables)), encoding="utf-8")
     new.rename(folder / "sites.toml")

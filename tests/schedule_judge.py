@@ -69,7 +69,7 @@ class Judge:
 
     def _ended_in_time(self, site: Scheduled, attempts: list[Lived]) -> None:
         """What takes too long is ended and has failed; what was stopped was stopped by a daemon that stopped."""
-        longest = site.config.schedule.longest_run
+        longest = site.config.schedule.run_timeout
         begun = [life.began for life in self.world.lives]
         for lived in attempts:
             life = self.world.lives[bisect_right(begun, lived.began) - 1]
@@ -172,7 +172,7 @@ class Reasons:
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
-        self.again: tuple[Because, float] | None = (Because.FIRST, 0.0) if schedule.first_now else None
+        self.again: tuple[Because, float] | None = (Because.FIRST, 0.0) if schedule.run_on_start else None
         self.tell: float | None = None
         self.is_broken = False
         self.spent = self.cut = self.tells = 0
@@ -184,7 +184,7 @@ class Reasons:
         return self.later(max(self.spent, self.tells + 1, 1))
 
     def later(self, number: int) -> float:
-        return float(min(self.schedule.retry_after * 2 ** (number - 1), self.schedule.retry_longest))
+        return float(min(self.schedule.retry_delay * 2 ** (number - 1), self.schedule.max_retry_delay))
 
     def take(self, attempt: Attempt) -> None:
         """What follows from an attempt."""
@@ -201,7 +201,7 @@ class Reasons:
         self.cut = self.cut + 1 if attempt.fate is None else 0
         if attempt.fate is Fate.FAILED or self.cut > CUT_SHORT:
             self.spent += 1
-            if self.spent <= self.schedule.run_retries:
+            if self.spent <= self.schedule.retries:
                 self.again = Because.RETRY, ended + self.later(self.spent)
         elif attempt.fate in {None, Fate.STOPPED}:
             self.again = Because.RESUMED, ended

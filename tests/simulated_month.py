@@ -170,7 +170,7 @@ class World:
 
     async def _one_life(self, history: History, crash: float, is_graceful: bool) -> None:
         self.lives.append(Life(self.mono()))
-        settings = Daemon(sites_at_once=self.at_once)
+        settings = Daemon(max_parallel_runs=self.at_once)
         scheduler = Scheduler(self.sites, history, self, settings, self.wall, look=self.look)
         stop = anyio.Event()
         try:

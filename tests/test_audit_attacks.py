@@ -187,7 +187,7 @@ def test_ours_links_to_another_name_of_the_site_are_links_to_the_site(audit: Run
         rules = audited.rules()
         assert (audited.doubts, rules["orphan.sitemap"]) == ([], {"/lost": True})
         assert rules["weak.redirect"] == {"/hub": True, "/listed": True, "/second": True}
-        assert audit(home, "--max-outside", "0", *words).doubts[0].startswith("2 URLs with another name")
+        assert audit(home, "--max-unlinked", "0", *words).doubts[0].startswith("2 URLs with another name")
 
 
 def test_ours_pages_that_differ_in_case_are_two_when_they_say_different_things(audit: Run) -> None:

@@ -81,7 +81,7 @@ BAD_INPUT = [
     (("--config", "unknown.toml"), '"min_visits"'),
     ((CLOSED, "--fresh", "--restart"), "--restart"),
     ((CLOSED, "--min-visits", "0"), "--min-visits"),
-    ((CLOSED, "--max-outside", "-1"), "--max-outside"),
+    ((CLOSED, "--max-unlinked", "-1"), "--max-unlinked"),
     ((CLOSED, "--basic-auth", "env:NOT_SET"), "NOT_SET"),
 ]
 
@@ -178,11 +178,11 @@ def test_ours_a_cut_off_second_wave_asks_for_no_more_than_one(audit: Command) ->
     names = [f"/n{n}" for n in range(8)]
     Path("access.log").write_text(log(*names))
     with scripted(pages(**{name[1:]: page("/") for name in names})) as site:
-        words = (site.url, "--log", "access.log", "-o", "out", "--max-outside", "4", "-c", "1")
+        words = (site.url, "--log", "access.log", "-o", "out", "--max-unlinked", "4", "-c", "1")
         assert audit(*words, "--max-pages", "8").code == 4
         assert audit(*words).code == 0
         in_parts = report()
-        assert "raise --max-outside" in in_parts["notes"][0]
+        assert "raise --max-unlinked" in in_parts["notes"][0]
         asked = {path for path in site.paths if path in names}
         assert len(asked) == 3  # and the page in the sitemap
         assert audit(*words, "--fresh").code == 0
@@ -231,10 +231,10 @@ def test_ours_a_full_disk_is_told_wherever_it_is_met_and_the_next_audit_is_whole
         assert (ran.code, ran.out) == (7, ""), ran.err
         assert len(ran.err.strip().splitlines()) == 1
         Path("out/.audit.json.draft").symlink_to("/dev/full")
-        ran = audit(*words, "--max-outside", "10")
+        ran = audit(*words, "--max-unlinked", "10")
         assert (ran.code, ran.out) == (7, "")
         assert "audit.json" in ran.err
-        assert audit(*words, "--max-outside", "10").code == 0
+        assert audit(*words, "--max-unlinked", "10").code == 0
         assert "/lost" in lost(report())
 
 
@@ -433,11 +433,11 @@ def test_ours_what_the_sitemap_lists_is_asked_for_first_and_no_more_than_a_numbe
     changed = {**outside, "sitemap.xml": sitemap("", "s0", "s1", "s2")}
     with scripted(pages(**changed)) as site:
         words = (site.url, "--log", "access.log", "--list", "list.txt", "-o", "out")
-        ran = audit(*words, "--max-outside", "4")
+        ran = audit(*words, "--max-unlinked", "4")
         assert {path for path in site.paths if path[1:] in outside} == {"/s0", "/s1", "/s2", "/listed"}
         assert "20 URLs that only sources know were not asked for" in ran.out
         site.log.clear()
-        ran = audit(*words, "--max-outside", "0")
+        ran = audit(*words, "--max-unlinked", "0")
         assert not {path for path in site.paths if path[1:] in outside}
         assert "24 URLs that only sources know were not asked for" in ran.out
 

@@ -209,7 +209,7 @@ CASES: dict[str, tuple[dict[str, Route], tuple[str, ...], int, str]] = {
     ),
     "a nofollow link not followed": (
         {"plain": '<a rel="nofollow" href="/quiet">quiet</a>', "quiet": links("/lost")},
-        ("--max-outside", "0"),
+        ("--max-unlinked", "0"),
         0,
         "1 URL is linked by nofollow only and was not read, such as {url}quiet",
     ),
@@ -225,7 +225,7 @@ def test_ours_what_was_not_seen_makes_orphans_inconclusive(audit: Audit, case: s
         assert doubt.startswith(reason.format(url=site.url))
         assert "; " in doubt, "no remedy"
         assert audited.code == code
-        if "--max-outside" not in words:  # with it the page is not even asked for
+        if "--max-unlinked" not in words:  # with it the page is not even asked for
             assert not audited.is_orphan(site.url)
 
 

@@ -199,7 +199,7 @@ def test_ours_what_a_limited_crawl_did_not_ask_for_may_be_the_entry_of_any_page(
     site = Made(pages, listed=["/", "/old"])
     assert audit(site, scope={"max_pages": 2}).told["listed.missing", "/w"] is False
     assert ("listed.missing", "/w") not in audit(site).told
-    site.settings["max_outside"] = 0
+    site.settings["max_unlinked"] = 0
     assert audit(site).told["listed.missing", "/w"] is False
 
 
@@ -298,7 +298,7 @@ def test_ours_only_what_the_start_leads_to_is_doubted(audit: Audit) -> None:
 
 def test_ours_what_is_linked_by_another_name_and_was_not_asked_for_is_a_doubt(audit: Audit) -> None:
     pages = {"/": Res(links=[("/w", "a"), ("http:/x", "a")]), "/w": Res(), "/x": Res()}
-    (doubt,) = audit(Made(pages, settings={"max_outside": 0})).report.doubts
+    (doubt,) = audit(Made(pages, settings={"max_unlinked": 0})).report.doubts
     assert "with another name of the site was not read" in doubt
 
 

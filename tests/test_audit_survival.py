@@ -272,7 +272,7 @@ def test_ours_a_terminal_sees_how_far_it_is_and_is_given_back(tmp_path: Path, pl
     (tmp_path / "access.log").write_bytes(chunk * (1 if plain else 5))
     extra = {"NO_COLOR": "1"} if plain else {}
     columns = 40 if plain else 100
-    words = ("--log", "access.log", "--max-outside", "0", *FAST)
+    words = ("--log", "access.log", "--max-unlinked", "0", *FAST)
     with scripted(pages()) as site:
         code, out, err = on_terminal(tmp_path, site.url, *words, columns=columns, **extra)
     assert code == 0, err
@@ -324,7 +324,7 @@ def test_ours_an_audit_of_many_urls_takes_flat_memory_and_linear_time(tmp_path: 
             with (folder / "access.log").open("w") as log:
                 log.writelines(line(f"/x{n % 977}/page-{n}", n % 200) for n in range(size))
             process = subprocess.Popen(
-                command("audit", site.url, *WORDS, "--max-outside", "3000"),
+                command("audit", site.url, *WORDS, "--max-unlinked", "3000"),
                 cwd=folder,
                 env=environment(),
                 stdout=subprocess.DEVNULL,

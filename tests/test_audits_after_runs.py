@@ -56,7 +56,7 @@ class World:
 
     def configure(self, audit: str = "", every: str = "7d", more: str = "") -> None:
         text = (
-            f'[output]\nsettle = 0\n[state]\ndirectory = "state"\n[pace]\nrate = 0\nconcurrency = 8\n'
+            f'[output]\nswap_delay = 0\n[state]\ndirectory = "state"\n[pace]\nrate = 0\nconcurrency = 8\n'
             f"[parse]\nprocesses = 1\n[fetch]\nretries = 0\n[notify]\ncheck_live = false\nattempts = 1\n"
             f'[webhook]\nurls = ["{self.ear.url}/hook"]\n{more}\n'
             f'[audit]\nevery = "{every}"\nreport = "report"\nlists = ["asked.txt"]\n{audit}\n'
@@ -201,10 +201,10 @@ def test_ours_findings_that_were_refused_are_set_aside_and_sent_once_more_when_s
         assert channel["refused"][0].startswith("what an audit found: ")
         assert "what an audit found is set aside because " in notify()
         refuses[0] = False
-        notify("--again")
+        notify("--resend-refused")
         assert shop.occasions == ["changes", "findings", "findings"]
         assert len({heard.headers["x-siteatlas-delivery"] for heard in shop.ear.heard[1:]}) == 1
-        notify("--again")
+        notify("--resend-refused")
         assert len(shop.messages) == 3
 
 
@@ -360,7 +360,9 @@ def test_ours_an_audit_that_is_ended_leaves_the_run_done_and_the_next_goes_on_wi
 
 
 def scheduled(shop: World, schedule: str, **settings: Any) -> None:
-    shop.configure(more=f'[schedule]\n{schedule}\n[daemon]\nlisten = ""\nlook_every = 0.05\n', **settings)
+    shop.configure(
+        more=f'[schedule]\n{schedule}\n[daemon]\nlisten = ""\nreload_interval = 0.05\n', **settings
+    )
 
 
 def attempts(folder: Path) -> list[tuple[str, int | None, str]]:
@@ -375,7 +377,7 @@ def attempts(folder: Path) -> list[tuple[str, int | None, str]]:
 def test_ours_a_run_of_the_schedule_is_done_whatever_becomes_of_its_audit(tmp_path: Path, how: str) -> None:
     hold = Hold()
     with world(tmp_path, hold) as shop:
-        longest = "longest_run = 20\n" if how == "too long" else ""
+        longest = "run_timeout = 20\n" if how == "too long" else ""
         scheduled(shop, f'every = "1h"\n{longest}')
         with kept(tmp_path) as daemon:
             wait_for(lambda: "/asked" in shop.site.paths)
@@ -388,7 +390,7 @@ def test_ours_a_run_of_the_schedule_is_done_whatever_becomes_of_its_audit(tmp_pa
             ((fate, code, told),) = attempts(tmp_path)
             assert (fate, code) == ("done", 0)
             assert told.startswith("4 pages listed: 4 added; the audit after it was cut short"), told
-            assert ("longest_run" in told) == (how == "too long")
+            assert ("run_timeout" in told) == (how == "too long")
             assert shop.occasions == ["changes"]
         hold.is_held = False
         scheduled(shop, 'every = "1s"')

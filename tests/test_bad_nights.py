@@ -14,7 +14,7 @@ from forked import Ended, Forked
 from run import FAST
 from scripted import Answer, Route, Site, links, scripted
 
-WORDS = (*FAST, "--settle", "0", "--grace", "0", "--retries", "0", "--state", "state", "-o", "out")
+WORDS = (*FAST, "--swap-delay", "0", "--grace-period", "0", "--retries", "0", "--state", "state", "-o", "out")
 OLD = "Tue, 03 Mar 2020 04:05:06 GMT"
 LOGIN = Answer("", 302, {"Location": "/login"})
 
@@ -250,7 +250,7 @@ def test_ours_a_server_that_always_says_not_modified_is_found_out(nights: Nights
     nights.site.routes |= {f"/p{n}": page(f"/p{n}", "Quite another text.", **stamp) for n in range(30)}
     found: dict[str, int] = {}
     for _ in range(4):
-        nights.good("--full-every", "4")
+        nights.good("--refetch-every", "4")
         found |= dict.fromkeys(nights.feed(), nights.day)
     assert len(found) == 30
     assert len(set(found.values())) > 1  # not all of them in one night

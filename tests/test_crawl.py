@@ -252,7 +252,7 @@ def test_ours_more_urls_than_a_file_takes_give_an_index_and_shards(tmp_path: Pat
             f"{site.url}sitemap-{n}.xml.gz" for n in (1, 2, 3)
         ]
         assert len(listed(tmp_path)) == 51
-        crawl(tmp_path, site.url, "--grace", "0")  # fewer files than before: the old children go
+        crawl(tmp_path, site.url, "--grace-period", "0")  # fewer files than before: the old children go
         assert list(published(tmp_path)) == ["sitemap.xml"]
 
 

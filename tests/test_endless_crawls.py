@@ -11,7 +11,7 @@ import pytest
 from run import FAST, command, crawl, environment, listed, published, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
-WORDS = ("--max-fruitless", "20", "--retries", "0")
+WORDS = ("--trap-limit", "20", "--retries", "0")
 PARTY = "/cal?day=7"
 
 
@@ -51,7 +51,7 @@ def test_ours_what_goes_on_for_ever_is_told_once_with_the_rule_that_ends_it(tmp_
         state = told["urls"][0]["state"]
         assert state["state"] == "trap"
         assert shlex.split(state["remedy"]) == rule_of(ran.out)
-        assert "--max-fruitless" in siteatlas(tmp_path, "why", f"{site.url}cal?day=21").out
+        assert "--trap-limit" in siteatlas(tmp_path, "why", f"{site.url}cal?day=21").out
         again = crawl(tmp_path, site.url, *WORDS, *rule_of(ran.out), "--accept-shrink", "--json")
         report = json.loads(again.out)
         assert (report["exit_code"], report["completeness"]) == (0, "complete")
@@ -94,9 +94,7 @@ def test_ours_what_was_listed_before_there_was_a_limit_stays_and_no_more_is_read
 ) -> None:
     """It had been refused every other night, for it was known every other night that it is endless."""
     with scripted(Calendar()) as site:
-        assert (
-            crawl(tmp_path, site.url, "--max-fruitless", "0", "--max-depth", "80", "--retries", "0").code == 0
-        )
+        assert crawl(tmp_path, site.url, "--trap-limit", "0", "--max-depth", "80", "--retries", "0").code == 0
         before = {*listed(tmp_path)}
         assert len(before) > 150
         for _ in range(3):
@@ -108,7 +106,7 @@ def test_ours_what_was_listed_before_there_was_a_limit_stays_and_no_more_is_read
 
 
 def _killed(folder: Path, site: Site, after: int) -> None:
-    line = command("crawl", site.url, "-o", "out", "--settle", "0", *FAST, *WORDS)
+    line = command("crawl", site.url, "-o", "out", "--swap-delay", "0", *FAST, *WORDS)
     process = subprocess.Popen(
         line, cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -142,7 +140,7 @@ def test_ours_an_audit_calls_no_page_an_orphan_for_sure_while_something_endless_
         site.routes["/lost"] = "<p>Lost."
         words = ("audit", site.url, "--list", "list.txt", *FAST, *WORDS)
         ran = siteatlas(tmp_path, *words)
-        assert "--max-fruitless" in ran.out
+        assert "--trap-limit" in ran.out
         assert "goes on for ever" in ran.out
         trusting = siteatlas(tmp_path, *words, "--trust-blocked")
-        assert "--max-fruitless allow" not in trusting.out
+        assert "--trap-limit allow" not in trusting.out

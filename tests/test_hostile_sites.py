@@ -206,7 +206,7 @@ def test_ours_a_page_of_100_000_links_is_cut_at_the_limit_and_said(tmp_path: Pat
         furnish(server, [], before=f'<a href="/many">m</a>{"<a href=/same>x</a>" * 50_000}')
         server.route("/many", page(many))
         server.route("/same", page())
-        ran = crawl_hostile(tmp_path, server.url(), "--max-body", "9M", "--max-wire", "9M", "--max-links", "1000",
+        ran = crawl_hostile(tmp_path, server.url(), "--max-body", "9M", "--max-download", "9M", "--max-links", "1000",
                             "--exclude", "/out/*", "--parse-timeout", "9")  # fmt: skip
         check(tmp_path, ran)
         assert len(server.seen("/same")) == 1

@@ -117,12 +117,12 @@ def test_ours_what_could_not_be_delivered_is_exit_code_4(site: Site, notify: Com
     code, out, _ = notify("--config", str(notify.file))
     assert code == 4  # refused: a person must look
     assert "indexnow: refused: 1 URL, run 1 to run 2 of " in out
-    assert out.endswith("; --again sends it once more\n")
+    assert out.endswith("; --resend-refused sends it once more\n")
     code, out, _ = notify("--config", str(notify.file))
     assert code == 0
     assert out.startswith("  indexnow: 1 URL is set aside because IndexNow answered 422")
-    assert out.endswith("; --again sends it once more\n")
-    assert notify("--config", str(notify.file), "--again")[0] == 0
+    assert out.endswith("; --resend-refused sends it once more\n")
+    assert notify("--config", str(notify.file), "--resend-refused")[0] == 0
     assert site.double.taken == {site.url("/a"): 1}
     assert notify("--config", str(notify.file), "--since", "0")[0] == 0
     assert site.double.taken == {site.url("/a"): 2, site.url("/"): 1}
@@ -244,7 +244,7 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(
             ["--config"],
             "indexnow.key is",
         ),
-        ({}, ["--test", "--again", "--config"], "give it alone"),
+        ({}, ["--test", "--resend-refused", "--config"], "give it alone"),
         ({}, ["--only", "email", "--config"], "--only email: there is nobody of that name among indexnow"),
     ],
 )

@@ -77,9 +77,9 @@ def test_ours_a_run_ends_when_the_server_has_cost_it_enough_time_and_the_next_go
     routes = flat(30)
     routes |= {f"/p{n}": Answer("", 503) for n in range(0, 30, 2)}
     with scripted(routes) as site:
-        ran = crawl(tmp_path, site.url, "--longest-trouble", "0.5")
+        ran = crawl(tmp_path, site.url, "--max-error-time", "0.5")
         assert ran.code == 4
-        assert "(--longest-trouble); run again to go on" in ran.out
+        assert "(--max-error-time); run again to go on" in ran.out
         assert len([path for path in site.paths if path.startswith("/p")]) < 30
         routes |= flat(30)
         done = len(site.log)

@@ -20,11 +20,11 @@ def write(folder: Path, **pages: str) -> None:
 
 
 def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Path) -> None:
-    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--group", "section", "--settle", "0", "-q")
+    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--group", "section", "--swap-delay", "0", "-q")
     sets = []
     for pages in ({"a": "one"}, {"a": "one", "b": "two"}, {"a": "one", "b": "two", "c": "three"}):
         write(tmp_path, **pages)
-        assert siteatlas(tmp_path, *crawl, "--grace", "0").code == 0
+        assert siteatlas(tmp_path, *crawl, "--grace-period", "0").code == 0
         sets.append(published(tmp_path))
     assert sets[0] != sets[1] != sets[2]
 
@@ -47,7 +47,7 @@ def test_ours_rollback_publishes_the_previous_set_again_and_says_so(tmp_path: Pa
     assert "the set of run 1 is not kept: there are those of the runs 2, 3" in forgotten.err
     assert published(tmp_path) == sets[1]
 
-    assert siteatlas(tmp_path, *crawl, "--grace", "0").code == 0
+    assert siteatlas(tmp_path, *crawl, "--grace-period", "0").code == 0
     assert published(tmp_path) == sets[2], "the next run publishes what it finds"
     (back,) = _told(tmp_path, "added")
     assert (back["url"], back["run"]) == (f"{URL}c.html", 5)
@@ -64,7 +64,7 @@ def _told(folder: Path, kind: str) -> list[dict[str, Any]]:
 
 
 def test_ours_going_back_drops_a_run_that_was_cut_short_and_says_so(tmp_path: Path) -> None:
-    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--settle", "0", "-q")
+    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0", "-q")
     for pages in ({"a": "one"}, {"a": "one", "b": "two"}):
         write(tmp_path, **pages)
         assert siteatlas(tmp_path, *crawl).code == 0
@@ -104,7 +104,7 @@ def test_ours_new_files_have_the_mode_that_is_asked_for_and_replaced_ones_keep_t
 def test_ours_an_address_that_moves_between_one_packed_file_and_an_index_is_said_and_used(
     tmp_path: Path,
 ) -> None:
-    to = ("-o", "out", "--settle", "0", "--grace", "0")
+    to = ("-o", "out", "--swap-delay", "0", "--grace-period", "0")
     hook = ("--no-check-live", "--hook", "sh", "--hook", "-c", "--hook", "cat > told.json")
     words = (URL, "--source", "site", *to, "--gzip", "--max-urls-per-file", "3", *hook)
     write(tmp_path, a="a", b="b")
@@ -133,7 +133,7 @@ def test_ours_dates_of_a_build_are_told_of_as_lint_would(tmp_path: Path) -> None
     write(tmp_path, **{f"p{number}": f"text {number}" for number in range(30)})
     for number in range(30):
         os.utime(tmp_path / "site" / f"p{number}.html", (1_700_000_000, 1_700_000_000 + (number > 20)))
-    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--settle", "0")
+    crawl = ("crawl", URL, "--source", "site", "-o", "out", "--swap-delay", "0")
     said = "note: 21 of 30 lastmods are 2023-11-14T22:13:20, the time of a build, it seems"
     assert said in siteatlas(tmp_path, *crawl).out
     assert (

@@ -37,7 +37,7 @@ class World:
         self.replies: dict[str, Reply] = {}
         self.meanwhile: Callable[[Heard], object] = lambda heard: None
         self.upload = f'to = "s3://shop/x"\ns3_endpoint = "{bucket.url}"\ns3_region = "eu-west-1"\n'
-        self.upload += f's3_access_key = "{ACCESS}"\ns3_secret_key = "env:S3"\nupload_retries = 0\n'
+        self.upload += f's3_access_key = "{ACCESS}"\ns3_secret_key = "env:S3"\nretries = 0\n'
         self.more = ""
         ears.answer = self._answer
         site.routes["/robots.txt"] = Answer("", 404)
@@ -64,7 +64,7 @@ class World:
 
     def configuration(self) -> str:
         return (
-            f'[site]\nurl = "{self.site.url}"\n[output]\ndirectory = "out"\nsettle = 0\n'
+            f'[site]\nurl = "{self.site.url}"\n[output]\ndirectory = "out"\nswap_delay = 0\n'
             '[state]\ndirectory = "state"\n[fetch]\nretries = 0\n[notify]\nattempts = 1\n'
             f'[indexnow]\nkey = "env:INDEXNOW"\nendpoint = "{self.ears.url}/indexnow"\n'
             f'[webhook]\nurls = ["{self.ears.url}/hook"]\n[upload]\n{self.upload}\n{self.more}'
@@ -76,7 +76,7 @@ class World:
     def configure(self, *tables: str) -> None:
         """Write a configuration of sites a, b …, each with its tables."""
         self.forget()
-        shared = '[state]\ndirectory = "state"\n[output]\nsettle = 0\n'
+        shared = '[state]\ndirectory = "state"\n[output]\nswap_delay = 0\n'
         made = [
             f'[sites.{name}]\nsite = {{url = "{self.site.url}"}}\n'
             f'output = {{directory = "{name}"}}\nstate = {{directory = "state-{name}"}}\n{table}\n'
@@ -463,7 +463,7 @@ def test_ours_it_goes_by_sftp_too(world: World) -> None:
     with sftp_double(root) as host:
         (world.folder / "known").write_text(host.known_hosts, encoding="utf-8")
         world.upload = f'to = "sftp://{USER}@127.0.0.1:{host.port}/www"\nsftp_known_hosts = "known"\n'
-        world.upload += 'sftp_password = "env:SFTP"\nupload_retries = 0\n'
+        world.upload += 'sftp_password = "env:SFTP"\nretries = 0\n'
         ran = world.run()
         assert (ran.code, ran.err) == (0, "")
         assert f"  uploaded to sftp://shop@127.0.0.1:{host.port}/www: 1 file (" in ran.out

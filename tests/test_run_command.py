@@ -28,13 +28,13 @@ def configure(folder: Path, **sites: str) -> None:
         f'[sites.{name}]\nsite = {{url = "{url}"}}\noutput = {{directory = "out/{name}"}}'
         for name, url in sites.items()
     ]
-    shared = '[state]\ndirectory = "state"\n[output]\nsettle = 0\n'
+    shared = '[state]\ndirectory = "state"\n[output]\nswap_delay = 0\n'
     (folder / "sites.toml").write_text("\n".join((shared, *tables)), encoding="utf-8")
 
 
 def run(folder: Path, *words: str, **extra: str) -> Ran:
     return siteatlas(
-        folder, "run", "--config", "sites.toml", *FAST, "--settle", "0", "--retries", "0", *words, **extra
+        folder, "run", "--config", "sites.toml", *FAST, "--swap-delay", "0", "--retries", "0", *words, **extra
     )
 
 

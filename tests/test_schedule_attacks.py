@@ -95,7 +95,7 @@ def made(folder: Path, **schedule: object) -> Scheduled:
         "site": {"url": "https://shop.example/"},
         "output": {"directory": str(folder / "out")},
         "state": {"directory": str(folder)},
-        "schedule": {"every": "1d", "run_retries": 0, "retry_after": 1, **schedule},
+        "schedule": {"every": "1d", "retries": 0, "retry_delay": 1, **schedule},
     }
     return scheduled("shop", plan(Config.model_validate(tables)))
 
@@ -121,14 +121,14 @@ async def kept(history: History, hand: Hand, site: Scheduled, until: int) -> Non
 
 @pytest.mark.parametrize(
     ("first", "longest", "told"),
-    [((), 0.01, "schedule.longest_run"), ((STOPPED,), 60, "saved")],
+    [((), 0.01, "schedule.run_timeout"), ((STOPPED,), 60, "saved")],
     ids=["overlong", "ended by somebody else"],
 )
 def test_ours_a_run_that_was_ended_before_it_could_tell_is_told_of(
     history: History, tmp_path: Path, first: tuple[Ended, ...], longest: float, told: str
 ) -> None:
     hand = Hand(*first)
-    anyio.run(kept, history, hand, made(tmp_path, longest_run=longest), 2)
+    anyio.run(kept, history, hand, made(tmp_path, run_timeout=longest), 2)
     assert hand.begun[:2] == [Because.FIRST, Because.TELL]
     last = hand.last[1]
     assert last is not None
@@ -140,7 +140,7 @@ def test_ours_the_last_run_is_known_however_often_others_were_told_in_vain(
 ) -> None:
     in_vain = Ended(exit_code=4, fate=Fate.DONE, untold=True)
     hand = Hand(Ended(exit_code=-9, fate=Fate.FAILED, told="killed", untold=True), *[in_vain] * 6)
-    anyio.run(kept, history, hand, made(tmp_path, retry_longest=1), 8)
+    anyio.run(kept, history, hand, made(tmp_path, max_retry_delay=1), 8)
     assert [each.told for each in hand.last[1:] if each] == ["killed"] * 7
 
 

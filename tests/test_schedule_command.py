@@ -56,11 +56,11 @@ def test_ours_sites_are_run_a_changed_file_is_read_again_and_a_signal_ends_it(tm
         with kept(tmp_path, NOTIFY_SOCKET=str(notify)) as daemon:
             daemon.said("keeps the schedule of 1 site")
             daemon.said("shop: begins, for the first time")
-            write(tmp_path, 'every = "1h"\nfirst_now = false', shop=shop.url, blog="http://127.0.0.1:9/")
+            write(tmp_path, 'every = "1h"\nrun_on_start = false', shop=shop.url, blog="http://127.0.0.1:9/")
             daemon.said("the configuration was read again: added blog; changed shop")
             (tmp_path / "sites.toml").write_text("[sites.", encoding="utf-8")
             daemon.said("the configuration is not used as it is now")
-            write(tmp_path, 'every = "1h"\nfirst_now = false', shop=shop.url)
+            write(tmp_path, 'every = "1h"\nrun_on_start = false', shop=shop.url)
             daemon.said("the configuration was read again: removed blog")
             daemon.said("shop: published after")
             daemon.said("3 pages listed: 3 added")
@@ -93,7 +93,7 @@ def test_ours_what_cannot_be_kept_is_told_in_one_line(
 
 
 def test_ours_a_second_daemon_and_a_taken_port_are_refused(tmp_path: Path) -> None:
-    write(tmp_path, "every = '1h'\nfirst_now = false", a="http://127.0.0.1:9/")
+    write(tmp_path, "every = '1h'\nrun_on_start = false", a="http://127.0.0.1:9/")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listen = f"127.0.0.1:{taken.getsockname()[1]}"
         ran = siteatlas(tmp_path, "schedule", "--config", "sites.toml", "--listen", listen)
@@ -185,7 +185,7 @@ def test_ours_a_daemon_that_is_killed_again_and_again_does_each_slot_once_and_ne
     moments = random.Random(7)
     delayed = {path: Answer(str(body), delay=0.1) for path, body in pages(8).items()}
     with scripted(delayed) as shop, scripted(delayed) as blog:
-        write(tmp_path, 'every = "3s"\nretry_after = 0.3', shop=shop.url, blog=blog.url)
+        write(tmp_path, 'every = "3s"\nretry_delay = 0.3', shop=shop.url, blog=blog.url)
         for _ in range(8):
             with kept(tmp_path) as daemon:
                 daemon.said("begins, ")
@@ -213,7 +213,7 @@ def test_ours_a_daemon_that_is_killed_again_and_again_does_each_slot_once_and_ne
 def test_ours_the_next_daemon_waits_for_a_run_that_outlived_the_last(tmp_path: Path) -> None:
     held = Held()
     with scripted(held.routes) as shop:
-        write(tmp_path, 'every = "1h"\nretry_after = 0.2', shop=shop.url)
+        write(tmp_path, 'every = "1h"\nretry_delay = 0.2', shop=shop.url)
         with kept(tmp_path) as daemon:
             child = psutil.Process(under_way(daemon, shop))
             child.suspend()  # it cannot hear that the daemon is gone
@@ -233,7 +233,7 @@ def test_ours_the_next_daemon_waits_for_a_run_that_outlived_the_last(tmp_path: P
 def test_ours_a_killed_run_is_tried_again(tmp_path: Path) -> None:
     held = Held()
     with scripted(held.routes) as shop:
-        write(tmp_path, 'every = "1h"\nretry_after = 0.2', shop=shop.url)
+        write(tmp_path, 'every = "1h"\nretry_delay = 0.2', shop=shop.url)
         with kept(tmp_path) as daemon:
             os.kill(under_way(daemon, shop), signal.SIGKILL)
             daemon.said("shop: failed")
@@ -263,7 +263,7 @@ def test_ours_a_second_signal_stops_at_once(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_ours_sighup_reads_again_at_once_and_other_settings_do_not_hold_up_a_run(tmp_path: Path) -> None:
     held = Held()
-    daemon_section = "[daemon]\nlisten = ''\nlook_every = 3600"
+    daemon_section = "[daemon]\nlisten = ''\nreload_interval = 3600"
     with scripted(held.routes) as shop:
         write(tmp_path, more=daemon_section, shop=shop.url)
         with kept(tmp_path) as daemon:
@@ -317,7 +317,7 @@ class Listener(http.server.ThreadingHTTPServer):
         self.server_close()
 
 
-_QUICK = '[daemon]\nlisten = ""\nlook_every = 0.05\n[notify]\ncheck_live = false\n'
+_QUICK = '[daemon]\nlisten = ""\nreload_interval = 0.05\n[notify]\ncheck_live = false\n'
 
 
 @pytest.mark.slow
@@ -325,7 +325,7 @@ def test_ours_others_are_told_of_a_run_that_could_not_tell_it_itself(tmp_path: P
     held, patient = Held(), threading.Event()
     patient.set()
     with scripted(held.routes) as shop, contextlib.closing(Listener(patient)) as webhook:
-        schedule = 'every = "1h"\nretry_after = 0.2\nrun_retries = 0'
+        schedule = 'every = "1h"\nretry_delay = 0.2\nretries = 0'
         write(tmp_path, schedule, _QUICK + webhook.section, shop=shop.url)
         with kept(tmp_path) as daemon:
             os.kill(under_way(daemon, shop), signal.SIGKILL)
@@ -344,7 +344,7 @@ def test_ours_a_stop_while_others_are_told_is_no_end_of_the_run_and_the_next_dae
 ) -> None:
     patient = threading.Event()
     with scripted(pages(3)) as shop, contextlib.closing(Listener(patient)) as webhook:
-        write(tmp_path, 'every = "1h"\nretry_after = 0.2', _QUICK + webhook.section, shop=shop.url)
+        write(tmp_path, 'every = "1h"\nretry_delay = 0.2', _QUICK + webhook.section, shop=shop.url)
         with kept(tmp_path) as daemon:
             wait_for(lambda: webhook.messages)
             assert daemon.end() == 0

@@ -89,8 +89,8 @@ class Trial:
     def configure(self, **more: str) -> None:
         lines = [
             '[state]\ndirectory = "state"\n[pace]\nrate = 0\nconcurrency = 8\n[parse]\nprocesses = 1',
-            '[output]\nsettle = 0.05\nrecent = "atom"\n[schedule]\nevery = "9s"\njitter = "2s"\nretry_after = 2',
-            f'[daemon]\nlisten = "{self.listen}"\nserve_sitemaps = true\nlook_every = 1\nsites_at_once = 2',
+            '[output]\nswap_delay = 0.05\nrecent = "atom"\n[schedule]\nevery = "9s"\njitter = "2s"\nretry_delay = 2',
+            f'[daemon]\nlisten = "{self.listen}"\nserve_sitemaps = true\nreload_interval = 1\nmax_parallel_runs = 2',
             f'[notify]\nattempts = 1\n[webhook]\nurls = ["{self.receiver.url("message")}"]\non = ["changes"]',
         ]
         for name, url in self.urls.items():

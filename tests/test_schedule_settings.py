@@ -72,7 +72,7 @@ def test_ours_a_flag_says_when_over_the_environment_and_that_over_the_file(
     [
         ({"schedule__every": "6h", "schedule__cron": "1 2 * * *"}, "choose one of them"),
         ({"schedule__every": "6h", "schedule__timezone": "Mars/Base"}, '"Mars/Base" of the site "a" is not known'),
-        ({"daemon__names": ["http://a.b/c"]}, "--answer-to (daemon.names): \"http://a.b/c\" is no host name"),
+        ({"daemon__allowed_hosts": ["http://a.b/c"]}, "--allowed-host (daemon.allowed_hosts): \"http://a.b/c\" is no"),
         ({"schedule__enabled": False}, "no site in"),
     ],
 )  # fmt: skip
@@ -101,9 +101,11 @@ def test_ours_one_site_is_taken_out_of_what_all_share(tmp_path: Path) -> None:
 def test_ours_a_reload_names_what_is_used_from_now_on_and_what_only_later(tmp_path: Path) -> None:
     before = load(written(tmp_path), {}, [])
     assert list(differences(before, load(written(tmp_path), {}, []))) == []
-    now = load(written(tmp_path, daemon="sites_at_once = 3\nserve_sitemaps = true\nmax_clients = 9"), {}, [])
+    now = load(
+        written(tmp_path, daemon="max_parallel_runs = 3\nserve_sitemaps = true\nmax_clients = 9"), {}, []
+    )
     assert list(differences(before, now)) == [
-        "from now on, daemon.sites_at_once, daemon.serve_sitemaps",
+        "from now on, daemon.max_parallel_runs, daemon.serve_sitemaps",
         "only after the next start, daemon.max_clients",
     ]
     (elsewhere,) = differences(before, load(written(tmp_path, daemon='directory = "h"'), {}, []))
@@ -142,7 +144,7 @@ def test_ours_names_and_serving_are_taken_at_once() -> None:
             return [(await client.get(url)).status_code for url in urls]
 
     assert anyio.run(codes) == [421, 421]
-    settings.append(Daemon(names=("mine.example",)))
+    settings.append(Daemon(allowed_hosts=("mine.example",)))
     assert anyio.run(codes) == [200, 421]
     settings.append(Daemon(serve_sitemaps=True))
     assert anyio.run(codes) == [421, 404]

@@ -35,7 +35,7 @@ def site(
 ) -> Scheduled:
     tables = {
         "site": {"url": url},
-        "output": {"directory": str(folder / "out"), "settle": 0},
+        "output": {"directory": str(folder / "out"), "swap_delay": 0},
         "state": {"directory": str(folder / "state")},
         "pace": {"rate": 0},
         "parse": {"processes": 1},
@@ -139,7 +139,7 @@ async def test_ours_who_does_not_stop_is_killed_with_all_it_has_started(
     said, stop, ends = Said(), anyio.Event(), []
 
     async def run() -> None:
-        ends.append(await ProcessRunner(said).run(site(tmp_path, stop_within=0.05), DUE, stop))
+        ends.append(await ProcessRunner(said).run(site(tmp_path, shutdown_timeout=0.05), DUE, stop))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run)
@@ -178,7 +178,7 @@ async def test_ours_audits_leave_a_place_to_the_sites_that_wait_for_their_runs(
     gate, said, late = tmp_path / "gate", Said(), True
     instead(_WAITING.format(gate=str(gate)))
     runner = ProcessRunner(said, is_late=lambda: late)
-    audited = site(tmp_path, audit={"every": "1m"}, sites_at_once=3)
+    audited = site(tmp_path, audit={"every": "1m"}, max_parallel_runs=3)
 
     async def begin(number: int, which: Scheduled = audited) -> None:
         tasks.start_soon(runner.run, which, replace(DUE, number=number), anyio.Event())
@@ -312,7 +312,7 @@ worker.main()
 
 
 def test_ours_a_run_that_does_not_hear_ends_by_force_when_its_daemon_is_gone() -> None:
-    order = Order(name="shop", task="run", config={}, stop_within=0.2)
+    order = Order(name="shop", task="run", config={}, shutdown_timeout=0.2)
     with subprocess.Popen(
         [sys.executable, "-c", DEAF], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     ) as run:

@@ -20,7 +20,7 @@ SETTINGS = {
     "pace": {"rate": 0, "concurrency": 8},
     "parse": {"processes": 1},
     "fetch": {"retries": 0},
-    "output": {"settle": 0, "grace": 0},
+    "output": {"swap_delay": 0, "grace_period": 0},
 }
 OLD = "Wed, 01 Jan 2020 10:00:00 GMT"
 TAGGED = {"ETag": '"1"', "Last-Modified": OLD}

@@ -213,7 +213,7 @@ class World:
 url = "{self.site.url}"
 [output]
 directory = "out"
-settle = 0
+swap_delay = 0
 recent = "atom"
 [state]
 directory = "state"
@@ -234,7 +234,7 @@ check_live = false
 [indexnow]
 key = "env:INDEXNOW"
 endpoint = "{ears}/indexnow"
-first = true
+first_run = true
 [search_console]
 account = "account.json"
 endpoint = "{ears}/console"
@@ -253,7 +253,7 @@ on = ["changes", "trouble", "findings"]
 command = ["sh", "-c", "cat > /dev/null"]
 [upload]
 {upload}
-upload_retries = 0
+retries = 0
 [audit]
 sitemaps = ["out/sitemap.xml"]
 every = 0.001
@@ -322,7 +322,13 @@ def test_ours_no_command_shows_a_secret_or_keeps_it(mode: str) -> None:
         assert world.do("run", *config, *FAST, "--json", "-v").code == 0
         world.do("run", *config, *FAST, "-q")
         world.do("run", *config, *FAST, "--dry-run", "-v")
-        for words in (["--test"], ["--since", "0", "--json", "-v"], ["--again"], ["--dry-run", "-v"], ["-q"]):
+        for words in (
+            ["--test"],
+            ["--since", "0", "--json", "-v"],
+            ["--resend-refused"],
+            ["--dry-run", "-v"],
+            ["-q"],
+        ):
             world.do("notify", *config, *words)
         for words in (["status"], ["status", "--json"], ["diff"], ["robots"], ["rollback"]):
             world.do(*words, *config)

@@ -81,7 +81,7 @@ def test_ours_a_site_that_says_when_it_is_run_does_without_what_all_share(tmp_pa
 
 
 def test_ours_one_daemon_is_for_all_sites(tmp_path: Path) -> None:
-    file = written(tmp_path, f"{TWO}[sites.blog.daemon]\nsites_at_once = 9\n")
+    file = written(tmp_path, f"{TWO}[sites.blog.daemon]\nmax_parallel_runs = 9\n")
     with pytest.raises(UsageError, match=r"\[sites\.blog\.daemon\] in .*: there is one daemon for all sites"):
         configured(file, {}, [])
 

@@ -17,7 +17,7 @@ from forked import Ended, Forked
 from run import FAST, command, environment
 from scripted import Answer, Route, Site, links, scripted
 
-WORDS = (*FAST, "--settle", "0", "--grace", "0", "--retries", "0", "--state", "state", "-o", "out")
+WORDS = (*FAST, "--swap-delay", "0", "--grace-period", "0", "--retries", "0", "--state", "state", "-o", "out")
 TABLES = ("url", "visit", "content", "memory", "published", "run")
 
 
@@ -188,7 +188,7 @@ def test_ours_a_second_process_is_turned_away_and_who_only_looks_is_not(
 
     with scripted(pages(20)) as site:
         (tmp_path / "site.toml").write_text(
-            f'[site]\nurl = "{site.url}"\n[output]\ndirectory = "out"\nsettle = 0\n[state]\ndirectory = "state"\n'
+            f'[site]\nurl = "{site.url}"\n[output]\ndirectory = "out"\nswap_delay = 0\n[state]\ndirectory = "state"\n'
         )
         words = ("run", "--config", "site.toml", *FAST)
         assert ask(*words).status == 0

@@ -63,7 +63,18 @@ def routes() -> dict[str, Route]:
     }
 
 
-OPTIONS = ("--exclude", "*/out/*", "--retries", "0", "--max-depth", "2", "--max-failed", "1", "--settle", "0")
+OPTIONS = (
+    "--exclude",
+    "*/out/*",
+    "--retries",
+    "0",
+    "--max-depth",
+    "2",
+    "--max-failed",
+    "1",
+    "--swap-delay",
+    "0",
+)
 
 
 def lines_of(story: Explanation, topic: str) -> list[str]:

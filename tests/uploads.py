@@ -41,7 +41,12 @@ class Site:
     def plan(self) -> Plan:
         tables = {
             "site": {"url": HOME},
-            "output": {"directory": str(self.folder / "public"), "max_urls": 2, "settle": 0, **self.output},
+            "output": {
+                "directory": str(self.folder / "public"),
+                "max_urls": 2,
+                "swap_delay": 0,
+                **self.output,
+            },
             "state": {"directory": str(self.folder / "state")},
             "upload": self.upload,
         }

@@ -80,7 +80,7 @@ def audit(
                 if plan.config.audit.logs:  # they take long, and would be read for nothing
                     _run(lambda: reach(plan, store, clock), loop)
                 gathered = collect.gather(plan, db, watches.reading, store.run.started)
-                wave = Outside(Homes(db), plan.config.audit.max_outside, plan.config.audit.min_visits)
+                wave = Outside(Homes(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits)
                 visited, media = _run(lambda: _look(plan, store, db, wave, watches, clock), loop)
             notes = [*gathered.notes, *wave.notes(), *media.notes]
             watches.part("judging")

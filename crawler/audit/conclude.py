@@ -96,7 +96,7 @@ class Conclusion:
             trust_blocked=self._plan.config.audit.trust_blocked,
         )
         why = doubts(facts)
-        few = self._plan.config.audit.few_inlinks
+        few = self._plan.config.audit.min_inlinks
         usual = why_usual(*scarce(graph, same, few), few)
         survey = self._survey(graph, homes, same, doubtful=bool(why), few=NEVER if usual else few)
         visits = Visits(self._db)

@@ -85,7 +85,7 @@ def undecided(inputs: Sequence[Account], *, is_doubtful: bool, stopped: str, una
             ("dead", "health", "links", "hreflang", "media"), f"the crawl was cut short: {stopped}"
         )
     if unasked:
-        why = f"{unasked:,} URLs that only sources know were not asked for: raise --max-outside"
+        why = f"{unasked:,} URLs that only sources know were not asked for: raise --max-unlinked"
         told = dict.fromkeys(("orphans", "gone.visited", "gone.down", "health"), why) | told
     for source, names in _in_part(inputs).items():
         why = f"not all could be read of {names}"

@@ -41,7 +41,7 @@ _TABLE: Final = (
     Rule("weak.nofollow", _W, "Linked by nofollow only", "Every link to it says nofollow.", "Let one link be followed.", _LINKS),
     Rule("weak.head", _N, "Named without a link", "Only hreflang, next/prev, AMP links or feeds name it, which nobody can click.", "Link to it in the text of a page.", _LINKS),
     Rule("reach.deep", _N, "Deep pages", "The page is more clicks away from the start than --max-clicks.", "Link to it from a page nearer to the start."),
-    Rule("reach.few", _N, "Pages with few inlinks", "Not more than --few-inlinks other pages link to it, and most pages of the site have more.", "Link to it from related pages."),
+    Rule("reach.few", _N, "Pages with few inlinks", "Not more than --min-inlinks other pages link to it, and most pages of the site have more.", "Link to it from related pages."),
     Rule("listed.missing", _W, "Linked, but not in the sitemap", "An indexable page that the site links is in none of its sitemaps.", "List it: siteatlas crawl makes such a sitemap.", _SITEMAPS),
     Rule("listed.series", _N, "Linked, not in the sitemap, and one of a series", "A page of a list in pages (/page/2/, ?page=2) is in no sitemap.", "Nothing, unless search engines are to find it by itself.", _SITEMAPS),
     Rule("gone.visited", _W, "Dead, but visited", "The URL answers no longer, and people, bots, searchers or other sites still come.", "Redirect it to what took its place."),

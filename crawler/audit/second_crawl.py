@@ -68,7 +68,7 @@ class Outside:
         said = (
             f"{self.passed_by:,} URLs that only sources know were not asked for, and nothing is said of them"
         )
-        return [f"{said}: raise --max-outside"]
+        return [f"{said}: raise --max-unlinked"]
 
     def _chosen(self) -> list[Find]:
         seen = 0

@@ -47,7 +47,7 @@ def but(report: AuditReport) -> str:
         return ""
     urls = "1 URL" if report.unasked == 1 else f"{report.unasked:,} URLs"
     was = "was" if report.unasked == 1 else "were"
-    return f"{urls} that only sources know {was} not asked for, and may be orphans: raise --max-outside"
+    return f"{urls} that only sources know {was} not asked for, and may be orphans: raise --max-unlinked"
 
 
 def why_unlooked(report: AuditReport, rule: str, group: Group) -> str:

@@ -6,9 +6,16 @@ from typing import Final, get_args
 
 from crawler.cli import lint_options
 from crawler.cli.options import FLAGS
+from crawler.config_deprecated import deprecated
 
 _PREFIX: Final = "SITEATLAS_"
 _ALIKE: Final = 0.88  # of 1: a letter or two that are missing, doubled, swapped or wrong
+
+
+def renamed(names: Iterable[str]) -> list[str]:
+    """A sentence for each variable that still has a deprecated name."""
+    pairs = [(old, flag.variable) for flag in FLAGS for old in flag.variables[1:]]
+    return [deprecated(old, new) for old, new in pairs if old in names]
 
 
 def misspelt(names: Iterable[str]) -> list[str]:
@@ -25,7 +32,7 @@ def misspelt(names: Iterable[str]) -> list[str]:
 def _known() -> set[str]:
     options = [each for value in vars(lint_options).values() for each in get_args(value)]
     of_lint = {name for each in options if isinstance(name := getattr(each, "envvar", None), str)}
-    return {flag.variable for flag in FLAGS} | of_lint | {f"{_PREFIX}CONFIG"}
+    return {name for flag in FLAGS for name in flag.variables} | of_lint | {f"{_PREFIX}CONFIG"}
 
 
 def _short(known: Iterable[str]) -> list[str]:

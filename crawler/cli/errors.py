@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from crawler.cli.environment import misspelt
+from crawler.cli.environment import misspelt, renamed
 from crawler.errors import Incomplete, SiteatlasError
 from sitemap import safe
 
@@ -34,7 +34,7 @@ class Told:
             force=True,
         )
         logging.getLogger("httpx").setLevel(logging.WARNING)
-        for sentence in misspelt(os.environ):
+        for sentence in (*renamed(os.environ), *misspelt(os.environ)):
             log.warning("%s", sentence)
         return self
 

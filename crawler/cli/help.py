@@ -1,9 +1,14 @@
 """How a command explains itself: its options in groups, in lines that any terminal can show."""
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from typer import BadParameter
-from typer.core import TyperCommand
+from typer import BadParameter, Exit, echo
+from typer.core import TyperCommand, TyperOption
+
+from crawler.config_deprecated import FLAGS, deprecated, given_twice
+from crawler.errors import UsageError
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
@@ -30,10 +35,34 @@ class Command(TyperCommand):
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         """Read the options; what cannot be one is said in words of our own."""
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, list(self._renamed(ctx, args)))
         except BadParameter as error:
             error.message = _PLAIN.get(error.message, error.message).removeprefix("Value error, ")
             raise
+
+    def _renamed(self, ctx: "Context", args: list[str]) -> Iterator[str]:
+        """The arguments with every flag under its present name; warns of deprecated ones, and refuses both at once."""
+        options = [option for option in self.get_params(ctx) if isinstance(option, TyperOption)]
+        by_flag = {flag: option for option in options for flag in (*option.opts, *option.secondary_opts)}
+        typed: dict[TyperOption, set[str]] = {}
+        words = iter(args)
+        for word in words:
+            flag, equals, value = word.partition("=")
+            option = by_flag.get(FLAGS.get(flag, flag))
+            if word == "--" or option is None:
+                yield word
+                yield from words if word == "--" else ()
+                continue
+            typed.setdefault(option, set()).add(flag)
+            yield f"{FLAGS.get(flag, flag)}{equals}{value}"
+            if not option.is_flag and not equals:
+                yield from islice(words, 1)
+        for flags in typed.values() if not ctx.resilient_parsing else ():
+            for old in sorted(flags & FLAGS.keys()):
+                if flags - FLAGS.keys():
+                    echo(f"siteatlas: {given_twice(old, FLAGS[old])}", err=True)
+                    raise Exit(UsageError.exit_code)
+                echo(f"siteatlas: {deprecated(old, FLAGS[old])}", err=True)
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the options, group by group."""

@@ -103,7 +103,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
     site: Sites = None,
     dry_run: DryRun = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Send once more what was refused and set aside.")
+        bool, typer.Option("--resend-refused", help="Send once more what was refused and set aside.")
     ] = False,
     since: Annotated[
         int | None,
@@ -283,4 +283,6 @@ def _what(each: "Delivered") -> str:
 
 
 def _remedy(each: "Delivered") -> str:
-    return f"; --again sends {'it' if each.refused == 1 else 'them'} once more" if each.refused else ""
+    return (
+        f"; --resend-refused sends {'it' if each.refused == 1 else 'them'} once more" if each.refused else ""
+    )

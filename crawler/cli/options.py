@@ -15,8 +15,12 @@ from crawler.config.config import Config
 from crawler.config.load import build, read
 from crawler.config.section import Section
 from crawler.config.sites import EITHER, anchored, choose, choose_either, split
+from crawler.config_deprecated import FLAGS as DEPRECATED
+from crawler.config_deprecated import given_twice
 from crawler.errors import UsageError
 from crawler.units import as_size
+
+_OLD: Final = {new: old for old, new in DEPRECATED.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,12 @@ class Flag:
     @property
     def variable(self) -> str:
         """The environment variable that sets it too. One that may be given more than once takes a value a line."""
-        return f"SITEATLAS_{self.long.removeprefix('--').replace('-', '_').upper()}"
+        return _variable_flags(self.long)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """That variable, and the deprecated one if there is one."""
+        return (self.variable, _variable_flags(_OLD[self.long])) if self.long in _OLD else (self.variable,)
 
     @property
     def long(self) -> str:
@@ -92,6 +101,10 @@ class Form(StrEnum):
     JUNIT = "junit"
 
 
+def _variable_flags(flag: str) -> str:
+    return f"SITEATLAS_{flag.removeprefix('--').replace('-', '_').upper()}"
+
+
 FLAGS: Final = (
     Flag("-o --output", "output.directory", "DIR"),
     Flag("--sitemap-url", "site.sitemap_url", "URL"),
@@ -102,7 +115,7 @@ FLAGS: Final = (
     Flag("--max-time", "scope.max_time", "SECONDS"),
     Flag("--max-segments", "scope.max_segments", "N"),
     Flag("--max-repeats", "scope.max_repeats", "N"),
-    Flag("--max-fruitless", "scope.max_fruitless", "N"),
+    Flag("--trap-limit", "scope.trap_limit", "N"),
     Flag("--subdomains/--no-subdomains", "scope.subdomains"),
     Flag("--host", "scope.hosts", "HOST[:PORT]", many=True),
     Flag("--sitemap-seeds/--no-sitemap-seeds", "scope.sitemap_seeds"),
@@ -116,8 +129,8 @@ FLAGS: Final = (
     Flag("-c --concurrency", "pace.concurrency", "N"),
     Flag("--rate", "pace.rate", "N"),
     Flag("--delay", "pace.delay", "SECONDS"),
-    Flag("--longest-pause", "pace.longest_pause", "SECONDS"),
-    Flag("--longest-trouble", "pace.longest_trouble", "SECONDS"),
+    Flag("--max-retry-after", "pace.max_retry_after", "SECONDS"),
+    Flag("--max-error-time", "pace.max_error_time", "SECONDS"),
     Flag("--source", "fetch.source", "URL|DIR"),
     Flag("--resolve", "fetch.resolve", "HOST:PORT:ADDRESS", many=True),
     Flag("-u --user-agent", "fetch.user_agent", "TEXT"),
@@ -131,14 +144,14 @@ FLAGS: Final = (
     Flag("--timeout", "fetch.timeout", "SECONDS"),
     Flag("--connect-timeout", "fetch.connect_timeout", "SECONDS"),
     Flag("--read-timeout", "fetch.read_timeout", "SECONDS"),
-    Flag("--max-wire", "fetch.max_wire", "SIZE"),
+    Flag("--max-download", "fetch.max_download", "SIZE"),
     Flag("--max-body", "fetch.max_body", "SIZE"),
     Flag("--max-sitemap", "fetch.max_sitemap", "SIZE"),
-    Flag("--full-every", "fetch.full_every", "RUNS"),
+    Flag("--refetch-every", "fetch.refetch_every", "RUNS"),
     Flag("--max-redirects", "fetch.max_redirects", "N"),
     Flag("--retries", "fetch.retries", "N"),
     Flag("--processes", "parse.processes", "N"),
-    Flag("--parse-timeout", "parse.deadline", "SECONDS"),
+    Flag("--parse-timeout", "parse.timeout", "SECONDS"),
     Flag("--parse-memory", "parse.memory", "SIZE"),
     Flag("--max-links", "parse.max_links", "N"),
     Flag("--lastmod", "content.lastmod", "observed|header|page|none"),
@@ -158,8 +171,8 @@ FLAGS: Final = (
     Flag("--priority", "output.priority", "0.0-1.0"),
     Flag("--keep-failed", "output.keep_failed", "RUNS"),
     Flag("--mode", "output.mode", "0644"),
-    Flag("--settle", "output.settle", "SECONDS"),
-    Flag("--grace", "output.grace", "SECONDS"),
+    Flag("--swap-delay", "output.swap_delay", "SECONDS"),
+    Flag("--grace-period", "output.grace_period", "SECONDS"),
     Flag("--generations", "output.generations", "N"),
     Flag("--partial/--no-partial", "output.partial"),
     Flag("--max-failed", "output.max_failed", "SHARE"),
@@ -176,10 +189,10 @@ FLAGS: Final = (
     Flag("--crawl", "audit.crawls", "DIR|FILE", many=True),
     Flag("--url-column", "audit.url_column", "NAME"),
     Flag("--verify-bots/--no-verify-bots", "audit.verify_bots"),
-    Flag("--max-outside", "audit.max_outside", "N"),
+    Flag("--max-unlinked", "audit.max_unlinked", "N"),
     Flag("--min-visits", "audit.min_visits", "N"),
     Flag("--max-clicks", "audit.max_clicks", "N"),
-    Flag("--few-inlinks", "audit.few_inlinks", "N"),
+    Flag("--min-inlinks", "audit.min_inlinks", "N"),
     Flag("--media/--no-media", "audit.media"),
     Flag("--max-media", "audit.max_media", "N"),
     Flag("--trust-blocked/--no-trust-blocked", "audit.trust_blocked"),
@@ -195,45 +208,45 @@ FLAGS: Final = (
     Flag("--sftp-password", "upload.sftp_password", "SECRET"),
     Flag("--sftp-key", "upload.sftp_key", "FILE"),
     Flag("--sftp-known-hosts", "upload.sftp_known_hosts", "FILE"),
-    Flag("--upload-timeout", "upload.upload_timeout", "SECONDS"),
-    Flag("--upload-retries", "upload.upload_retries", "N"),
-    Flag("--remove-after", "upload.remove_after", "SECONDS"),
+    Flag("--upload-timeout", "upload.timeout", "SECONDS"),
+    Flag("--upload-retries", "upload.retries", "N"),
+    Flag("--upload-grace-period", "upload.grace_period", "SECONDS"),
     Flag("--cron", "schedule.cron", "EXPRESSION"),
     Flag("--every", "schedule.every", "SECONDS"),
-    Flag("--scheduled/--not-scheduled", "schedule.enabled"),
+    Flag("--schedule/--no-schedule", "schedule.enabled"),
     Flag("--timezone", "schedule.timezone", "NAME"),
     Flag("--jitter", "schedule.jitter", "SECONDS"),
-    Flag("--first-now/--no-first-now", "schedule.first_now"),
-    Flag("--run-retries", "schedule.run_retries", "N"),
-    Flag("--retry-after", "schedule.retry_after", "SECONDS"),
-    Flag("--retry-longest", "schedule.retry_longest", "SECONDS"),
-    Flag("--longest-run", "schedule.longest_run", "SECONDS"),
+    Flag("--run-on-start/--no-run-on-start", "schedule.run_on_start"),
+    Flag("--run-retries", "schedule.retries", "N"),
+    Flag("--retry-delay", "schedule.retry_delay", "SECONDS"),
+    Flag("--max-retry-delay", "schedule.max_retry_delay", "SECONDS"),
+    Flag("--run-timeout", "schedule.run_timeout", "SECONDS"),
     Flag("--schedule-state", "daemon.directory", "DIR"),
-    Flag("--sites-at-once", "daemon.sites_at_once", "N"),
-    Flag("--look-every", "daemon.look_every", "SECONDS"),
-    Flag("--stop-within", "daemon.stop_within", "SECONDS"),
-    Flag("--keep-attempts", "daemon.keep_attempts", "N"),
+    Flag("--max-parallel-runs", "daemon.max_parallel_runs", "N"),
+    Flag("--reload-interval", "daemon.reload_interval", "SECONDS"),
+    Flag("--shutdown-timeout", "daemon.shutdown_timeout", "SECONDS"),
+    Flag("--history-limit", "daemon.history_limit", "N"),
     Flag("--listen", "daemon.listen", "HOST:PORT|unix:PATH"),
-    Flag("--answer-to", "daemon.names", "HOST", many=True),
+    Flag("--allowed-host", "daemon.allowed_hosts", "HOST", many=True),
     Flag("--serve-sitemaps/--no-serve-sitemaps", "daemon.serve_sitemaps"),
     Flag("--max-clients", "daemon.max_clients", "N"),
     Flag("--client-timeout", "daemon.client_timeout", "SECONDS"),
     Flag("--notify/--no-notify", "notify.enabled"),
     Flag("--check-live/--no-check-live", "notify.check_live"),
     Flag("--notify-attempts", "notify.attempts", "N"),
-    Flag("--notify-pause", "notify.pause", "SECONDS"),
-    Flag("--notify-longest-wait", "notify.longest_wait", "SECONDS"),
-    Flag("--notify-timeout", "notify.notify_timeout", "SECONDS"),
-    Flag("--notify-named", "notify.named", "N"),
+    Flag("--notify-retry-delay", "notify.retry_delay", "SECONDS"),
+    Flag("--notify-max-retry-after", "notify.max_retry_after", "SECONDS"),
+    Flag("--notify-timeout", "notify.timeout", "SECONDS"),
+    Flag("--notify-max-urls", "notify.max_urls", "N"),
     Flag("--indexnow-key", "indexnow.key", "SECRET"),
     Flag("--indexnow-key-url", "indexnow.key_url", "URL"),
     Flag("--indexnow-endpoint", "indexnow.endpoint", "URL"),
     Flag("--indexnow-batch", "indexnow.batch", "N"),
-    Flag("--indexnow-first/--no-indexnow-first", "indexnow.first"),
+    Flag("--indexnow-first-run/--no-indexnow-first-run", "indexnow.first_run"),
     Flag("--search-console-account", "search_console.account", "FILE"),
     Flag("--search-console-property", "search_console.property", "URL"),
     Flag("--search-console-endpoint", "search_console.endpoint", "URL"),
-    Flag("--search-console-look-every", "search_console.look_every", "SECONDS"),
+    Flag("--search-console-check-interval", "search_console.check_interval", "SECONDS"),
     Flag("--websub-hub", "websub.hubs", "URL", many=True),
     Flag("--webhook", "webhook.urls", "URL", many=True),
     Flag("--webhook-secret", "webhook.secret", "SECRET"),
@@ -247,7 +260,7 @@ FLAGS: Final = (
     Flag("--email-template", "email.template", "FILE"),
     Flag("--email-on", "email.on", "OCCASION", many=True),
     Flag("--hook", "hook.command", "WORD", many=True),
-    Flag("--hook-timeout", "hook.hook_timeout", "SECONDS"),
+    Flag("--hook-timeout", "hook.timeout", "SECONDS"),
     Flag("--hook-on", "hook.on", "OCCASION", many=True),
 )
 
@@ -377,10 +390,18 @@ def overlay(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
 
 def _given(flag: Flag, flags: Mapping[str, Any]) -> Any:
     """What the command line or the environment says of a flag; None for nothing."""
-    given = flags.get(flag.field)
+    given, variable = flags.get(flag.field), _variable(flag)
     if flag.many and not given:
-        given = [line for line in os.environ.get(flag.variable, "").splitlines() if line.strip()]
+        given = [line for line in os.environ.get(variable, "").splitlines() if line.strip()]
     return None if given == [] else given
+
+
+def _variable(flag: Flag) -> str:
+    """The environment variable of a flag: the deprecated one if that is set. Raises UsageError when both are."""
+    new, *old = [name for name in flag.variables if os.environ.get(name)] or [flag.variable]
+    if old:
+        raise UsageError(given_twice(old[0], new))
+    return new
 
 
 def _levels(flags: Mapping[str, Any]) -> Iterator[set[str]]:
@@ -391,7 +412,7 @@ def _levels(flags: Mapping[str, Any]) -> Iterator[set[str]]:
     either = [flag for flag in FLAGS if flag.key in {f"schedule.{key}" for key in EITHER}]
     given = {flag.key.partition(".")[2]: flag for flag in either if flags.get(flag.field) is not None}
     yield set(given)
-    yield {key for key, flag in given.items() if flags[flag.field] != os.environ.get(flag.variable)}
+    yield {key for key, flag in given.items() if flags[flag.field] != os.environ.get(_variable(flag))}
 
 
 def flag_of(key: str) -> str:
@@ -403,9 +424,9 @@ def _named(flags: Mapping[str, Any], key: str) -> str:
     """What set a key, for messages: the variable of the environment that did, else the flag that does."""
     for flag in FLAGS:
         said = flags.get(flag.field)
-        is_typed = bool(said) if flag.many else said != os.environ.get(flag.variable)
+        is_typed = bool(said) if flag.many else said != os.environ.get(_variable(flag))
         if flag.key == key and not is_typed and _given(flag, flags) is not None:
-            return flag.variable
+            return _variable(flag)
     return flag_of(key)
 
 
@@ -432,7 +453,7 @@ def _annotation(flag: Flag) -> Any:
         *names,
         help=f"{field.description}{_shown(field.default, flag.metavar)}",
         metavar=flag.metavar or None,
-        envvar=None if flag.many else flag.variable,
+        envvar=None if flag.many else list(flag.variables),
         show_default=False,
         show_envvar=False,
         rich_help_panel=PANELS[section],

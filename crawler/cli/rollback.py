@@ -19,8 +19,8 @@ _KEYS = (
     "output.directory",
     "site.sitemap_url",
     "state.directory",
-    "output.settle",
-    "output.grace",
+    "output.swap_delay",
+    "output.grace_period",
     "output.generations",
     *(flag.key for flag in FLAGS if flag.key.startswith("upload.")),
 )

@@ -48,7 +48,7 @@ def keep(file: Path, flags: Mapping[str, Any], wanted: Sequence[str], *, is_verb
     watched = Watched(file)
     first = read()
     with (
-        History(first.directory, first.settings.keep_attempts) as history,
+        History(first.directory, first.settings.history_limit) as history,
         _listening(first.settings.listen) as listener,
     ):
         daemon = _Daemon(file, first, read, watched, history, listener, is_verbose=is_verbose)

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from crawler.cli.options import FLAGS, built, flag_of, settings
 from crawler.config.config import Config
-from crawler.config.load import read
-from crawler.config.sites import KEY, anchored, choose, split
+from crawler.config.load import SITES, read
+from crawler.config.sites import anchored, choose, split
 from crawler.errors import NothingCrawlable, UsageError
 from crawler.state.migrations import STATE
 
@@ -49,7 +49,7 @@ def configured(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> l
 
 def shared(file: Path, flags: Mapping[str, Any]) -> Config:
     """What a file says of all its sites: the daemon's settings, and where states are. Raises UsageError."""
-    tables = {name: table for name, table in read(file).items() if name != KEY}
+    tables = {name: table for name, table in read(file).items() if name != SITES}
     return built(anchored(tables, file.parent), flags, str(file))
 
 

@@ -116,7 +116,7 @@ def telling(announced: Announced, *, is_tried_again: bool = True) -> list[str]:
     if announced.untold and is_tried_again:
         told.append(_LATER)
     if any(each.refused for each in announced.deliveries):
-        told.append("what was refused is set aside; siteatlas notify --again sends it once more")
+        told.append("what was refused is set aside; siteatlas notify --resend-refused sends it once more")
     return [f"  {safe(each)}" for each in told]
 
 

@@ -29,13 +29,13 @@ class Audit(Section):
     """The column of tables that holds the URLs, when it is not detected."""
     verify_bots: bool = False
     """Ask DNS whether those who call themselves search engines are (reverse and forward)."""
-    max_outside: int = Field(default=10_000, ge=0)
+    max_unlinked: int = Field(default=10_000, ge=0)
     """URLs that only these sources know and that are fetched at most, to learn what they are today."""
     min_visits: Count = 5
     """Visits by people and search engines from which on a URL that never answered counts as visited."""
     max_clicks: Count = 5
     """Pages that are more clicks away from the start are deep."""
-    few_inlinks: int = Field(default=1, ge=0)
+    min_inlinks: int = Field(default=1, ge=0)
     """Pages with no more other pages linking to them have few inlinks."""
     media: bool = True
     """Ask whether the images and videos that sitemaps list answer."""

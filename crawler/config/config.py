@@ -43,7 +43,7 @@ class Scope(Section):
     """Deeper paths are taken for a trap."""
     max_repeats: Count = 3
     """A path that repeats a segment more often in a row is taken for a trap."""
-    max_fruitless: int = Field(default=250, ge=0)
+    trap_limit: int = Field(default=250, ge=0)
     """How many pages in a row, which a site makes up by itself, may tell nothing new; 0: any number."""
     subdomains: bool = False
     """Crawl the subdomains of the site's registrable domain too."""
@@ -111,20 +111,20 @@ class Fetch(Section):
     """Seconds to connect, TLS included."""
     read_timeout: Seconds = 30.0
     """Seconds without a byte."""
-    max_wire: Count = 20 * 2**20
+    max_download: Count = 20 * 2**20
     """Bytes of one answer on the wire."""
     max_body: Count = 10 * 2**20
     """Bytes of one page once decoded; the rest is cut, and said."""
     max_sitemap: Count = 64 * 2**20
     """Bytes of one of the site's own sitemaps once decoded."""
-    full_every: int = Field(default=30, ge=0)
+    refetch_every: int = Field(default=30, ge=0)
     """Runs after which a page is read whole again although the server says "not modified"; 0: never."""
     max_redirects: Count = 10
     """Redirects in a row that are followed; browsers give up after 20, search engines after about 10."""
     retries: int = Field(default=3, ge=0)
     """How often a fetch that failed for now (5xx, time-out, connection) is tried again."""
 
-    @field_validator("max_wire", "max_body", "max_sitemap", mode="before")
+    @field_validator("max_download", "max_body", "max_sitemap", mode="before")
     @classmethod
     def _size(cls, value: object) -> object:
         return size(value) if isinstance(value, str) else value
@@ -139,12 +139,12 @@ class Pace(Section):
     """Requests a second to one origin at most; 0 is full speed: no ceiling, and no adapting to latency."""
     delay: float = Field(default=0.0, ge=0)
     """Seconds between two requests to one origin at least."""
-    longest_pause: float = Field(default=3600.0, ge=0)
+    max_retry_after: float = Field(default=3600.0, ge=0)
     """Seconds that a server may ask to wait (Retry-After) before the run ends instead; run again to go on."""
-    longest_trouble: Seconds = 900.0
+    max_error_time: Seconds = 900.0
     """Seconds (or 15m) a run may lose to a server that fails or lets it wait before it ends; run again to go on."""
 
-    @field_validator("longest_pause", "longest_trouble", mode="before")
+    @field_validator("max_retry_after", "max_error_time", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
         return duration(value) if isinstance(value, str) else value
@@ -155,7 +155,7 @@ class Parse(Section):
 
     processes: int = Field(default=0, ge=0)
     """Parser processes; 0 means as many as there are processors, at most 4."""
-    deadline: Seconds = 5.0
+    timeout: Seconds = 5.0
     """Seconds one page may take; then its process is killed and a simpler reader finds the links."""
     memory: Count = 1 * 2**30
     """Bytes of address space a parser process may use."""
@@ -212,9 +212,9 @@ class Output(Section):
     """How many runs in a row a published page may fail for now (5xx, time-out) before it leaves the sitemap."""
     mode: str = "0644"
     """Permissions of new files, in octal, whatever the umask; a file that replaces another keeps that one's."""
-    settle: float = Field(default=1.0, ge=0)
+    swap_delay: float = Field(default=1.0, ge=0)
     """Seconds that readers of the old index are given to find the old files, when files below it change."""
-    grace: float = Field(default=3600.0, ge=0)
+    grace_period: float = Field(default=3600.0, ge=0)
     """Seconds that files which left the set stay, for readers who hold an old index."""
     generations: Count = 2
     """How many published sets are kept as copies beside the state, to go back to (siteatlas rollback)."""
@@ -232,7 +232,7 @@ class Output(Section):
             raise ValueError("permissions are three octal digits, like 0644")
         return value
 
-    @field_validator("settle", "grace", mode="before")
+    @field_validator("swap_delay", "grace_period", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
         return duration(value) if isinstance(value, str) else value

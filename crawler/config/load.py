@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from crawler.config.config import Config
 from crawler.config.secrets import masked
 from crawler.config.section import Section
+from crawler.config_deprecated import renamed
 from crawler.errors import UsageError
 
 _SECRETS = {  # keys whose values no message repeats
@@ -47,6 +48,7 @@ _PLAIN = {
     "less_than_equal": "it must be at most {le}",
     "literal_error": "it must be {expected}",
 }
+SITES = "sites"  # the table that holds a table for each of several sites
 _LIST = '["one", "two"]'
 _LISTS = {"hook.command": '["sh", "-c", "true"]'}
 
@@ -54,11 +56,22 @@ _LISTS = {"hook.command": '["sh", "-c", "true"]'}
 def read(path: Path) -> dict[str, Any]:
     """The tables of a TOML file. Raises UsageError that names the file and the line."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parsed(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
         raise UsageError(f"cannot read the configuration {path}: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"the configuration {path} is not TOML: {error}") from None
+
+
+def parsed(text: str, source: str) -> dict[str, Any]:
+    """The tables of a TOML text, keys under their present names. Raises UsageError, TOMLDecodeError."""
+    tables = renamed(tomllib.loads(text), source)
+    if isinstance(sites := tables.get(SITES), dict):
+        tables[SITES] = {
+            name: renamed(table, source, f"{SITES}.{name}.") if isinstance(table, dict) else table
+            for name, table in sites.items()
+        }
+    return tables
 
 
 def build(
@@ -88,7 +101,7 @@ def configured(**sections: dict[str, Any]) -> Config:
 
     Raises UsageError, in one sentence, for a key that is not known or a value that does not fit.
     """
-    return build(sections)
+    return build(renamed(sections, ""))
 
 
 def _key(fault: Any) -> str:
@@ -114,7 +127,7 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
     if fault["type"] == "extra_forbidden":
         loc = fault["loc"]
         sections = known_keys()
-        known = [*sections, *([] if above else ["sites"])] if len(loc) == 1 else sections.get(str(loc[0]), [])
+        known = [*sections, *([] if above else [SITES])] if len(loc) == 1 else sections.get(str(loc[0]), [])
         near = [f"{name}.{loc[-1]}" for name, keys in sections.items() if loc[-1] in keys]
         near = near or difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
         hint = f'did you mean "{near[0]}"?' if near else f"known are: {', '.join(known)}"

@@ -22,16 +22,16 @@ class Notify(Section):
     """Ask the site for its sitemap first, and put off telling as long as it is not the one that was published."""
     attempts: Count = 3
     """How often one message is tried in a row when the other side is in trouble; after that the next run goes on."""
-    pause: Seconds = 2.0
+    retry_delay: Seconds = 2.0
     """Seconds before the second try; the time doubles with each."""
-    longest_wait: Seconds = 60.0
+    max_retry_after: Seconds = 60.0
     """Seconds the other side may ask to wait (Retry-After); with more the next run goes on instead."""
-    notify_timeout: Seconds = 30.0
+    timeout: Seconds = 30.0
     """Seconds one message may take."""
-    named: Count = 100
+    max_urls: Count = 100
     """URLs that a message for people names at most, of each kind."""
 
-    @field_validator("pause", "longest_wait", "notify_timeout", mode="before")
+    @field_validator("retry_delay", "max_retry_after", "timeout", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
         return duration(value) if isinstance(value, str) else value
@@ -48,7 +48,7 @@ class IndexNow(Section):
     """Where URLs are sent; one of the engines passes them to the others."""
     batch: int = Field(default=10_000, ge=1, le=10_000)
     """URLs in one message at most."""
-    first: bool = False
+    first_run: bool = False
     """Send all pages of the first run too, and not only what changes from then on."""
 
 
@@ -61,10 +61,10 @@ class SearchConsole(Section):
     """The property: a URL with a slash at its end, or sc-domain:example.com. Default: the site's origin."""
     endpoint: str = "https://www.googleapis.com/webmasters/v3"
     """Where the API is."""
-    look_every: Seconds = 21_600.0
+    check_interval: Seconds = 21_600.0
     """Seconds after which a run that submits nothing asks again what Google says of it."""
 
-    @field_validator("look_every", mode="before")
+    @field_validator("check_interval", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
         return duration(value) if isinstance(value, str) else value
@@ -116,13 +116,13 @@ class Hook(Section):
 
     command: tuple[str, ...] = ()
     """The command and its arguments, not a shell's line."""
-    hook_timeout: Seconds = 300.0
+    timeout: Seconds = 300.0
     """Seconds it may take."""
     on: tuple[Occasion, ...] = ("changes",)
     """When it is run: after changes, runs that failed (once, and once more when it is over), and audits after runs that
     had findings which are new or mended (findings)."""
 
-    @field_validator("hook_timeout", mode="before")
+    @field_validator("timeout", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
         return duration(value) if isinstance(value, str) else value
@@ -149,14 +149,14 @@ class Upload(Section):
     """The file of a private key. Default: those of ~/.ssh and the agent."""
     sftp_known_hosts: str = ""
     """The file of host keys that are trusted. Default: ~/.ssh/known_hosts."""
-    upload_timeout: Seconds = 60.0
+    timeout: Seconds = 60.0
     """Seconds that one file may take without a byte being taken."""
-    upload_retries: int = Field(default=3, ge=0)
+    retries: int = Field(default=3, ge=0)
     """How often a file is tried again."""
-    remove_after: float = Field(default=3600.0, ge=0)
+    grace_period: float = Field(default=3600.0, ge=0)
     """Seconds that files which left the set stay there, for readers who hold an old index."""
 
-    @field_validator("upload_timeout", "remove_after", mode="before")
+    @field_validator("timeout", "grace_period", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
         return duration(value) if isinstance(value, str) else value

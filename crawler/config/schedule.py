@@ -23,18 +23,18 @@ class Schedule(Section):
     """The time zone of cron, such as Europe/Berlin, or "local"."""
     jitter: float = Field(default=0.0, ge=0)
     """Each run begins up to so much later (10m), by a delay that is always the same for one site and moment."""
-    first_now: bool = True
+    run_on_start: bool = True
     """Run a site that was never run as soon as the daemon sees it."""
-    run_retries: int = Field(default=3, ge=0)
+    retries: int = Field(default=3, ge=0)
     """How often a run that failed is tried again before the next one that is due."""
-    retry_after: Seconds = 300.0
+    retry_delay: Seconds = 300.0
     """Seconds to the first of these; the time doubles with each."""
-    retry_longest: Seconds = 21_600.0
+    max_retry_delay: Seconds = 21_600.0
     """Seconds between two of these at most."""
-    longest_run: Seconds = 86_400.0
+    run_timeout: Seconds = 86_400.0
     """A run that takes longer, the audit after it included, is ended; what it knows is saved, and the next goes on."""
 
-    @field_validator("every", "jitter", "retry_after", "retry_longest", "longest_run", mode="before")
+    @field_validator("every", "jitter", "retry_delay", "max_retry_delay", "run_timeout", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
         return duration(value) if isinstance(value, str) else value
@@ -50,17 +50,17 @@ class Daemon(Section):
 
     directory: str = ""
     """Where the history of the schedule is kept. Default: the directory of the state."""
-    sites_at_once: Count = 2
+    max_parallel_runs: Count = 2
     """Sites that are run at the same time at most; while others wait, audits leave one of these places free."""
-    look_every: Seconds = 5.0
+    reload_interval: Seconds = 5.0
     """Seconds between two looks at the configuration file; one that changed is read again, as on SIGHUP."""
-    stop_within: Seconds = 60.0
+    shutdown_timeout: Seconds = 60.0
     """Seconds that runs are given to save what they know when the daemon is asked to stop."""
-    keep_attempts: Count = 1_000
+    history_limit: Count = 1_000
     """How many runs of each site the history keeps."""
     listen: str = "127.0.0.1:9188"
     """Where /healthz, /metrics and the web page answer, also unix:PATH; "": nowhere. No login: keep it on loopback."""
-    names: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
     """Host names that are answered besides localhost, addresses and this machine's own; "*" for all."""
     serve_sitemaps: bool = False
     """Serve the published files there too, below /published/NAME/, for a proxy to point at."""
@@ -69,7 +69,7 @@ class Daemon(Section):
     client_timeout: Seconds = 10.0
     """Seconds a client may take to send a request or to take the next part of an answer."""
 
-    @field_validator("names")
+    @field_validator("allowed_hosts")
     @classmethod
     def _are_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
@@ -80,7 +80,7 @@ class Daemon(Section):
                 )
         return value
 
-    @field_validator("look_every", "stop_within", "client_timeout", mode="before")
+    @field_validator("reload_interval", "shutdown_timeout", "client_timeout", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
         return duration(value) if isinstance(value, str) else value

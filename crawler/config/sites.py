@@ -12,10 +12,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from crawler.config.config import Config
-from crawler.config.load import build
+from crawler.config.load import SITES, build
 from crawler.errors import UsageError
 
-KEY: Final = "sites"
 _OF_ALL: Final = "daemon"  # the section that no site has of its own
 EITHER: Final = ("cron", "every")  # of a schedule: who says the one does without the other of those below
 _PATHS: Final = {
@@ -58,13 +57,13 @@ def split(
 
     Everything in them is known and fits. Raises UsageError that names the source and the key as it stands there.
     """
-    shared = {name: table for name, table in tables.items() if name != KEY}
-    if KEY not in tables:
+    shared = {name: table for name, table in tables.items() if name != SITES}
+    if SITES not in tables:
         return {"": shared}
     build(shared, source, flag_of)
-    named = tables[KEY]
+    named = tables[SITES]
     if not isinstance(named, dict) or not named:
-        raise UsageError(f"{KEY} in {source} wants a table for each site, such as [{KEY}.shop.site]")
+        raise UsageError(f"{SITES} in {source} wants a table for each site, such as [{SITES}.shop.site]")
     return {name: _merged(shared, name, own, source, flag_of) for name, own in named.items()}
 
 
@@ -150,11 +149,11 @@ def _merged(
             f'the site name "{name}" in {source} may have letters, digits, ".", "_" and "-" only'
         )
     if not isinstance(own, dict):
-        raise UsageError(f"{KEY}.{name} in {source} wants tables, such as [{KEY}.{name}.site]")
-    build(own, source, flag_of, f"{KEY}.{name}.")
+        raise UsageError(f"{SITES}.{name} in {source} wants tables, such as [{SITES}.{name}.site]")
+    build(own, source, flag_of, f"{SITES}.{name}.")
     if _OF_ALL in own:
         raise UsageError(
-            f"[{KEY}.{name}.{_OF_ALL}] in {source}: there is one daemon for all sites, in [{_OF_ALL}]"
+            f"[{SITES}.{name}.{_OF_ALL}] in {source}: there is one daemon for all sites, in [{_OF_ALL}]"
         )
     sections = dict.fromkeys([*shared, *own])
     merged = {section: {**shared.get(section, {}), **own.get(section, {})} for section in sections}

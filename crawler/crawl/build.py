@@ -59,10 +59,10 @@ def manners(config: Config) -> Manners:
         retries=fetch.retries,
         max_redirects=fetch.max_redirects,
         obey_nofollow=config.obey.nofollow,
-        page_body=BodyLimits(wire=fetch.max_wire, decoded=fetch.max_body),
+        page_body=BodyLimits(wire=fetch.max_download, decoded=fetch.max_body),
         sitemap_body=BodyLimits(wire=fetch.max_sitemap, decoded=fetch.max_sitemap),
         max_crawl_delay=config.obey.max_crawl_delay,
-        longest_pause=config.pace.longest_pause,
+        max_retry_after=config.pace.max_retry_after,
         follow_sitemaps=config.scope.sitemap_seeds,
         token=product_token(fetch.user_agent),
     )
@@ -79,4 +79,4 @@ def hello(ready: Plan) -> Hello:
         max_links=parse.max_links,
         token=product_token(ready.config.fetch.user_agent),
     )
-    return Hello(options, ready.params, parse.deadline, parse.memory)
+    return Hello(options, ready.params, parse.timeout, parse.memory)

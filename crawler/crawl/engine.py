@@ -43,7 +43,7 @@ class Ending(StrEnum):
     INTERRUPTED = "it was interrupted"
     SITE_DOWN = "the site stopped answering"
     PARKED = "the site asked for a long pause"
-    TROUBLED = "the server failed or let us wait for too long in all (--longest-trouble)"
+    TROUBLED = "the server failed or let us wait for too long in all (--max-error-time)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class Limits:
 
     max_pages: int | None = None
     max_time: float | None = None
-    longest_pause: float = 3600.0
-    longest_trouble: float = 900.0
+    max_retry_after: float = 3600.0
+    max_error_time: float = 900.0
 
 
 @dataclass(slots=True)
@@ -105,7 +105,7 @@ class Engine:
         self._ending: Ending | None = None
         self._fatal: StorageError | None = None
         self._started = time.monotonic()
-        self._trouble = Trouble(limits.longest_trouble, self._started)
+        self._trouble = Trouble(limits.max_error_time, self._started)
         self.tally = Tally()
 
     def stop(self, ending: Ending) -> None:
@@ -191,7 +191,7 @@ class Engine:
             # where pages are well the site is not down because others want to wait: they cost time, and no more
             if self._lanes.all_down() and not (self.tally.listed and self._lanes.is_stuck()):
                 return self.stop(Ending.SITE_DOWN)
-            if seconds > self._limits.longest_pause:
+            if seconds > self._limits.max_retry_after:
                 return self.stop(Ending.PARKED)
             if self._trouble.is_enough(time.monotonic(), seconds):
                 return self.stop(Ending.TROUBLED)

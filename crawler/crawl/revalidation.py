@@ -102,20 +102,20 @@ class Recall:
 
     ``reading`` is the key of the settings that pages are read with: of what was read with others only the text is
     recalled, to be compared. ``source_key`` names the server that is asked: validators of another are not used. A body
-    is due to be read whole again after at most ``full_every`` runs (0: never), so that a server that answers "not
+    is due to be read whole again after at most ``refetch_every`` runs (0: never), so that a server that answers "not
     modified" for everything is found out.
 
     Raises StorageError.
     """
 
     def __init__(
-        self, db: sqlite3.Connection, run: int, reading: str, source_key: str, full_every: int
+        self, db: sqlite3.Connection, run: int, reading: str, source_key: str, refetch_every: int
     ) -> None:
         self._db = db
         self._run = run
         self._reading = reading
         self._source_key = source_key
-        self._full_every = full_every
+        self._refetch_every = refetch_every
         self._names: dict[int, Url] = {}
         with storage():
             some = "SELECT 1 FROM memory WHERE content IS NOT NULL LIMIT 1"
@@ -149,11 +149,11 @@ class Recall:
             )
 
     def _is_due(self, number: int, full_run: int | None) -> bool:
-        if not self._full_every or full_run is None:
+        if not self._refetch_every or full_run is None:
             return False
         # between half of the runs and all of them, so that not all pages are due in the same run
-        early = number % (self._full_every // 2 + 1)
-        return self._run - full_run >= self._full_every - early
+        early = number % (self._refetch_every // 2 + 1)
+        return self._run - full_run >= self._refetch_every - early
 
     def _links(self, packed: bytes) -> tuple[list[tuple[Url, int]], bool]:
         """The links by name, and whether these are all: what nobody met for long is forgotten."""

@@ -76,7 +76,7 @@ def frontier(plan: Plan, store: Store) -> SqliteFrontier:
         by_level=section.max_depth is not None,
         run=store.run.number,
         reading=reading_key(plan),
-        patience=section.max_fruitless,
+        patience=section.trap_limit,
     )
 
 
@@ -109,15 +109,15 @@ async def visit(
             store.run.number,
             reading_key(plan),
             source_key(plan),
-            config.fetch.full_every,
+            config.fetch.refetch_every,
         )
         parts = Parts(rules, fetcher, pool, judge(plan), lanes, waiting, recall)
         journey = Journey(parts, manners(config))
         limits = Limits(
             config.scope.max_pages,
             config.scope.max_time,
-            config.pace.longest_pause,
-            config.pace.longest_trouble,
+            config.pace.max_retry_after,
+            config.pace.max_error_time,
         )
 
         def further() -> bool:

@@ -53,7 +53,7 @@ class Manners:
     page_body: BodyLimits = PAGE_BODY
     sitemap_body: BodyLimits = SITEMAP_BODY
     max_crawl_delay: float = 60.0
-    longest_pause: float = 3600.0
+    max_retry_after: float = 3600.0
     follow_sitemaps: bool = True
     token: str = ""  # that robots directives call us by
 
@@ -115,7 +115,7 @@ class Journey:
         now = time.time()
         asked = retry_after(answer.header("retry-after"), now) if isinstance(answer, Reply) else None
         # one broken page may not hold up the whole site
-        longest = math.inf if _is_told_to_wait(answer) else self._manners.longest_pause
+        longest = math.inf if _is_told_to_wait(answer) else self._manners.max_retry_after
         policy = RetryPolicy(self._manners.retries, longest_asked=longest)
         pause = policy.delay(lease.attempts, lease.url, asked)
         if pause is None:

@@ -58,7 +58,7 @@ def http(plan: Plan) -> Http:
     fetch = plan.config.fetch
     return Http(
         fetch.user_agent,
-        plan.config.notify.notify_timeout,
+        plan.config.notify.timeout,
         Path(fetch.ca_file) if fetch.ca_file else None,
         reveal(fetch.proxy),
     )
@@ -119,7 +119,7 @@ def _own(plan: Plan, http: Http) -> Iterator[Channel]:
     if hook.command:
         from crawler.notify.channels.command import Hook  # noqa: PLC0415
 
-        yield Hook(hook.command, _occasions(hook.on), hook.hook_timeout)
+        yield Hook(hook.command, _occasions(hook.on), hook.timeout)
 
 
 def _email(plan: Plan) -> Channel:
@@ -134,7 +134,7 @@ def _email(plan: Plan) -> Channel:
         _occasions(section.on),
         section.sender,
         _template(section.template, "email.template"),
-        plan.config.notify.notify_timeout,
+        plan.config.notify.timeout,
     )
 
 

@@ -87,7 +87,7 @@ class MessageTeller:
 
     def _changes(self, after: int, until: int) -> Notice:
         desk = self._desk
-        few = Few(desk.changes(after, until), desk.plan.config.notify.named)
+        few = Few(desk.changes(after, until), desk.plan.config.notify.max_urls)
         shown = tuple(change for change in few if after)  # all are counted; a whole set is no news
         run = desk.record(until)
         return notice_of(

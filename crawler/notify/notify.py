@@ -75,7 +75,7 @@ def register_channels(plan: Plan) -> None:
     if not everyone.keys:
         return
     with suppress(SiteatlasError), _desk(plan, "", time.time, dry_run=False) as desk:
-        last, is_first_told = max(desk.runs, default=0), plan.config.indexnow.first
+        last, is_first_told = max(desk.runs, default=0), plan.config.indexnow.first_run
         new = {each.key: last for each in everyone.messages if Occasion.CHANGES in each.on}
         if last or is_first_told:
             new |= {each.key: 0 if is_first_told else last for each in everyone.batches}
@@ -199,7 +199,7 @@ async def _tell(desk: Desk, everyone: Channels) -> list[Delivered]:
     told: list[Delivered] = []
     only = desk.again.only
     for engine in (each for each in everyone.batches if each.key.startswith(only)):
-        is_first_told = desk.plan.config.indexnow.first
+        is_first_told = desk.plan.config.indexnow.first_run
         delivered = await BatchTeller(desk, engine, is_first_told=is_first_told).tell()
         told += delivered
     for channel in (each for each in everyone.messages if each.key.startswith(only)):
@@ -245,7 +245,7 @@ def _note_aside(desk: Desk, everyone: Channels) -> None:
             is_one = each.upto is None or each.urls == 1
             desk.note(
                 f"{key}: {message if each.upto is None else urls} {'is' if is_one else 'are'} set aside"
-                f" because {each.said}; --again sends {'it' if is_one else 'them'} once more"
+                f" because {each.said}; --resend-refused sends {'it' if is_one else 'them'} once more"
             )
 
 

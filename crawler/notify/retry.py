@@ -21,7 +21,7 @@ async def persist(
 
     ``is_worth`` is asked before each further try. What is LATER at the end is for another process to send.
     """
-    tries = Retries(RetryPolicy(section.attempts - 1, section.pause, math.inf, section.longest_wait))
+    tries = Retries(RetryPolicy(section.attempts - 1, section.retry_delay, math.inf, section.max_retry_after))
     async for _ in tries:
         answer = await guarded(send)
         if answer.reception is not Reception.LATER or not await is_worth():

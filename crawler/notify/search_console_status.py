@@ -54,6 +54,6 @@ def _is_time(desk: Desk, key: str, before: Reading | None, told: Sequence[Delive
     """Whether a look is to be taken. Who was told just now, or could not be, is left alone until the next run."""
     if desk.again.look:
         return True
-    every = desk.plan.config.search_console.look_every
+    every = desk.plan.config.search_console.check_interval
     is_old = before is None or not 0 <= desk.clock() - before.at < every
     return is_old and not any(each.channel == key for each in told)

@@ -50,7 +50,7 @@ def _limits(coverage: Coverage) -> Iterator[str]:
     if coverage.cut:
         example = f" ({'such as ' if coverage.cut > 1 else ''}{coverage.example})" if coverage.example else ""
         documents = "1 document" if coverage.cut == 1 else f"{coverage.cut:,} documents"
-        yield f"{documents} read in part only{example}: see --max-body, --max-wire, --max-sitemap and --max-links"
+        yield f"{documents} read in part only{example}: see --max-body, --max-download, --max-sitemap and --max-links"
 
 
 def _failures(coverage: Coverage) -> Iterator[str]:

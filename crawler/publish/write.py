@@ -38,7 +38,9 @@ def destination(plan: Plan) -> Directory:
     """Where the plan's sitemap goes, and how. UsageError for files that their owner could not read."""
     output = plan.config.output
     try:
-        return Directory(plan.output, mode=int(output.mode, 8), settle=output.settle, grace=output.grace)
+        return Directory(
+            plan.output, mode=int(output.mode, 8), settle=output.swap_delay, grace=output.grace_period
+        )
     except SitemapError as error:
         raise UsageError(str(error)) from error
 

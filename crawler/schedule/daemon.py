@@ -130,7 +130,7 @@ class _Daemon:
         self._manager.stopping()
         running = sum(site.running_since is not None for site in self._scheduler.board().sites)
         if running:
-            within = self._loaded.settings.stop_within
+            within = self._loaded.settings.shutdown_timeout
             log.info(
                 "stopping: %s may save what %s for %g s; once more to stop at once",
                 count(running, "run"),
@@ -140,7 +140,7 @@ class _Daemon:
 
     async def _watch(self) -> None:
         while True:
-            await anyio.sleep(self._loaded.settings.look_every)
+            await anyio.sleep(self._loaded.settings.reload_interval)
             if await anyio.to_thread.run_sync(self._watched.has_changed):
                 await self._reload()
             self._manager.status(self._summary())

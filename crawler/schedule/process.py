@@ -27,7 +27,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
     ``config`` is the configuration of the site in values that JSON knows, with secrets by their names. To "tell" is
     only to announce what is outstanding; ``last`` is then the last run, which may not have been able to tell itself.
-    ``began`` is when the attempt did, a Unix time, and ``stop_within`` the seconds to end in when the pipe has ended.
+    ``began`` is when the attempt did, a Unix time; ``shutdown_timeout`` is in seconds, from the end of the pipe.
     ``may_audit``: the audit that is due may follow; else it is left to the next run.
     """
 
@@ -36,7 +36,7 @@ class Order(Struct, frozen=True, kw_only=True):
     config: dict[str, Any]
     last: Attempt | None = None
     began: float | None = None
-    stop_within: float = 60.0
+    shutdown_timeout: float = 60.0
     is_verbose: bool = False
     may_audit: bool = True
 
@@ -93,12 +93,12 @@ class ProcessRunner:
             config=config.model_dump(mode="json"),
             last=self._last(site.name) if is_telling else None,
             began=attempt.began,
-            stop_within=config.daemon.stop_within,
+            shutdown_timeout=config.daemon.shutdown_timeout,
             is_verbose=self._is_verbose,
             may_audit=may_audit,
         )
         try:
-            return await self._run(order, config.daemon.stop_within, stop)
+            return await self._run(order, config.daemon.shutdown_timeout, stop)
         finally:
             self._audits.discard(attempt.number)
 
@@ -109,13 +109,13 @@ class ProcessRunner:
             history.is_due, directory, every, attempt.began
         ):
             return True
-        places = max(1, site.config.daemon.sites_at_once - 1)
+        places = max(1, site.config.daemon.max_parallel_runs - 1)
         if len(self._audits) >= places and self._is_late():
             return False
         self._audits.add(attempt.number)
         return True
 
-    async def _run(self, order: Order, stop_within: float, stop: anyio.Event) -> Ended:
+    async def _run(self, order: Order, shutdown_timeout: float, stop: anyio.Event) -> Ended:
         with _Pipe() as out, _Pipe() as err:
             try:
                 process = await anyio.open_process(
@@ -130,7 +130,7 @@ class ProcessRunner:
                 return Ended(exit_code=1, fate=Fate.FAILED, told=told, untold=True)
             watched = _Watched(process, order.name, self._say)
             try:
-                return await watched.end(order, out, err, stop, stop_within)
+                return await watched.end(order, out, err, stop, shutdown_timeout)
             finally:
                 _kill(process)
                 with anyio.CancelScope(shield=True):
@@ -176,13 +176,15 @@ class _Watched:
         self._is_stopped = False
         self._is_killed = False
 
-    async def end(self, order: Order, out: _Pipe, err: _Pipe, stop: anyio.Event, stop_within: float) -> Ended:
+    async def end(
+        self, order: Order, out: _Pipe, err: _Pipe, stop: anyio.Event, shutdown_timeout: float
+    ) -> Ended:
         process = self._process
         assert process.stdin is not None  # noqa: S101 - started with a pipe
         out.begun()
         err.begun()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._stop, stop, stop_within)
+            tasks.start_soon(self._stop, stop, shutdown_timeout)
             async with anyio.create_task_group() as pipes:
                 pipes.start_soon(self._hear, out)
                 pipes.start_soon(self._log, err)
@@ -193,14 +195,14 @@ class _Watched:
             tasks.cancel_scope.cancel()
         if code < 0:
             _sweep(process)
-        return self._judged(code, stop_within)
+        return self._judged(code, shutdown_timeout)
 
-    async def _stop(self, stop: anyio.Event, stop_within: float) -> None:
+    async def _stop(self, stop: anyio.Event, shutdown_timeout: float) -> None:
         await stop.wait()
         self._is_stopped = True
         with suppress(ProcessLookupError):
             self._process.terminate()
-        await anyio.sleep(stop_within)
+        await anyio.sleep(shutdown_timeout)
         self._is_killed = True
         _kill(self._process)
 
@@ -222,17 +224,17 @@ class _Watched:
             self._last_line = text
             self._say(self._name, text)
 
-    def _judged(self, code: int, stop_within: float) -> Ended:
+    def _judged(self, code: int, shutdown_timeout: float) -> Ended:
         ended = _reported(self._said)
         if ended is None:
-            return self._without_report(code, stop_within)
+            return self._without_report(code, shutdown_timeout)
         if ended.fate is Fate.STOPPED and not self._is_stopped:  # it is to be gone on with
             return replace(ended, fate=Fate.FAILED, told=f"somebody else ended it; {ended.told}", untold=True)
         return ended
 
-    def _without_report(self, code: int, stop_within: float) -> Ended:
+    def _without_report(self, code: int, shutdown_timeout: float) -> Ended:
         if self._is_killed:
-            told = f"it did not stop within {stop_within:g} s and was killed; the next run goes on"
+            told = f"it did not stop within {shutdown_timeout:g} s and was killed; the next run goes on"
             return Ended(exit_code=code, fate=Fate.STOPPED, told=told)
         if self._is_stopped:
             told = "what is known is saved, and the next run goes on"
@@ -279,7 +281,7 @@ class Runner(Protocol):
         """Run one attempt to its end and say how it ended; of ``Because.TELL`` only tell.
 
         When ``stop`` is set, because the daemon stops or the run takes too long, ask the run to save what it knows and
-        to end, and end it by force when it has not within ``Daemon.stop_within``. Its fate is then STOPPED, unless it
-        came to its end before. Never raises for what the run does. When it is cancelled the run is killed.
+        to end, and end it by force when it has not within ``Daemon.shutdown_timeout``. Its fate is then STOPPED, unless
+        it came to its end before. Never raises for what the run does. When it is cancelled the run is killed.
         """
         ...

@@ -70,7 +70,7 @@ class Agenda:
         if entry.handled != handled:
             self.moved.add(asked.name)
         entry.try_again(now)
-        if not entry.turn and asked.schedule.first_now:
+        if not entry.turn and asked.schedule.run_on_start:
             entry.again = Again(Because.FIRST, entry.handled)
         self._plan(entry, now)
 

@@ -52,7 +52,7 @@ class Scheduler:
         self._runner = runner
         self._clock = clock
         self._look = look
-        self._agenda = Agenda(settings.sites_at_once)
+        self._agenda = Agenda(settings.max_parallel_runs)
         self._sites: dict[str, Scheduled] = {}
         self._stops: dict[int, anyio.Event] = {}  # of the attempts that are going on
         self._unsaved: list[Attempt] = []  # that have ended
@@ -97,7 +97,7 @@ class Scheduler:
         self._sites = {site.name: site for site in sites}
         self._agenda.replace([asked(site) for site in sites], now)
         if settings:
-            self._agenda.at_once, self._history.keep = settings.sites_at_once, settings.keep_attempts
+            self._agenda.at_once, self._history.keep = settings.max_parallel_runs, settings.history_limit
         self._save()
         self._woken.set()
 
@@ -182,7 +182,7 @@ class Scheduler:
         return at if math.isfinite(at) else None
 
     async def _ended(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
-        longest = site.config.schedule.longest_run
+        longest = site.config.schedule.run_timeout
         is_overlong = False
 
         async def end_in_time() -> None:
@@ -199,7 +199,7 @@ class Scheduler:
                 log.exception('the run of "%s" could not be made', site.name)
                 ended = Ended(exit_code=1, fate=Fate.FAILED, told=f"internal error: {error!r}")
             if ended.fate is Fate.STOPPED and is_overlong:
-                told = f"it took longer than schedule.longest_run, {longest:,g} s, and was ended; the next run goes on"
+                told = f"it took longer than schedule.run_timeout, {longest:,g} s, and was ended; the next run goes on"
                 ended = replace(ended, fate=Fate.FAILED, outcome="overlong", told=told, untold=True)
             elif ended.fate is Fate.STOPPED and not stop.is_set():  # somebody else has ended it
                 ended = replace(ended, fate=Fate.FAILED, untold=True)

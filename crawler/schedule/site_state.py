@@ -137,12 +137,12 @@ class Entry(Struct):
             return
         self.last, self.cut = attempt, 0
         if attempt.untold:
-            self.telling = Again(Because.TELL, when, self.asked.schedule.retry_after)
+            self.telling = Again(Because.TELL, when, self.asked.schedule.retry_delay)
         match attempt.fate:
             case Fate.DONE:
                 self.failures = self.spent = 0
             case Fate.BUSY:
-                self.again = Again(attempt.because, when, self.asked.schedule.retry_after)
+                self.again = Again(attempt.because, when, self.asked.schedule.retry_delay)
             case Fate.STOPPED:
                 self.again = Again(Because.RESUMED, when)
             case Fate.BROKEN:
@@ -198,4 +198,4 @@ class Entry(Struct):
     @property
     def _retries(self) -> RetryPolicy:
         schedule = self.asked.schedule
-        return RetryPolicy(schedule.run_retries, schedule.retry_after, schedule.retry_longest)
+        return RetryPolicy(schedule.retries, schedule.retry_delay, schedule.max_retry_delay)

@@ -55,7 +55,7 @@ def main() -> None:
         order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
     except msgspec.DecodeError as error:
         sys.exit(f"siteatlas schedule starts this, with an order on its standard input: {error}")
-    threading.Thread(target=_live_with_parent, args=(order.stop_within,), daemon=True).start()
+    threading.Thread(target=_live_with_parent, args=(order.shutdown_timeout,), daemon=True).start()
     logging.basicConfig(level=logging.INFO if order.is_verbose else logging.WARNING, format="%(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     logging.getLogger("crawler.crawl.visit").setLevel(logging.ERROR)  # who stops it here is not at a keyboard
@@ -77,11 +77,11 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def _live_with_parent(stop_within: float) -> None:
+def _live_with_parent(shutdown_timeout: float) -> None:
     """End with who started it: in good order, or by force when that takes longer than it would have been given."""
     sys.stdin.buffer.read()
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(stop_within)
+    time.sleep(shutdown_timeout)
     if os.getpgrp() == os.getpid():  # what it has started goes too
         os.killpg(0, signal.SIGKILL)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -143,7 +143,7 @@ def _unwatched(_: object) -> None:
 
 
 def _is_overlong(ready: Plan, order: Order) -> bool:
-    return order.began is not None and time.time() - order.began >= ready.config.schedule.longest_run
+    return order.began is not None and time.time() - order.began >= ready.config.schedule.run_timeout
 
 
 def _record_overlong(ready: Plan, number: int) -> None:
@@ -159,7 +159,7 @@ def _record_overlong(ready: Plan, number: int) -> None:
 
 
 def _overlong(ready: Plan) -> str:
-    return f"it took longer than schedule.longest_run, {ready.config.schedule.longest_run:,g} s"
+    return f"it took longer than schedule.run_timeout, {ready.config.schedule.run_timeout:,g} s"
 
 
 def _tell(ready: Plan, order: Order) -> Ended:

@@ -15,6 +15,7 @@ from typing import Final, Self
 import msgspec
 from msgspec.structs import replace
 
+from crawler.config_deprecated import current_keys
 from crawler.errors import SiteatlasError, StorageError, UsageError
 from crawler.model import Url
 from crawler.state.database import change, storage
@@ -216,7 +217,7 @@ class Store:
         """Whether the unfinished run was begun with these settings; UsageError when it was not, and that matters."""
         with storage():
             row = self.db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
-        before: dict[str, object] = msgspec.json.decode(row[0]) if row else {}
+        before = current_keys(msgspec.json.decode(row[0])) if row else {}
         now = msgspec.json.decode(msgspec.json.encode(self._settings))
         # what an older version did not know yet, it did as this one does by default
         changed = sorted(key for key, value in before.items() if value != now.get(key))

@@ -167,7 +167,7 @@ def _limit(rule: str, audit: Audit) -> str:
         case "reach.deep":
             return f"--max-clicks {audit.max_clicks}"
         case "reach.few":
-            return f"--few-inlinks {audit.few_inlinks}"
+            return f"--min-inlinks {audit.min_inlinks}"
         case "gone.visited" | "gone.down" | "gone.named":
             return f"--min-visits {audit.min_visits}"
     return ""

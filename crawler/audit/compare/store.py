@@ -12,12 +12,14 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crawler.audit.compare.history import AUDITS
 from crawler.audit.compare.rules import Before, Fate, Looked, Today, is_hidden
 from crawler.audit.evidence.visits import Visits
 from crawler.audit.finding import Trend
 from crawler.audit.summary import AuditNews
+from crawler.config_deprecated import current_flags, current_keys
 from crawler.model import State
 from crawler.state.database import change
 
@@ -151,13 +153,18 @@ class Past:
             if row is None:
                 return None
             news = msgspec.msgpack.decode(row[0], type=AuditNews)
-            return Last(news.started, msgspec.json.decode(row[1]))
+            return Last(news.started, current_keys(msgspec.json.decode(row[1])))
 
     def looked(self) -> dict[str, tuple[float, Looked]]:
         """How each rule was looked for: by the last audit that could decide it, or that looked if none could."""
         with AUDITS.used(self._path):
             rows = self._db.execute("SELECT rule, started, how FROM past.looked")
-            return {rule: (started, msgspec.msgpack.decode(how, type=Looked)) for rule, started, how in rows}
+            decode = msgspec.msgpack.Decoder(Looked).decode
+            return {
+                rule: (started, replace(look, limit=current_flags(look.limit)))
+                for rule, started, how in rows
+                for look in [decode(how)]
+            }
 
     def compare(self, day: str, comparable: Iterable[str]) -> None:
         """Give each finding its ``since`` and say whether it is new. ``day`` is today, ``comparable`` are rules."""

@@ -103,7 +103,7 @@ def _blocked(seen: Doubts) -> Iterator[str]:
     if endless := _of(seen, State.TRAP):
         yield (
             f"{_urls(endless)} {_look(endless)} endlessly many and {_were(endless)} not read, {_such(endless)}; "
-            "--max-segments, --max-repeats and --max-fruitless allow more, --trust-blocked takes it that they lead to "
+            "--max-segments, --max-repeats and --trap-limit allow more, --trust-blocked takes it that they lead to "
             "nothing else"
         )
     if seen.beside:
@@ -124,12 +124,12 @@ def _chosen(seen: Doubts) -> Iterator[str]:
     if nofollow:  # they are asked for at the end
         yield (
             f"{_urls(nofollow)} {_are(nofollow)} linked by nofollow only and {_were(nofollow)} not read, such "
-            f"as {nofollow.example}; raise --max-outside, or --trust-blocked takes it that they lead to nothing else"
+            f"as {nofollow.example}; raise --max-unlinked, or --trust-blocked takes it that they lead to nothing else"
         )
     if seen.doors and not seen.stopped:
         yield (
             f"{_urls(seen.doors)} with another name of the site {_were(seen.doors)} not read, such as "
-            f"{seen.doors.example}; raise --max-outside"
+            f"{seen.doors.example}; raise --max-unlinked"
         )
     if long := _of(seen, State.TOO_LONG):
         yield f"{_urls(long)} {_were(long)} too long to be fetched, such as {long.example[:200]}"
@@ -139,7 +139,7 @@ def _cut(seen: Doubts) -> Iterator[str]:
     if seen.cut:
         yield (
             f"{_urls(seen.cut)} {_were(seen.cut)} read in part only, {_such(seen.cut)}; raise --max-body, "
-            "--max-wire or --max-links"
+            "--max-download or --max-links"
         )
 
 

@@ -71,7 +71,7 @@ class Thresholds(Struct, frozen=True):
     """From where on something is said; see :class:`crawler.config.audit.Audit`."""
 
     max_clicks: int = 5
-    few_inlinks: int = 1
+    min_inlinks: int = 1
     min_visits: int = 5
 
 
@@ -117,7 +117,7 @@ def _page(standing: Standing, known: Known, limits: Thresholds) -> Iterator[str]
     elif not standing.is_start:
         if standing.depth > limits.max_clicks:
             yield "reach.deep"
-        if standing.inlinks <= limits.few_inlinks:
+        if standing.inlinks <= limits.min_inlinks:
             yield "reach.few"
     if Source.SITEMAP not in known.sources and (standing.is_start or ways & ~Way.UNREACHED):
         yield "listed.missing"

@@ -5,7 +5,6 @@ import pwd
 import shlex
 import shutil
 import sys
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -17,7 +16,7 @@ from crawler.cli.init.config import configuration, names
 from crawler.cli.init.kit import Kit, moment
 from crawler.cli.options import built, flag_of
 from crawler.config.config import Config
-from crawler.config.load import read
+from crawler.config.load import parsed, read
 from crawler.config.plan import address, plan
 from crawler.config.sites import Place, anchored, keep_apart, split
 from crawler.errors import StorageError, UsageError
@@ -260,7 +259,7 @@ def _kit(wanted: Wanted, text: str) -> Kit:
     file = wanted.config.absolute()
     source = str(wanted.config)
     sites, places, writes = {}, [], []
-    for name, tables in split(tomllib.loads(text), source, flag_of).items():
+    for name, tables in split(parsed(text, source), source, flag_of).items():
         config = built(anchored(tables, file.parent), {}, source)
         _keep_private(wanted.config, Path(config.output.directory))
         ready = plan(config)
@@ -352,7 +351,8 @@ def _kubernetes(wanted: Wanted, kit: Kit, to: Beginning) -> None:
     to.files[file] = kubernetes.cronjob(kit)
     told = f"{wanted.starts('the CronJob')}: it, its configuration and its volume"
     to.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", told))
-    strange = kubernetes.strangers(split(tomllib.loads(kit.text), str(wanted.config)))
+    source = str(wanted.config)
+    strange = kubernetes.strangers(split(parsed(kit.text, source), source))
     if strange:
         to.notes.append(
             f"the volume of the CronJob is at {kubernetes.HOME}, and {', '.join(strange)} is elsewhere: name it there "

@@ -133,7 +133,7 @@ def daemon(kit: Kit) -> str:
         command=_command(kit.program),
         config=_argument(str(kit.config)),
         watchdog=_WATCHDOG,
-        stop=round(kit.first.daemon.stop_within) + _AFTER_STOP,
+        stop=round(kit.first.daemon.shutdown_timeout) + _AFTER_STOP,
     )
     install = "\n[Install]\nWantedBy=multi-user.target\n"
     return "".join((head, keep, _secrets(kit), _hardened(kit), install))

@@ -252,7 +252,7 @@ def _state(story: Story) -> Topic:
     if end is State.PENDING and seen and seen.due > 0:
         lines.append(f"the next try is not before {moment(seen.due)}")
     if leaves_out := remedy_of(story.url, reason):
-        lines.append(f"{leaves_out} leaves out all that are like it; --max-fruitless 0 reads on")
+        lines.append(f"{leaves_out} leaves out all that are like it; --trap-limit 0 reads on")
     if past and past.failures:
         lines.append(f"failed in {count(past.failures, 'run')} in a row, for reasons that may pass")
     values = {

@@ -21,6 +21,7 @@ from crawler.config.config import Config
 from crawler.config.load import build, known_keys
 from crawler.config.plan import AUDIT, survey
 from crawler.config.source import source
+from crawler.config_deprecated import current_keys
 from crawler.errors import StorageError, UsageError
 from crawler.model import Url
 from crawler.robots.rules import Access
@@ -181,7 +182,7 @@ def _config(about: Mapping[str, str], directory: Path) -> Config:
         )
     sections = known_keys()
     tables: dict[str, Any] = {}
-    for name, value in msgspec.json.decode(about["settings"]).items():
+    for name, value in current_keys(msgspec.json.decode(about["settings"])).items():
         section, _, key = name.partition(".")
         if key in sections.get(section, ()):
             tables.setdefault(section, {})[key] = value

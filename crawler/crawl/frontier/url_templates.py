@@ -195,5 +195,5 @@ def note(templates: list[Template], url: str, read: int, vain: int) -> str:
     return (
         f"{templates[0]}{more} goes on for ever: {read:,} pages like that were read, the last {vain:,} of them told "
         f"nothing new, and the rest was left out, such as {url}; {remedy(templates, url)} leaves out all of them, "
-        "--max-fruitless 0 reads on"
+        "--trap-limit 0 reads on"
     )

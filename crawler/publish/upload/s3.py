@@ -105,7 +105,7 @@ _MEANINGS: Final[tuple[tuple[_Kinds, str, bool], ...]] = (
     ),
     (
         (boto.ConnectTimeoutError, boto.ReadTimeoutError),
-        "it did not answer in time when asked for {act} (upload.upload_timeout)",
+        "it did not answer in time when asked for {act} (upload.timeout)",
         True,
     ),
     (boto.ProxyConnectionError, "the proxy that the environment names cannot be reached", True),
@@ -364,8 +364,8 @@ def _descriptions() -> Any:
 def _settings(section: Upload) -> Config:
     """No retries, which are the caller's; and no checksums that not every compatible storage knows."""
     return Config(
-        connect_timeout=section.upload_timeout,
-        read_timeout=section.upload_timeout,
+        connect_timeout=section.timeout,
+        read_timeout=section.timeout,
         retries={"total_max_attempts": 1, "mode": "standard"},
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",

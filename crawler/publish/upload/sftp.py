@@ -72,7 +72,7 @@ _Kinds = type[Exception] | tuple[type[Exception], ...]
 # The first that fits says what it means, and whether another try may help. The library speaks version 3 of the
 # protocol, which says "failure" of a full disk, of a quota, and of a directory in the way.
 _MEANINGS: Final[tuple[tuple[_Kinds, str, bool], ...]] = (
-    (TimeoutError, "it did not answer in time when asked for {act} (upload.upload_timeout)", True),
+    (TimeoutError, "it did not answer in time when asked for {act} (upload.timeout)", True),
     (
         asyncssh.PermissionDenied,
         (
@@ -171,7 +171,7 @@ class Sftp:
     def __init__(self, section: Upload, address: SftpAddress, mode: int, say: Callable[[str], None]) -> None:
         self.shown = address.shown
         self._address, self._mode, self._say = address, mode, say
-        self._timeout = section.upload_timeout
+        self._timeout = section.timeout
         self._hosts_file = section.sftp_known_hosts or KNOWN_HOSTS
         self._known = known_hosts(self._hosts_file, address)
         self._login = login(section, address)

@@ -5,7 +5,7 @@
     pieces | look | intend ─durable─▶ stylesheets, feed, children ─all there─▶ the file that leads to them ─▶ remove
 
 Whoever reads there meanwhile finds the old index or the new one, and every file that it names. What left the set stays
-``upload.remove_after`` seconds, and is removed only if it still is as we put it there.
+``upload.grace_period`` seconds, and is removed only if it still is as we put it there.
 """
 
 import os
@@ -98,11 +98,9 @@ async def upload(
         record = Record(folder, place.shown)
         found = await anyio.to_thread.run_sync(pieces, plan, run, record.here)
         record.looked(digests(found))
-        transfer = _Transfer(
-            place, record, index_name(plan), Tries(plan.config.upload.upload_retries, sleep), say
-        )
+        transfer = _Transfer(place, record, index_name(plan), Tries(plan.config.upload.retries, sleep), say)
         try:
-            return await transfer.run(found, clock, plan.config.upload.remove_after)
+            return await transfer.run(found, clock, plan.config.upload.grace_period)
         finally:
             record.save()
     except NotTaken as error:
@@ -122,7 +120,7 @@ class _Transfer:
     ) -> None:
         self._place, self._record, self._index, self._tries, self._say = place, record, index, tries, say
 
-    async def run(self, found: list[Piece], clock: Callable[[], float], remove_after: float) -> Uploaded:
+    async def run(self, found: list[Piece], clock: Callable[[], float], grace_period: float) -> Uploaded:
         """``found`` are the files, the one that leads to the others last. Raises NotTaken, StorageError."""
         if not found:
             return Uploaded(destination=self._place.shown)
@@ -135,7 +133,7 @@ class _Transfer:
             await self._send(missing, found[-1])
             now = clock()
             self._record.leave(listed, now)
-            removed = await self._remove(there, now - remove_after)
+            removed = await self._remove(there, now - grace_period)
         return Uploaded(
             destination=self._place.shown,
             sent=len(missing),

@@ -81,7 +81,7 @@ class _Faces:
 
     def knows(self, host: str) -> bool:
         """Whether a request for a host is answered."""
-        names = ("*",) if self._is_file else self._settings().names
+        names = ("*",) if self._is_file else self._settings().allowed_hosts
         if self._hosts is None or self._hosts[0] != names:
             self._hosts = names, Hosts(names)
         return self._hosts[1].knows(host)

@@ -26,7 +26,7 @@ _VERSIONS: Final = ("1.0", "1.1")
 
 _FORM: Final = b"http://"  # https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2 must be accepted
 
-_UNKNOWN: Final = "this name is not answered here: ask by address or localhost, or see daemon.names"
+_UNKNOWN: Final = "this name is not answered here: ask by address or localhost, or see daemon.allowed_hosts"
 
 _ALWAYS: Final = {
     "x-content-type-options": "nosniff",

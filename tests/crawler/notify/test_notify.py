@@ -91,7 +91,7 @@ def test_indexnow_org_pages_that_left_are_sent_whatever_became_of_them(site: Sit
 
 
 def test_ours_the_first_run_is_sent_only_if_asked_for(site: Site) -> None:
-    tell(site, site.run(["/a", "/b"]), indexnow__first=True)
+    tell(site, site.run(["/a", "/b"]), indexnow__first_run=True)
     assert site.double.taken == dict.fromkeys(map(site.url, ("/a", "/b")), 1)
 
 
@@ -239,7 +239,7 @@ def test_ours_a_service_in_trouble_is_tried_again_and_then_another_time(site: Si
 def test_ours_a_service_that_takes_too_long_is_left_for_another_time(site: Site) -> None:
     begun(site, "/")
     site.double.says += [Say(500, wait=0.6)]
-    assert tell(site, site.run(["/", "/a"]), notify__notify_timeout=0.3, notify__attempts=1).untold
+    assert tell(site, site.run(["/", "/a"]), notify__timeout=0.3, notify__attempts=1).untold
     assert "did not answer within 0.3 seconds" in outstanding(site)[0]
     site.double.says.clear()
     assert not tell(site).untold
@@ -426,7 +426,7 @@ def occasions(site: Site) -> list[str]:
 def test_ours_a_message_tells_all_that_changed_also_of_the_first_run(site: Site) -> None:
     tell(site, site.run(["/a", "/b"]), **hooked(site))
     tell(site, site.run(["/a", "/b"], outcome="unchanged"), **hooked(site))
-    tell(site, site.run(["/a", "/c", "/d", "/e"]), **hooked(site, notify__named=2))
+    tell(site, site.run(["/a", "/c", "/d", "/e"]), **hooked(site, notify__max_urls=2))
     first, second = site.double.messages
     assert first["counts"]["added"] == first["more"] == 2
     assert not first["changes"]  # a whole set is no news

@@ -37,7 +37,7 @@ def played(
 
 
 def test_ours_pauses_double_and_end_after_so_many_attempts() -> None:
-    answer, at = played(*[(LATER, 0.0)] * 9, attempts=5, pause=2)
+    answer, at = played(*[(LATER, 0.0)] * 9, attempts=5, retry_delay=2)
     assert (answer.reception, at) == (LATER, [0, 2, 6, 14, 30])
 
 
@@ -46,7 +46,7 @@ def test_rfc9110_retry_after_is_waited_for() -> None:
 
 
 def test_ours_who_asks_for_too_long_is_not_waited_for() -> None:
-    answer, at = played((LATER, 61.0), longest_wait="1m")
+    answer, at = played((LATER, 61.0), max_retry_after="1m")
     assert (answer.wait, at) == (61.0, [0])
 
 

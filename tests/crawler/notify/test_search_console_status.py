@@ -141,9 +141,9 @@ def test_ours_a_person_always_sees_it_anew_but_a_dry_run_and_others_ask_nobody(
     tell(site, again=Again(look=True, only="webhook"))
     assert looks(google) == 3
     idle(site, NOW - HOURS)  # the clock was set back: what is kept may be of any age
-    idle(site, NOW + 1, search_console__look_every="1h")
+    idle(site, NOW + 1, search_console__check_interval="1h")
     assert looks(google) == 5
-    idle(site, NOW + 2, search_console__look_every="2s")
+    idle(site, NOW + 2, search_console__check_interval="2s")
     assert looks(google) == 5
 
 

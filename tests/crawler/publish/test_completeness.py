@@ -7,7 +7,7 @@ from crawler.model import State, Url
 from crawler.publish.completeness import Coverage, completeness
 from crawler.state.runs import Completeness, Kind
 
-SEE = "see --max-body, --max-wire, --max-sitemap and --max-links"
+SEE = "see --max-body, --max-download, --max-sitemap and --max-links"
 FAILED = {State.SERVER_ERROR: 2, State.UNREACHABLE: 1}
 
 

@@ -24,7 +24,7 @@ DUE, MISSED, FIRST, RETRY, RESUMED, TELL = (
     Because.RESUMED,
     Because.TELL,
 )
-PLAIN = Schedule(first_now=False, retry_after=300, retry_longest=1_000, run_retries=3)
+PLAIN = Schedule(run_on_start=False, retry_delay=300, max_retry_delay=1_000, retries=3)
 
 
 def hourly(site: str = "a", schedule: Schedule = PLAIN, every: float = HOUR, jitter: float = 0.0) -> Asked:
@@ -131,7 +131,7 @@ def test_ours_what_was_missed_while_there_was_no_daemon_is_run_by_the_next() -> 
 
 
 def test_ours_a_new_site_is_run_at_once_if_that_is_wanted() -> None:
-    first = Schedule(first_now=True)
+    first = Schedule(run_on_start=True)
     desk = Desk(hourly("a", first), hourly("b"), now=10.0)
     assert desk.went(10.0) == (FIRST, 10.0, 1)
     assert desk.went(10.0) is None
@@ -145,13 +145,13 @@ def test_ours_a_new_site_is_run_at_once_if_that_is_wanted() -> None:
 
 
 def test_ours_a_run_that_failed_is_tried_again_later_and_later_and_the_next_slot_takes_over() -> None:
-    desk = Desk(hourly(schedule=replace_schedule(run_retries=5)), now=10.0)
+    desk = Desk(hourly(schedule=replace_schedule(retries=5)), now=10.0)
     assert desk.went(HOUR, Fate.FAILED) == (DUE, HOUR, 1)
     assert desk.went(HOUR + 299) is None
     assert desk.went(HOUR + 300, Fate.FAILED) == (RETRY, HOUR, 2)
     assert desk.went(HOUR + 899) is None
     assert desk.went(HOUR + 900, Fate.FAILED) == (RETRY, HOUR, 3)
-    assert desk.went(HOUR + 1_900, Fate.FAILED) == (RETRY, HOUR, 4)  # no longer than retry_longest
+    assert desk.went(HOUR + 1_900, Fate.FAILED) == (RETRY, HOUR, 4)  # no longer than max_retry_delay
     assert desk.agenda["a"].failures == 4
     assert desk.agenda.wake() == HOUR + 2_900
     assert desk.went(2 * HOUR, Fate.FAILED) == (DUE, 2 * HOUR, 1)
@@ -165,7 +165,7 @@ def replace_schedule(**changes: object) -> Schedule:
 
 
 def test_ours_a_run_that_fails_too_often_waits_for_the_next_slot() -> None:
-    desk = Desk(hourly(schedule=replace_schedule(run_retries=1)), now=10.0)
+    desk = Desk(hourly(schedule=replace_schedule(retries=1)), now=10.0)
     desk.went(HOUR, Fate.FAILED)
     desk.went(HOUR + 300, Fate.FAILED)
     desk.opened()  # another daemon knows that too
@@ -192,7 +192,7 @@ def test_ours_a_run_that_the_daemon_stopped_is_gone_on_with_by_the_next_one() ->
 
 
 def test_ours_a_run_that_kills_the_daemon_each_time_is_given_time() -> None:
-    desk = Desk(hourly(every=DAY, schedule=replace_schedule(run_retries=1)), now=10.0)
+    desk = Desk(hourly(every=DAY, schedule=replace_schedule(retries=1)), now=10.0)
     assert desk.begin(DAY) is not None
     for turn in (2, 3, 4):
         desk.opened()
@@ -217,7 +217,7 @@ def test_ours_what_only_a_person_can_help_waits_for_one() -> None:
     assert desk.agenda.wake() == 2 * DAY
     desk.agenda.replace([hourly(every=DAY)], DAY + 5)
     assert desk.agenda.wake() == 2 * DAY  # nothing has changed
-    desk.agenda.replace([hourly(every=DAY, schedule=replace_schedule(run_retries=4))], DAY + 10)
+    desk.agenda.replace([hourly(every=DAY, schedule=replace_schedule(retries=4))], DAY + 10)
     assert desk.went(DAY + 10, Fate.BROKEN) == (RETRY, DAY, 2)
     desk.opened()
     assert desk.went(DAY + 20, Fate.BROKEN) == (RETRY, DAY, 3)
@@ -356,7 +356,7 @@ class Machine(RuleBasedStateMachine):
     def made(self, every: float) -> Iterable[Asked]:
         for number, name in enumerate(self.names):
             yield hourly(
-                name, replace_schedule(first_now=number % 2 == 0), every * (1 + number), number * 100.0
+                name, replace_schedule(run_on_start=number % 2 == 0), every * (1 + number), number * 100.0
             )
 
     @rule()

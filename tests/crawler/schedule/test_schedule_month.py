@@ -35,9 +35,9 @@ def asked(number: int) -> dict[str, object]:
     """The schedule of one of the sites."""
     schedule: dict[str, object] = {
         "jitter": ("0s", "10m", "1h")[number % 3],
-        "first_now": number % 2 == 0,
-        "longest_run": "3h",
-        "run_retries": number % 4,
+        "run_on_start": number % 2 == 0,
+        "run_timeout": "3h",
+        "retries": number % 4,
     }
     if number % 5 == 4:
         return {**schedule, "every": EVERY[number // 5 % len(EVERY)]}

@@ -94,7 +94,7 @@ async def test_ours_a_stop_stops_the_runs_and_the_next_daemon_goes_on(
 async def test_ours_the_end_of_a_run_makes_room_at_once(history: History, tmp_path: Path) -> None:
     hand, stop, sites = Hand(), anyio.Event(), [made(tmp_path), made(tmp_path, "b")]
     hand.ends = {"a": DONE, "b": DONE}
-    settings = Daemon(sites_at_once=1)
+    settings = Daemon(max_parallel_runs=1)
     daemon = Scheduler(sites, history, hand, settings, hand.clock, look=1_000_000)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(daemon.run, stop)
@@ -109,7 +109,7 @@ async def test_ours_nobody_waits_longer_because_the_clock_was_set_back(
 ) -> None:
     hand, stop = Hand(), anyio.Event()
     hand.ends["a"] = Ended(exit_code=5, fate=Fate.FAILED)
-    daemon = scheduler(history, hand, made(tmp_path, retry_after=60))
+    daemon = scheduler(history, hand, made(tmp_path, retry_delay=60))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(daemon.run, stop)
         await until(lambda: daemon.board().sites[0].failures)
@@ -124,7 +124,7 @@ async def test_ours_a_run_that_takes_too_long_is_ended_and_has_failed(
     history: History, tmp_path: Path
 ) -> None:
     hand, stop = Hand(), anyio.Event()
-    daemon = scheduler(history, hand, made(tmp_path, longest_run=0.02, retry_after=60))
+    daemon = scheduler(history, hand, made(tmp_path, run_timeout=0.02, retry_delay=60))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(daemon.run, stop)
         await until(lambda: daemon.board().sites[0].failures)
@@ -133,7 +133,7 @@ async def test_ours_a_run_that_takes_too_long_is_ended_and_has_failed(
         stop.set()
     last, first = history.attempts("a", 9)
     assert (first.fate, first.outcome) == (Fate.FAILED, "overlong")
-    assert "schedule.longest_run" in first.told
+    assert "schedule.run_timeout" in first.told
     assert last.because is Because.RETRY
 
 
@@ -189,7 +189,7 @@ async def test_ours_a_full_disk_puts_runs_off_and_the_daemon_lives(history: Hist
 async def test_ours_an_end_that_cannot_be_written_is_written_later(history: History, tmp_path: Path) -> None:
     hand, stop, db = Hand(), anyio.Event(), history._db
     assert db is not None
-    daemon = scheduler(history, hand, made(tmp_path, longest_run=0.05))
+    daemon = scheduler(history, hand, made(tmp_path, run_timeout=0.05))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(daemon.run, stop)
         await until(lambda: len(hand.begun) == 1)

@@ -57,7 +57,7 @@ SETTINGS: dict[str, object] = {
     "scope.subdomains": False,
     "site.sitemap_url": "",
 }
-WORDS = (*FAST, "--settle", "0", "--grace", "0", "--retries", "0", "--state", "state", "-o", "out")
+WORDS = (*FAST, "--swap-delay", "0", "--grace-period", "0", "--retries", "0", "--state", "state", "-o", "out")
 DATE = "2019-05-05T05:05:05+00:00"  # as version 1 had it; no header says so
 PAGES = 12
 

@@ -440,7 +440,7 @@ def test_ours_an_entry_that_was_not_asked_for_is_not_judged(site: Site, tmp_path
         "/good": page(),
         "/sitemap.xml": xml(urlset("{url}gone", "{url}good")),
     }
-    found = audited(site, tmp_path, audit={"max_outside": 0})
+    found = audited(site, tmp_path, audit={"max_unlinked": 0})
     assert not [rule for rule in found.findings if rule.startswith("entry.")]
 
 

@@ -41,10 +41,10 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
         (ends(State.BAD_ANSWER, 203, reason="answered 203"), ("1 URL failed", "answered 203")),
         (ends(State.TRAP, None, 2), ("2 URLs look like some of endlessly many", "--max-repeats")),
         (Doubts(ends={}, beside=Seen(2, PAGE)), ("outside of the directory", PAGE, "--trust-blocked")),
-        (Doubts(ends={}, doors=Seen(2, PAGE)), ("another name", PAGE, "--max-outside")),
+        (Doubts(ends={}, doors=Seen(2, PAGE)), ("another name", PAGE, "--max-unlinked")),
         (ends(State.TOO_DEEP, None, 4), ("4 URLs were further", "--max-depth")),
         (ends(State.EXCLUDED), ("--exclude",)),
-        (ends(State.NOFOLLOW, None, 2), ("nofollow", "--max-outside")),
+        (ends(State.NOFOLLOW, None, 2), ("nofollow", "--max-unlinked")),
         (ends(State.PENDING, None, 5), ("5 URLs were not visited", "run the same command again")),
         (
             Doubts(ends={}, stopped="the limit of pages (--max-pages) was reached"),

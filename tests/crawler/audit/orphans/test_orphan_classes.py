@@ -10,7 +10,7 @@ from crawler.audit.orphans.duplicates import is_of_series
 from crawler.audit.orphans.scanner_probes import is_probe
 from crawler.model import State, Url
 
-LIMITS = Thresholds(max_clicks=3, few_inlinks=1, min_visits=5)
+LIMITS = Thresholds(max_clicks=3, min_inlinks=1, min_visits=5)
 LISTED = Known(sources={Source.SITEMAP})
 
 

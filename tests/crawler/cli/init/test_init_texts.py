@@ -30,7 +30,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.chdir(folder)
     (folder / "site.toml").write_text(
         f'[site]\nurl = "{URL}"\n[output]\ndirectory = "public"\n[state]\ndirectory = "state"\n'
-        '[schedule]\ncron = "30 3 * * 1-5"\ntimezone = "Europe/Berlin"\n[daemon]\nstop_within = "2m"\n'
+        '[schedule]\ncron = "30 3 * * 1-5"\ntimezone = "Europe/Berlin"\n[daemon]\nshutdown_timeout = "2m"\n'
         '[indexnow]\nkey = "file:index now.key"\n[webhook]\nurls = ["env:CHAT_URL"]\nsecret = "env:CHAT_SECRET"\n'
         '[upload]\nto = "s3://bucket/x"\n',
         encoding="utf-8",

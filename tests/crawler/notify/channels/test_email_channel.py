@@ -12,7 +12,7 @@ from typing import Literal
 import anyio
 import pytest
 from doubles_mail import mailbox
-from hostile import Certificates, HostileServer, Step, drip, fin, repeat, rst, send, sleep
+from hostile import Certificates, HostileServer, Step, Wire, drip, fin, repeat, rst, send, sleep
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace

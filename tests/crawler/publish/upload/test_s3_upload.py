@@ -48,8 +48,8 @@ def settings(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> dict[str, objec
         "s3_endpoint": bucket.url,
         "s3_access_key": ACCESS,
         "s3_secret_key": "env:SHOP_SECRET",
-        "remove_after": 100.0,
-        "upload_timeout": 5.0,
+        "grace_period": 100.0,
+        "timeout": 5.0,
     }
 
 
@@ -99,7 +99,7 @@ def test_ours_an_index_that_left_goes_before_the_files_that_it_names(site: Site,
     for pages in (FIRST[:1], FIRST, FIRST[:1]):  # one file has another name than the index of several
         site.publish(*pages)
         generations.append(site.local())
-        site.send(remove_after=0.0)
+        site.send(grace_period=0.0)
     assert set(there(bucket)) == set(generations[2]) == {f"{LEAD}.gz"}
     for asked in bucket.log:
         files = {key.removeprefix("maps/"): stored.body for key, stored in asked.after.items()}
@@ -128,10 +128,10 @@ def test_ours_what_others_did_there_is_mended_and_what_is_theirs_stays(site: Sit
     assert site.send().sent == 2
     assert bucket.objects == whole
     site.publish(*FIRST)
-    site.send(remove_after=0.0)  # as nobody is to wait, it goes with the index that does not list it
+    site.send(grace_period=0.0)  # as nobody is to wait, it goes with the index that does not list it
     assert "maps/sitemap-4.xml" not in bucket.objects
     site.publish(*SECOND)
-    site.send(remove_after=100.0)
+    site.send(grace_period=100.0)
     site.publish(*FIRST)
     site.send()
     bucket.put("maps/sitemap-4.xml", b"somebody else needs this name")
@@ -220,7 +220,7 @@ def test_ours_at_every_moment_the_index_names_only_files_that_are_there(site: Si
         generations.append(site.local())
         trouble = Fault("error", 503, "SlowDown")
         bucket.fails("PUT", None, trouble, trouble, Fault("cut after"))
-        site.send(remove_after=0.0)
+        site.send(grace_period=0.0)
     moments = [asked.after for asked in bucket.log if asked.method in ("PUT", "DELETE")]
     assert len(moments) > 12
     for moment in moments:
@@ -266,7 +266,7 @@ def test_ours_what_could_not_be_replaced_is_still_ours_and_goes_when_it_left(
             site.send()
     bucket.fails("PUT")
     site.publish(*FIRST, lastmod="2026-01-03")
-    assert site.send(remove_after=0.0).removed == 1
+    assert site.send(grace_period=0.0).removed == 1
     assert there(bucket) == site.local()
 
 
@@ -286,7 +286,7 @@ def test_ours_what_cannot_be_removed_is_said_and_fails_nothing(site: Site, bucke
     site.send()
     site.publish(*FIRST)
     bucket.always("DELETE", Fault("error", 403, "AccessDenied"))
-    done = site.send(remove_after=0.0)
+    done = site.send(grace_period=0.0)
     assert (done.removed, done.waiting) == (0, 1)
     assert "sitemap-4.xml left the set and could not be removed" in site.said[0]
     bucket.fails("DELETE")
@@ -355,7 +355,7 @@ def test_ours_who_does_not_answer_in_time_is_not_waited_for(
     (tmp_path / "a.xml").write_bytes(b"<a/>")
     bucket.always("PUT", Fault("slow", seconds=1.0))
     began = time.monotonic()
-    error = refused(opened({**settings, "upload_timeout": 0.1}), tmp_path / "a.xml")
+    error = refused(opened({**settings, "timeout": 0.1}), tmp_path / "a.xml")
     assert time.monotonic() - began < 1.0
     assert "did not answer in time" in str(error)
     assert error.again
@@ -370,7 +370,7 @@ def test_ours_a_listing_of_garbage_is_no_empty_bucket_or_at_worst_one(
     held = dict(bucket.objects)
     bucket.always("LIST", Fault("garbage", 200, body=body))
     with contextlib.suppress(StorageError):
-        site.send(upload_retries=0)
+        site.send(retries=0)
     assert bucket.objects == held
 
 
@@ -405,7 +405,7 @@ def test_ours_who_is_not_there_is_tried_again_and_then_told(site: Site) -> None:
         url = f"http://127.0.0.1:{probe.getsockname()[1]}"
         site.publish(*FIRST)
         with pytest.raises(StorageError, match="it cannot be reached"):
-            site.send(s3_endpoint=url, upload_retries=2)
+            site.send(s3_endpoint=url, retries=2)
     assert site.slept == [1.0, 2.0]
 
 

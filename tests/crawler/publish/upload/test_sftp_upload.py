@@ -35,8 +35,8 @@ def site(tmp_path: Path, openssh: Sshd) -> Site:
             "to": f"sftp://{openssh.user}@127.0.0.1:{openssh.port}{tmp_path}/a%20server/maps",
             "sftp_key": str(openssh.key),
             "sftp_known_hosts": str(openssh.known_hosts),
-            "remove_after": 100.0,
-            "upload_timeout": 20.0,
+            "grace_period": 100.0,
+            "timeout": 20.0,
         },
     )
 
@@ -59,8 +59,8 @@ def guest(tmp_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch) -> Site:
             "to": f"sftp://{USER}@127.0.0.1:{host.port}/srv/maps",
             "sftp_password": "env:SHOP_PASSWORD",
             "sftp_known_hosts": str(tmp_path / "known"),
-            "upload_timeout": 10.0,
-            "upload_retries": 2,
+            "timeout": 10.0,
+            "retries": 2,
         },
     )
 
@@ -117,7 +117,7 @@ def test_ours_openssh_refuses_in_sentences(site: Site, openssh: Sshd, tmp_path: 
     site.publish(*FIRST)
     base = f"sftp://{openssh.user}@127.0.0.1:{openssh.port}"
     with pytest.raises(StorageError, match=r"/dev/null is no directory there|failed there without a reason"):
-        site.send(to=f"{base}/dev/null", upload_retries=0)
+        site.send(to=f"{base}/dev/null", retries=0)
     stranger = asyncssh.generate_private_key("ssh-ed25519")
     stranger.write_private_key(str(tmp_path / "stranger"))
     with pytest.raises(StorageError, match=f"it does not let {openssh.user} in: correct the user"):
@@ -141,7 +141,7 @@ def test_ours_files_go_before_the_index_and_what_left_after_it(guest: Site, host
     assert renamed[-1] == LEAD
     host.log.clear()
     guest.publish(*FIRST)
-    guest.send(remove_after=0.0)
+    guest.send(grace_period=0.0)
     acts = [(act, path.decode()) for act, path in host.log]
     assert acts.index(("posix_rename", f"/srv/maps/{LEAD}")) < acts.index(
         ("remove", "/srv/maps/sitemap-4.xml")
@@ -171,7 +171,7 @@ def test_ours_a_draft_of_what_is_not_wanted_any_more_is_removed(guest: Site, hos
     assert any(name.endswith(".siteatlas") for name in served(host))
     host.fails("posix_rename")
     guest.publish(*FIRST)
-    guest.send(remove_after=0.0)
+    guest.send(grace_period=0.0)
     assert served(host) == guest.local()
 
 
@@ -232,7 +232,7 @@ def test_ours_who_does_not_answer_in_time_is_not_waited_for(guest: Site, host: H
     guest.publish(*FIRST)
     host.fault = lambda act, path: 0.6 if act == "write" else None
     with pytest.raises(StorageError, match="did not answer in time when asked for putting"):
-        guest.send(upload_timeout=0.3, upload_retries=0)
+        guest.send(timeout=0.3, retries=0)
 
 
 @pytest.mark.parametrize("said", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", b"SSH-1.5-old\r\n", b"\0" * 400])
@@ -249,7 +249,7 @@ def test_ours_what_is_no_ssh_server_is_told(guest: Site, said: bytes) -> None:
         thread = threading.Thread(target=answer)
         thread.start()
         with pytest.raises(StorageError, match="could not be published at sftp://") as caught:
-            guest.send(to=f"sftp://{USER}@127.0.0.1:{port}/x", upload_retries=0, upload_timeout=2.0)
+            guest.send(to=f"sftp://{USER}@127.0.0.1:{port}/x", retries=0, timeout=2.0)
         thread.join()
     assert str(caught.value).isprintable()
 

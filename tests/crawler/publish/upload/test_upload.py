@@ -27,7 +27,7 @@ def bucket() -> Iterator[Bucket]:
 def site(tmp_path: Path, bucket: Bucket) -> Site:
     keys = {"s3_access_key": ACCESS, "s3_secret_key": "secret", "s3_region": "eu-west-1"}
     return Site(
-        tmp_path, {"to": f"s3://{BUCKET}/one", "s3_endpoint": bucket.url, "remove_after": 0.0, **keys}
+        tmp_path, {"to": f"s3://{BUCKET}/one", "s3_endpoint": bucket.url, "grace_period": 0.0, **keys}
     )
 
 

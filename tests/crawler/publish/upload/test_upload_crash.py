@@ -42,7 +42,7 @@ def bucket() -> Iterator[Bucket]:
 
 def on_s3(folder: Path, bucket: Bucket) -> Site:
     keys = {"s3_access_key": ACCESS, "s3_secret_key": "secret", "s3_region": "eu-west-1"}
-    return Site(folder, {"to": f"s3://{BUCKET}", "s3_endpoint": bucket.url, "remove_after": 0.0, **keys})
+    return Site(folder, {"to": f"s3://{BUCKET}", "s3_endpoint": bucket.url, "grace_period": 0.0, **keys})
 
 
 def bodies(objects: Mapping[str, object]) -> dict[str, bytes]:
@@ -104,7 +104,7 @@ def test_ours_bad_nights_in_a_row_leave_a_whole_set_and_nothing_behind(
 ) -> None:
     chance = random.Random(seed)
     site, generations = on_s3(tmp_path, bucket), []
-    site.upload["remove_after"] = 100.0
+    site.upload["grace_period"] = 100.0
     bucket.put("theirs.xml", b"theirs")
     for night in range(30):
         pages = chance.choice([FEW, MANY, ("",), MANY[:3]])
@@ -181,7 +181,7 @@ def killed_by_sftp(folder: Path, openssh: Sshd, processes: Forks, shares: list[f
         "to": f"sftp://{openssh.user}@127.0.0.1:{toll.port}{folder}/there",
         "sftp_key": str(openssh.key),
         "sftp_known_hosts": str(folder / "known"),
-        "remove_after": 0.0,
+        "grace_period": 0.0,
     }
     site, there, generations = Site(folder, settings), folder / "there", []
     try:
