@@ -12,9 +12,9 @@ from typer.main import get_command
 
 from crawler.cli.app import app
 from crawler.cli.init.config import example
+from crawler.config.deprecated import FLAGS as OLD_FLAGS
+from crawler.config.deprecated import KEYS as OLD_KEYS
 from crawler.config.load import configured, known_keys, read
-from crawler.config_deprecated import FLAGS as OLD_FLAGS
-from crawler.config_deprecated import KEYS as OLD_KEYS
 
 URL = "http://a.example/"
 FILE = '[site]\nurl = "http://a.example/"\n[output]\ndirectory = "out"\n[fetch]\nsource = "site"\n'

@@ -30,6 +30,7 @@ from crawler.audit.second_crawl import Outside, Start
 from crawler.audit.summary import news_of
 from crawler.config import fetcher as fetching
 from crawler.config import plan as planning
+from crawler.config.deprecated import KEYS
 from crawler.config.plan import Plan
 from crawler.crawl.engine import Ending, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
@@ -71,7 +72,7 @@ def audit(
     begun = clock()
     collect.check(plan)
     with Store(
-        plan.state, planning.deciding(plan.config), begin=begin, about=plan.about, now=clock()
+        plan.state, planning.deciding(plan.config), begin=begin, about=plan.about, now=clock(), renamed=KEYS
     ) as store:
         db = schema.create(store.directory / schema.FILE, store.directory / STATE.file)
         comparing = Comparing(db, store.directory, plan, is_fresh=begin is Begin.FRESH)

@@ -13,8 +13,9 @@ from crawler.config.config import Config
 from crawler.fetch.errors import Code
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY, BodyLimits
+from crawler.fetch.paced_fetcher import AskedToWait, PacedFetcher, follow
+from crawler.fetch.throttle import Pace
 from crawler.model import Failure, Reply, Url
-from crawler.paced import AskedToWait, PacedFetcher, follow
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Access, Blocked
 from crawler.url.normalize import origin
@@ -121,7 +122,9 @@ class Asking:
         self._rulebook = rulebook
         self._watch = watch
         self._done = 0
-        self._paced = PacedFetcher(fetcher, config, clock)
+        self._paced = PacedFetcher(
+            fetcher, Pace(1, config.pace.rate, config.pace.delay), config.fetch.retries, clock
+        )
         self._blocked = 0
         self._silent: dict[str, int] = {}  # hosts that want no request for now, and what was left there
         self._private: set[str] = set()

@@ -6,7 +6,7 @@ from typing import Final, get_args
 
 from crawler.cli import lint_options
 from crawler.cli.options import FLAGS
-from crawler.config_deprecated import deprecated
+from crawler.config.deprecated import deprecated
 
 _PREFIX: Final = "SITEATLAS_"
 _ALIKE: Final = 0.88  # of 1: a letter or two that are missing, doubled, swapped or wrong

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from typer import BadParameter, Exit, echo
 from typer.core import TyperCommand, TyperOption
 
-from crawler.config_deprecated import FLAGS, deprecated, given_twice
+from crawler.config.deprecated import FLAGS, deprecated, given_twice
 from crawler.errors import UsageError
 
 if TYPE_CHECKING:

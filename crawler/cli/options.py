@@ -12,11 +12,11 @@ from typing import Annotated, Any, Final
 import typer
 
 from crawler.config.config import Config
+from crawler.config.deprecated import FLAGS as DEPRECATED
+from crawler.config.deprecated import given_twice
 from crawler.config.load import build, read
 from crawler.config.section import Section
 from crawler.config.sites import EITHER, anchored, choose, choose_either, split
-from crawler.config_deprecated import FLAGS as DEPRECATED
-from crawler.config_deprecated import given_twice
 from crawler.errors import UsageError
 from crawler.units import as_size
 

@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from crawler.config.config import Config
+from crawler.config.deprecated import renamed
 from crawler.config.secrets import masked
 from crawler.config.section import Section
-from crawler.config_deprecated import renamed
 from crawler.errors import UsageError
 
 _SECRETS = {  # keys whose values no message repeats

@@ -17,9 +17,10 @@ from crawler.config.source import Source
 from crawler.fetch.errors import Code
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY, BodyLimits
+from crawler.fetch.paced_fetcher import AskedToWait, PacedFetcher, follow
 from crawler.fetch.redirect import REDIRECTS, redirect_target
+from crawler.fetch.throttle import Pace
 from crawler.model import Failure, Reply, Url
-from crawler.paced import AskedToWait, PacedFetcher, follow
 from crawler.robots.cache import Rulebook
 from crawler.robots.rules import Blocked, Robots
 from crawler.url.normalize import InvalidUrl, normalise, origin
@@ -69,7 +70,9 @@ class Remote:
     def __enter__(self) -> Self:
         """Raises UsageError for options that cannot work."""
         self._fetcher = fetcher(self._config, self._homes, source=self._source)
-        self._paced = PacedFetcher(self._fetcher, self._config)
+        self._paced = PacedFetcher(
+            self._fetcher, Pace(1, config.pace.rate, config.pace.delay), config.fetch.retries
+        )
         self._rulebook = Rulebook(
             self._fetcher, self._config.fetch.user_agent, obey=self._config.obey.robots, params=_AS_IT_IS
         )

@@ -10,10 +10,10 @@ from crawler.config.fetcher import fetcher
 from crawler.config.plan import Plan
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
+from crawler.fetch.paced_fetcher import follow
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.model import Failure, Reply, Url
 from crawler.notify.notice import Answer, Reception
-from crawler.paced import follow
 from crawler.state.runs import Run
 from crawler.url.normalize import InvalidUrl, normalise, origin
 from crawler.url.params import Params

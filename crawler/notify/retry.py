@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from crawler.config.notify import Notify
 from crawler.fetch.retry import RetryPolicy
+from crawler.fetch.retry_loop import Retries
 from crawler.notify.notice import Answer, Reception
-from crawler.retry import Retries
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

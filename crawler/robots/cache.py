@@ -9,10 +9,10 @@ import anyio
 
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY
+from crawler.fetch.paced_fetcher import follow
 from crawler.fetch.retry import RetryPolicy
+from crawler.fetch.retry_loop import Retries
 from crawler.model import Failure, Reply, Url
-from crawler.paced import follow
-from crawler.retry import Retries
 from crawler.robots.rules import Access, Robots, everything, fallback, from_answer
 from crawler.robots.store import RobotsStore
 from crawler.url.normalize import DEFAULT, normalise

@@ -8,6 +8,7 @@
 import time
 
 from crawler.config import plan as planning
+from crawler.config.deprecated import KEYS
 from crawler.config.plan import Plan
 from crawler.crawl.engine import Ending, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
@@ -48,7 +49,7 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
             writer(plan, place).abort()  # settings that no sitemap can have are told now, not after hours
             recent_address(plan)
         settings = planning.deciding(plan.config)
-        with Store(plan.state, settings, begin=begin, about=plan.about, now=clock()) as store:
+        with Store(plan.state, settings, begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
             waiting = frontier(plan, store)
 
             def look_again(known: SqliteFrontier) -> bool:

@@ -16,6 +16,7 @@ from crawler.audit.compare import history
 from crawler.audit.finding import AuditReport
 from crawler.audit.summary import AuditNews
 from crawler.config import plan as planning
+from crawler.config.deprecated import KEYS
 from crawler.config.plan import AUDIT, Plan, plan_audit
 from crawler.crawl.engine import Ending
 from crawler.errors import Incomplete, SiteatlasError, StateInUse
@@ -144,7 +145,11 @@ def _remember(ready: Plan, error: SiteatlasError) -> None:
     with (
         suppress(SiteatlasError),
         Store(
-            plan.state, planning.deciding(plan.config), begin=Begin.GO_ON_IF_ALIKE, about=plan.about
+            plan.state,
+            planning.deciding(plan.config),
+            begin=Begin.GO_ON_IF_ALIKE,
+            about=plan.about,
+            renamed=KEYS,
         ) as store,
     ):
         store.give_up(error, time.time())

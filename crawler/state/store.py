@@ -15,7 +15,6 @@ from typing import Final, Self
 import msgspec
 from msgspec.structs import replace
 
-from crawler.config_deprecated import current_keys
 from crawler.errors import SiteatlasError, StorageError, UsageError
 from crawler.model import Url
 from crawler.state.database import change, storage
@@ -104,7 +103,8 @@ class Store:
     """The state of one site, locked for this process while entered. ``run`` is the record of the run to be worked on.
 
     ``settings`` are those that decide the result of a crawl; an unfinished one is resumed only with the same. ``about``
-    is kept for people and commands that only look. ``now`` is Unix time.
+    is kept for people and commands that only look. ``now`` is Unix time. ``renamed`` maps names of settings, as earlier
+    versions stored them, to their present names.
     Raises StateInUse, StorageError, UsageError on entering.
     """
 
@@ -116,10 +116,12 @@ class Store:
         begin: Begin = Begin.GO_ON,
         about: Mapping[str, str] | None = None,
         now: float | None = None,
+        renamed: Mapping[str, str] | None = None,
     ) -> None:
         self.directory = directory
         self.resumed = False
         self._settings = settings
+        self._renamed = renamed or {}
         self._begin = begin
         self._told = about or {}
         self._now = time.time() if now is None else now
@@ -217,7 +219,8 @@ class Store:
         """Whether the unfinished run was begun with these settings; UsageError when it was not, and that matters."""
         with storage():
             row = self.db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
-        before = current_keys(msgspec.json.decode(row[0])) if row else {}
+        stored: dict[str, object] = msgspec.json.decode(row[0]) if row else {}
+        before = {self._renamed.get(key, key): value for key, value in stored.items()}
         now = msgspec.json.decode(msgspec.json.encode(self._settings))
         # what an older version did not know yet, it did as this one does by default
         changed = sorted(key for key, value in before.items() if value != now.get(key))

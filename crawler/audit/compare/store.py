@@ -19,7 +19,7 @@ from crawler.audit.compare.rules import Before, Fate, Looked, Today, is_hidden
 from crawler.audit.evidence.visits import Visits
 from crawler.audit.finding import Trend
 from crawler.audit.summary import AuditNews
-from crawler.config_deprecated import current_flags, current_keys
+from crawler.config.deprecated import current_flags, current_keys
 from crawler.model import State
 from crawler.state.database import change
 

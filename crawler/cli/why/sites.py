@@ -18,10 +18,10 @@ from crawler.cli.sites import states
 from crawler.cli.why.queries import Stories
 from crawler.cli.why.would import Policy
 from crawler.config.config import Config
+from crawler.config.deprecated import current_keys
 from crawler.config.load import build, known_keys
 from crawler.config.plan import AUDIT, survey
 from crawler.config.source import source
-from crawler.config_deprecated import current_keys
 from crawler.errors import StorageError, UsageError
 from crawler.model import Url
 from crawler.robots.rules import Access

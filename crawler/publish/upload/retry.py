@@ -6,8 +6,8 @@ from typing import Final, TypeVar
 
 import anyio
 
-from crawler import retry
 from crawler.errors import alone
+from crawler.fetch import retry_loop
 from crawler.fetch.retry import RetryPolicy
 from crawler.publish.upload.target import NotTaken
 
@@ -19,13 +19,13 @@ AT_ONCE: Final = 4  # files on their way
 class Tries:
     """How often things are tried again. ``sleep`` takes seconds."""
 
-    def __init__(self, retries: int, sleep: retry.Sleep) -> None:
+    def __init__(self, retries: int, sleep: retry_loop.Sleep) -> None:
         self._policy = RetryPolicy(retries, longest=60.0)
         self._sleep = sleep
 
     async def once(self, what: Callable[[], Awaitable[T]]) -> T:
         """Do one thing. Raises NotTaken as the last try did."""
-        async for _ in retry.Retries(self._policy, sleep=self._sleep):
+        async for _ in retry_loop.Retries(self._policy, sleep=self._sleep):
             try:
                 return await what()
             except NotTaken as error:

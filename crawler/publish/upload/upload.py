@@ -19,13 +19,13 @@ from msgspec import Struct
 
 from crawler.config.plan import Plan
 from crawler.errors import StorageError
+from crawler.fetch.retry_loop import Sleep
 from crawler.publish.recent_feed import recent_address
 from crawler.publish.upload.connect import elsewhere
 from crawler.publish.upload.files import digests, index_name, pieces
 from crawler.publish.upload.manifest import Record
 from crawler.publish.upload.retry import Tries
 from crawler.publish.upload.target import Elsewhere, NotTaken, Piece, There, shown
-from crawler.retry import Sleep
 from crawler.state.lock import lock
 from crawler.state.runs import Run
 

@@ -6,15 +6,14 @@ from typing import Final, TypeVar
 
 import anyio
 
-from crawler.config.config import Config
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Header
 from crawler.fetch.limits import BodyLimits
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.fetch.retry import RetryPolicy, is_transient
+from crawler.fetch.retry_loop import Retries
 from crawler.fetch.throttle import Lanes, Pace
 from crawler.model import Failure, Reply, Url
-from crawler.retry import Retries
 from crawler.url.normalize import InvalidUrl, origin
 from crawler.url.params import Params
 
@@ -27,12 +26,14 @@ class AskedToWait(Exception):
 
 
 class PacedFetcher:
-    """One request at a time to each origin, at the pace of the configuration. ``clock`` gives Unix time."""
+    """One request at a time to each origin, at ``pace``. ``clock`` gives Unix time."""
 
-    def __init__(self, fetcher: Fetcher, config: Config, clock: Callable[[], float] = time.time) -> None:
-        self.lanes = Lanes(Pace(1, config.pace.rate, config.pace.delay), 0)
+    def __init__(
+        self, fetcher: Fetcher, pace: Pace, retries: int, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.lanes = Lanes(pace, 0)
         self._fetcher = fetcher
-        self._policy = RetryPolicy(config.fetch.retries, first=0.5, longest=150.0)
+        self._policy = RetryPolicy(retries, first=0.5, longest=150.0)
         self._clock = clock
 
     async def fetch(
