@@ -70,9 +70,8 @@ class Remote:
     def __enter__(self) -> Self:
         """Raises UsageError for options that cannot work."""
         self._fetcher = fetcher(self._config, self._homes, source=self._source)
-        self._paced = PacedFetcher(
-            self._fetcher, Pace(1, config.pace.rate, config.pace.delay), config.fetch.retries
-        )
+        pace, retries = self._config.pace, self._config.fetch.retries
+        self._paced = PacedFetcher(self._fetcher, Pace(1, pace.rate, pace.delay), retries)
         self._rulebook = Rulebook(
             self._fetcher, self._config.fetch.user_agent, obey=self._config.obey.robots, params=_AS_IT_IS
         )

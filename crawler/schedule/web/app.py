@@ -1,4 +1,4 @@
-"""The pages and endpoints of the daemon, and what each of them is made from. Nothing here changes anything."""
+"""The pages and endpoints of the daemon, and who may ask for which. Nothing here changes anything."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -13,56 +13,57 @@ from starlette.types import ASGIApp
 
 from crawler.config.schedule import Daemon
 from crawler.schedule.status import Board, SiteBoard
-from crawler.schedule.web.files import Sending, Shelves, by_address, report
+from crawler.schedule.web.files import OpenFile, PublishedFiles, find_public, open_report
 from crawler.schedule.web.health import health
-from crawler.schedule.web.metrics import exposed
+from crawler.schedule.web.metrics import exposition
 from crawler.schedule.web.pages import one_site, overview, page
-from crawler.schedule.web.request_guard import Door, Hosts
+from crawler.schedule.web.request_guard import RequestGuard, is_own_host
 from crawler.schedule.web.server import UNIX
-from crawler.schedule.web.snapshots import Look, Looks
+from crawler.schedule.web.snapshots import SiteSnapshot, StatusCache
 
 _PUBLISHED: Final = "/published/"
+_RETRY: Final = {"retry-after": "30"}
 log = logging.getLogger(__name__)
 
 
 def app(
     board: Callable[[], Board], settings: Callable[[], Daemon], trouble: Callable[[], str] = str
 ) -> ASGIApp:
-    """What answers, made from how all sites stand now. ``trouble`` says what is wrong with the daemon itself, or "".
+    """The ASGI application. ``trouble`` says what is wrong with the daemon itself, or "".
 
-    All are called in the event loop, for each request. A state that cannot be read is told where it matters.
+    The event loop calls all three for each request. A site whose state cannot be read is shown as such.
     """
-    faces = _Faces(board, settings, trouble)
+    endpoints = _Endpoints(board, settings, trouble)
     public = [
-        Route(f"{_PUBLISHED}{{name}}/{{file}}", faces.published),
-        Route("/{path:path}", faces.by_host),
+        Route(f"{_PUBLISHED}{{name}}/{{file}}", endpoints.published),
+        Route("/{path:path}", endpoints.by_host),
     ]
-    own = [
-        Route("/", faces.all_sites),
-        Route("/sites/{name}", faces.site),
-        Route("/sites/{name}/audit/{file:path}", faces.audit),
-        Route("/healthz", faces.healthz),
-        Route("/metrics", faces.metrics),
-        Route("/favicon.ico", _nothing),  # of files without an icon of their own
+    private = [
+        Route("/", endpoints.all_sites),
+        Route("/sites/{name}", endpoints.site),
+        Route("/sites/{name}/audit/{file:path}", endpoints.audit),
+        Route("/healthz", endpoints.healthz),
+        Route("/metrics", endpoints.metrics),
+        Route("/favicon.ico", _no_icon),  # browsers ask for it beside files that name no icon
     ]
-    ours, ours_alone, theirs = _routed([*own, *public]), _routed(own), _routed(public)
+    with_files, without_files, files = _routed([*private, *public]), _routed(private), _routed(public)
 
-    def answering(host: str, path: str) -> ASGIApp | None:
-        if faces.knows(host):
-            return ours if settings().serve_sitemaps else ours_alone
-        return theirs if faces.publishes(host, path) else None
+    def choose(host: str, path: str) -> ASGIApp | None:
+        if endpoints.is_own(host):
+            return with_files if settings().serve_sitemaps else without_files
+        return files if endpoints.is_public(host, path) else None
 
-    return Door(answering)
+    return RequestGuard(choose)
 
 
 def _routed(routes: Sequence[Route]) -> Starlette:
-    made = Starlette(routes=routes, exception_handlers={HTTPException: _refused, 500: _broken})
-    made.router.redirect_slashes = False  # it would make a URL of whatever Host says
-    return made
+    routed = Starlette(routes=routes, exception_handlers={HTTPException: _refused, 500: _failed})
+    routed.router.redirect_slashes = False  # it would redirect to whatever name Host says
+    return routed
 
 
-class _Faces:
-    """What the endpoints share."""
+class _Endpoints:
+    """The endpoints, and what they share."""
 
     def __init__(
         self, board: Callable[[], Board], settings: Callable[[], Daemon], trouble: Callable[[], str]
@@ -70,136 +71,133 @@ class _Faces:
         self._board = board
         self._trouble = trouble
         self._settings = settings
-        self._is_file = settings().listen.startswith(UNIX)
-        self._hosts: tuple[tuple[str, ...], Hosts] | None = None
-        self._looks = Looks()
-        self._shelves = Shelves()
+        self._is_socket = settings().listen.startswith(UNIX)
+        self._cache = StatusCache()
+        self._files = PublishedFiles()
 
     @property
-    def _serves(self) -> bool:
+    def _serves_files(self) -> bool:
         return self._settings().serve_sitemaps
 
-    def knows(self, host: str) -> bool:
-        """Whether a request for a host is answered."""
-        names = ("*",) if self._is_file else self._settings().allowed_hosts
-        if self._hosts is None or self._hosts[0] != names:
-            self._hosts = names, Hosts(names)
-        return self._hosts[1].knows(host)
+    def is_own(self, host: str) -> bool:
+        """Whether a request for this host may see everything. No browser reaches a UNIX socket."""
+        return self._is_socket or is_own_host(host, self._settings().allowed_hosts)
 
-    def publishes(self, host: str, path: str) -> bool:
-        """Whether a path may be a published file's, which is public under any name that a proxy passes."""
-        return self._serves and (path.startswith(_PUBLISHED) or self._by_address(host, path) is not None)
+    def is_public(self, host: str, path: str) -> bool:
+        """Whether a path may be a published file's, which is public under every host that a proxy passes."""
+        return self._serves_files and (path.startswith(_PUBLISHED) or self._find(host, path) is not None)
 
     async def all_sites(self, request: Request) -> Response:
-        """``/``."""
+        """``/``; ``?q=WORDS`` filters the sites."""
         board = self._board()
-        looks = await self._looks.of(board.sites)
+        snapshots = await self._cache.snapshots(board.sites)
         query = request.query_params.get("q", "")
-        values = {**overview(board, looks, query), **_around(request)}
-        return await self._looks.run(lambda: page("overview.html", **values))
+        values = {**overview(board, snapshots, query), **_frame(request)}
+        return await self._cache.run(lambda: page("overview.html", **values))
 
     async def site(self, request: Request) -> Response:
         """``/sites/NAME``; ``?run=N`` shows what that run changed, ``?before=N`` the runs before that one."""
-        board, site, look = await self._site(request)
-        asked = {"number": _number(request, "run"), "before": _number(request, "before")}
+        board, site = self._board(), self._named(request)
+        snapshot = await self._snapshot(site)
+        numbers = {"number": _number(request, "run"), "before": _number(request, "before")}
 
-        def made() -> Response:
-            return page("site.html", **one_site(board, site, look, self._serves, **asked), **_around(request))
+        def render() -> Response:
+            values = one_site(board, site, snapshot, self._serves_files, **numbers)
+            return page("site.html", **values, **_frame(request))
 
-        return await self._looks.run(made)
+        return await self._cache.run(render)
 
-    async def audit(self, request: Request) -> Response | Sending:
+    async def audit(self, request: Request) -> OpenFile:
         """``/sites/NAME/audit/FILE``."""
         site = self._named(request)
         directory, name = site.report, request.path_params["file"]
         if directory is None:
-            raise HTTPException(404, "no audit of this site is written to a directory")
-        return await self._sent(lambda: report(directory, name))
+            raise HTTPException(404, "the audits of this site are not written to a directory")
+        return await self._opened(lambda: open_report(directory, name))
 
     async def healthz(self, _: Request) -> Response:
         """``/healthz``."""
-        status, told = health(self._board(), self._trouble())
-        return JSONResponse(told, status)
+        status, values = health(self._board(), self._trouble())
+        return JSONResponse(values, status)
 
     async def metrics(self, request: Request) -> Response:
         """``/metrics``."""
         board = self._board()
-        looks = await self._looks.of(board.sites)
+        snapshots = await self._cache.snapshots(board.sites)
         accept = request.headers.get("accept", "")
-        text, media_type = await self._looks.run(lambda: exposed(board, looks, accept))
+        text, media_type = await self._cache.run(lambda: exposition(board, snapshots, accept))
         return Response(text, headers={"content-type": media_type})
 
-    async def published(self, request: Request) -> Response | Sending:
+    async def published(self, request: Request) -> OpenFile:
         """``/published/NAME/FILE``."""
-        return await self._file(self._named(request), request.path_params["file"])
+        return await self._published(self._named(request), request.path_params["file"])
 
-    async def by_host(self, request: Request) -> Response | Sending:
-        """A published file by its public URL, for a proxy that passes Host and path as they are."""
-        found = self._by_address(request.headers.get("host", ""), request.url.path)
+    async def by_host(self, request: Request) -> OpenFile:
+        """A published file by its public URL, for a proxy that passes Host and path unchanged."""
+        found = self._find(request.headers.get("host", ""), request.url.path)
         if found is None:
             raise HTTPException(404)
-        return await self._file(*found)
+        return await self._published(*found)
 
-    async def _file(self, site: SiteBoard, name: str) -> Response | Sending:
-        look = (await self._looks.of([site]))[site.name]
-        if look.error and not look.files:
-            raise HTTPException(503, "what is published cannot be told for now", {"retry-after": "30"})
-        return await self._sent(lambda: self._shelves.published(site, look, name))
+    async def _published(self, site: SiteBoard, name: str) -> OpenFile:
+        snapshot = await self._snapshot(site)
+        if snapshot.error and not snapshot.files:
+            raise HTTPException(503, "the list of published files cannot be read right now", _RETRY)
+        return await self._opened(lambda: self._files.open(site, snapshot, name))
 
-    async def _sent(self, opened: Callable[[], Sending | None]) -> Sending:
+    async def _opened(self, open_: Callable[[], OpenFile | None]) -> OpenFile:
         try:
-            sending = await self._looks.run(opened)
+            file = await self._cache.run(open_)
         except OSError as error:
-            log.warning("a file that is to be served cannot be read: %s", error)
-            raise HTTPException(503, "this file cannot be read for now", {"retry-after": "30"}) from None
-        if sending is None:
+            log.warning("a file cannot be served: %s", error)
+            raise HTTPException(503, "this file cannot be read right now", _RETRY) from None
+        if file is None:
             raise HTTPException(404)
-        return sending
+        return file
 
-    async def _site(self, request: Request) -> tuple[Board, SiteBoard, Look]:
-        board, site = self._board(), self._named(request)
-        return board, site, (await self._looks.of([site]))[site.name]
+    async def _snapshot(self, site: SiteBoard) -> SiteSnapshot:
+        return (await self._cache.snapshots([site]))[site.name]
 
     def _named(self, request: Request) -> SiteBoard:
         name = request.path_params["name"]
         for site in self._board().sites:
             if site.name == name:
                 return site
-        raise HTTPException(404, "there is no site of this name")
+        raise HTTPException(404, "no site has this name")
 
-    def _by_address(self, host: str, path: str) -> tuple[SiteBoard, str] | None:
-        return by_address({site.name: site for site in self._board().sites}, host, path)
+    def _find(self, host: str, path: str) -> tuple[SiteBoard, str] | None:
+        return find_public(self._board().sites, host, path)
 
 
 def _number(request: Request, name: str) -> int | None:
-    said = request.query_params.get(name, "")
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 10 else None
+    text = request.query_params.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def _around(request: Request, *, is_page: bool = True) -> dict[str, Any]:
-    """What every page is made with: the way from it to ``/``, wherever a proxy has put that, and whether it renews.
+def _frame(request: Request, *, is_page: bool = True) -> dict[str, Any]:
+    """The values of every page: the relative path to ``/``, wherever a proxy has put that, and whether it reloads.
 
-    One that was asked for more than how things stand is being read, or written in: it stays as it is.
+    A page with a query does not reload: somebody is reading it, or typing in it.
     """
     path: bytes = request.scope.get("raw_path") or request.url.path.encode()
-    return {"root": "../" * (path.count(b"/") - 1) or "./", "renews": is_page and not request.url.query}
+    return {"root": "../" * (path.count(b"/") - 1) or "./", "reloads": is_page and not request.url.query}
 
 
-async def _nothing(_: Request) -> Response:
+async def _no_icon(_: Request) -> Response:
     return Response(status_code=204)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """The page of what is not there."""
-    status, why, headers = 500, "", None
+    """The page of an HTTPException."""
+    status, reason, headers = 500, "", None
     if isinstance(error, HTTPException):
-        status, why, headers = error.status_code, error.detail, error.headers
-    answer = page("trouble.html", status, code=status, why=why, **_around(request, is_page=False))
-    answer.headers.update(headers or {})
-    return answer
+        status, reason, headers = error.status_code, error.detail, error.headers
+    response = page("trouble.html", status, code=status, reason=reason, **_frame(request, is_page=False))
+    response.headers.update(headers or {})
+    return response
 
 
-async def _broken(request: Request, _: Exception) -> Response:
-    """The page of what should not be; the server logs what it was."""
-    why = "the daemon's log says what went wrong"
-    return page("trouble.html", 500, code=500, why=why, **_around(request, is_page=False))
+async def _failed(request: Request, _: Exception) -> Response:
+    """The page of an error of ours, which uvicorn logs."""
+    reason = "the daemon's log says what went wrong"
+    return page("trouble.html", 500, code=500, reason=reason, **_frame(request, is_page=False))

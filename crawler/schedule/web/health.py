@@ -1,4 +1,4 @@
-"""``/healthz``: whether the daemon does its work. A site that fails is told, and is no reason to restart the daemon."""
+"""``/healthz``: whether the daemon does its work. A failing site is named, and is no reason to restart the daemon."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from crawler.schedule.web.pages import w3c
 
 
 def health(board: Board, trouble: str) -> tuple[int, dict[str, Any]]:
-    """The status, 200 or 503, and what is told as JSON. ``trouble`` is what is wrong with the daemon, or ""."""
-    trouble = trouble or board.trouble or ("it is stopping" if board.is_stopping else "")
+    """The status, 200 or 503, and the JSON object. ``trouble`` says what is wrong with the daemon, or ""."""
+    trouble = trouble or board.trouble or ("the daemon is stopping" if board.is_stopping else "")
     return 503 if trouble else 200, {
         "status": "unhealthy" if trouble else "ok",
         **({"why": trouble} if trouble else {}),

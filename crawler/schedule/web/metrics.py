@@ -1,8 +1,8 @@
-"""``/metrics``: the daemon and its sites as Prometheus measures them.
+"""``/metrics``: the daemon and its sites, for Prometheus.
 
-https://prometheus.io/docs/practices/naming/: base units in the name, one label ``site``, ``kind`` for changes and
-``severity`` for findings, so that there are as many series as there are sites, whatever their pages do. What is not
-known has no sample.
+https://prometheus.io/docs/practices/naming/: base units in the name; the labels are ``site``, ``kind`` of changes and
+``severity`` of findings, so that the number of series depends on the number of sites only. An unknown value has no
+sample.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,56 +15,59 @@ from prometheus_client.registry import Collector
 
 from crawler.publish.changes import ChangeKind
 from crawler.schedule.status import Board, SiteBoard
-from crawler.schedule.web.site_status import untold
-from crawler.schedule.web.snapshots import Look
+from crawler.schedule.web.site_status import notify_pending
+from crawler.schedule.web.snapshots import SiteSnapshot
 from crawler.state.runs import Run
 
-Reading = Callable[[SiteBoard, Look], float | None]
+_Sample = Callable[[SiteBoard, SiteSnapshot], float | None]
 
 
-def exposed(board: Board, looks: Mapping[str, Look], accept: str) -> tuple[bytes, str]:
-    """The text, and its media type, which ``accept`` chooses."""
+def exposition(board: Board, snapshots: Mapping[str, SiteSnapshot], accept: str) -> tuple[bytes, str]:
+    """All metrics in the format that the header ``accept`` chooses, and its media type."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Sites(board, looks))
+    registry.register(SiteMetrics(board, snapshots))
     encode, media_type = choose_encoder(accept)
     return encode(registry), media_type
 
 
-class Sites(Collector):
-    """The metrics of one moment."""
+class SiteMetrics(Collector):
+    """The metrics at one moment."""
 
-    def __init__(self, board: Board, looks: Mapping[str, Look]) -> None:
+    def __init__(self, board: Board, snapshots: Mapping[str, SiteSnapshot]) -> None:
         self._board = board
-        self._looks = looks
+        self._snapshots = snapshots
 
     def collect(self) -> Iterator[Metric]:
-        """All families, also those without a sample."""
+        """All metric families, also those without a sample."""
         yield from self._daemon()
-        for name, help_, read in _OF_SITES:
+        for name, help_, sample in _OF_SITES:
             family = GaugeMetricFamily(f"siteatlas_site_{name}", help_, labels=["site"])
             for site in self._board.sites:
-                value = read(site, self._looks.get(site.name, Look()))
+                value = sample(site, self._snapshot(site))
                 if value is not None:
                     family.add_metric([site.name], value)
             yield family
         yield self._changes()
         yield self._findings()
 
+    def _snapshot(self, site: SiteBoard) -> SiteSnapshot:
+        return self._snapshots.get(site.name, SiteSnapshot())
+
     def _daemon(self) -> Iterator[Metric]:
         board = self._board
         yield InfoMetricFamily("siteatlas_build", "The version of siteatlas", {"version": board.version})
         gauges: tuple[tuple[str, str, float | None], ...] = (
-            ("sites", "Sites of the configuration", len(board.sites)),
+            ("sites", "Sites in the configuration", len(board.sites)),
             ("stopping", "Whether the daemon is stopping", board.is_stopping),
             ("start_time_seconds", "When the daemon started, Unix time", board.started),
             (
                 "config_last_reload_successful",
-                "Whether the configuration as it is now is used",
+                "Whether the current configuration file could be loaded",
                 not board.config_error,
             ),
             (
                 "config_last_reload_success_timestamp_seconds",
-                "When it was read, Unix time",
+                "When the configuration was loaded last, Unix time",
                 board.config_read,
             ),
         )
@@ -81,7 +84,7 @@ class Sites(Collector):
             labels=["site", "kind"],
         )
         for site in self._board.sites:
-            run = self._looks.get(site.name, Look()).ended
+            run = self._snapshot(site).ended
             for kind in ChangeKind if run else ():
                 family.add_metric([site.name, kind.value], getattr(run, kind))
         return family
@@ -93,88 +96,86 @@ class Sites(Collector):
             labels=["site", "severity"],
         )
         for site in self._board.sites:
-            audit = self._looks.get(site.name, Look()).audit.last
+            audit = self._snapshot(site).audit.last
             for severity, number in audit.severities.items() if audit else ():
                 family.add_metric([site.name, severity], number)
         return family
 
 
-def _of_audit(what: str) -> Reading:
-    """A number of the last audit that came to its end."""
-    return lambda _, look: getattr(look.audit.last, what, None)
+def _of_audit(name: str) -> _Sample:
+    """A number of the last completed audit."""
+    return lambda _, snapshot: getattr(snapshot.audit.last, name, None)
 
 
-def _since_audit(what: str) -> Reading:
-    """The same of one that is compared with the one before."""
-    return lambda _, look: (
-        getattr(look.audit.last, what) if look.audit.last and look.audit.last.before else None
+def _since_audit(name: str) -> _Sample:
+    """The same; of an audit that could be compared with the previous one."""
+    return lambda _, snapshot: (
+        getattr(snapshot.audit.last, name) if snapshot.audit.last and snapshot.audit.last.before else None
     )
 
 
-def _of_last(read: Callable[[Run], float | None]) -> Reading:
-    """Something of the last run that ended."""
+def _of_last(read: Callable[[Run], float | None]) -> _Sample:
+    """A number of the last run that has ended; 0 is unknown when the run kept no figures."""
 
-    def reading(_: SiteBoard, look: Look) -> float | None:
-        found = read(look.ended) if look.ended else None
-        return found if found or (look.ended and look.ended.has_figures) else None
+    def sample(_: SiteBoard, snapshot: SiteSnapshot) -> float | None:
+        run = snapshot.ended
+        value = read(run) if run else None
+        return value if value or (run and run.has_figures) else None
 
-    return reading
-
-
-def _ended(site: SiteBoard, look: Look) -> float | None:
-    """When the last run ended, as its state says, or an attempt that came to no run."""
-    run, attempt = look.ended, site.last
-    moments = [moment for moment in (run and run.ended, attempt and attempt.ended) if moment]
-    return max(moments, default=None)
+    return sample
 
 
-def _exit_code(site: SiteBoard, look: Look) -> float | None:
-    run, attempt = look.ended, site.last
+def _ended(site: SiteBoard, snapshot: SiteSnapshot) -> float | None:
+    """When the last run ended, or the last attempt that did not get as far as a run."""
+    run, attempt = snapshot.ended, site.last
+    times = [time for time in (run and run.ended, attempt and attempt.ended) if time]
+    return max(times, default=None)
+
+
+def _exit_code(site: SiteBoard, snapshot: SiteSnapshot) -> float | None:
+    run, attempt = snapshot.ended, site.last
     if attempt is None or attempt.exit_code is None:
         return run.exit_code if run else None
-    is_older = run is not None and run.number != attempt.run and (run.ended or 0.0) > (attempt.ended or 0.0)
-    return run.exit_code if run and is_older else attempt.exit_code  # a run by hand is one too
+    is_newer = run is not None and run.number != attempt.run and (run.ended or 0.0) > (attempt.ended or 0.0)
+    return run.exit_code if run and is_newer else attempt.exit_code  # somebody may run the site by hand
 
 
-def _pages(_: SiteBoard, look: Look) -> float | None:
-    return look.standing.pages if look.standing and look.standing.published else None
+def _pages(_: SiteBoard, snapshot: SiteSnapshot) -> float | None:
+    standing = snapshot.standing
+    return standing.pages if standing and standing.published else None
 
 
-def _untold(site: SiteBoard, look: Look) -> float | None:
-    return bool(untold(site, look))
+def _success(_: SiteBoard, snapshot: SiteSnapshot) -> float | None:
+    return snapshot.good.ended if snapshot.good else None
 
 
-def _success(_: SiteBoard, look: Look) -> float | None:
-    return look.good.ended if look.good else None
+def _audit_failed(_: SiteBoard, snapshot: SiteSnapshot) -> float | None:
+    return bool(snapshot.audit.trouble) if snapshot.audit.newest else None
 
 
-def _audit_failed(_: SiteBoard, look: Look) -> float | None:
-    return bool(look.audit.trouble) if look.audit.newest else None
+def _of_google(name: str) -> _Sample:
+    """A number of the last answer of Search Console."""
+    return lambda _, snapshot: getattr(snapshot.google, name, None)
 
 
-def _of_google(what: str) -> Reading:
-    """A number of what Google said last."""
-    return lambda _, look: getattr(look.google, what, None)
-
-
-_OF_SITES: Final[tuple[tuple[str, str, Reading], ...]] = (
-    ("running", "Whether a run is going on", lambda site, _: site.running_since is not None),
-    ("scheduled", "Whether the schedule runs it", lambda site, _: bool(site.timetable)),
-    ("next_run_timestamp_seconds", "When the next run begins at the soonest, Unix time", lambda site, _: site.next_at),
+_OF_SITES: Final[tuple[tuple[str, str, _Sample], ...]] = (
+    ("running", "Whether a run is in progress", lambda site, _: site.running_since is not None),
+    ("scheduled", "Whether the site has a schedule", lambda site, _: bool(site.timetable)),
+    ("next_run_timestamp_seconds", "Earliest start of the next run, Unix time", lambda site, _: site.next_at),
     ("consecutive_failures", "Attempts in a row that failed", lambda site, _: site.failures),
-    ("untold", "Whether others could not yet be told of something", _untold),
-    ("state_readable", "Whether its state can be read", lambda _, look: not look.error),
-    ("last_run_timestamp_seconds", "When the last run ended, Unix time", _ended),
-    ("last_success_timestamp_seconds", "When the last run ended that is published, Unix time", _success),
-    ("last_run_exit_code", "The exit code of the last run; negative: the signal that killed it", _exit_code),
-    ("last_run_duration_seconds", "How long the last run took", _of_last(lambda run: run.seconds)),
+    ("untold", "Whether a notification is not delivered yet", lambda *values: bool(notify_pending(*values))),
+    ("state_readable", "Whether the state can be read", lambda _, snapshot: not snapshot.error),
+    ("last_run_timestamp_seconds", "End of the last run, Unix time", _ended),
+    ("last_success_timestamp_seconds", "End of the last run whose result is published, Unix time", _success),
+    ("last_run_exit_code", "Exit code of the last run; negative: the signal that killed it", _exit_code),
+    ("last_run_duration_seconds", "Duration of the last run", _of_last(lambda run: run.seconds)),
     ("last_run_requests", "Requests of the last run", _of_last(lambda run: run.fetched)),
     ("last_run_received_bytes", "Bytes that the last run received", _of_last(lambda run: run.bytes)),
     ("listed_pages", "Pages in the published sitemap", _pages),
-    ("last_audit_timestamp_seconds", "When the last whole audit began, Unix time", _of_audit("started")),
-    ("last_audit_new_findings", "Findings of the last audit that the one before did not have", _since_audit("new")),
-    ("last_audit_mended_findings", "Findings of the audit before that are mended", _since_audit("mended")),
-    ("audit_failed", "Whether an audit was begun since that came to no end", _audit_failed),
+    ("last_audit_timestamp_seconds", "Start of the last completed audit, Unix time", _of_audit("started")),
+    ("last_audit_new_findings", "Findings of the last audit that the previous one did not have", _since_audit("new")),
+    ("last_audit_mended_findings", "Findings of the previous audit that are resolved", _since_audit("mended")),
+    ("audit_failed", "Whether an audit that started later did not complete", _audit_failed),
     ("search_console_errors", "Errors that Google found in the sitemap", _of_google("errors")),
     ("search_console_warnings", "Warnings of Google about the sitemap", _of_google("warnings")),
 )  # fmt: skip

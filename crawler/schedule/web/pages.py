@@ -1,4 +1,4 @@
-"""The page of one site: how it stands, what its runs changed and why, what is published, who was told, the audits."""
+"""The values of the page of one site: its condition, changes, runs, published files, notifications and audits."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,9 +18,8 @@ from crawler.notify.ledger_status import Told, told
 from crawler.publish.changes import Change, Counts, told_counts
 from crawler.schedule.status import Board, SiteBoard
 from crawler.schedule.web.files import reports
-from crawler.schedule.web.site_status import TROUBLE, Tone, Verdict, trend, verdict
-from crawler.schedule.web.snapshots import FAULTS, RUNS, Look, feed, recorded
-from crawler.schedule.web.snapshots import told as why
+from crawler.schedule.web.site_status import URGENT, Condition, Tone, condition, trend
+from crawler.schedule.web.snapshots import READ_ERRORS, RUNS, SiteSnapshot, changes_of, query_runs, reason_of
 from crawler.state.runs import PublishedFile, Run
 from crawler.units import amount, clock, count, outcome
 from sitemap import safe
@@ -29,121 +28,114 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-LONGEST: Final = 200  # characters of a query that are looked for
+MAX_QUERY: Final = 200  # characters
+
+_TONES: Final = list(Tone)
 
 
-class Ending(Struct, frozen=True, kw_only=True):
-    """When and how the last run ended, and how long it took, if that is known."""
+class LastEnd(Struct, frozen=True, kw_only=True):
+    """When the last run ended (Unix time), its outcome, and its duration if that is known."""
 
     at: float
-    how: str
+    outcome: str
     seconds: float | None = None
 
 
-class Row(Struct, frozen=True, kw_only=True):
-    """A site in the table. ``last`` is the last run that the state has an end of, ``ended`` the end of any attempt.
+class SiteRow(Struct, frozen=True, kw_only=True):
+    """A site in the table.
 
-    ``audit`` is how its audits stand.
+    ``last`` is the last run of which the state knows the end; ``ended`` the end of the last attempt, also of one that
+    did not get as far as a run. ``pages`` are listed, ``kept`` of them despite errors.
     """
 
     site: SiteBoard
-    verdict: Verdict
+    condition: Condition
     last: Run | None
-    ended: Ending | None
+    ended: LastEnd | None
     pages: int | None
     kept: int
     counts: Counts
     trend: str
     audit: AuditStanding
 
-    @property
-    def is_trouble(self) -> bool:
-        """Whether a person should look at it."""
-        return self.verdict.tone in TROUBLE
 
-
-def overview(board: Board, looks: Mapping[str, Look], query: str) -> dict[str, Any]:
-    """The values of the page; only sites whose name, URL or state has all words of the ``query`` are listed."""
-    rows = [row(site, looks.get(site.name, Look())) for site in board.sites]
-    words = query[:LONGEST].casefold().split()
-    shown = [each for each in rows if _has(each, words)]
-    shown.sort(
-        key=lambda each: (_TONES.index(each.verdict.tone) if each.is_trouble else len(_TONES), _name(each))
-    )
+def overview(board: Board, snapshots: Mapping[str, SiteSnapshot], query: str) -> dict[str, Any]:
+    """The values of the page. A site is shown when its name, URL and condition contain all words of ``query``."""
+    rows = [site_row(site, snapshots.get(site.name, SiteSnapshot())) for site in board.sites]
+    words = query[:MAX_QUERY].casefold().split()
     return {
         "board": board,
-        "query": query[:LONGEST],
-        "rows": shown,
+        "query": query[:MAX_QUERY],
+        "rows": sorted((row for row in rows if _matches(row, words)), key=_order),
         "total": len(rows),
         "figures": list(_figures(rows)),
-        "has_audits": any(each.audit.newest or each.site.audit_every is not None for each in rows),
+        "has_audits": any(row.audit.newest or row.site.audit_every is not None for row in rows),
     }
 
 
-_TONES: Final = list(Tone)
-
-
-def row(site: SiteBoard, look: Look) -> Row:
-    """What is told of a site in one line."""
-    last, standing = look.ended, look.standing
-    return Row(
-        site=site,
-        verdict=verdict(site, look),
-        last=last,
-        ended=_ended(site, last),
-        pages=standing.pages if standing and standing.published else None,
-        kept=standing.kept if standing else 0,
-        counts=counts(last) if last else Counts(),
-        trend=trend(look.runs),
-        audit=look.audit,
-    )
-
-
-def _ended(site: SiteBoard, run: Run | None) -> Ending | None:
-    """How the last run ended, as the schedule says when it came to nothing that the state knows of."""
-    last = site.last
-    known, at = (run.number, run.ended or 0.0) if run else (None, 0.0)
-    if last is not None and last.ended is not None and last.ended > at and (run is None or last.run != known):
-        how = f"{last.fate}, exit code {last.exit_code}" if last.fate else "cut short"
-        how = outcome(last.outcome) if last.outcome else how
-        return Ending(at=last.ended, how=how, seconds=last.ended - last.began)
-    if run is None or run.ended is None:
-        return None
-    is_known = run.has_figures or run.seconds
-    return Ending(at=run.ended, how=outcome(run.outcome), seconds=run.seconds if is_known else None)
-
-
-def counts(run: Run) -> Counts:
-    """What a run changed."""
-    return Counts(**{name: getattr(run, name) for name in Counts.__struct_fields__})
-
-
-def _figures(rows: Sequence[Row]) -> Iterator[tuple[str, int, str]]:
-    """Number, label and tone of what stands large at the top."""
-    tones = [each.verdict.tone for each in rows]
-    running = sum(each.site.running_since is not None or each.verdict.tone is Tone.RUNNING for each in rows)
-    yield "sites" if len(rows) != 1 else "site", len(rows), ""
-    yield "in trouble", tones.count(Tone.ERROR), "error"
-    yield "to look at", tones.count(Tone.WARNING), "warning"
-    yield "running now", running, "running"
-    yield "pages listed", sum(each.pages or 0 for each in rows), ""
-
-
-def _has(each: Row, words: Sequence[str]) -> bool:
-    text = f"{each.site.name} {each.site.url} {each.verdict.word}".casefold()
+def _matches(row: SiteRow, words: Sequence[str]) -> bool:
+    text = f"{row.site.name} {row.site.url} {row.condition.word}".casefold()
     return all(word in text for word in words)
 
 
-def _name(each: Row) -> tuple[str, str]:
-    return each.site.name.casefold(), each.site.name
+def _order(row: SiteRow) -> tuple[int, str, str]:
+    tone, name = row.condition.tone, row.site.name
+    return _TONES.index(tone) if tone in URGENT else len(_TONES), name.casefold(), name
 
 
-CHANGES: Final = 200  # of each kind that are told
+def site_row(site: SiteBoard, snapshot: SiteSnapshot) -> SiteRow:
+    """The row of a site."""
+    last, standing = snapshot.ended, snapshot.standing
+    return SiteRow(
+        site=site,
+        condition=condition(site, snapshot),
+        last=last,
+        ended=_last_end(site, last),
+        pages=standing.pages if standing and standing.published else None,
+        kept=standing.kept if standing else 0,
+        counts=counts(last) if last else Counts(),
+        trend=trend(snapshot.runs),
+        audit=snapshot.audit,
+    )
 
-MESSAGES: Final = 20  # to others
+
+def _last_end(site: SiteBoard, run: Run | None) -> LastEnd | None:
+    """The end of the last run; the schedule knows it when the attempt left no run in the state."""
+    last, at = site.last, (run.ended if run else None) or 0.0
+    if last and last.ended and last.ended > at and (run is None or last.run != run.number):
+        result = f"{last.fate}, exit code {last.exit_code}" if last.fate else "interrupted"
+        result = outcome(last.outcome) if last.outcome else result
+        return LastEnd(at=last.ended, outcome=result, seconds=last.ended - last.began)
+    if run is None or run.ended is None:
+        return None
+    seconds = run.seconds if run.has_figures or run.seconds else None
+    return LastEnd(at=run.ended, outcome=outcome(run.outcome), seconds=seconds)
 
 
-class Group(Struct, frozen=True):
+def counts(run: Run) -> Counts:
+    """How many URLs a run changed, by kind."""
+    return Counts(**{name: getattr(run, name) for name in Counts.__struct_fields__})
+
+
+def _figures(rows: Sequence[SiteRow]) -> Iterator[tuple[str, int, str]]:
+    """Label, number and tone of the large figures at the top."""
+    tones = [row.condition.tone for row in rows]
+    running = sum(row.site.running_since is not None or row.condition.tone is Tone.RUNNING for row in rows)
+    yield "sites" if len(rows) != 1 else "site", len(rows), ""
+    yield "with errors", tones.count(Tone.ERROR), "error"
+    yield "with warnings", tones.count(Tone.WARNING), "warning"
+    yield "running now", running, "running"
+    yield "pages listed", sum(row.pages or 0 for row in rows), ""
+
+
+CHANGES: Final = 200  # of each kind on the page
+
+MESSAGES: Final = 20  # notifications on the page
+
+_ORDER: Final = {"removed": 0, "deindexed": 1, "moved": 2, "changed": 3, "added": 4}
+
+
+class ChangeGroup(Struct, frozen=True):
     """The changes of one kind: the first of them, and how many there are."""
 
     kind: str
@@ -151,17 +143,17 @@ class Group(Struct, frozen=True):
     total: int
 
 
-class Feed(Struct, frozen=True, kw_only=True):
-    """What a run changed. ``error`` says why it cannot be told."""
+class RunChanges(Struct, frozen=True, kw_only=True):
+    """What a run changed. ``error`` says why that cannot be read."""
 
     run: Run | None = None
-    groups: Sequence[Group] = ()
+    groups: Sequence[ChangeGroup] = ()
     counts: Counts | None = None
     error: str = ""
 
 
-class Runs(Struct, frozen=True, kw_only=True):
-    """Some runs, the newest first, and whether there may be ``older`` ones. ``error`` says why they cannot be told."""
+class RunTable(Struct, frozen=True, kw_only=True):
+    """Some runs, the newest first; there may be more before run ``older``. ``error`` says why they cannot be read."""
 
     runs: Sequence[Run] = ()
     older: int | None = None
@@ -169,123 +161,133 @@ class Runs(Struct, frozen=True, kw_only=True):
 
 
 def one_site(
-    board: Board, site: SiteBoard, look: Look, serves: bool, *, number: int | None, before: int | None
+    board: Board,
+    site: SiteBoard,
+    snapshot: SiteSnapshot,
+    serves_files: bool,
+    *,
+    number: int | None,
+    before: int | None,
 ) -> dict[str, Any]:
-    """The values of the page; the changes are those of the run ``number``, else of the last that has any. Blocks.
+    """The values of the page. Blocks.
 
-    The runs are the last ones, or those ``before`` a number.
+    The changes are those of the run ``number``, else of the last run with changes. The runs are the last ones, or
+    those ``before`` a number.
     """
-    messages, fault = Told(), ""
+    messages, messages_error = Told(), ""
     try:
         messages = told(site.state, MESSAGES)
-    except FAULTS as error:
-        fault = why(error)
+    except READ_ERRORS as error:
+        messages_error = reason_of(error)
+    standing = snapshot.standing
     return {
         "board": board,
         "site": site,
-        "look": look,
-        "row": row(site, look),
-        "feed": _feed(site, look, number),
-        "asked": number,
-        "table": _runs(site, look, before),
+        "snapshot": snapshot,
+        "row": site_row(site, snapshot),
+        "changes": _changes(site, snapshot, number),
+        "number": number,
+        "table": _table(site, snapshot, before),
         "before": before,
-        "files": _in_order(look.files, site.sitemap_url),
-        "wrote": look.standing.wrote if look.standing else None,
-        "is_held": bool(look.standing and look.standing.holder) or site.running_since is not None,
+        "files": _in_order(snapshot.files, site.sitemap_url),
+        "writer": standing.wrote if standing else None,
+        "is_running": bool(standing and standing.holder) or site.running_since is not None,
         "messages": messages,
-        "messages_error": fault,
+        "messages_error": messages_error,
         "reports": reports(site.report) if site.report else [],
-        "serves": serves,
+        "serves_files": serves_files,
         "counts_of": counts,
         "outcome": outcome,
     }
 
 
-def _runs(site: SiteBoard, look: Look, before: int | None) -> Runs:
-    found: Sequence[Run] = look.runs
+def _table(site: SiteBoard, snapshot: SiteSnapshot, before: int | None) -> RunTable:
+    runs: Sequence[Run] = snapshot.runs
     if before is not None:
         try:
-            found = recorded(site.state, lambda records: records.last(RUNS, before))
-        except FAULTS as error:
-            return Runs(error=why(error))
-    return Runs(runs=found, older=found[-1].number if len(found) == RUNS and found[-1].number > 1 else None)
+            runs = query_runs(site.state, lambda records: records.last(RUNS, before))
+        except READ_ERRORS as error:
+            return RunTable(error=reason_of(error))
+    return RunTable(runs=runs, older=runs[-1].number if len(runs) == RUNS and runs[-1].number > 1 else None)
 
 
-def _chosen(site: SiteBoard, runs: Sequence[Run], number: int | None) -> Run | None:
-    """The run of a number, or the last that changed anything; from the disk when it is none of the last ones."""
+def _run(site: SiteBoard, runs: Sequence[Run], number: int | None) -> Run | None:
+    """The run of a number, or the last with changes; read from the state when it is not among the last ``runs``."""
     for run in runs:
         if run.number == number if number is not None else counts(run).total:
             return run
     if not runs:
         return None
     if number is None:
-        return recorded(site.state, lambda records: records.changed())
-    found = recorded(site.state, lambda records: records.last(1, number + 1))
+        return query_runs(site.state, lambda records: records.changed())
+    found = query_runs(site.state, lambda records: records.last(1, number + 1))
     return found[0] if found and found[0].number == number else None
 
 
-def _feed(site: SiteBoard, look: Look, number: int | None) -> Feed:
+def _changes(site: SiteBoard, snapshot: SiteSnapshot, number: int | None) -> RunChanges:
     run = None
     try:
-        run = _chosen(site, look.runs, number)
+        run = _run(site, snapshot.runs, number)
         if run is None:
-            return Feed()
-        found, changes = counts(run), feed(site.state, run.number, CHANGES)
-    except FAULTS as error:
-        return Feed(run=run, error=why(error))
+            return RunChanges()
+        totals, changes = counts(run), changes_of(site.state, run.number, CHANGES)
+    except READ_ERRORS as error:
+        return RunChanges(run=run, error=reason_of(error))
     groups = [
-        Group(kind.value, first := list(some), max(getattr(found, kind), len(first)))
-        for kind, some in groupby(changes, key=attrgetter("kind"))
+        ChangeGroup(kind.value, first := list(group), max(getattr(totals, kind), len(first)))
+        for kind, group in groupby(changes, key=attrgetter("kind"))
     ]
-    order = {"removed": 0, "deindexed": 1, "moved": 2, "changed": 3, "added": 4}
-    return Feed(run=run, groups=sorted(groups, key=lambda each: order[each.kind]), counts=found)
+    return RunChanges(run=run, groups=sorted(groups, key=lambda group: _ORDER[group.kind]), counts=totals)
 
 
 def _in_order(files: Sequence[PublishedFile], sitemap_url: str) -> list[PublishedFile]:
-    """The file that leads to the others first, and these as people count: 2 before 10."""
-    lead = next((file for file in files if file.url == sitemap_url), files[-1] if files else None)
-    return sorted(files, key=lambda file: (file is not lead, _as_counted(file.name)))
+    """The sitemap that readers start from first, and its children as people count: 2 before 10."""
+    first = next((file for file in files if file.url == sitemap_url), files[-1] if files else None)
+    return sorted(files, key=lambda file: (file is not first, _natural(file.name)))
 
 
-def _as_counted(name: str) -> list[tuple[int, str]]:
-    parts = [part.lstrip("0") if place % 2 else part for place, part in enumerate(re.split("([0-9]+)", name))]
-    return [(len(part) if place % 2 else 0, part) for place, part in enumerate(parts)]
+def _natural(name: str) -> list[tuple[int, str]]:
+    parts = [part.lstrip("0") if index % 2 else part for index, part in enumerate(re.split("([0-9]+)", name))]
+    return [(len(part) if index % 2 else 0, part) for index, part in enumerate(parts)]
 
 
-_EVER: Final = 1e10  # seconds: what is longer comes of a damaged state
+_LONGEST: Final = 1e10  # seconds: longer ones come from a damaged state
 
 _STEPS: Final = ((60.0, "s"), (60.0, "min"), (24.0, "h"), (7.0, "day"), (4.35, "week"), (12.0, "month"))
 
 
 def page(template: str, status: int = 200, **values: Any) -> Response:
-    """A page of a template. What is no character is shown as an escape. It is not to be kept, or found by search."""
-    rooms, policy = _rooms()
-    text = rooms.get_template(template).render(values)
+    """A page from a template, for no cache and no search engine. Lone surrogates are shown as escapes.
+
+    Starlette's Jinja2Templates cannot encode those.
+    """
+    templates, policy = _templates()
+    text = templates.get_template(template).render(values)
     headers = {"content-security-policy": policy, "x-robots-tag": "noindex, nofollow"}
     body = text.encode("utf-8", "backslashreplace")
     return Response(body, status, headers, media_type="text/html")
 
 
 @cache
-def _rooms() -> "tuple[Environment, str]":
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only who is asked pays for it
+def _templates() -> "tuple[Environment, str]":
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - needed for the first page only
     from markupsafe import Markup  # noqa: PLC0415
 
     sheet = style("crawler.schedule.web", "web.css")
-    rooms = Environment(
+    templates = Environment(
         loader=PackageLoader("crawler.schedule.web"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    rooms.filters.update(shown=safe, amount=size, took=took, moment=moment, w3c=w3c, number=number)
-    rooms.globals.update(
-        style=Markup(sheet),  # noqa: S704 - our own
-        count=count, relative=relative, is_web=is_web, told_counts=counted,
+    templates.filters.update(shown=safe, amount=size, took=took, moment=moment, w3c=w3c, number=number)
+    templates.globals.update(
+        style=Markup(sheet),  # noqa: S704 - a file of ours
+        count=count, relative=relative, is_web=is_web, change_counts=change_counts,
     )  # fmt: skip
     policy = (
         f"default-src 'none'; style-src {source(sheet)}; img-src data:; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'"
     )
-    return rooms, policy
+    return templates, policy
 
 
 def number(value: int) -> str:
@@ -294,36 +296,36 @@ def number(value: int) -> str:
 
 
 def moment(when: float) -> str:
-    """A Unix time for people: ``21 Nov 2026, 18:14 UTC``; one that no calendar has is told as it is."""
-    found = _datetime(when)
-    return f"{found.day} {found:%b %Y, %H:%M} UTC" if found else f"{when:g}"
+    """A Unix time for people: ``21 Nov 2026, 18:14 UTC``, in two lines at most; outside the calendar, the number."""
+    date = _datetime(when)
+    return f"{date.day}\xa0{date:%b\xa0%Y, %H:%M}\xa0UTC" if date else f"{when:g}"
 
 
 def took(seconds: float) -> str:
-    """How long something took, for people; what nothing takes is told as it is. It is never broken in two lines."""
-    return (clock(seconds) if 0 <= seconds < _EVER else f"{seconds:g} s").replace(" ", "\xa0")
+    """A duration for people, on one line; an impossible one as the number of seconds."""
+    return (clock(seconds) if 0 <= seconds < _LONGEST else f"{seconds:g} s").replace(" ", "\xa0")
 
 
 def size(number: float) -> str:
-    """Bytes for people, in one word."""
+    """Bytes for people, on one line."""
     return amount(number).replace(" ", "\xa0")
 
 
-def counted(counts: Counts) -> str:
-    """``3 added, 1 changed``; a number stays with its word."""
+def change_counts(counts: Counts) -> str:
+    """``3 added, 1 changed``; a number and its word stay on one line."""
     return told_counts(counts).replace(" ", "\xa0").replace(",\xa0", ", ")
 
 
 def w3c(when: float) -> str:
     """A Unix time as a W3C datetime."""
-    found = _datetime(when)
-    return found.isoformat(timespec="seconds") if found else ""
+    date = _datetime(when)
+    return date.isoformat(timespec="seconds") if date else ""
 
 
 def relative(when: float, now: float) -> str:
-    """How long ago a moment is, or how soon: ``just now``, ``12 min ago``, ``in 3 h``, ``5 days ago``."""
+    """How long ago a time is, or how soon: ``just now``, ``12 min ago``, ``in 3 h``, ``5 days ago``."""
     distance = abs(when - now)
-    if distance > _EVER:
+    if distance > _LONGEST:
         return moment(when)
     if distance < 5:
         return "just now" if when <= now else "now"
@@ -334,8 +336,8 @@ def relative(when: float, now: float) -> str:
             break
         distance /= steps
     whole = max(1, int(distance))
-    told = f"{whole} {unit}" if unit in ("s", "min", "h") else count(whole, unit)
-    return f"{told} ago" if when <= now else f"in {told}"
+    text = f"{whole} {unit}" if unit in ("s", "min", "h") else count(whole, unit)
+    return f"{text} ago" if when <= now else f"in {text}"
 
 
 def _datetime(when: float) -> datetime | None:

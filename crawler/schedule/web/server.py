@@ -1,18 +1,19 @@
-"""The server: where it listens, how it begins and how it ends. It runs inside the daemon's event loop."""
+"""The daemon's HTTP server: uvicorn in the daemon's event loop, with the limits on clients that uvicorn lacks."""
 
 import asyncio
 import contextlib
+import errno
 import os
 import socket
 import stat
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any, Final, cast
+from urllib.parse import urlsplit
 
 import anyio
-import h11
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -20,167 +21,24 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from crawler.config.schedule import Daemon
 from crawler.errors import UsageError
 
+UNIX: Final = "unix:"
 MAX_HEAD: Final = 16 * 2**10  # bytes of a request line and its headers
-
-_LATE: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-
+_TIMEOUT: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _FULL: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
-    b"Content-Type: text/plain\r\nContent-Length: 26\r\n\r\ntoo many clients, for now\n"
+    b"Content-Type: text/plain\r\nContent-Length: 17\r\n\r\ntoo many clients\n"
 )
 
 
-@dataclass
-class Clients:
-    """All connections that are open: ``most`` of them, each waited for ``patience`` seconds at a time."""
-
-    most: int
-    patience: float
-    there: "set[Client]" = field(default_factory=set)
-
-    def connect(self, **given: Any) -> "Client":
-        """The protocol of a new connection; uvicorn gives what it has to know."""
-        return Client(self, **given)
-
-    def has_room(self) -> bool:
-        """Whether one more can be served, if need be in place of one that asks nothing."""
-        if len(self.there) < self.most:
-            return True
-        idle = min((each for each in self.there if each.is_idle), key=lambda each: each.since, default=None)
-        if idle is not None:
-            idle.drop()
-        return idle is not None
-
-    def look(self, now: float) -> None:
-        """Let those go who take too long. To be called several times in ``patience``; ``now`` is the loop's."""
-        for client in list(self.there):
-            client.look(now)
-
-    def drop(self) -> None:
-        """Let all go at once."""
-        for client in list(self.there):
-            client.drop()
-
-
-class Client(H11Protocol):
-    """HTTP/1.1 with deadlines. ``since`` is when it was last waited for something, by the loop's clock."""
-
-    def __init__(self, clients: Clients, **given: Any) -> None:
-        super().__init__(**given)
-        self._clients = clients
-        self._is_stuck = False  # it does not take what is sent
-        self._is_leaving = False
-        self.since = 0.0
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether it had an answer and has asked for nothing since."""
-        return (
-            self._is_asking
-            and self._cycle is not None
-            and not self.transport.is_closing()
-            and not self.conn.trailing_data[0]
-        )
-
-    @property
-    def _is_asking(self) -> bool:
-        """Whether its request is not there yet."""
-        return self._cycle is None or self._cycle.response_complete
-
-    @property
-    def _cycle(self) -> RequestResponseCycle | None:
-        """Its last request, and how far the answer is; None: it had none."""
-        return cast("RequestResponseCycle | None", self.cycle)
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take it in, or tell it that there is no room."""
-        has_room = self._clients.has_room()
-        super().connection_made(transport)
-        self._clients.there.add(self)
-        self.since = self.loop.time()
-        if not has_room:
-            transport.write(_FULL)
-            transport.close()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone."""
-        self._clients.there.discard(self)
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        """What it sends after the end is nobody's."""
-        if self.transport.is_closing():
-            return
-        try:
-            super().data_received(data)
-        except h11.LocalProtocolError:  # it broke the rules while it was being answered
-            self.drop()
-
-    def send_400_response(self, msg: str) -> None:
-        """Tell it that it sends no HTTP. What it asked before, and has no answer to yet, is not answered any more."""
-        if not self._is_asking:
-            self.cycle.disconnected = True
-        super().send_400_response(msg)
-
-    def on_response_complete(self) -> None:
-        """From now on its next request is waited for."""
-        self.since = self.loop.time()
-        super().on_response_complete()
-
-    def pause_writing(self) -> None:
-        """It does not take what is sent as fast as that."""
-        self._is_stuck, self.since = True, self.loop.time()
-        super().pause_writing()
-
-    def resume_writing(self) -> None:
-        """It took most of it."""
-        self._is_stuck = False
-        super().resume_writing()
-
-    def shutdown(self) -> None:
-        """Let it take its answer, and no more."""
-        try:
-            super().shutdown()
-        except h11.LocalProtocolError:
-            self.drop()
-
-    def look(self, now: float) -> None:
-        """Let it go if it took too long."""
-        if self.transport.is_closing() and not self._is_leaving:
-            self._is_leaving, self.since = True, now
-        if now - self.since < self._clients.patience:
-            return
-        if self._is_leaving or self._is_stuck:
-            self.drop()
-        elif self._is_asking:
-            if self.conn.trailing_data[0]:
-                self.transport.write(_LATE)
-            self.transport.close()
-
-    def drop(self) -> None:
-        """Close it, whatever is left to be sent."""
-        self.transport.abort()
-
-
-UNIX: Final = "unix:"
-
-_TICKS: Final = 10  # looks at the clients in the time that one of them has
-
-
 async def serve_on(
-    listener: socket.socket,
-    application: ASGIApp,
-    settings: Daemon,
-    stop: anyio.Event,
-    ready: Callable[[], None] | None = None,
+    listener: socket.socket, application: ASGIApp, settings: Daemon, stop: anyio.Event
 ) -> None:
-    """Answer on a socket of :func:`bind` until ``stop`` is set; ``ready`` is called when requests are answered.
+    """Answer requests on a socket of :func:`bind` until ``stop`` is set.
 
-    Who is being answered then has ``settings.client_timeout`` seconds to take the rest. Catches no signals, and needs
-    asyncio, with either loop. The socket stays the caller's to close.
+    Clients that are being answered then have ``settings.client_timeout`` seconds to read the rest. Catches no signals,
+    and needs asyncio, with either event loop. The caller closes the socket.
     """
-    clients = Clients(settings.max_clients, settings.client_timeout)
-    server = _Server(_config(application, clients), ready or (lambda: None))
+    server = _Server(application, settings)
 
     async def end() -> None:
         await stop.wait()
@@ -189,68 +47,154 @@ async def serve_on(
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(end)
-            tasks.start_soon(_watch, clients, stop)
             await server.serve([listener])
             tasks.cancel_scope.cancel()
     finally:
-        for each in getattr(server, "servers", ()):
-            each.close()
-        clients.drop()
-
-
-async def _watch(clients: Clients, stop: anyio.Event) -> None:
-    """Look at the clients again and again; when the end was asked for, let go who is still there after a while."""
-    deadline = float("inf")
-    while True:
-        now = anyio.current_time()
-        deadline = min(deadline, now + clients.patience) if stop.is_set() else deadline
-        if now >= deadline:
-            clients.drop()
-        clients.look(now)
-        await anyio.sleep(min(clients.patience / _TICKS, 1.0))
-
-
-def _config(application: ASGIApp, clients: Clients) -> uvicorn.Config:
-    return uvicorn.Config(
-        application,
-        http=cast("Any", clients.connect),  # what makes a protocol does as well as its class
-        ws="none",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        log_level="error",  # what clients do wrong is no news
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        h11_max_incomplete_event_size=MAX_HEAD,
-        timeout_keep_alive=ceil(clients.patience),
-        timeout_graceful_shutdown=ceil(clients.patience) + 1,
-    )
+        for accepting in getattr(server, "servers", ()):
+            accepting.close()
+        server.drop_clients()
 
 
 class _Server(uvicorn.Server):
-    """Tells when it answers, and leaves signals to the daemon."""
+    """uvicorn, which leaves signals to the daemon and drops slow clients."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, application: ASGIApp, settings: Daemon) -> None:
+        self._patience = settings.client_timeout
+        config = uvicorn.Config(
+            application,
+            http=cast("Any", partial(_Client, settings)),  # uvicorn only calls it
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level="error",  # mistakes of clients are not logged
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            h11_max_incomplete_event_size=MAX_HEAD,
+            timeout_keep_alive=ceil(self._patience),
+            timeout_graceful_shutdown=ceil(self._patience) + 1,  # for answers that nobody waits for any more
+        )
         super().__init__(config)
-        self._ready = ready
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Capture none."""
         yield
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
-        await super().startup(sockets)
-        self._ready()
+    async def on_tick(self, counter: int) -> bool:
+        """Close the connections of slow clients; uvicorn calls this ten times a second."""
+        for client in self._clients():
+            client.check(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, and give clients a last while to read their answers.
+
+        uvicorn's ``timeout_graceful_shutdown`` cancels answers that are still being read, and logs each as an error.
+        """
+        asyncio.get_running_loop().call_later(self._patience, self.drop_clients)
+        await super().shutdown(sockets)
+
+    def drop_clients(self) -> None:
+        """Close all connections at once."""
+        for client in self._clients():
+            client.drop()
+
+    def _clients(self) -> "list[_Client]":
+        return cast("list[_Client]", list(self.server_state.connections))
+
+
+class _Client(H11Protocol):
+    """One connection, with the limits that uvicorn lacks.
+
+    uvicorn's ``limit_concurrency`` refuses requests, not connections: clients that send nothing hold theirs for good.
+    Its ``timeout_keep_alive`` ends with the first byte of a request, and nothing limits how long the rest of a request
+    or the reading of an answer may take.
+    """
+
+    def __init__(self, settings: Daemon, **given: Any) -> None:
+        super().__init__(**given)
+        self._settings = settings
+        self._is_leaving = False
+        self.waited_since = 0.0
+        """When we began to wait for the client, by the clock of the event loop."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the client has got an answer and has sent nothing since."""
+        is_quiet = not self.transport.is_closing() and not self.conn.trailing_data[0]
+        return self._cycle is not None and self._is_requesting and is_quiet
+
+    @property
+    def _is_requesting(self) -> bool:
+        """Whether the next request is not complete yet."""
+        return self._cycle is None or self._cycle.response_complete
+
+    @property
+    def _cycle(self) -> RequestResponseCycle | None:
+        """The last request and its answer; the type of uvicorn's own name lacks the None before the first one."""
+        return cast("RequestResponseCycle | None", self.cycle)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the client in, in place of an idle one if need be, or refuse it."""
+        is_full = len(self.connections) >= self._settings.max_clients and not self._replace_idle()
+        super().connection_made(transport)
+        self.waited_since = self.loop.time()
+        if is_full:
+            transport.write(_FULL)
+            transport.close()
+
+    def _replace_idle(self) -> bool:
+        clients = cast("set[_Client]", self.connections)
+        idle = min(
+            (client for client in clients if client.is_idle),
+            key=lambda client: client.waited_since,
+            default=None,
+        )
+        if idle is not None:
+            idle.drop()
+        return idle is not None
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP. A request before it that has no answer yet gets none; uvicorn would send both."""
+        if not self._is_requesting:
+            self.cycle.disconnected = True
+        super().send_400_response(msg)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request from now on."""
+        self.waited_since = self.loop.time()
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read from now on."""
+        self.waited_since = self.loop.time()
+        super().pause_writing()
+
+    def check(self, now: float) -> None:
+        """Close the connection when the client takes too long."""
+        if self.transport.is_closing() and not self._is_leaving:
+            self._is_leaving, self.waited_since = True, now
+        if now - self.waited_since < self._settings.client_timeout:
+            return
+        if self._is_leaving or self.flow.write_paused:
+            self.drop()
+        elif self._is_requesting:
+            if self.conn.trailing_data[0]:
+                self.transport.write(_TIMEOUT)
+            self.transport.close()
+
+    def drop(self) -> None:
+        """Close the connection at once, whatever is left to send."""
+        self.transport.abort()
 
 
 @contextlib.contextmanager
 def bind(listen: str) -> Iterator[socket.socket]:
-    """A socket that listens at ``HOST:PORT``, ``[::1]:PORT`` or ``unix:PATH``; closed, and removed, in the end.
+    """A socket that listens at ``HOST:PORT``, ``[::1]:PORT`` or ``unix:PATH``; it is closed and removed in the end.
 
-    Port 0 is any that is free. Raises UsageError that names the text, and what is wrong with it.
+    Port 0 is any free port. Raises UsageError, where uvicorn logs and exits.
     """
     if listen.startswith(UNIX):
         path = Path(listen.removeprefix(UNIX))
@@ -266,31 +210,25 @@ def bind(listen: str) -> Iterator[socket.socket]:
 
 
 def _at_address(listen: str) -> socket.socket:
-    host, _, port = listen.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
+    try:
+        parts = urlsplit(f"//{listen}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host or port is None or parts.netloc != listen:
         raise UsageError(
-            f"daemon.listen {listen!r} is no address to listen at: HOST:PORT, such as 127.0.0.1:9188 or [::1]:9188, "
+            f"daemon.listen {listen!r} is not an address: write HOST:PORT, such as 127.0.0.1:9188 or [::1]:9188, "
             f"or {UNIX}PATH"
         )
-    if ":" in host and not (host.startswith("[") and host.endswith("]")):
-        raise UsageError(f"daemon.listen {listen!r}: an IPv6 address stands in brackets, as in [::1]:{port}")
     try:
-        found = socket.getaddrinfo(
-            host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        family, kind, proto, _, address = found[0]
-        listener = socket.socket(family, kind, proto)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = found[0]
     except (OSError, UnicodeError) as error:
-        raise _refused(listen, error) from None
+        raise _refused(listen, getattr(error, "strerror", "") or str(error)) from None
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        listener.bind(address)
-        listener.listen()
+        listener = socket.create_server(cast("tuple[str, int]", address), family=family)
     except OSError as error:
-        listener.close()
-        raise _refused(listen, error) from None
+        raise _refused(listen, os.strerror(error.errno or 0)) from None
     listener.setblocking(False)
     return listener
 
@@ -298,19 +236,22 @@ def _at_address(listen: str) -> socket.socket:
 def _at_path(path: Path, listen: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        _clear(path)
+        _remove_stale(path)
         listener.bind(str(path))
         path.chmod(0o660)
         listener.listen()
     except OSError as error:
         listener.close()
-        raise _refused(listen, error) from None
+        raise _refused(listen, error.strerror or str(error)) from None
     listener.setblocking(False)
     return listener
 
 
-def _clear(path: Path) -> None:
-    """Remove the socket that a killed process left there. OSError when one answers at it, or it is another file."""
+def _remove_stale(path: Path) -> None:
+    """Remove the socket that a killed process left there. Raises OSError when it is in use, or is another file.
+
+    asyncio removes any socket at the path, also one that a running daemon listens at.
+    """
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise FileExistsError(0, "there is another file")
@@ -321,10 +262,9 @@ def _clear(path: Path) -> None:
         contextlib.suppress(ConnectionRefusedError),
     ):
         probe.connect(str(path))
-        raise FileExistsError(0, os.strerror(98))
+        raise FileExistsError(0, os.strerror(errno.EADDRINUSE))
     path.unlink()
 
 
-def _refused(listen: str, error: Exception) -> UsageError:
-    why = getattr(error, "strerror", "") or error
-    return UsageError(f'cannot listen at {listen}: {why}; choose another daemon.listen, or "" for none')
+def _refused(listen: str, reason: str) -> UsageError:
+    return UsageError(f'cannot listen at {listen}: {reason}; choose another daemon.listen, or "" for none')

@@ -1,4 +1,4 @@
-"""How a site stands in a word and a sentence, and whether a person should look at it first."""
+"""The condition of a site in a word and a sentence, and whether a person should look at it."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -7,16 +7,16 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.schedule.status import SiteBoard
-from crawler.schedule.web.snapshots import Look
+from crawler.schedule.web.snapshots import SiteSnapshot
 from crawler.state.runs import PUBLISHING, Fate, Run
 from crawler.units import count
 
-WIDTH, HEIGHT = 100.0, 24.0  # of the picture of a trend, which is stretched to what there is
-_EDGE: Final = 2.0  # of it, so that the line is not cut
+WIDTH, HEIGHT = 100.0, 24.0  # of the viewBox of a trend; the page stretches it
+_MARGIN: Final = 2.0  # above and below the line, so that nothing of its stroke is cut off
 
 
 class Tone(StrEnum):
-    """How urgent it is, the most urgent first."""
+    """How urgent a condition is, the most urgent first; also the name of its CSS class."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -25,68 +25,71 @@ class Tone(StrEnum):
     QUIET = "quiet"
 
 
-TROUBLE: Final = (Tone.ERROR, Tone.WARNING)
+URGENT: Final = (Tone.ERROR, Tone.WARNING)
 
 
-class Verdict(Struct, frozen=True):
-    """A word for the site, and why; the sentence may be "" and may hold what strangers wrote."""
+class Condition(Struct, frozen=True):
+    """A word for the state of a site, and the reason: "" or a sentence, which may quote what strangers wrote."""
 
     tone: Tone
     word: str
-    sentence: str = ""
+    reason: str = ""
 
 
-def verdict(site: SiteBoard, look: Look) -> Verdict:
-    """What a person is told of a site first."""
-    last, ended = site.last, look.ended
+def condition(site: SiteBoard, snapshot: SiteSnapshot) -> Condition:
+    """The most urgent condition of a site."""
+    last, ended = site.last, snapshot.ended
     if last is not None and last.fate is Fate.BROKEN:
-        return Verdict(Tone.ERROR, "needs you", last.told)
+        return Condition(Tone.ERROR, "action needed", last.told)
     if site.failures:
-        told = f": {last.told}" if last and last.told else ""
-        times = "the last run" if site.failures == 1 else f"{count(site.failures, 'run')} in a row"
-        return Verdict(Tone.ERROR, "failing", f"{times} failed{told}")
-    if look.error:
-        return Verdict(Tone.ERROR, "unreadable", look.error)
+        reason = f": {last.told}" if last and last.told else ""
+        runs = "the last run" if site.failures == 1 else f"{count(site.failures, 'run')} in a row"
+        return Condition(Tone.ERROR, "failing", f"{runs} failed{reason}")
+    if snapshot.error:
+        return Condition(Tone.ERROR, "unreadable", snapshot.error)
     if ended is not None and ended.exit_code and ended.outcome in PUBLISHING:
-        return Verdict(Tone.WARNING, "not uploaded", ended.because)
+        return Condition(Tone.WARNING, "not uploaded", ended.because)
     if ended is not None and ended.refusal and ended.exit_code:
         word = "refused" if ended.has_figures else "failed"
-        return Verdict(Tone.WARNING, word, ended.refusal)
-    if said := untold(site, look):
-        return Verdict(Tone.WARNING, "not told yet", said)
-    return _calm(site, look)
+        return Condition(Tone.WARNING, word, ended.refusal)
+    if pending := notify_pending(site, snapshot):
+        return Condition(Tone.WARNING, "not notified", pending)
+    return _calm(site, snapshot)
 
 
-def untold(site: SiteBoard, look: Look) -> str:
-    """What others could not be told yet, as the ledger says, or without one the last run that the schedule began."""
-    if look.untold is not None:
-        return look.untold
-    is_untold = site.last is not None and site.last.untold
-    return "others could not be told of the last changes yet; it is tried again" if is_untold else ""
+def notify_pending(site: SiteBoard, snapshot: SiteSnapshot) -> str:
+    """Which notification is not delivered yet, or "".
+
+    The ledger knows; without a ledger, the last run that the schedule started.
+    """
+    if snapshot.notify_pending is not None:
+        return snapshot.notify_pending
+    if site.last is None or not site.last.untold:
+        return ""
+    return "notifications of the last changes are not delivered yet; the daemon tries again"
 
 
-def _calm(site: SiteBoard, look: Look) -> Verdict:
-    """The same when nothing is wrong."""
-    standing = look.standing
+def _calm(site: SiteBoard, snapshot: SiteSnapshot) -> Condition:
+    """The condition of a site that is not in trouble."""
+    standing, ended = snapshot.standing, snapshot.ended
     if site.running_since is not None or (standing and standing.holder):
-        by_hand = "" if site.running_since is not None else "by another process than this one"
-        return Verdict(Tone.RUNNING, "running", by_hand)
+        reason = "" if site.running_since is not None else "started by another process"
+        return Condition(Tone.RUNNING, "running", reason)
     if standing and standing.unfinished:
-        return Verdict(Tone.QUIET, "cut short", standing.unfinished.because or "the next run goes on with it")
-    if look.ended is None:
-        return Verdict(Tone.QUIET, "not run yet")
-    said = look.ended.refusal or (look.ended.because if look.ended.exit_code else "")
-    return Verdict(Tone.GOOD, "well", said)
+        return Condition(Tone.QUIET, "interrupted", standing.unfinished.because or "the next run resumes it")
+    if ended is None:
+        return Condition(Tone.QUIET, "not run yet")
+    return Condition(Tone.GOOD, "healthy", ended.refusal or (ended.because if ended.exit_code else ""))
 
 
 def trend(runs: Iterable[Run]) -> str:
-    """The points of a line through the pages that each of these runs listed, newest first; "" for less than two."""
+    """The points of a line through the pages that these runs listed, newest run first; "" for less than two."""
     listed = [run.listed for run in runs if run.listed and run.ended is not None][::-1]
     if len(listed) < 2:
         return ""
     low, high = min(listed), max(listed)
-    step, scale = WIDTH / (len(listed) - 1), HEIGHT - 2 * _EDGE
+    step, scale = WIDTH / (len(listed) - 1), HEIGHT - 2 * _MARGIN
     heights = [(number - low) / (high - low) if high > low else 0.5 for number in listed]
     return " ".join(
-        f"{place * step:.1f},{HEIGHT - _EDGE - height * scale:.1f}" for place, height in enumerate(heights)
+        f"{index * step:.1f},{HEIGHT - _MARGIN - height * scale:.1f}" for index, height in enumerate(heights)
     )

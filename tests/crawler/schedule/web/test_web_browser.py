@@ -13,7 +13,7 @@ from made_report import made as made_audit
 from msgspec.structs import replace
 from naughty import NAUGHTY, storable
 from playwright.sync_api import Browser, Page
-from web_made import LATER, NOW, PAGES, Seen, attempt, board, site, state, usual
+from web_made import LATER, NOW, PAGES, Seen, attempt, audited, board, site, state, usual
 from web_served import serving
 
 from crawler.audit.report.write import write_reports
@@ -135,7 +135,20 @@ def test_ours_hostile_strings_stay_text(opening: Opening, tmp_path: Path, words:
 
 def every(folder: Path) -> Board:
     """Sites that show all there is on a page."""
-    shop = usual(folder)
+    shop, big = usual(folder), site(folder, "big")
+    audited(shop)
+    state(
+        big.state,
+        [PAGES, LATER],
+        ["sitemap.xml"],
+        added=12_345,
+        changed=123_456,
+        removed=99_999,
+        deindexed=54_321,
+        fetched=1_500_000,
+        bytes=50_000_000_000,
+        seconds=90_000.0,
+    )
     failed = attempt(
         "blog", fate=Fate.FAILED, exit_code=5, outcome="", run=None, told="robots.txt cannot be had " * 9
     )
@@ -150,7 +163,7 @@ def every(folder: Path) -> Board:
         exit_code=3,
     )
     return board(
-        shop, blog, news, site(folder, "new", running_since=NOW - 60), site(folder, "n" * 80),
+        shop, big, blog, news, site(folder, "new", running_since=NOW - 60), site(folder, "n" * 80),
         config_error="line 3 is wrong", is_stopping=True,
     )  # fmt: skip
 
@@ -159,9 +172,17 @@ def every(folder: Path) -> Board:
     ("width", "scheme"),
     [
         (360, "dark"),
+        (1_024, "light"),
         *(
             pytest.param(width, scheme, marks=pytest.mark.slow)
-            for width, scheme in ((360, "light"), (800, "dark"), (1_366, "light"), (1_366, "dark"))
+            for width, scheme in (
+                (360, "light"),
+                (800, "dark"),
+                (961, "light"),
+                (1_280, "light"),
+                (1_366, "light"),
+                (1_366, "dark"),
+            )
         ),
     ],
 )
@@ -172,7 +193,7 @@ def test_ours_it_fits_a_phone_and_the_dark(opening: Opening, tmp_path: Path, sch
             "color_scheme": scheme,
             "java_script_enabled": True,
         }
-        for path in ("/", "/sites/shop", "/sites/news"):
+        for path in ("/", "/sites/shop", "/sites/news", "/sites/big"):
             page = opening(served, path, **options)
             page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
@@ -181,6 +202,9 @@ def test_ours_it_fits_a_phone_and_the_dark(opening: Opening, tmp_path: Path, sch
             faint = page.evaluate(CONTRAST)
             assert faint == [], path
             assert page.evaluate(BROKEN) == [], path
+            lines = "(each) => [...each.querySelectorAll('bdi')].map((each) => each.getClientRects().length)"
+            urls = page.get_by_role("row").get_by_text("https://www.example.com/", exact=True)
+            assert set(urls.evaluate_all(f"(all) => all.map({lines}).flat()")) <= {1}, path
             hidden = page.evaluate(
                 "[...document.querySelectorAll('.cards td, .cards th')].filter((each) =>"
                 " each.getBoundingClientRect().right > innerWidth).map((each) => each.textContent)"
@@ -234,7 +258,7 @@ def test_ours_a_person_finds_a_site_its_changes_and_its_audit_without_a_script(
     with serving(made, serve_sitemaps=True) as served:
         page = opening(served, "/", java_script_enabled=False)
         page.get_by_role("searchbox").fill("sho")
-        page.get_by_role("button", name="Show").click()
+        page.get_by_role("button", name="Filter").click()
         assert page.locator(".sites tbody tr").count() == 1
         page.get_by_role("link", name="shop", exact=True).click()
         assert page.get_by_role("heading", level=1).inner_text() == "shop"

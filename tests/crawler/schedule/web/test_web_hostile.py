@@ -14,7 +14,7 @@ from web_served import Served, drained, serving
 
 from crawler.config.schedule import Daemon
 from crawler.errors import UsageError
-from crawler.schedule.web.request_guard import Hosts
+from crawler.schedule.web.request_guard import is_own_host
 from crawler.schedule.web.server import bind
 
 LINES = b"Host: localhost\r\nConnection: close\r\n\r\n"
@@ -131,9 +131,9 @@ def test_ours_only_names_of_this_machine_are_answered(served: Served) -> None:
             assert served.ask(path, Host=host)[0] == expected, host
     for path, answer in {"/": 421, "/sites/shop": 421, "/metrics": 404, "/healthz": 404}.items():
         assert served.ask(path, Host="www.example.com")[0] == answer, "a site's own name has its files only"
-    assert Hosts(["Status.Example.com"]).knows("status.example.com:443")
-    assert not Hosts(["example.com"]).knows("a.example.com")
-    assert Hosts("*").knows("evil.example")
+    assert is_own_host("status.example.com:443", ["Status.Example.com"])
+    assert not is_own_host("a.example.com", ["example.com"])
+    assert is_own_host("evil.example", "*")
 
 
 def test_ours_every_answer_says_what_a_browser_may_do_with_it(served: Served) -> None:
@@ -197,6 +197,38 @@ def test_ours_who_does_not_take_a_big_file_is_let_go_and_the_file_closed(tmp_pat
         while any("sitemap-1.xml" in file.path for file in process.open_files()):
             assert time.monotonic() < deadline, "the file is open still"
             time.sleep(0.05)
+
+
+def test_ours_a_client_that_goes_on_asking_or_reading_is_never_let_go(tmp_path: Path) -> None:
+    shop = usual(tmp_path)
+    (shop.output / "sitemap-1.xml").write_text(urlset(300_000))
+    size = (shop.output / "sitemap-1.xml").stat().st_size
+    with serving(board(shop), patience=0.6, serve_sitemaps=True) as served:
+        with served.wire() as asking:
+            for _ in range(5):
+                asking.sendall(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert b" 200 " in asking.recv(10_000)
+                time.sleep(0.3)
+        with served.wire() as reading:
+            reading.sendall(b"GET /published/shop/sitemap-1.xml HTTP/1.1\r\n" + LINES)
+            got = 0
+            while piece := reading.recv(1 << 20):
+                got += len(piece)
+                time.sleep(min(0.3, 1.8 * len(piece) / size))  # in all longer than the server waits at once
+        assert got > size
+
+
+def test_ours_an_idle_client_makes_room_for_another(tmp_path: Path) -> None:
+    with serving(board(usual(tmp_path)), max_clients=2) as served, contextlib.ExitStack() as stack:
+        first, second = (stack.enter_context(served.wire()) for _ in range(2))
+        for wire in (first, second):
+            wire.sendall(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b" 200 " in wire.recv(10_000)
+            time.sleep(0.05)
+        assert status(served.send(OK)) == 200
+        assert drained(first) == b"", "the one that is idle for longest is let go"
+        second.sendall(OK)
+        assert status(drained(second)) == 200
 
 
 def test_ours_there_are_never_more_clients_than_may_be(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from crawler.notify.ledger import Ledger, Reading, Sent
 from crawler.notify.notice import Occasion, Reception
 from crawler.schedule.status import Board, SiteBoard
 from crawler.schedule.web.pages import moment, relative
-from crawler.schedule.web.site_status import trend, verdict
-from crawler.schedule.web.snapshots import Look
+from crawler.schedule.web.site_status import condition, trend
+from crawler.schedule.web.snapshots import SiteSnapshot
 from crawler.state.migrations import STATE
 from crawler.state.runs import Fate, PublishedFile, Runs
 
@@ -70,18 +70,18 @@ def test_ours_trouble_comes_first_and_then_the_names(tmp_path: Path) -> None:
         ]  # fmt: skip
         told = words(html)
         for said in (
-            "3 in trouble", "2 to look at", "1 running now", "12 pages listed",
+            "3 with errors", "2 with warnings", "1 running now", "12 pages listed",
             "failing 3 runs in a row failed: robots.txt cannot be had", "failed, exit code 5, took 1:30",
-            "needs you output.directory is not writable", "refused 42 of 60 pages would leave", "not scheduled",
-            "cannot be used as state", "running began 1 min ago", "not run yet", "in 3 h", "others could not be told",
-            "1 added, 1 changed, 1 removed",
+            "action needed output.directory is not writable", "refused 42 of 60 pages would leave", "not scheduled",
+            "cannot be used as state", "running started 1 min ago", "not run yet", "in 3 h",
+            "notifications of the last changes are not delivered yet", "1 added, 1 changed, 1 removed",
         ):  # fmt: skip
             assert said in told, said
         assert '<th scope="col">Audit</th>' not in html
         assert rows(served.text("/?q=Z")) == ["zebra"]
         assert rows(served.text("/?q=FAILING%20bl")) == ["blog"]
         assert "1 of 9 sites" in words(served.text("/?q=zebra"))
-        assert "No site is like this" in words(served.text("/?q=%3Cnone%3E"))
+        assert "No site matches" in words(served.text("/?q=%3Cnone%3E"))
         assert len(rows(served.text("/?q="))) == 9
 
 
@@ -94,7 +94,7 @@ def test_ours_the_page_of_all_sites_tells_the_last_audit_of_each(tmp_path: Path)
     told = words(html)
     assert '<th scope="col">Audit</th>' in html
     assert told.count("2 days ago 5 findings (1 error, 4 warnings), 2 new, 1 mended") == 2
-    assert told.count("the last told nothing") == 1
+    assert told.count("the last audit failed") == 1
 
 
 def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
@@ -112,15 +112,15 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
         html = served.text("/sites/shop")
         told = words(html)
         for said in (
-            "Not told yet webhook could not be told yet what changed since run 1: answered 503",
+            "Not notified webhook is still to be notified of what changed since run 1: answered 503",
             "3 pages listed", "every day at 03:30, Europe/Berlin", "1 added, 1 changed, 1 removed",
             "https://example.com/new found by a link, first on https://example.com/",
             "https://example.com/a its content changed · lastmod 2026-01-01, now 2026-01-02",
             "https://example.com/b nothing leads there any longer", "2 Jan 2026, 00:00 UTC", "54.3 kB",
-            "webhook knows all that changed up to run 1", "search console was told of no change yet",
-            "webhook https://hooks.example.com 0a1b2c3d was told of no change yet", "The eight digits stand for",
-            "not told yet: what changed since run 1: answered 503",
-            "Google read it <i> asked 2 h ago", "changes, 3 URLs of www.example.com: later", "audit.html",
+            "webhook notified of all changes up to run 1", "search console not notified of any change yet",
+            "webhook https://hooks.example.com 0a1b2c3d not notified of any change yet", "The eight digits stand for",
+            "pending: what changed since run 1: answered 503",
+            "Google read it <i> checked 2 h ago", "changes, 3 URLs of www.example.com: later", "audit.html",
             "sitemap-1.xml",
         ):  # fmt: skip
             assert said in told, said
@@ -130,7 +130,7 @@ def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
         for link in re.findall(r'href="([.?][^"]*)"', html):
             assert served.ask(urljoin("/sites/shop", unescape(link)).partition("#")[0])[0] == 200, link
         assert "Run 1" in words(served.text("/sites/shop?run=1"))
-        assert "There is no run 77" in words(served.text("/sites/shop?run=77"))
+        assert "This site has no run 77" in words(served.text("/sites/shop?run=77"))
         for odd in ("x", "", "-1", "%F0%9F%92%A9", "%D9%A1"):
             assert served.ask(f"/sites/shop?run={odd}")[0] == 200
 
@@ -148,11 +148,11 @@ def test_ours_the_last_audit_is_told_with_what_is_new_and_why_the_next_told_noth
     told = words(html)
     assert "2 days ago last audit 5 findings (1 error, 4 warnings), 2 new, 1 mended" in told
     assert "Audited 2 days ago: 5 findings (1 error, 4 warnings), 2 new, 1 mended." in told
-    assert "The one before was 1 week ago" in told
+    assert "The previous audit was 1 week ago" in told
     assert "Inconclusive: a page failed" in told
     assert "Orphans 5 (1 error, 4 warnings), 2 new, 1 mended" in told
-    assert "The last audit told nothing: no log" in told
-    assert "New since the audit before https://www.example.com/<script>alert(1)</script>" in told
+    assert "The last audit failed: no log" in told
+    assert "New since the previous audit https://www.example.com/<script>alert(1)</script>" in told
     assert "audit.html" in told
     assert not [each for each in ("<script>", 'href="javascript') if each in html]
     assert not [
@@ -215,7 +215,7 @@ def test_ours_what_is_long_ago_is_still_found_and_what_is_not_known_is_no_zero(t
         row = words(html[html.index('data-name="Run">40<') :].partition("</tr>")[0])
         assert row.endswith("came to nothing no robots \u2013 \u2013 \u2013 \u2013 5"), row
         assert "Run 1, 1 week ago: 3 added" in told
-        assert "as run 1 wrote it" in told
+        assert "written by run 1" in told
         assert re.findall(r"<bdi>(sitemap[^<]*)</bdi>", html) == [names[3], names[2], names[0], names[1]]
         assert "?before=11#runs" in html
         older = served.text("/sites/shop?before=11")
@@ -302,9 +302,9 @@ def test_ours_the_daemon_tells_what_is_wrong_with_itself(tmp_path: Path) -> None
     )
     for said in (
         "The daemon is stopping",
-        "No daemon is running",
+        "The daemon is not running",
         "line 3: <no key>",
-        "No run is begun. disk full",
+        "The daemon starts no runs. disk full",
     ):
         assert said in told
     assert "names no site" in shown(board())
@@ -315,23 +315,23 @@ def test_ours_the_daemon_tells_what_is_wrong_with_itself(tmp_path: Path) -> None
     [
         ({}, "quiet", "not run yet"),
         ({"failures": 1, "last": attempt("x", fate=Fate.FAILED, told="why")}, "error", "failing"),
-        ({"last": attempt("x", fate=Fate.BROKEN, told="why"), "failures": 2}, "error", "needs you"),
+        ({"last": attempt("x", fate=Fate.BROKEN, told="why"), "failures": 2}, "error", "action needed"),
         ({"running_since": NOW}, "running", "running"),
-        ({"last": attempt("x", untold=True)}, "warning", "not told yet"),
+        ({"last": attempt("x", untold=True)}, "warning", "not notified"),
         ({"last": attempt("x", fate=Fate.BUSY)}, "quiet", "not run yet"),
     ],
 )
 def test_ours_a_site_is_told_in_a_word(
     tmp_path: Path, values: dict[str, object], tone: str, word: str
 ) -> None:
-    found = verdict(site(tmp_path, "x", **values), Look())
+    found = condition(site(tmp_path, "x", **values), SiteSnapshot())
     assert (found.tone, found.word) == (tone, word)
 
 
 def test_ours_an_error_of_a_moment_keeps_what_was_known(tmp_path: Path) -> None:
     shop = usual(tmp_path)
     with serving(board(shop)) as served:
-        assert "Well" in words(served.text("/sites/shop"))
+        assert "Healthy" in words(served.text("/sites/shop"))
         for path in shop.state.glob("state.db*"):
             path.unlink()
         (shop.state / "state.db").write_bytes(b"garbage" * 10_000)
@@ -340,7 +340,7 @@ def test_ours_an_error_of_a_moment_keeps_what_was_known(tmp_path: Path) -> None:
             told = words(served.text("/sites/shop"))
             if "Unreadable" in told:
                 break
-        assert "What follows is the last that could be read." in told
+        assert "This page shows the last state that could be read." in told
         assert "3 pages listed" in told
 
 
@@ -350,7 +350,7 @@ def test_ours_distances_in_time_are_told_in_words() -> None:
         -8 * DAY: "1 week ago", -40 * DAY: "1 month ago", -800 * DAY: "2 years ago", 3 * 3_600 + 1: "in 3 h", 1: "now",
     }.items():  # fmt: skip
         assert relative(NOW + seconds, NOW) == told
-    assert moment(NOW) == "11 Jan 2026, 00:00 UTC"
+    assert moment(NOW) == "11\xa0Jan\xa02026, 00:00\xa0UTC"
     assert moment(1e300) == "1e+300"
 
 

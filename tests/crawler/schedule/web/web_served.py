@@ -74,20 +74,21 @@ def drained(wire: socket.socket, patience: float = 20.0) -> bytes:
 def serving(board: Board, patience: float = 20.0, **settings: Any) -> Iterator[Served]:
     """The server of a board; it is stopped as the daemon stops it, and must end by itself."""
     listen = settings.pop("listen", "127.0.0.1:0")
-    told = Daemon(listen=listen, client_timeout=patience, **settings)
+    daemon = Daemon(listen=listen, client_timeout=patience, **settings)
     loop: list[Callable[[], None]] = []
     failures: list[BaseException] = []
     ready = threading.Event()
     with bind(listen) as listener:
         name = listener.getsockname()
         served = Served(board, name[1] if isinstance(name, tuple) else 0)
-        application = app(lambda: served.board, lambda: told, lambda: served.trouble)
+        application = app(lambda: served.board, lambda: daemon, lambda: served.trouble)
 
         async def main() -> None:
             stop = anyio.Event()
             token = anyio.lowlevel.current_token()
             loop.append(lambda: anyio.from_thread.run_sync(stop.set, token=token))
-            await serve_on(listener, application, told, stop, ready.set)
+            ready.set()  # the socket listens already: requests wait for the server
+            await serve_on(listener, application, daemon, stop)
 
         def run() -> None:
             try:
