@@ -56,6 +56,10 @@ def audit_site(
 ) -> Iterator[tuple[AuditReport, AuditFindings]]:
     """Do what ``siteatlas audit`` does; the findings of each rule can be asked for while the context lasts.
 
+    The audit rests on the crawl of the last :func:`crawl_site` with this state and these settings, unless that ended
+    more than ``config.audit.max_crawl_age`` seconds ago; with 0 it crawls the site itself. ``AuditReport.crawl`` says
+    which crawl it rests on.
+
     Runs an event loop of its own: from a coroutine, call it in another thread. Raises as :func:`crawl_site`.
     """
     watches = Watches(watch, lambda *_: None)

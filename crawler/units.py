@@ -6,6 +6,8 @@ from typing import Final
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
+_SPANS = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
+
 _SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -29,6 +31,12 @@ def size(text: str) -> int:
     if not match:
         raise ValueError(f'"{text}" is not a size: write bytes, or 512K, 20M, 1G')
     return int(float(match[1]) * _SIZES[match[2].upper()])
+
+
+def span(seconds: float) -> str:
+    """A length of time for people, in the largest unit that it fills: ``3 days``, ``18 minutes``, ``1 second``."""
+    name, unit = next(((name, unit) for name, unit in _SPANS if seconds >= unit), _SPANS[-1])
+    return count(int(seconds // unit), name)
 
 
 def count(number: int, what: str, many: str = "") -> str:

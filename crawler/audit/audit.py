@@ -2,7 +2,7 @@
 
 ::
 
-    check | store | gather sources | visit by links, then what only the sources know | conclude | report
+    check | store | gather sources | base crawl | visit by links, then what only the sources know | conclude | report
 """
 
 import sqlite3
@@ -16,6 +16,7 @@ import anyio
 from msgspec import structs
 
 from crawler.audit import collect
+from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
 from crawler.audit.compare.compare import Comparing
 from crawler.audit.conclude import Conclusion
 from crawler.audit.evidence import schema
@@ -29,7 +30,6 @@ from crawler.audit.media import CheckedMedia, check_media
 from crawler.audit.second_crawl import Outside, Start
 from crawler.audit.summary import news_of
 from crawler.config import fetcher as fetching
-from crawler.config import plan as planning
 from crawler.config.deprecated import KEYS
 from crawler.config.plan import Plan
 from crawler.crawl.engine import Ending, Watch
@@ -72,7 +72,7 @@ def audit(
     begun = clock()
     collect.check(plan)
     with Store(
-        plan.state, planning.deciding(plan.config), begin=begin, about=plan.about, now=clock(), renamed=KEYS
+        plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock(), renamed=KEYS
     ) as store:
         db = schema.create(store.directory / schema.FILE, store.directory / STATE.file)
         comparing = Comparing(db, store.directory, plan, is_fresh=begin is Begin.FRESH)
@@ -82,13 +82,18 @@ def audit(
                     _run(lambda: reach(plan, store, clock), loop)
                 gathered = collect.gather(plan, db, watches.reading, store.run.started)
                 wave = Outside(Homes(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits)
-                visited, media = _run(lambda: _look(plan, store, db, wave, watches, clock), loop)
+                with base_crawl(plan, store, begin, clock()) as base:
+                    visited, media = _run(lambda: _look(plan, store, db, wave, watches, clock, base), loop)
             notes = [*gathered.notes, *wave.notes(), *media.notes]
             watches.part("judging")
             report = Conclusion(plan, store, db).conclude(
                 visited, gathered.lint, media, notes, wave.passed_by
             )
-            report = structs.replace(comparing.compared(report, media), seconds=clock() - begun)
+            report = structs.replace(
+                comparing.compared(report, media),
+                seconds=clock() - begun,
+                crawl=base.reported(store, report.seconds),
+            )
             watches.part("writing reports")
             found = Found(db)
             write(report, found)
@@ -120,8 +125,14 @@ def _run(part: Callable[[], Coroutine[Any, Any, T]], loop: dict[str, Any] | None
         raise alone(group) from None
 
 
-async def _look(
-    plan: Plan, store: Store, db: sqlite3.Connection, wave: Outside, watches: Watches, clock: Clock
+async def _look(  # noqa: PLR0913 - what it looks at, and with what
+    plan: Plan,
+    store: Store,
+    db: sqlite3.Connection,
+    wave: Outside,
+    watches: Watches,
+    clock: Clock,
+    base: BaseCrawl,
 ) -> tuple[Visited, CheckedMedia]:
     """Visit the site, then what only the sources know of it, then what else its sitemaps list: other names, media."""
 
@@ -133,8 +144,9 @@ async def _look(
     def asking(done: int, of: int) -> None:
         watches.part(f"asking for images and videos, {done:,} of {of:,}")
 
-    watches.part("crawling")
-    visited = await visit(plan, store, frontier(plan, store), watches.crawl, more, clock)
+    run = base.basis.run
+    watches.part("crawling" if run is None else f"reading the crawl of run {run}")
+    visited = await visit(plan, store, frontier(plan, store), watches.crawl, more, clock, base.answers)
     if visited.ending is not Ending.COMPLETE:
         return visited, CheckedMedia(0, [], [])
     visits, beside = Visits(db), doors(plan.seed)

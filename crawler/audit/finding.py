@@ -146,6 +146,20 @@ class Section(Struct, frozen=True):
     unlisted: int
 
 
+class CrawlBasis(Struct, frozen=True, kw_only=True):
+    """The crawl that an audit rests on: that of the run with the number ``run``, None: its own, for this ``reason``.
+
+    ``ended`` is when it ended (Unix time), ``age`` how many seconds that was before the audit began, and ``reused`` how
+    many of its answers the audit took instead of asking.
+    """
+
+    run: int | None = None
+    ended: float = 0.0
+    age: float = 0.0
+    reused: int = 0
+    reason: str = ""
+
+
 class AuditReport(Struct, frozen=True, kw_only=True):
     """What an audit came to. ``doubts`` say why no page can be called an orphan, each with its remedy; none: they can.
 
@@ -181,6 +195,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     unchecked: dict[str, str] = {}
     undecided: dict[str, str] = {}
     absent: dict[str, str] = {}
+    crawl: CrawlBasis | None = None  # None: an audit by a version that always crawled
     unasked: int = 0  # URLs that only sources know and that were not asked for, for want of room
     compared: Compared | None = None
     why_uncompared: str = (

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from crawler.audit.finding import AuditFindings, AuditReport, Count, Trend
 from crawler.audit.rules import GROUPS, TOLD, Group
-from crawler.audit.verdict import kind
+from crawler.audit.verdict import kind, rests_on
 from crawler.units import count
 from sitemap import Severity
 
@@ -56,7 +56,8 @@ class AuditNews(Struct, frozen=True, kw_only=True):
     ``before`` is when the one began that it is compared with, None: there was none, and nothing can be new. ``verdict``
     is a :class:`crawler.audit.verdict.Kind`, and ``why`` says what keeps it from being conclusive. ``uncompared`` is
     how many rules have findings that cannot be called new, or not. ``severities`` counts findings from the worst on,
-    ``groups`` are those that have any, or had, and ``first`` some of the new ones, the worst first.
+    ``groups`` are those that have any, or had, and ``first`` some of the new ones, the worst first. ``rests_on`` says
+    which crawl it rests on, and how old that was.
     """
 
     number: int
@@ -69,6 +70,7 @@ class AuditNews(Struct, frozen=True, kw_only=True):
     severities: dict[str, int]
     groups: list[GroupNews]
     first: list[NewFinding]
+    rests_on: str = ""
 
     @property
     def total(self) -> int:
@@ -153,6 +155,7 @@ def news_of(report: AuditReport, number: int, findings: AuditFindings) -> AuditN
         severities=_severities(report.counts),
         groups=[told for group in GROUPS if (told := _group(group, report, trends))],
         first=list(islice(_first(trends, findings), FEW)),
+        rests_on=rests_on(report),
     )
 
 

@@ -1,6 +1,7 @@
 """Owns what an audit comes to: whether it is conclusive, what was found nowhere, what nobody looked for, and why."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from msgspec import Struct
@@ -8,6 +9,7 @@ from msgspec import Struct
 from crawler.audit.claim import Source
 from crawler.audit.finding import AuditReport
 from crawler.audit.rules import GROUPS, TOLD, Group, needs_complete
+from crawler.units import count, span
 
 
 class Kind(StrEnum):
@@ -48,6 +50,20 @@ def but(report: AuditReport) -> str:
     urls = "1 URL" if report.unasked == 1 else f"{report.unasked:,} URLs"
     was = "was" if report.unasked == 1 else "were"
     return f"{urls} that only sources know {was} not asked for, and may be orphans: raise --max-unlinked"
+
+
+def rests_on(report: AuditReport) -> str:
+    """Which crawl an audit rests on, and how old that is: the end of a sentence, or "" when that is not known."""
+    crawl = report.crawl
+    if crawl is None:
+        return ""
+    if crawl.run is None:
+        return f"its own crawl ({crawl.reason})"
+    ended = datetime.fromtimestamp(crawl.ended, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    urls = count(crawl.reused, "URL")
+    return (
+        f"the crawl of run {crawl.run}, which ended at {ended} ({span(crawl.age)} old) and answers for {urls}"
+    )
 
 
 def why_unlooked(report: AuditReport, rule: str, group: Group) -> str:

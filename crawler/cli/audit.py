@@ -46,6 +46,9 @@ def audit(  # noqa: PLR0913 - the command line is wide
     ] = None,
     form: Annotated[Form, typer.Option("--format", help="How the audit is told.")] = Form.TEXT,
     rules: Annotated[bool, typer.Option("--rules", help="Print the table of rules and leave.")] = False,
+    fresh_crawl: Annotated[
+        bool, typer.Option("--fresh-crawl", help="Crawl the site, however recent the last run is.")
+    ] = False,
     fresh: Fresh = False,
     restart: Restart = False,
     quiet: Quiet = False,
@@ -58,6 +61,7 @@ def audit(  # noqa: PLR0913 - the command line is wide
 
     The site is crawled by its links alone; its sitemaps, and the logs, exports and lists that are named, are compared
     with what was found. What only they know is asked what it is today. Also told is what is wrong with the sitemaps.
+    When the last run of the site is recent (--max-crawl-age), its crawl is used, and only the rest is asked for.
     """
     with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
         if rules:
@@ -68,6 +72,8 @@ def audit(  # noqa: PLR0913 - the command line is wide
             return
         from crawler.cli import audit_run as auditing  # noqa: PLC0415 - the crawler is not needed to show help
 
+        if fresh_crawl:
+            flags["audit__max_crawl_age"] = 0.0
         chosen = settings(config, flags, url, site)
         wishes = Wishes(fresh=fresh, restart=restart, quiet=quiet, verbose=verbose)
         auditing.run(chosen, wishes, form, told)

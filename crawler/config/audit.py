@@ -29,6 +29,9 @@ class Audit(Section):
     """The column of tables that holds the URLs, when it is not detected."""
     verify_bots: bool = False
     """Ask DNS whether those who call themselves search engines are (reverse and forward)."""
+    max_crawl_age: float = Field(default=86_400.0, ge=0)
+    """How long ago the last run may have ended (seconds, or 24h) for an audit to rest on its crawl: then the audit asks
+    only for what the run did not see. 0: the audit always crawls the site itself."""
     max_unlinked: int = Field(default=10_000, ge=0)
     """URLs that only these sources know and that are fetched at most, to learn what they are today."""
     min_visits: Count = 5
@@ -53,7 +56,7 @@ class Audit(Section):
     """Exit code 10 for conclusive findings of these severities, families or rules (error, orphan, entry.gone), or for
     those that the audit before did not have (new, new:error, new:orphan)."""
 
-    @field_validator("every", mode="before")
+    @field_validator("every", "max_crawl_age", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
         return duration(value) if isinstance(value, str) else value

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from crawler.config import source as sources
 from crawler.config.config import Config
 from crawler.config.source import Source
@@ -39,11 +41,21 @@ class Plan:
 
     @property
     def about(self) -> dict[str, str]:
-        """What a state says of whose it is."""
+        """What a state says of whose it is, and what its requests carry: of secrets no more than their names."""
+        fetch = self.config.fetch
+        requests = {
+            "fetch.headers": sorted(name.lower() for name in fetch.headers),
+            "fetch.cookies": sorted(fetch.cookies),
+            "fetch.basic_auth": bool(fetch.basic_auth),
+            "server": sources.key(self.config, self.seed),
+        }
         return {
             "url": self.seed,
             "sitemap_url": self.sitemap_url,
-            "user_agent": self.config.fetch.user_agent,
+            "user_agent": fetch.user_agent,
+            "requests": msgspec.json.encode(
+                {key: value for key, value in requests.items() if value}
+            ).decode(),
         }
 
     @property

@@ -2,7 +2,7 @@
 
 ::
 
-    frontier.next | blocked? settle | lane.start | journey.travel | lane.finish | frontier.settle
+    frontier.next | no request? settle | lane.start | journey.travel | lane.finish | frontier.settle
     └──────────── one dispatcher ─────────────┘  └──── one of as many tasks as leases ───┘
 
 It decides nothing about URLs; it decides when to stop.
@@ -168,8 +168,13 @@ class Engine:
         return answer
 
     async def _start(self, lease: Lease, now: float) -> None:
-        if refused := self._journey.refused(lease, now):
-            self._settle(refused)
+        try:
+            ended = self._journey.without_request(lease, now)
+        except StorageError as error:
+            self._fail(error)
+            return
+        if ended:
+            self._settle(ended)
             await anyio.lowlevel.checkpoint()
             return
         self._lanes.start(lease.url, now)

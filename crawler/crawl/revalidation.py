@@ -97,65 +97,14 @@ _RECALL: Final = """SELECT c.reading, c.id, c.digest, c.text, c.page, c.links, c
 _decode = msgspec.msgpack.Decoder(Page).decode
 
 
-class Recall:
-    """Answers for one run.
+class LinkNames:
+    """The URLs that packed links stand for, in the state of one site. Raises StorageError."""
 
-    ``reading`` is the key of the settings that pages are read with: of what was read with others only the text is
-    recalled, to be compared. ``source_key`` names the server that is asked: validators of another are not used. A body
-    is due to be read whole again after at most ``refetch_every`` runs (0: never), so that a server that answers "not
-    modified" for everything is found out.
-
-    Raises StorageError.
-    """
-
-    def __init__(
-        self, db: sqlite3.Connection, run: int, reading: str, source_key: str, refetch_every: int
-    ) -> None:
+    def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._run = run
-        self._reading = reading
-        self._source_key = source_key
-        self._refetch_every = refetch_every
         self._names: dict[int, Url] = {}
-        with storage():
-            some = "SELECT 1 FROM memory WHERE content IS NOT NULL LIMIT 1"
-            self._is_empty = db.execute(some).fetchone() is None  # nothing is added before the run has ended
 
-    def recall(self, number: int, kind: Kind) -> Remembered | None:
-        """What is remembered of the URL with this id, which is to be read as this kind now, or None."""
-        if self._is_empty:
-            return None
-        with storage():
-            row = self._db.execute(_RECALL, (number,)).fetchone()
-            if row is None:
-                return None
-            reading, content, digest, text, page, links, label, full_run, source_key, *seen = row
-            etag, last_modified, header_date, page_date, page_date_source, seen_at = seen
-            sighting = Sighting(
-                seen_at or 0.0, label, etag, last_modified, header_date, page_date, page_date_source
-            )
-            targets, is_whole = self._links(links)
-            if reading != reading_of(self._reading, kind) or not is_whole:
-                return Remembered(content, sighting, b"", text, None, True, False, targets)
-            return Remembered(
-                content,
-                sighting,
-                digest,
-                text,
-                replace(_decode(page), links=targets) if page else None,
-                self._is_due(number, full_run),
-                source_key == self._source_key and bool(etag or last_modified),
-                targets,
-            )
-
-    def _is_due(self, number: int, full_run: int | None) -> bool:
-        if not self._refetch_every or full_run is None:
-            return False
-        # between half of the runs and all of them, so that not all pages are due in the same run
-        early = number % (self._refetch_every // 2 + 1)
-        return self._run - full_run >= self._refetch_every - early
-
-    def _links(self, packed: bytes) -> tuple[list[tuple[Url, int]], bool]:
+    def links(self, packed: bytes) -> tuple[list[tuple[Url, int]], bool]:
         """The links by name, and whether these are all: what nobody met for long is forgotten."""
         names = self._names
         links = []
@@ -176,3 +125,62 @@ class Recall:
             self._names.clear()
         self._names[number] = Url(row[0])
         return self._names[number]
+
+
+class Recall:
+    """Answers for one run.
+
+    ``reading`` is the key of the settings that pages are read with: of what was read with others only the text is
+    recalled, to be compared. ``source_key`` names the server that is asked: validators of another are not used. A body
+    is due to be read whole again after at most ``refetch_every`` runs (0: never), so that a server that answers "not
+    modified" for everything is found out.
+
+    Raises StorageError.
+    """
+
+    def __init__(
+        self, db: sqlite3.Connection, run: int, reading: str, source_key: str, refetch_every: int
+    ) -> None:
+        self._db = db
+        self._run = run
+        self._reading = reading
+        self._source_key = source_key
+        self._refetch_every = refetch_every
+        self._names = LinkNames(db)
+        with storage():
+            some = "SELECT 1 FROM memory WHERE content IS NOT NULL LIMIT 1"
+            self._is_empty = db.execute(some).fetchone() is None  # nothing is added before the run has ended
+
+    def recall(self, number: int, kind: Kind) -> Remembered | None:
+        """What is remembered of the URL with this id, which is to be read as this kind now, or None."""
+        if self._is_empty:
+            return None
+        with storage():
+            row = self._db.execute(_RECALL, (number,)).fetchone()
+            if row is None:
+                return None
+            reading, content, digest, text, page, links, label, full_run, source_key, *seen = row
+            etag, last_modified, header_date, page_date, page_date_source, seen_at = seen
+            sighting = Sighting(
+                seen_at or 0.0, label, etag, last_modified, header_date, page_date, page_date_source
+            )
+            targets, is_whole = self._names.links(links)
+            if reading != reading_of(self._reading, kind) or not is_whole:
+                return Remembered(content, sighting, b"", text, None, True, False, targets)
+            return Remembered(
+                content,
+                sighting,
+                digest,
+                text,
+                replace(_decode(page), links=targets) if page else None,
+                self._is_due(number, full_run),
+                source_key == self._source_key and bool(etag or last_modified),
+                targets,
+            )
+
+    def _is_due(self, number: int, full_run: int | None) -> bool:
+        if not self._refetch_every or full_run is None:
+            return False
+        # between half of the runs and all of them, so that not all pages are due in the same run
+        early = number % (self._refetch_every // 2 + 1)
+        return self._run - full_run >= self._refetch_every - early

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from crawler.config import fetcher as fetching
 from crawler.config.plan import Plan
 from crawler.crawl.build import hello, judge, manners, reading_key, seeds, source_key
+from crawler.crawl.earlier_crawl import EarlierCrawl
 from crawler.crawl.engine import Ending, Engine, Limits, Tally, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.revalidation import Recall
@@ -80,16 +81,17 @@ def frontier(plan: Plan, store: Store) -> SqliteFrontier:
     )
 
 
-async def visit(
+async def visit(  # noqa: PLR0913 - two of them have a default
     plan: Plan,
     store: Store,
     waiting: SqliteFrontier,
     watch: Watch,
     more: More,
     clock: Clock = time.time,
+    earlier: EarlierCrawl | None = None,
 ) -> Visited:
     """Crawl until nothing is left or something stops it; ``more`` is asked when nothing is left, until
-    it answers no.
+    it answers no. What an ``earlier`` crawl answers is not asked for again.
 
     Raises NothingCrawlable when robots.txt allows nothing, StorageError.
     """
@@ -111,7 +113,7 @@ async def visit(
             source_key(plan),
             config.fetch.refetch_every,
         )
-        parts = Parts(rules, fetcher, pool, judge(plan), lanes, waiting, recall)
+        parts = Parts(rules, fetcher, pool, judge(plan), lanes, waiting, recall, earlier)
         journey = Journey(parts, manners(config))
         limits = Limits(
             config.scope.max_pages,

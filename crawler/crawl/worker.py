@@ -2,7 +2,7 @@
 
 ::
 
-    rulebook.rules | recall | fetcher.fetch, if changed | pool.read | indexability.judge | Outcome or Retry
+    rulebook.rules | earlier.answer, or recall | fetcher.fetch, if changed | pool.read | judge | Outcome or Retry
 """
 
 import math
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from crawler.crawl.earlier_crawl import EarlierCrawl
 from crawler.crawl.frontier import Frontier
 from crawler.crawl.indexability import Judge, is_readable
 from crawler.crawl.revalidation import Recall, as_before, as_told, conditions, kept, request_of, sighting
@@ -60,7 +61,7 @@ class Manners:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Who is called on the way."""
+    """Who is called on the way. ``earlier`` has answers of another crawl, which are not asked for again."""
 
     rulebook: Rulebook
     fetcher: Fetcher
@@ -69,6 +70,7 @@ class Parts:
     lanes: Lanes
     frontier: Frontier
     recall: Recall
+    earlier: EarlierCrawl | None = None
 
 
 class Journey:
@@ -82,18 +84,18 @@ class Journey:
         self.unchanged = 0
         self.bytes = 0
 
-    def refused(self, lease: Lease, now: float) -> Outcome | None:
-        """The end of a lease that known rules forbid to fetch; it costs no request and no time."""
+    def without_request(self, lease: Lease, now: float) -> Outcome | None:
+        """The end of a lease that known rules forbid to fetch, or whose answer an earlier crawl has."""
         robots = self._parts.rulebook.cached(origin(lease.url), now)
-        return _blocked(lease, robots) if robots else None
+        return self._known(lease, robots, now) if robots else None
 
     async def travel(self, lease: Lease) -> Outcome | Retry:
         """Fetch, read and judge. The lane of the lease's origin was told that a request starts."""
         answer: Reply | Failure | None = None
         try:
             robots = await self._parts.rulebook.rules(origin(lease.url))
-            if blocked := _blocked(lease, robots):
-                return blocked
+            if known := self._known(lease, robots, time.time()):
+                return known
             if delay := robots.crawl_delay(self._manners.max_crawl_delay):
                 self._parts.lanes.set_crawl_delay(origin(lease.url), delay)
             body = self._manners.sitemap_body if lease.kind is Kind.SITEMAP else self._manners.page_body
@@ -107,6 +109,24 @@ class Journey:
             self.bytes += answer.wire_bytes
         request = request_of(answer, bool(asked), time.time())
         return self._again(lease, answer, request) or await self._arrive(lease, answer, before, request)
+
+    def _known(self, lease: Lease, robots: Robots, now: float) -> Outcome | None:
+        """The end of a lease that needs no request. ``now`` is Unix time."""
+        if (blocked := _blocked(lease, robots)) or self._parts.earlier is None or lease.kind is not Kind.PAGE:
+            return blocked
+        before = self._parts.recall.recall(lease.id, lease.kind)
+        answer = self._parts.earlier.answer(lease.url, before, now)
+        if answer is None:
+            return None
+        page = answer.page
+        is_same = bool(before and before.page and page and page.digest and page.digest == before.digest)
+        return replace(
+            self._ended(lease, answer.verdict, answer.status, page),
+            page=None if is_same else page,
+            content=before.content if before and is_same else None,
+            sighting=answer.sighting,
+            request=answer.request,
+        )
 
     def _again(self, lease: Lease, answer: Reply | Failure, request: Request) -> Retry | None:
         """A later turn, when what went wrong may pass."""
@@ -176,14 +196,17 @@ class Journey:
     def _judged(self, lease: Lease, answer: Reply, page: Page | None) -> Outcome:
         if lease.kind is Kind.SITEMAP:
             return self._sitemap(lease, answer, page)
-        verdict = self._parts.judge.verdict(answer, page)
+        return self._ended(lease, self._parts.judge.verdict(answer, page), answer.status, page)
+
+    def _ended(self, lease: Lease, verdict: Verdict, status: int, page: Page | None) -> Outcome:
+        """The end of a page, with all that it leads to."""
         most = self._manners.max_redirects
         if verdict.state is State.REDIRECT and self._parts.frontier.hops(lease) >= most:
             verdict = Verdict(State.BAD_ANSWER, f"redirect.too_many: more than {most} redirects in a row")
         return Outcome(
             lease,
             verdict,
-            status=answer.status,
+            status=status,
             links=self._links(lease, page) if page else [],
             finds=(*_further(lease, verdict), *self._children(lease, page)),
         )

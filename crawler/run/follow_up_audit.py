@@ -12,10 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.audit.audit import Watches
+from crawler.audit.base_crawl import begin_settings
 from crawler.audit.compare import history
 from crawler.audit.finding import AuditReport
 from crawler.audit.summary import AuditNews
-from crawler.config import plan as planning
 from crawler.config.deprecated import KEYS
 from crawler.config.plan import AUDIT, Plan, plan_audit
 from crawler.crawl.engine import Ending
@@ -145,11 +145,7 @@ def _remember(ready: Plan, error: SiteatlasError) -> None:
     with (
         suppress(SiteatlasError),
         Store(
-            plan.state,
-            planning.deciding(plan.config),
-            begin=Begin.GO_ON_IF_ALIKE,
-            about=plan.about,
-            renamed=KEYS,
+            plan.state, begin_settings(plan), begin=Begin.GO_ON_IF_ALIKE, about=plan.about, renamed=KEYS
         ) as store,
     ):
         store.give_up(error, time.time())

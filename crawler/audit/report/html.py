@@ -21,7 +21,7 @@ from crawler.audit.report.charts import columns, part, tiles
 from crawler.audit.report.html_data import ISLAND, PIECE, Island, chosen, islands, pieces, room, visits
 from crawler.audit.report.style import source, style
 from crawler.audit.rules import GROUPS, TOLD, needs_complete
-from crawler.audit.verdict import Gap, but, empty, kind, why_open
+from crawler.audit.verdict import Gap, but, empty, kind, rests_on, why_open
 from crawler.units import amount, clock
 from sitemap import Rule, Severity
 
@@ -186,6 +186,7 @@ def _values(report: AuditReport, findings: AuditFindings, limit: int) -> dict[st
         "started": datetime.fromtimestamp(report.started, UTC),
         "kind": kind(report).value,
         "but": but(report),
+        "rests_on": rests_on(report),
         "empty": empty(report),
         "open_findings": sum(each.open_ for each in report.counts),
         "site_figures": list(_site_figures(report)),

@@ -13,7 +13,7 @@ from crawler.audit.claim import Account
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, Compared, Count, Trend
 from crawler.audit.report.html_data import ISLAND, Island, islands, visits
 from crawler.audit.rules import GROUPS, TOLD, Group, needs_complete
-from crawler.audit.verdict import Empty, Kind, but, empty, kind, small, why_open
+from crawler.audit.verdict import Empty, Kind, but, empty, kind, rests_on, small, why_open
 from crawler.errors import Incomplete
 from crawler.units import amount, clock, count
 from sitemap import Severity, safe
@@ -222,6 +222,8 @@ def _figures(report: AuditReport, page: Page) -> Iterator[str]:
         f"links, {report.listed:,} in a sitemap ({requests})",
         2,
     )
+    if crawl := rests_on(report):
+        yield from page.wrapped(f"rests on {safe(crawl)}", 2, 4)
     for note in report.notes:
         yield from page.wrapped(f"note: {safe(note)}", 2, 4)
 

@@ -124,6 +124,7 @@ async def test_ours_what_an_audit_found_is_in_the_document_in_figures_and_the_fi
             }
         ],
         "more": 0,
+        "rests_on": "",
         "report": "/srv/audit",
     }
 

@@ -1,0 +1,206 @@
+"""The crawl that an audit rests on: that of the last run if it is recent and saw what the audit would see, or its own.
+
+::
+
+    how an unfinished audit began | last run | why_unusable, why_outdated | CrawlBasis, EarlierCrawl
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from crawler.audit.finding import CrawlBasis
+from crawler.config import plan as planning
+from crawler.config.plan import Plan
+from crawler.crawl.build import reading_key
+from crawler.crawl.earlier_crawl import EarlierCrawl
+from crawler.errors import SiteatlasError
+from crawler.model import State
+from crawler.state.database import storage
+from crawler.state.lock import holder
+from crawler.state.migrations import STATE
+from crawler.state.runs import ROLLED_BACK, Run, Runs
+from crawler.state.store import Begin, Store
+from crawler.units import span
+from crawler.version import __version__
+
+MAX_NAMED: Final = 5  # settings that differ
+_KEY: Final = "crawl"  # of the table "about" in the state of an audit
+# The start and the sitemap are compared in canonical form. An audit follows no sitemaps, and needs less than a run saw.
+_NOT_COMPARED: Final = ("site.url", "site.sitemap_url", "scope.sitemap_seeds")
+_HAS_PENDING: Final = f"SELECT EXISTS (SELECT 1 FROM visit WHERE state = '{State.PENDING}')"  # noqa: S608
+_IS_READ_ALIKE: Final = """SELECT NOT EXISTS (SELECT 1 FROM visit WHERE content IS NOT NULL)
+  OR EXISTS (SELECT 1 FROM visit v JOIN content c ON c.id = v.content WHERE c.reading = ?)"""
+# A trail begins with the time of the first request.
+_REUSED: Final = "SELECT count(*) FROM visit WHERE trail != '' AND CAST(trail AS REAL) < ?"
+
+
+class LastRun(Struct, frozen=True):
+    """What decides whether the crawl of a run can be used.
+
+    ``settings`` are those that decide what it saw, by key. ``is_going_on``: a process works on it. ``has_pending``: it
+    left URLs unvisited. ``is_read_alike``: pages were read as the audit reads them.
+    """
+
+    run: Run
+    settings: Mapping[str, object]
+    is_going_on: bool = False
+    has_pending: bool = False
+    is_read_alike: bool = True
+
+
+def why_unusable(last: LastRun, wanted: Mapping[str, object]) -> str:
+    """Why the crawl of a run is not what an audit with the ``wanted`` settings would see, or "". Pure."""
+    run = last.run
+    if run.is_open or last.has_pending:
+        return "a run of this site is going on" if last.is_going_on else "the last run was cut short"
+    if run.outcome == "nothing":
+        return "the last run came to nothing"
+    if run.version != __version__:
+        return f"the last run was made by siteatlas {run.version}"
+    keys = sorted({*last.settings, *wanted})
+    differing = [key for key in keys if last.settings.get(key) != wanted.get(key)]
+    if not differing and not last.is_read_alike:
+        differing = ["fetch.max_body or parse.max_links"]
+    named = ", ".join(differing[:MAX_NAMED])
+    more = ", …" if len(differing) > MAX_NAMED else ""
+    return f"the last run had other settings: {named}{more}" if differing else ""
+
+
+def why_outdated(ended: float, now: float, max_age: float, audited: float | None) -> str:
+    """Why a crawl that ``ended`` then is too old, or "". Pure. Times are Unix times, ``max_age`` is in seconds.
+
+    ``audited`` is when the audit before crawled the site itself, None: it did not.
+    """
+    if now - ended > max_age:
+        return f"the last crawl is {span(now - ended)} old"
+    return "an audit crawled the site after the last run" if audited and audited > ended else ""
+
+
+def begin_settings(plan: Plan) -> dict[str, object]:
+    """The settings that an unfinished audit must have begun with to be gone on with."""
+    return planning.deciding(plan.config) | {"--fresh-crawl": not plan.config.audit.max_crawl_age}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BaseCrawl:
+    """The crawl that an audit rests on. ``answers`` are its answers, None: the audit asks for everything itself."""
+
+    basis: CrawlBasis
+    answers: EarlierCrawl | None = None
+
+    def reported(self, store: Store, seconds: float) -> CrawlBasis:
+        """What the report says of it when the visiting, which took so many ``seconds``, is over."""
+        started = store.run.started
+        if self.basis.run is None:
+            return replace(self.basis, ended=started + seconds)
+        with storage():
+            (reused,) = store.db.execute(_REUSED, (started,)).fetchone()
+        return replace(self.basis, age=max(0.0, started - self.basis.ended), reused=reused)
+
+
+@contextmanager
+def base_crawl(plan: Plan, store: Store, begin: Begin, now: float) -> Iterator[BaseCrawl]:
+    """Choose the crawl that an audit rests on. ``store`` is the state of the audit, ``now`` Unix time.
+
+    An unfinished audit keeps the crawl that it began with. While the context lasts, the state of the run is read as
+    it is at this moment; it is never written. Raises StorageError.
+    """
+    with ExitStack() as stack:
+        base = _chosen(plan, store, begin, now, stack)
+        with storage():
+            encoded = msgspec.json.encode(base.basis).decode()
+            store.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (_KEY, encoded))
+        yield base
+
+
+def _chosen(plan: Plan, store: Store, begin: Begin, now: float, stack: ExitStack) -> BaseCrawl:
+    before = _recorded(store)  # by this audit if it goes on, else by the one before it
+    if store.resumed and before.run is None:
+        return BaseCrawl(before)
+    max_age = plan.config.audit.max_crawl_age
+    asked = "--fresh" if begin is Begin.FRESH else "" if max_age else "--fresh-crawl"
+    last = asked or _of_last_run(plan, stack)
+    if store.resumed:
+        return BaseCrawl(before, None if isinstance(last, str) else last.answers)
+    if isinstance(last, str):
+        return BaseCrawl(CrawlBasis(reason=last))
+    reason = why_outdated(last.basis.ended, now, max_age, _audited(store, before))
+    return BaseCrawl(CrawlBasis(reason=reason)) if reason else last
+
+
+def _recorded(store: Store) -> CrawlBasis:
+    """What the last audit that chose a crawl rests on; its own one when it is not known."""
+    with storage():
+        row = store.db.execute("SELECT value FROM about WHERE key = ?", (_KEY,)).fetchone()
+    return (
+        msgspec.json.decode(row[0], type=CrawlBasis) if row else CrawlBasis(reason="the audit began with it")
+    )
+
+
+def _audited(store: Store, before: CrawlBasis) -> float | None:
+    """When the audit before crawled the site itself (Unix time), if it did and came to its end."""
+    runs = Runs(store.db).last(1, before=store.run.number)
+    is_own = runs and before.run is None and runs[0].outcome == "audited"
+    return runs[0].started if is_own else None
+
+
+def _of_last_run(plan: Plan, stack: ExitStack) -> BaseCrawl | str:
+    """The crawl of the last run, whose state is closed with the ``stack``, or why it cannot be used."""
+    directory = plan.state.parent
+    try:
+        if not STATE.is_in(directory):
+            return "no run has crawled this site yet"
+        db = stack.enter_context(closing(STATE.look(directory / STATE.file)))
+        with storage():
+            db.execute("BEGIN")  # everything from one moment, whatever a run writes meanwhile
+            run = _crawled(Runs(db))
+            if run is None:
+                return "no run has crawled this site yet"
+            about = dict(db.execute("SELECT key, value FROM about"))
+            before = msgspec.json.decode(about.get("settings", "{}"))
+            reading = _reading_key(plan, before)
+            last = LastRun(
+                run=run,
+                settings=_seen_by(before, about),
+                is_going_on=run.is_open and bool(holder(directory)),
+                has_pending=bool(db.execute(_HAS_PENDING).fetchone()[0]),
+                is_read_alike=bool(db.execute(_IS_READ_ALIKE, (reading,)).fetchone()[0]),
+            )
+    except SiteatlasError as error:
+        return str(error)
+    wanted = msgspec.json.decode(msgspec.json.encode(planning.deciding(plan.config)))
+    reason = why_unusable(last, _seen_by(wanted, plan.about))
+    basis = CrawlBasis(run=run.number, ended=run.ended or 0.0)
+    return reason or BaseCrawl(basis, EarlierCrawl(db, reading))
+
+
+def _crawled(runs: Runs) -> Run | None:
+    """The last run that crawled the site: going back to an earlier set is a run too."""
+    found = runs.last(1)
+    while found and found[0].outcome == ROLLED_BACK:
+        found = runs.last(1, before=found[0].number)
+    return found[0] if found else None
+
+
+def _seen_by(settings: Mapping[str, object], about: Mapping[str, str]) -> dict[str, object]:
+    """The settings that decide what a crawl sees, as the state of a site keeps them."""
+    named = {"site.url": "url", "site.sitemap_url": "sitemap_url", "fetch.user_agent": "user_agent"}
+    requests: dict[str, object] = msgspec.json.decode(about.get("requests", "{}"))
+    return (
+        {key: value for key, value in settings.items() if key not in _NOT_COMPARED}
+        | {key: about.get(name) for key, name in named.items()}
+        | requests
+    )
+
+
+def _reading_key(plan: Plan, settings: Mapping[str, object]) -> str:
+    """The key of the settings that a run read pages with, if they are those of the plan but for following sitemaps."""
+    follows = bool(settings.get("scope.sitemap_seeds", True))
+    scope = plan.config.scope.model_copy(update={"sitemap_seeds": follows})
+    return reading_key(dataclasses.replace(plan, config=plan.config.model_copy(update={"scope": scope})))
