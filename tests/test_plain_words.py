@@ -1,13 +1,24 @@
-"""What the command says of a mistake: the thing by its name, and what to do, in words of our own."""
+"""Plain words: messages about mistakes name the thing and the remedy, and the manual has short sentences."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from run import siteatlas
+from test_readme import ALL, ROOT, name_of, text_of
 
 from crawler.cli.environment import misspelt
 
 URL = "http://a.example/"
+PROSE = [*ALL, ROOT / "CHANGELOG.md"]
+MAX_WORDS = 30  # in a sentence; most have fewer than 20
+# Words that only somebody who knows the code understands.
+PRIVATE = re.compile(
+    r"\b(?:desks?|doors?|elsewhere|fruitless|go(?:es)? on with|homes|journeys?|lanes?|mend(?:s|ed)?|offspring"
+    r"|shelves|told|wishes)\b",
+    re.IGNORECASE,
+)
 SEVERAL = '[sites.a.site]\nurl = "http://a.example/"\n[sites.b.site]\nurl = "http://b.example/"\n'
 
 
@@ -68,3 +79,19 @@ def test_ours_a_site_that_was_mistyped_is_none_of_several(tmp_path: Path) -> Non
     ended = siteatlas(tmp_path, "diff")
     assert (ended.code, ended.err) == (0, "")
     assert f"  {URL}  (it is the start URL)" in ended.out
+
+
+def sentences(page: Path) -> Iterator[str]:
+    """The sentences of a page, without code and the addresses of links; each cell of a table is one too."""
+    text = re.sub(r"^```.*?^```$", "", text_of(page), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "code", text))
+    for paragraph in re.split(r"\n\n|\n(?=\s*(?:[-*#|]|\d+\.) )|\|", text):
+        yield from filter(None, re.split(r"(?<=[.!?:])(?:\*\*)?\s+", paragraph.strip()))
+
+
+@pytest.mark.parametrize("page", PROSE, ids=name_of)
+def test_ours_the_manual_is_in_short_sentences_and_plain_words(page: Path) -> None:
+    found = list(sentences(page))
+    assert found
+    assert [sentence for sentence in found if len(sentence.split()) > MAX_WORDS] == []
+    assert [sentence for sentence in found if PRIVATE.search(sentence)] == []

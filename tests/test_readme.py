@@ -1,4 +1,4 @@
-"""The README and the manuals: their examples run, and their tables, keys, options and links are those there are."""
+"""The README and the manual: their examples run, and their tables, keys, options and links are those of the code."""
 
 import doctest
 import re
@@ -8,61 +8,101 @@ from pathlib import Path
 
 import pytest
 import typer.main
+from crawler.config_deprecated import FLAGS, KEYS
 from scripted import Answer, links, scripted
 
 from crawler import errors
+from crawler.audit.rules import RULES
 from crawler.cli.app import app
+from crawler.config.config import Config
 from crawler.config.sites import split
+from crawler.crawl.indexability import table
+from crawler.model import State
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-MANUAL = ROOT / "crawler" / "README.md"
-PAGES = pytest.mark.parametrize(
-    "page", [README, MANUAL, ROOT / "sitemap" / "README.md"], ids=["README", "crawler", "sitemap"]
-)
+MANUAL = ROOT / "docs"
+CONTENTS = MANUAL / "README.md"
+ALL = [README, *sorted(MANUAL.glob("*.md"))]
+WITH_EXAMPLES = [
+    README,
+    *(MANUAL / f"python-sitemap-{name}.md" for name in ("write", "read", "lint")),
+]
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+PAGES = pytest.mark.parametrize("page", ALL, ids=name_of)
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
 
 
 def blocks_of(page: Path, language: str) -> list[str]:
-    found = re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    return [str(each) for each in found]
+    return re.findall(rf"```{language}\n(.*?)```", text_of(page), re.DOTALL)
+
+
+def rows_of(page: Path, heading: str) -> list[list[str]]:
+    """The cells of the table below a heading, without its head."""
+    section = text_of(page).partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    assert rows
+    return rows[2:]
 
 
 def anchors(page: Path) -> set[str]:
     """What GitHub makes of the headings of a page."""
-    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text_of(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@PAGES
+def targets_of(page: Path) -> list[tuple[str, str]]:
+    """The files and anchors that a page links to."""
+    return re.findall(r"\]\((?!https?://)([^)#]*)(?:#([^)]*))?\)", text_of(page))
+
+
+def quoted(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def test_ours_no_example_goes_without_a_test() -> None:
+    assert {page for page in ALL if ">>>" in text_of(page)} == set(WITH_EXAMPLES)
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name_of)
 def test_ours_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # examples leave what they made
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # examples do not clean up
     parser = doctest.DocTestParser()
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     blocks = blocks_of(page, "pycon")
     assert blocks
-    names: dict[str, object] = {}  # an example may go on where the one before ended
+    names: dict[str, object] = {}  # an example may build on the one before
     for number, block in enumerate(blocks):
-        told: list[str] = []
+        output: list[str] = []
         example = parser.get_doctest(block, names, f"block {number}", str(page), 0)
-        runner.run(example, out=told.append, clear_globs=False)
+        runner.run(example, out=output.append, clear_globs=False)
         names |= example.globs
-        assert runner.failures == 0, "".join(told)
-
-
-def test_ours_the_exit_codes_of_the_readme_are_those_of_the_code() -> None:
-    told = set(map(int, re.findall(r"^\| (\d+) \|", README.read_text(encoding="utf-8"), re.MULTILINE)))
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
-    assert told == {0, *(kind.exit_code for kind in kinds)}
+        assert runner.failures == 0, "".join(output)
 
 
 @PAGES
 def test_ours_the_links_between_the_pages_lead_somewhere(page: Path) -> None:
-    targets = re.findall(r"\]\((?!https?://)([^)#]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
+    targets = targets_of(page)
     assert targets
     for file, anchor in targets:
         target = (page.parent / file).resolve() if file else page
         assert target.exists(), file
         assert not anchor or anchor in anchors(target), f"{file}#{anchor}"
+
+
+def test_ours_the_table_of_contents_names_every_page_of_the_manual() -> None:
+    linked = {(MANUAL / file).resolve() for file, _ in targets_of(CONTENTS)}
+    assert {page for page in ALL if page not in (README, CONTENTS)} <= linked
+    assert len(text_of(README).splitlines()) < 200
 
 
 @PAGES
@@ -71,15 +111,45 @@ def test_ours_the_configurations_in_the_pages_are_read(page: Path) -> None:
         split(tomllib.loads(block), page.name)
 
 
-@pytest.mark.parametrize("page", [README, MANUAL], ids=["README", "crawler"])
-def test_ours_the_options_in_the_pages_are_there(page: Path) -> None:
-    whole = typer.main.get_command(app)
-    parameters = [each for command in (whole, *vars(whole)["commands"].values()) for each in command.params]
-    known = {name for each in parameters for name in (*each.opts, *each.secondary_opts)}
-    text = re.sub(r"^\.venv/.*$|^python3 .*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", text))
-    assert named
-    assert named - known <= {"--help"}
+def test_ours_the_options_in_the_pages_are_there() -> None:
+    group = typer.main.get_command(app)
+    commands = (group, *vars(group)["commands"].values())
+    options = [option for command in commands for option in command.params]
+    known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
+    for page in ALL:
+        text = re.sub(r"^\.venv/.*$|^python3 .*$", "", text_of(page), flags=re.MULTILINE)
+        named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", text))
+        assert named - known - FLAGS.keys() <= {"--help"}, page
+        assert page.name == "configuration.md" or not named & FLAGS.keys(), page
+
+
+def test_ours_the_exit_codes_of_the_manual_are_those_of_the_code() -> None:
+    codes = set(map(int, re.findall(r"^\| (\d+) \|", text_of(MANUAL / "exit-codes.md"), re.MULTILINE)))
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert codes == {0, *(kind.exit_code for kind in kinds)}
+
+
+def test_ours_the_rules_and_states_of_the_manual_are_those_of_the_code() -> None:
+    page = MANUAL / "listing.md"
+    assert f"{table()}\n" in blocks_of(page, "text")
+    states = [name for cell, _ in rows_of(page, "The states") for name in quoted(cell)]
+    assert sorted(states) == sorted(state.value for state in set(State) - {State.PENDING})
+    groups = rows_of(MANUAL / "audit.md", "What an audit finds")
+    families = {family for _, cell, _ in groups for family in quoted(cell)}
+    assert families == {rule.family for rule in RULES.values()}
+
+
+def test_ours_the_sections_of_the_manual_are_those_of_the_configuration() -> None:
+    rows = rows_of(MANUAL / "configuration.md", "Sections")
+    sections = [name for cell, *_ in rows for name in quoted(cell)]
+    assert sorted(sections) == sorted(f"[{name}]" for name in (*Config.model_fields, "sites"))
+
+
+def test_ours_the_old_names_of_the_manual_are_those_that_still_work() -> None:
+    rows = rows_of(MANUAL / "configuration.md", "Old names")
+    flags = {quoted(old)[0]: quoted(new)[0] for old, new, _, _ in rows if old}
+    assert flags == {old: new for old, new in FLAGS.items() if not old.startswith(("--no-", "--not-"))}
+    assert {quoted(old)[0]: quoted(new)[0] for _, _, old, new in rows if old} == KEYS
 
 
 def test_ours_the_program_in_the_manual_runs(
@@ -93,8 +163,8 @@ def test_ours_the_program_in_the_manual_runs(
         "/sitemap.xml": Answer("{url}b\n"),
     }
     with scripted(routes) as site:
-        (program,) = blocks_of(MANUAL, "python")
+        (program,) = blocks_of(MANUAL / "python-crawler.md", "python")
         exec(program.replace("https://www.example.com/", site.url), {})
-        told = capsys.readouterr().out.splitlines()
-        assert told[0] == f"published 3 ['{site.url}sitemap.xml']"
-        assert told[1].startswith(f"{site.url}b listed in a sitemap")
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == f"published 3 ['{site.url}sitemap.xml']"
+        assert lines[1].startswith(f"{site.url}b listed in a sitemap")
