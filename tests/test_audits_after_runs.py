@@ -243,7 +243,7 @@ def test_ours_an_audit_that_sites_would_wait_for_is_left_to_the_next_run(tmp_pat
             ended = json.loads(process.stdout.read())
         assert (ended["fate"], ended["outcome"], shop.audits) == ("done", "published", 0)
         assert ended["told"].endswith(
-            "; its audit is left to the next run, as other sites wait for their runs"
+            "; its audit is left to the next run, because other sites wait for their runs"
         )
 
 
@@ -289,7 +289,7 @@ def test_ours_a_memory_that_cannot_be_used_costs_the_telling_and_neither_the_aud
         (tmp_path / "report/shop/audit.json").unlink()
         ran = shop.run("--audit-every", "0.001")
         assert (ran["audit"]["news"], shop.report["compared"]) == (None, None)
-        assert "what the audit after it found is in its report" in ran["audit"]["error"]
+        assert "the findings of the audit after it are in the report" in ran["audit"]["error"]
         assert "audits.db was written by a newer version" in ran["audit"]["error"]
         assert "move it away" in ran["audit"]["error"]
         assert shop.occasions == ["changes", "findings"]
@@ -356,7 +356,7 @@ def test_ours_an_audit_that_is_ended_leaves_the_run_done_and_the_next_goes_on_wi
             (each["rule"], each["url"]) for each in shop.report["findings"]
         }
         if number is signal.SIGTERM:
-            assert "the audit after it was cut short, and the next run goes on with it" in log.read_text()
+            assert "the audit after it was cut short; the next run continues it" in log.read_text()
 
 
 def scheduled(shop: World, schedule: str, **settings: Any) -> None:

@@ -65,7 +65,7 @@ def test_ours_a_second_run_lists_the_same_of_it_though_nothing_is_sent_again(tmp
         before, asked = published(tmp_path), len(site.log)
         ran = crawl(tmp_path, site.url, *WORDS, "-c", "2")
         assert ran.code == 0
-        assert "answers were as before" in ran.out
+        assert "responses unchanged" in ran.out
         assert ran.out.count("goes on for ever") == 1
         assert published(tmp_path) == before
         assert len(site.log) <= 2 * asked + 5

@@ -26,8 +26,8 @@ def test_ours_what_is_written_can_be_run_at_once(tmp_path: Path) -> None:
         made = init(tmp_path, site.url, "-o", "public")
         assert (made.code, made.err) == (0, "")
         assert made.out.startswith("wrote siteatlas.toml\n\nnext:\n")
-        assert "  siteatlas run --config siteatlas.toml --dry-run " in made.out
-        assert "  siteatlas schedule --config siteatlas.toml --every 1d  # " in made.out
+        assert "\n  siteatlas run --config siteatlas.toml --dry-run\n" in made.out
+        assert "\n  siteatlas schedule --config siteatlas.toml --every 1d\n" in made.out
         assert len(site.log) == 0  # it asks nobody
         assert list(files(tmp_path)) == ["siteatlas.toml"]
         ran = siteatlas(tmp_path, "run", "--config", "siteatlas.toml", "--rate", "0", "--json")
@@ -60,7 +60,7 @@ def test_ours_nothing_that_is_there_is_replaced_unless_it_is_forced(tmp_path: Pa
     (tmp_path / "siteatlas.crontab").write_text("mine")
     refused = init(tmp_path, URL, "--cron", "--systemd")
     assert refused.code == 2
-    assert "siteatlas.crontab is there already, and nothing was written: --force" in refused.err
+    assert "siteatlas.crontab already exists, so nothing was written: --force" in refused.err
     assert files(tmp_path) == {"siteatlas.crontab": b"mine"}
     assert init(tmp_path, URL, "--cron", "--systemd", "--force").code == 0
     assert sorted(files(tmp_path)) == [
@@ -74,7 +74,7 @@ def test_ours_kits_are_made_for_a_configuration_that_is_there(tmp_path: Path) ->
     config.write_text(f'[site]\nurl = "{URL}"\n[output]\ndirectory = "out"\n[schedule]\nevery = "6h"\n')
     before = config.read_bytes()
     made = init(tmp_path, "--config", "my sites.toml", "--cron", "--systemd-daemon")
-    told = "the daemon and cron do the same work: start one of them, and not the others"
+    told = "the daemon and cron do the same work: start only one of them"
     assert (made.code, made.err) == (0, f"siteatlas: {told}\n")
     assert config.read_bytes() == before
     assert " */6 * * *  " in (tmp_path / "siteatlas-my-sites.crontab").read_text()
@@ -89,7 +89,7 @@ def test_ours_the_account_of_the_units_is_made_first_and_makes_the_first_files(t
     state.mkdir()
     made = init(tmp_path, URL, "-o", "www", "--systemd", "--user", "nobody-yet").out
     _, steps = made.split("next:\n")
-    commands = [line.split("  # ")[0].strip().removeprefix("sudo ") for line in steps.splitlines()]
+    commands = [line.strip().removeprefix("sudo ") for line in steps.splitlines()][1::2]
     assert commands[0] == "useradd --system --shell /usr/sbin/nologin nobody-yet"
     assert commands[1] == f"install -d -o nobody-yet {tmp_path}/www"
     assert commands[2] == f"chown -R nobody-yet {state}"
@@ -98,7 +98,7 @@ def test_ours_the_account_of_the_units_is_made_first_and_makes_the_first_files(t
         assert commands[number].endswith(f"siteatlas run --config {end}")
     assert commands[5] == "siteatlas robots --config siteatlas.toml"
     assert "systemctl enable --now siteatlas.timer" in commands[6]
-    assert "from now on the timer runs it" in steps
+    assert "the timer runs it from now on" in steps
 
 
 def test_ours_secrets_without_which_no_unit_starts_are_named(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def test_ours_secrets_without_which_no_unit_starts_are_named(tmp_path: Path) -> 
     assert "write INKEY=… into it" in made.out
     assert f"install -m 600 /dev/null '{tmp_path}/chat url'" in made.out
     assert f"{tmp_path}/there" not in made.out  # what is there would be emptied
-    assert "the timer, the daemon and cron do the same work: start one of them" in made.err
-    assert made.out.count("or instead of that") == 2
+    assert "the timer, the daemon and cron do the same work: start only one of them" in made.err
+    assert made.out.count("or instead: ") == 2
 
 
 def test_ours_print_writes_nothing(tmp_path: Path) -> None:
@@ -144,10 +144,10 @@ def test_ours_a_workflow_lies_at_the_top_of_the_repository(tmp_path: Path) -> No
     [
         (
             (),
-            "there is no siteatlas.toml yet: say which site it is for, as in siteatlas init https://www.example.com/",
+            "siteatlas.toml does not exist: give the URL of its site, as in siteatlas init https://www.example.com/",
         ),
         (("www.example.com",), "did you mean https://www.example.com?"),
-        ((URL, "-o", "."), "the configuration (siteatlas.toml) would lie in the published directory"),
+        ((URL, "-o", "."), "the configuration (siteatlas.toml) would be public, in the published directory"),
         ((URL, "-o", ".siteatlas"), "the state (.siteatlas) must not lie in the published directory"),
         (("https://user:secret@example.com/",), "carries a user name or password"),
     ],

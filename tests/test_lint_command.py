@@ -101,12 +101,12 @@ def test_ours_threshold_and_chosen_rules_decide_the_exit_code(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "say what is to be checked"),
+        ((), "say what to check"),
         (("nothing.xml",), "there is no file 'nothing.xml'"),
         (("example.com/sitemap.xml",), "did you mean https://example.com/sitemap.xml?"),
         ((".",), "has no sitemap.xml or sitemap_index.xml"),
         (("good.xml", "--ignore", "sitemap.loc_invali"), 'did you mean "sitemap.loc_invalid"?'),
-        (("good.xml", "--only", "zzzz"), "siteatlas lint --rules names them all"),
+        (("good.xml", "--only", "zzzz"), "siteatlas lint --rules lists them all"),
         (("good.xml", "--max-bytes", "many"), "--max-bytes"),
         (("good.xml", "--url", "example.com/sitemap.xml"), "--url"),
         (("good.xml", "bad.xml", "--url", "https://example.com/sitemap.xml"), "ends with a slash"),
@@ -446,7 +446,7 @@ def test_ours_lists_are_told_in_json_too(folder: Path) -> None:
     tree = json.loads(siteatlas(folder, "lint", "set", "--list", "tree", "--format", "json").out)
     assert [each["entries"] for each in tree["files"][0]["children"]] == [1, 2]
     refused = siteatlas(folder, "lint", "set", "--list", "tree", "--format", "sarif")
-    assert (refused.code, "not as sarif" in refused.err) == (2, True)
+    assert (refused.code, "not sarif" in refused.err) == (2, True)
 
 
 def test_ours_an_index_on_the_standard_input_says_what_is_missing(folder: Path) -> None:

@@ -67,6 +67,7 @@ def _toml(tables: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[str]:
 def notify(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Site
 ) -> Command:
+    monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.setenv("INDEXNOW", KEY)
     command = Command(capsys, monkeypatch, tmp_path / "sites.toml")
     command.write(site, indexnow__key="env:INDEXNOW")
@@ -77,7 +78,7 @@ def test_ours_what_is_outstanding_is_shown_then_told_and_then_there_is_none(
     site: Site, notify: Command
 ) -> None:
     site.run(["/"])
-    assert notify("--config", str(notify.file))[:2] == (0, "  there is nothing to tell: indexnow\n")
+    assert notify("--config", str(notify.file))[:2] == (0, "  nothing to send: indexnow\n")
     site.run(["/", *(f"/{n}" for n in range(7))])
     code, out, _ = notify("--config", str(notify.file), "--dry-run")
     assert code == 0
@@ -90,7 +91,7 @@ def test_ours_what_is_outstanding_is_shown_then_told_and_then_there_is_none(
     assert site.url("/6") in notify("--config", str(notify.file), "--dry-run", "-v")[1]
     assert notify("--config", str(notify.file))[0] == 0
     assert site.double.taken == {site.url(f"/{n}"): 1 for n in range(7)}
-    assert notify("--config", str(notify.file))[:2] == (0, "  there is nothing to tell: indexnow\n")
+    assert notify("--config", str(notify.file))[:2] == (0, "  nothing to send: indexnow\n")
 
 
 def test_ours_the_same_as_json(site: Site, notify: Command) -> None:
@@ -117,11 +118,11 @@ def test_ours_what_could_not_be_delivered_is_exit_code_4(site: Site, notify: Com
     code, out, _ = notify("--config", str(notify.file))
     assert code == 4  # refused: a person must look
     assert "indexnow: refused: 1 URL, run 1 to run 2 of " in out
-    assert out.endswith("; --resend-refused sends it once more\n")
+    assert out.endswith("; --resend-refused sends it again\n")
     code, out, _ = notify("--config", str(notify.file))
     assert code == 0
     assert out.startswith("  indexnow: 1 URL is set aside because IndexNow answered 422")
-    assert out.endswith("; --resend-refused sends it once more\n")
+    assert out.endswith("; --resend-refused sends it again\n")
     assert notify("--config", str(notify.file), "--resend-refused")[0] == 0
     assert site.double.taken == {site.url("/a"): 1}
     assert notify("--config", str(notify.file), "--since", "0")[0] == 0
@@ -221,7 +222,7 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(
     notify.write(site, indexnow__key="env:INDEXNOW", notify__enabled=False)
     code, out, err = notify("--config", str(notify.file))
     assert (code, out) == (2, "")
-    assert "telling others is turned off (notify.enabled): --notify tells them all the same" in err
+    assert "notifications are off (notify.enabled): --notify sends them anyway" in err
     assert notify("--config", str(notify.file), "--notify")[0] == 0
 
 
@@ -229,7 +230,7 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(
     ("settings", "words", "said"),
     [
         ({}, [], "say which site: siteatlas notify URL -o DIR, or siteatlas notify --config FILE"),
-        ({"indexnow__key": ""}, ["--config"], "there is nobody to tell: set key in [indexnow]"),
+        ({"indexnow__key": ""}, ["--config"], "there is nobody to notify: set key in [indexnow]"),
         ({"indexnow__key": "env:NOT_SET"}, ["--config"], "the environment variable NOT_SET is not set"),
         ({"indexnow__key": "short"}, ["--config"], "8 to 128 letters, digits and dashes"),
         (
@@ -245,7 +246,7 @@ def test_ours_a_run_that_never_was_and_telling_that_is_turned_off_are_named(
             "indexnow.key is",
         ),
         ({}, ["--test", "--resend-refused", "--config"], "give it alone"),
-        ({}, ["--only", "email", "--config"], "--only email: there is nobody of that name among indexnow"),
+        ({}, ["--only", "email", "--config"], "--only email: no channel has this name, known are: indexnow"),
     ],
 )
 def test_ours_what_is_wrong_is_told_in_one_line(

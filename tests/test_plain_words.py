@@ -34,10 +34,10 @@ SEVERAL = '[sites.a.site]\nurl = "http://a.example/"\n[sites.b.site]\nurl = "htt
         (["audit", URL, "--format", "html"], "'--format': 'html' is not one of 'text', 'json'"),
         (["lint", "x", "--max-files", "ten"], "'--max-files': it must be a whole number"),
         (["rollback"], "say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE"),
-        (["audit", "--config", "m.toml"], "this command takes one: name it with --site\n"),
+        (["audit", "--config", "m.toml"], "this command takes one: choose it with --site\n"),
         (
             ["crawl", "--config", "m.toml"],
-            "siteatlas run --config m.toml takes them all, with --site NAME one",
+            "siteatlas run --config m.toml runs them all, or one with --site NAME",
         ),
     ],
 )
@@ -56,7 +56,7 @@ def test_ours_a_value_from_the_environment_is_told_by_its_variable(tmp_path: Pat
     )
     typed = siteatlas(tmp_path, *words, "-c", "x", SITEATLAS_CONCURRENCY="8")
     assert typed.err.startswith("siteatlas: --concurrency (pace.concurrency): ")
-    assert "SITEATLAS_HEADER wants NAME: VALUE" in siteatlas(tmp_path, *words, SITEATLAS_HEADER="x").err
+    assert "SITEATLAS_HEADER needs NAME: VALUE" in siteatlas(tmp_path, *words, SITEATLAS_HEADER="x").err
 
 
 def test_ours_a_variable_that_is_nearly_one_of_ours_is_told_once(tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 import typer.main
-from crawler.config_deprecated import FLAGS, KEYS
 from scripted import Answer, links, scripted
 
 from crawler import errors
 from crawler.audit.rules import RULES
 from crawler.cli.app import app
 from crawler.config.config import Config
+from crawler.config.deprecated import FLAGS, KEYS
 from crawler.config.sites import split
 from crawler.crawl.indexability import table
 from crawler.model import State

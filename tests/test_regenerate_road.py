@@ -167,7 +167,7 @@ def test_ours_a_change_is_uploaded_and_told_once_also_when_that_took_another_run
     assert world.indexed == []  # the pages of a first run are no news to it
     assert world.occasions == ["changes"]
     assert f"  uploaded to s3://shop/x/ at {world.bucket.url}: 1 file (" in first.out
-    assert f"  told webhook {world.ears.url} " in first.out
+    assert f"  notified webhook {world.ears.url} " in first.out
     assert " of 3 pages\n" in first.out
 
     world.pages("a", "b", "c")
@@ -200,8 +200,8 @@ def test_ours_a_change_is_uploaded_and_told_once_also_when_that_took_another_run
     assert (same.code, same.err) == (0, "")
     assert world.occasions == []
     assert sorted(world.indexed) == sorted(world.urls("", "c", "d"))
-    assert f"  nothing to upload: it is all at s3://shop/x/ at {world.bucket.url}\n" in same.out
-    assert "  told indexnow of 3 changes\n" in same.out
+    assert f"  nothing to upload: s3://shop/x/ at {world.bucket.url} is up to date\n" in same.out
+    assert "  notified indexnow of 3 changes\n" in same.out
 
 
 @pytest.mark.slow
@@ -213,7 +213,8 @@ def test_ours_who_is_down_is_said_and_told_by_the_next_run(world: World) -> None
     assert (ran.code, ran.err) == (0, "")
     assert "  indexnow: put off: IndexNow answered 503, service unavailable\n" in ran.out
     assert (
-        "  what could not be told is told by the next run, or now by siteatlas notify\n\ncrawled " in ran.out
+        "  the next run sends what could not be delivered, or siteatlas notify sends it now\n\ncrawled "
+        in ran.out
     )
     world.pages("a", "b", "c", "d")
     quiet = world.run("-q")
@@ -313,7 +314,9 @@ def test_ours_an_end_while_files_are_uploaded_is_made_good(world: World, kind: s
     code = process.wait(LONG)
     assert code == (-signal.SIGKILL if is_kill else 4), world.said
     assert "Traceback" not in world.said
-    assert is_kill or world.said.endswith("interrupted; what is known is saved, the same command goes on\n")
+    assert is_kill or world.said.endswith(
+        "interrupted; the state is saved, run the same command again to continue\n"
+    )
     assert world.occasions == []
     world.bucket.fault = lambda method, key, number: None
     assert world.run().code == 0
@@ -418,8 +421,8 @@ def test_ours_an_interrupt_while_others_are_told_ends_a_run_of_several(world: Wo
     assert process.wait(LONG) == 4
     before, _, told = world.said.partition("{")
     assert before.splitlines() == [
-        "siteatlas: a: interrupted; what is known is saved, the same command goes on",
-        "siteatlas: b: not begun",
+        "siteatlas: a: interrupted; the state is saved, run the same command again to continue",
+        "siteatlas: b: not started",
     ]
     assert [site["name"] for site in json.loads("{" + told)["sites"]] == ["a", "b"]
     assert (world.folder / "a" / "sitemap.xml").exists()

@@ -32,7 +32,7 @@ def test_ours_what_is_wrong_is_told_with_the_line_to_paste_and_ends_with_10(
     assert (ran.code, ran.err) == (10, "")
     assert f"  PROBLEM  robots.txt does not name {site.url}sitemap.xml\n           add the line" in ran.out
     assert (
-        f"\nadd to {site.url}robots.txt (--patch FILE does it to a local one):\n\nSitemap: {site.url}"
+        f"\nadd to {site.url}robots.txt (--patch FILE adds it to a local one):\n\nSitemap: {site.url}"
         in ran.out
     )
     assert ran.out.endswith("\n1 problem\n")
@@ -65,7 +65,7 @@ def test_ours_a_patch_asks_nobody_and_can_be_tried(tmp_path: Path) -> None:
     again = siteatlas(tmp_path, *words)
     assert (again.code, again.out) == (
         0,
-        f"{file} names {ASKS_NOBODY}docs/sitemap.xml already: nothing to add\n",
+        f"{file} already names {ASKS_NOBODY}docs/sitemap.xml: nothing to add\n",
     )
     assert file.read_bytes() == once
 
@@ -122,7 +122,7 @@ def test_ours_where_nobody_says_which_the_sitemap_that_the_site_has_is_meant(
     [
         ((), "say which site: siteatlas robots https://www.example.com/"),
         (("www.example.com",), "did you mean https://www.example.com?"),
-        ((ASKS_NOBODY, "--dry-run"), "--dry-run goes with --patch"),
+        ((ASKS_NOBODY, "--dry-run"), "--dry-run needs --patch"),
         ((ASKS_NOBODY, "--patch", "none/robots.txt"), "there is no directory"),
     ],
 )

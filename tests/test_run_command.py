@@ -170,7 +170,7 @@ def test_ours_an_interrupt_saves_the_site_under_way_and_begins_no_other(tmp_path
         released.set()
         out, err = process.communicate(timeout=60)
         assert process.returncode == 4, (out, err)
-        assert "blog: not begun" in err
+        assert "blog: not started" in err
         assert not blog.log
         text = siteatlas(tmp_path, "status", "--config", "sites.toml").out
         assert "run 1 was cut short (it was interrupted" in text

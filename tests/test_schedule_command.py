@@ -54,18 +54,18 @@ def test_ours_sites_are_run_a_changed_file_is_read_again_and_a_signal_ends_it(tm
     with scripted(pages(3)) as shop, service_manager(notify) as heard:
         write(tmp_path, shop=shop.url)
         with kept(tmp_path, NOTIFY_SOCKET=str(notify)) as daemon:
-            daemon.said("keeps the schedule of 1 site")
-            daemon.said("shop: begins, for the first time")
+            daemon.said("schedules 1 site")
+            daemon.said("shop: starts, for the first time")
             write(tmp_path, 'every = "1h"\nrun_on_start = false', shop=shop.url, blog="http://127.0.0.1:9/")
-            daemon.said("the configuration was read again: added blog; changed shop")
+            daemon.said("the configuration was reloaded: added blog; changed shop")
             (tmp_path / "sites.toml").write_text("[sites.", encoding="utf-8")
-            daemon.said("the configuration is not used as it is now")
+            daemon.said("the configuration has an error")
             write(tmp_path, 'every = "1h"\nrun_on_start = false', shop=shop.url)
-            daemon.said("the configuration was read again: removed blog")
+            daemon.said("the configuration was reloaded: removed blog")
             daemon.said("shop: published after")
             daemon.said("3 pages listed: 3 added")
             assert daemon.end() == 0
-            assert daemon.text.count("not used as it is now") == 1
+            assert daemon.text.count("the configuration has an error") == 1
             assert daemon.text.endswith("stopped\n")
     told = [line for line in heard if not line.startswith(("STATUS=", "MONOTONIC_USEC="))]
     assert told == ["READY=1", *["RELOADING=1", "READY=1"] * 3, "STOPPING=1"]
@@ -99,7 +99,7 @@ def test_ours_a_second_daemon_and_a_taken_port_are_refused(tmp_path: Path) -> No
         ran = siteatlas(tmp_path, "schedule", "--config", "sites.toml", "--listen", listen)
         assert (ran.code, f"cannot listen at {listen}" in ran.err) == (2, True), ran.err
     with kept(tmp_path) as daemon:
-        daemon.said("keeps the schedule")
+        daemon.said("schedules ")
         ran = siteatlas(tmp_path, "schedule", "--config", "sites.toml")
         assert (ran.code, f"process {daemon.process.pid}" in ran.err) == (6, True), ran.err
         assert status(tmp_path)["schedule"]["running"] == str(daemon.process.pid)
@@ -141,12 +141,12 @@ def test_ours_a_stop_saves_the_run_and_the_next_daemon_goes_on_with_it(tmp_path:
         with kept(tmp_path) as daemon:
             under_way(daemon, shop)
             daemon.send(signal.SIGTERM)
-            daemon.said("stopping: 1 run may save what it knows")
+            daemon.said("stopping: 1 run may save state")
             assert daemon.process.wait(60) == 0
         asked = len(shop.log)
         held.released.set()
         with kept(tmp_path) as daemon:
-            daemon.said("shop: begins, to go on with what was cut short")
+            daemon.said("shop: starts, to continue a run that was cut short")
             daemon.said("shop: published")
             assert daemon.end() == 0
         assert attempts(tmp_path) == [("first", "stopped", 1), ("resumed", "done", 1)]
@@ -188,7 +188,7 @@ def test_ours_a_daemon_that_is_killed_again_and_again_does_each_slot_once_and_ne
         write(tmp_path, 'every = "3s"\nretry_delay = 0.3', shop=shop.url, blog=blog.url)
         for _ in range(8):
             with kept(tmp_path) as daemon:
-                daemon.said("begins, ")
+                daemon.said("starts, ")
                 time.sleep(moments.uniform(0, 3))
                 daemon.send(signal.SIGKILL)
                 daemon.process.wait(60)
@@ -238,7 +238,7 @@ def test_ours_a_killed_run_is_tried_again(tmp_path: Path) -> None:
             os.kill(under_way(daemon, shop), signal.SIGKILL)
             daemon.said("shop: failed")
             held.released.set()
-            daemon.said("shop: begins, again, as the last run failed (try 2)")
+            daemon.said("shop: starts, again, because the last run failed (attempt 2)")
             daemon.said("shop: published")
             assert "its process was ended by SIGKILL" in daemon.text
             assert daemon.end() == 0
@@ -275,9 +275,9 @@ def test_ours_sighup_reads_again_at_once_and_other_settings_do_not_hold_up_a_run
             daemon.said("shop: published")
             write(tmp_path, 'every = "2h"', more=daemon_section, shop=shop.url)
             daemon.send(signal.SIGHUP)
-            daemon.said("the configuration was read again: changed shop")
+            daemon.said("the configuration was reloaded: changed shop")
             daemon.send(signal.SIGHUP)
-            daemon.said("the configuration was read again: nothing changed")
+            daemon.said("the configuration was reloaded: nothing changed")
             (tmp_path / "sites.toml").unlink()
             daemon.send(signal.SIGHUP)
             daemon.said("cannot read the configuration sites.toml")
@@ -329,7 +329,7 @@ def test_ours_others_are_told_of_a_run_that_could_not_tell_it_itself(tmp_path: P
         write(tmp_path, schedule, _QUICK + webhook.section, shop=shop.url)
         with kept(tmp_path) as daemon:
             os.kill(under_way(daemon, shop), signal.SIGKILL)
-            daemon.said("shop: begins, to tell what could not be told")
+            daemon.said("shop: starts, to send outstanding notifications")
             daemon.said("shop: told")
             assert daemon.end() == 0
     (message,) = webhook.messages

@@ -105,11 +105,11 @@ def test_ours_a_reload_names_what_is_used_from_now_on_and_what_only_later(tmp_pa
         written(tmp_path, daemon="max_parallel_runs = 3\nserve_sitemaps = true\nmax_clients = 9"), {}, []
     )
     assert list(differences(before, now)) == [
-        "from now on, daemon.max_parallel_runs, daemon.serve_sitemaps",
-        "only after the next start, daemon.max_clients",
+        "used from now on: daemon.max_parallel_runs, daemon.serve_sitemaps",
+        "used after the next start: daemon.max_clients",
     ]
     (elsewhere,) = differences(before, load(written(tmp_path, daemon='directory = "h"'), {}, []))
-    assert elsewhere == "only after the next start, daemon.directory"
+    assert elsewhere == "used after the next start: daemon.directory"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_ours_a_reload_names_what_is_used_from_now_on_and_what_only_later(tmp_pa
     [
         (Fate.FAILED, Because.DUE, False, "failed after 2.0 s: it is down; next try in 5 min"),
         (Fate.DONE, Because.DUE, False, "done after 2.0 s: it is down"),
-        (Fate.DONE, Because.DUE, True, "others could not be told of it yet; next try in 5 min"),
+        (Fate.DONE, Because.DUE, True, "its notifications are outstanding; next try in 5 min"),
         (Fate.DONE, Because.TELL, True, "it is down; next try in 5 min"),
     ],
 )  # fmt: skip

@@ -118,7 +118,7 @@ def test_ours_without_sites_there_is_one_that_is_named_after_its_host(tmp_path: 
 def test_ours_a_command_for_one_site_takes_one_of_several_by_its_name(tmp_path: Path) -> None:
     file = written(tmp_path, TWO)
     assert settings(file, flags(), site="blog").output.directory == str(tmp_path / "blog")
-    with pytest.raises(UsageError, match=r"several sites \(shop, blog\).*: name it with --site$"):
+    with pytest.raises(UsageError, match=r"several sites \(shop, blog\).*: choose it with --site$"):
         settings(file, flags())
     only = written(tmp_path, TWO.partition("[sites.blog]")[0])
     assert settings(only, flags()).output.directory == str(tmp_path / "shop")
@@ -136,9 +136,9 @@ def test_ours_a_command_for_one_site_takes_one_of_several_by_its_name(tmp_path: 
         ("[sites.shop.fetch]\nbasic_auth = 3", "sites.shop.fetch.basic_auth"),
         ("[sites.'my shop'.site]", 'the site name "my shop"'),
         ("[sites.''.site]", 'the site name ""'),
-        ("[sites]\nshop = 3", "sites.shop in sites.toml wants tables"),
-        ("sites = 3", "wants a table for each site"),
-        ("[sites]", "wants a table for each site"),
+        ("[sites]\nshop = 3", "sites.shop in sites.toml needs tables"),
+        ("sites = 3", "needs a table for each site"),
+        ("[sites]", "needs a table for each site"),
         ("[sites.shop]\nsites = {}", 'unknown key "sites.shop.sites"'),
     ],
 )  # fmt: skip

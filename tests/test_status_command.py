@@ -70,7 +70,7 @@ def test_ours_a_trend_compares_the_last_run_with_the_median_of_those_before() ->
     )
     far = replace(found, seconds=70, listed=900, fetched=2000)
     assert status_words.trend(far) == (
-        "the last run listed 900 pages, usually 1,202; it asked 2,000 times, usually 1,000"
+        "the last run listed 900 pages, usually 1,202; it sent 2,000 requests, usually 1,000"
     )
     assert status_words.trend(replace(found, seconds=70)) == "", "what is as ever is not told each time"
     assert trend([run(3), run(2), run(1)]) is None
@@ -148,7 +148,7 @@ def test_ours_what_is_not_known_is_no_zero_and_what_is_going_on_has_no_numbers(t
         Runs(db).write(replace(run(4, outcome=""), outcome="refused", ended=None, **stale))
     with held(place):
         row = siteatlas(tmp_path, "status", "--state", "state").out.partition("exit\n")[2].splitlines()[0]
-    assert row.split()[3:] == ["-", "going", "on", *"------"]
+    assert row.split()[3:] == ["-", "active", *"------"]
 
 
 def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: P
     shown = siteatlas(tmp_path, "status", "--state", "state")
     assert (shown.code, shown.err) == (0, "")
     assert shown.out.startswith("== audited.example-")
-    assert "  not crawled yet\n  the last audit told nothing: there is no log of that name\n" in shown.out
+    assert "  not crawled yet\n  the last audit failed: there is no log of that name\n" in shown.out
     assert "== crawled.example-" in shown.out
     write(tmp_path, a="http://audited.example/")
     (site,) = status(tmp_path)["sites"]
@@ -189,7 +189,7 @@ def test_ours_without_a_schedule_there_is_no_word_of_one(tmp_path: Path) -> None
     (tmp_path / "state" / "schedule.db").write_bytes(b"no database " * 200)
     ran = siteatlas(tmp_path, "status", "--config", "sites.toml")
     assert (ran.code, "== shop ==" in ran.out) == (0, True)
-    assert "the schedule cannot be told of: " in ran.out
+    assert "the schedule cannot be read: " in ran.out
 
 
 @pytest.mark.parametrize(

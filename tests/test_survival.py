@@ -97,7 +97,7 @@ def test_ours_a_signal_saves_and_stops_and_the_same_command_goes_on(
         asked = len(site.log)
         ran = crawl(tmp_path, site.url)
         assert ran.code == 0, ran.err
-        assert "went on where an earlier run stopped" in ran.out
+        assert "continued an earlier run" in ran.out
         assert len(listed(tmp_path)) == 60
         assert len(site.log) < asked + 60
 

@@ -12,7 +12,7 @@ from crawler.cli.crawl import EPILOG as CRAWL_EPILOG
 from crawler.cli.crawl import crawl
 from crawler.cli.diff import EPILOG as DIFF_EPILOG
 from crawler.cli.diff import diff
-from crawler.cli.help import EXIT_CODES, RAW, Command
+from crawler.cli.help import EXIT_CODES, Command
 from crawler.cli.init.init import EPILOG as INIT_EPILOG
 from crawler.cli.init.init import init
 from crawler.cli.lint import EPILOG as LINT_EPILOG
@@ -54,7 +54,7 @@ def run() -> int:
 
 @app.callback(invoke_without_command=True)
 def siteatlas(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     """Crawl a website and write its sitemap."""
     if version:
@@ -64,7 +64,7 @@ def siteatlas(
 
 app.command(cls=Command, epilog=CRAWL_EPILOG)(crawl)
 app.command(cls=Command, epilog=INIT_EPILOG)(init)
-app.command("run", cls=Command, epilog=f"{RAW}{EXIT_CODES}")(run_command)
+app.command("run", cls=Command, epilog=EXIT_CODES)(run_command)
 app.command(cls=Command, epilog=SCHEDULE_EPILOG)(schedule)
 app.command(cls=Command)(status)
 app.command(cls=Command, epilog=AUDIT_EPILOG)(audit)

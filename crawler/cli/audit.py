@@ -5,20 +5,21 @@ from typing import Annotated, Any
 
 import typer
 
-from crawler.cli.errors import Told
+from crawler.cli.errors import INTERRUPTED, Told
 from crawler.cli.help import RAW
 from crawler.cli.options import FLAGS, Form, Fresh, Quiet, Restart, Settings, settings, with_flags
 from crawler.run.options import Wishes
 
 EPILOG = f"""{RAW}Examples:
   siteatlas audit https://www.example.com/ -o report
-  siteatlas audit https://www.example.com/ --log '/var/log/nginx/access.log*' --search Pages.csv -o report
-  siteatlas audit --config site.toml --site shop --fail-on error,orphan --format junit
+  siteatlas audit https://www.example.com/ --log '/var/log/nginx/*' -o report
+  siteatlas audit https://www.example.com/ --search Pages.csv -o report
+  siteatlas audit --config site.toml --site shop --fail-on error,orphan
   siteatlas audit https://www.example.com/ --fail-on new:warning
 
-Exit codes: 0 done, 1 internal error, 2 usage or configuration, 4 incomplete (the report is written, what depends on
-the rest is inconclusive; run again to go on), or findings that --fail-on names are inconclusive or may be new, 5
-nothing crawlable, 6 state in use by another process, 7 storage error, 10 conclusive findings that --fail-on names.
+Exit codes: 0 done, 1 internal error, 2 usage or configuration, 4 incomplete (the report is written; run again to
+continue), or findings that --fail-on names are inconclusive or may be new, 5 nothing crawlable, 6 state in use by
+another process, 7 storage error, 10 conclusive findings that --fail-on names.
 """
 
 _SECTIONS = ("scope", "urls", "obey", "pace", "fetch", "parse", "audit")
@@ -42,28 +43,31 @@ def audit(  # noqa: PLR0913 - the command line is wide
     config: Settings = None,
     site: Annotated[
         str | None,
-        typer.Option("--site", metavar="NAME", help="The site of the configuration that is meant."),
+        typer.Option("--site", metavar="NAME", help="The site of the configuration."),
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="How the audit is told.")] = Form.TEXT,
-    rules: Annotated[bool, typer.Option("--rules", help="Print the table of rules and leave.")] = False,
+    form: Annotated[
+        Form, typer.Option("--format", help="Format of the report on standard output.")
+    ] = Form.TEXT,
+    rules: Annotated[bool, typer.Option("--rules", help="Print the table of rules and exit.")] = False,
     fresh_crawl: Annotated[
-        bool, typer.Option("--fresh-crawl", help="Crawl the site, however recent the last run is.")
+        bool, typer.Option("--fresh-crawl", help="Crawl the site even if the last run is recent.")
     ] = False,
     fresh: Fresh = False,
     restart: Restart = False,
     quiet: Quiet = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Name every URL with a finding; log more.")
+        bool, typer.Option("--verbose", "-v", help="Name every URL that has a finding, and log more.")
     ] = False,
     **flags: Any,
 ) -> None:
-    """Find the pages that exist, are visited or are published, and that the site itself does not link.
+    """Find orphan pages: they exist, are visited or are published, but nothing on the site links to them.
 
-    The site is crawled by its links alone; its sitemaps, and the logs, exports and lists that are named, are compared
-    with what was found. What only they know is asked what it is today. Also told is what is wrong with the sitemaps.
-    When the last run of the site is recent (--max-crawl-age), its crawl is used, and only the rest is asked for.
+    The audit crawls the site by its links only, and compares the result with the site's sitemaps and with the logs,
+    exports and lists that you name. It fetches the URLs that only these name, to learn their present state. It also
+    reports what is wrong with the sitemaps. If the last run is recent (--max-crawl-age), the audit uses its crawl, and
+    requests only what that run did not see.
     """
-    with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
+    with Told(verbose, INTERRUPTED) as told:
         if rules:
             from crawler.audit.rules import TOLD  # noqa: PLC0415 - not needed to show help
             from sitemap import rules_text  # noqa: PLC0415

@@ -61,7 +61,7 @@ def _tell(  # noqa: PLR0913 - what is told, and how
         told.say(sentence)
     if failed:
         some = ", ".join(_named(each, findings) for each in failed)
-        told.say(f"there are findings that --fail-on names: {some}")
+        told.say(f"found what --fail-on names: {some}")
     if wishes.quiet:
         wrong = report.doubts if open_ or report.exit_code else []
         for sentence in (*wrong, *(fault for each in report.inputs for fault in each.faults)):

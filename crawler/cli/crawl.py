@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from crawler.cli.errors import Told
+from crawler.cli.errors import INTERRUPTED, Told
 from crawler.cli.help import EXIT_CODES, RAW
 from crawler.cli.options import (
     CRAWLING,
@@ -49,12 +49,15 @@ def crawl(  # noqa: PLR0913 - the command line is wide
 ) -> None:
     """Crawl a website from URL and publish its sitemap in a directory.
 
-    The sitemap covers the directory of URL (https://example.com/docs/ covers /docs/ and below), as the sitemap
-    protocol demands. A crawl that was cut short is resumed by the same command.
+    The sitemap covers the directory of URL: https://example.com/docs/ covers /docs/ and below. The sitemap protocol
+    demands this. If a crawl is cut short, run the same command again to continue it.
     """
-    with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
+    with Told(verbose, INTERRUPTED) as told:
         chosen = settings(
-            config, flags, url, remedy=f"siteatlas run --config {config} takes them all, with --site NAME one"
+            config,
+            flags,
+            url,
+            remedy=f"siteatlas run --config {config} runs them all, or one with --site NAME",
         )
         from crawler.cli.progress import Display  # noqa: PLC0415 - the crawler is not needed to show help
         from crawler.config.plan import plan  # noqa: PLC0415

@@ -16,6 +16,7 @@ from crawler.cli.errors import Told
 from crawler.cli.help import RAW
 from crawler.cli.options import Settings, with_flags
 from crawler.cli.sites import state_directory
+from crawler.cli.tables import fitted
 from crawler.crawl.documents import is_url
 from crawler.errors import UsageError
 from crawler.publish.change_feed import Changes
@@ -25,7 +26,7 @@ from crawler.state.runs import Runs
 from sitemap import Format
 
 EPILOG: Final = f"""{RAW}Examples:
-  siteatlas diff                        between the last two runs that published
+  siteatlas diff                        since the run before the last
   siteatlas diff 12                     since run 12
   siteatlas diff 12 15 --format jsonl   between any two runs
   siteatlas diff https://www.example.com/ --format atom > changes.atom
@@ -65,24 +66,24 @@ def diff(
         list[str] | None,
         typer.Argument(
             metavar="[URL] [FROM [TO]]",
-            help="The site, when there are several, and the numbers of two runs. Without TO the last run that "
-            "published; without FROM the one before it that did. FROM 0 is before the first run.",
+            help="The site, if there are several, and the numbers of two runs. Default of TO: the last run that "
+            "published. Default of FROM: the run before it that published. FROM 0 is before the first run.",
             show_default=False,
         ),
     ] = None,
     config: Settings = None,
     site: Annotated[
         str | None,
-        typer.Option("--site", metavar="NAME", help="Which site of the configuration.", show_default=False),
+        typer.Option("--site", metavar="NAME", help="The site of the configuration.", show_default=False),
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="How the changes are told.")] = Form.TEXT,
+    form: Annotated[Form, typer.Option("--format", help="Format of the changes.")] = Form.TEXT,
     limit: Annotated[
         int | None,
         typer.Option(
             "--limit",
             metavar="N",
             min=0,
-            help="URLs of each kind that are told at most, 0 for all; of a feed, its entries."
+            help="Maximum URLs of each kind, or entries of a feed. 0: all."
             f"  [default: {_FEW} as text, {_RECENT} in a feed, else all]",
             show_default=False,
         ),
@@ -90,10 +91,10 @@ def diff(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
     **flags: Any,
 ) -> None:
-    """Tell what changed in the sitemap between two runs, and why.
+    """Show what changed in the sitemap between two runs, and why.
 
-    siteatlas status lists the runs. A page is told once, by what became of it from the end of one run to the end of
-    the other: one that came and went is not told.
+    siteatlas status lists the runs. A page appears once, with the difference between the end of one run and the end of
+    the other. A page that came and went between them does not appear.
     """
     with Told(verbose):
         url, first, last = _parted(words or [])
@@ -117,7 +118,7 @@ def _parted(words: list[str]) -> tuple[str | None, int | None, int | None]:
             )
     if len(numbers) > 2:
         raise UsageError(
-            f"{len(numbers)} runs were named, and two can be compared: siteatlas diff [URL] [FROM [TO]]"
+            f"{len(numbers)} runs are too many to compare, give two: siteatlas diff [URL] [FROM [TO]]"
         )
     first, last = ([int(word) for word in numbers] + [None, None])[:2]
     return url, first, last
@@ -128,14 +129,14 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
     changes = Changes(db)
     publishing = changes.publishing()
     if not publishing:
-        raise UsageError("no run has published anything yet, so that there is nothing to compare")
+        raise UsageError("no run has published anything yet, so there is nothing to compare")
     until = publishing[-1] if last is None else Runs(db).get(last).number
     if first is None:
         return max((each for each in publishing if each < until), default=until - 1), until
     oldest, newest = changes.known()
     if first < oldest - 1:
         raise UsageError(
-            f"what changed after run {first} is no longer kept: the oldest run that is known is {oldest}"
+            f"the changes after run {first} are no longer kept: the oldest known run is {oldest}"
         )
     if first > newest:
         Runs(db).get(first)
@@ -148,8 +149,8 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
 
 
 def _text(asked: Comparison) -> Iterator[str]:
-    yield f"{_named(asked.db, asked.after)} to {_named(asked.db, asked.until)}: "
-    yield "\n".join(lines(asked.changes, _FEW if asked.limit is None else asked.limit)) + "\n"
+    counts, *rest = lines(asked.changes, _FEW if asked.limit is None else asked.limit)
+    yield fitted([f"{_named(asked.db, asked.after)} to {_named(asked.db, asked.until)}: {counts}", *rest])
 
 
 def _named(db: sqlite3.Connection, number: int) -> str:

@@ -4,16 +4,22 @@ import logging
 import os
 import sys
 from importlib import metadata
+from typing import Final
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from crawler.cli.environment import misspelt, renamed
+from crawler.cli.tables import wrapped
 from crawler.errors import Incomplete, SiteatlasError
 from sitemap import safe
 
 log = logging.getLogger(__name__)
+
+
+_LEVEL: Final = 9  # characters of the level of a log line, with the blank after it
+INTERRUPTED: Final = "interrupted; the state is saved, run the same command again to continue"
 
 
 class Told:
@@ -21,13 +27,14 @@ class Told:
 
     def __init__(self, verbose: bool, interrupted: str = "interrupted") -> None:
         self.console = Console(stderr=True, highlight=False)
+        self._width = self.console.width if self.console.is_terminal else 0
         self.exit_code = 0
         self._verbose = verbose
         self._interrupted = interrupted
 
     def __enter__(self) -> "Told":
         handler = Lines(self.console)
-        handler.setFormatter(Harmless("%(message)s"))
+        handler.setFormatter(Harmless("%(message)s", width=self._width and self._width - _LEVEL))
         logging.basicConfig(
             level=logging.INFO if self._verbose else logging.WARNING,
             handlers=[handler],
@@ -69,7 +76,7 @@ class Told:
 
     def say(self, text: str) -> None:
         """One line on standard error."""
-        self.console.print(f"siteatlas: {_lines(text)}", markup=False, soft_wrap=True)
+        self.console.print(_lines(f"siteatlas: {text}", self._width), markup=False, soft_wrap=True)
 
 
 class Lines(logging.Handler):
@@ -81,17 +88,25 @@ class Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show the level and the line, above a display if there is one."""
-        level = Text(f"{record.levelname:<8}", f"logging.level.{record.levelname.lower()}")
+        level = Text(f"{record.levelname:<{_LEVEL - 1}}", f"logging.level.{record.levelname.lower()}")
         self._console.print(Text.assemble(level, " ", self.format(record)), soft_wrap=True)
 
 
 class Harmless(logging.Formatter):
-    """What is logged may hold what came from the web: a terminal shows it and does not obey."""
+    """What is logged may hold what came from the web: a terminal shows it and does not obey.
+
+    ``width`` is the characters of a line of the terminal, 0 for what is none: it gets each record in one line.
+    """
+
+    def __init__(self, layout: str, dates: str | None = None, *, width: int = 0) -> None:
+        super().__init__(layout, dates)
+        self._width = width
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, and the trace of an error below it."""
-        return _lines(super().format(record))
+        return _lines(super().format(record), self._width)
 
 
-def _lines(text: str) -> str:
-    return "\n".join(map(safe, text.split("\n")))
+def _lines(text: str, width: int) -> str:
+    lines = map(safe, text.split("\n"))
+    return "\n".join(part for line in lines for part in (wrapped(line, width, "", "  ") if width else [line]))

@@ -1,6 +1,8 @@
 """How a command explains itself: its options in groups, in lines that any terminal can show."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from inspect import cleandoc
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -11,14 +13,15 @@ from crawler.config.deprecated import FLAGS, deprecated, given_twice
 from crawler.errors import UsageError
 
 if TYPE_CHECKING:
-    from typer._click import Context, HelpFormatter
+    from typer._click import Context, HelpFormatter, Parameter
 
 EXIT_CODES: Final = (
-    "Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 publish refused, 4 incomplete (run again to go "
-    "on), 5 nothing crawlable, 6 state in use by another process, 7 storage error, 10 findings."
+    "Exit codes: 0 done, 1 internal error, 2 usage or configuration, 3 publish refused, 4 incomplete (run again to "
+    "continue), 5 nothing crawlable, 6 state in use by another process, 7 storage error, 10 findings."
 )
 RAW: Final = "\b\n"  # what follows, up to an empty line, is shown line by line
 _OWN: Final = "Options"
+_HYPHEN: Final = "\u2011"  # stands for a hyphen while lines are wrapped, for they must not break there
 _PLAIN: Final = {
     "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
     "Input should be a valid number, unable to parse string as a number": "it must be a number",
@@ -32,37 +35,51 @@ class Command(TyperCommand):
         """The first sentence, whole, in the list of commands."""
         return super().get_short_help_str(max(limit, 120))
 
+    def get_help(self, ctx: "Context") -> str:
+        """The help as a whole."""
+        return super().get_help(ctx).replace(_HYPHEN, "-")
+
+    def collect_usage_pieces(self, ctx: "Context") -> list[str]:
+        """The parts of the usage line: optional arguments in brackets."""
+        arguments = [each for each in self.get_params(ctx) if each.param_type_name == "argument"]
+        return ["[OPTIONS]", *map(_usage, arguments)]
+
+    def format_help(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write what the command does, its options, examples and exit codes."""
+        self.format_usage(ctx, formatter)
+        _write(formatter, self.help or "")
+        self.format_options(ctx, formatter)
+        _write(formatter, self.epilog or "")
+
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         """Read the options; what cannot be one is said in words of our own."""
+        typed: dict[TyperOption, set[str]] = {}
+        current = list(self._renamed(ctx, args, typed))
+        if not ctx.resilient_parsing:
+            _check_names(typed.values())
         try:
-            return super().parse_args(ctx, list(self._renamed(ctx, args)))
+            return super().parse_args(ctx, current)
         except BadParameter as error:
             error.message = _PLAIN.get(error.message, error.message).removeprefix("Value error, ")
             raise
 
-    def _renamed(self, ctx: "Context", args: list[str]) -> Iterator[str]:
-        """The arguments with every flag under its present name; warns of deprecated ones, and refuses both at once."""
+    def _renamed(self, ctx: "Context", args: list[str], typed: dict[TyperOption, set[str]]) -> Iterator[str]:
+        """The arguments with every flag under its present name; ``typed`` gets the flags of each option as given."""
         options = [option for option in self.get_params(ctx) if isinstance(option, TyperOption)]
         by_flag = {flag: option for option in options for flag in (*option.opts, *option.secondary_opts)}
-        typed: dict[TyperOption, set[str]] = {}
         words = iter(args)
         for word in words:
             flag, equals, value = word.partition("=")
             option = by_flag.get(FLAGS.get(flag, flag))
-            if word == "--" or option is None:
+            if option is None:
                 yield word
-                yield from words if word == "--" else ()
+                if word == "--":
+                    yield from words
                 continue
             typed.setdefault(option, set()).add(flag)
             yield f"{FLAGS.get(flag, flag)}{equals}{value}"
             if not option.is_flag and not equals:
                 yield from islice(words, 1)
-        for flags in typed.values() if not ctx.resilient_parsing else ():
-            for old in sorted(flags & FLAGS.keys()):
-                if flags - FLAGS.keys():
-                    echo(f"siteatlas: {given_twice(old, FLAGS[old])}", err=True)
-                    raise Exit(UsageError.exit_code)
-                echo(f"siteatlas: {deprecated(old, FLAGS[old])}", err=True)
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the options, group by group."""
@@ -70,7 +87,37 @@ class Command(TyperCommand):
         for parameter in self.get_params(ctx):
             if record := parameter.get_help_record(ctx):
                 name = "Arguments" if parameter.param_type_name == "argument" else _OWN
-                groups.setdefault(getattr(parameter, "rich_help_panel", None) or name, []).append(record)
+                panel = getattr(parameter, "rich_help_panel", None) or name
+                groups.setdefault(panel, []).append(_plain(parameter, *record))
         for name, records in groups.items():
             with formatter.section(name):
                 formatter.write_dl(records, col_max=26)
+
+
+def _check_names(typed: Iterable[set[str]]) -> None:
+    """Warn of deprecated flags. Ends the command when one is given together with its present name."""
+    for flags in typed:
+        for old in sorted(flags & FLAGS.keys()):
+            if flags - FLAGS.keys():
+                echo(f"siteatlas: {given_twice(old, FLAGS[old])}", err=True)
+                raise Exit(UsageError.exit_code)
+            echo(f"siteatlas: {deprecated(old, FLAGS[old])}", err=True)
+
+
+def _usage(argument: "Parameter") -> str:
+    name = argument.metavar or argument.name
+    shown = name if argument.required or name.startswith("[") else f"[{name}]"
+    return f"{shown}..." if argument.nargs != 1 and not name.startswith("[") else shown
+
+
+def _write(formatter: "HelpFormatter", text: str) -> None:
+    formatter.write_paragraph()
+    with formatter.indentation():
+        formatter.write_text(cleandoc(text).replace("-", _HYPHEN))
+
+
+def _plain(parameter: "Parameter", name: str, text: str) -> tuple[str, str]:
+    """What help shows of a parameter, without types of Python: ``--runs N``, ``Number of last runs to show.``"""
+    if parameter.param_type_name == "argument":
+        name = parameter.metavar or parameter.name
+    return re.sub("[<>]", "", name), re.sub(r"x>=(\d+)", r"at least \1", text).replace("-", _HYPHEN)

@@ -36,13 +36,13 @@ from crawler.version import __version__
 from sitemap import RULES, Severity
 
 EPILOG = f"""{RAW}Examples:
-  siteatlas lint public/sitemap.xml --url https://www.example.com/sitemap.xml
+  siteatlas lint sitemap.xml --url https://www.example.com/sitemap.xml
   siteatlas lint https://www.example.com/
   siteatlas lint public --fail-on warning --ignore lastmod,hint
-  siteatlas lint https://www.example.com/sitemap.xml --list urls --format json
+  siteatlas lint https://www.example.com/ --list urls --format json
 
-Exit codes: 0 no finding of the level of --fail-on, 1 internal error, 2 usage, or no such file, 5 the URL cannot be
-fetched, 10 findings of that level, or (with --list) files that cannot be read.
+Exit codes: 0 no finding of the severity of --fail-on, 1 internal error, 2 usage, or no such file, 5 the URL cannot be
+fetched, 10 findings of that severity, or (with --list) files that cannot be read.
 """
 REQUESTS = (
     "scope.hosts",
@@ -88,7 +88,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
 ) -> None:
     """Check sitemaps against the protocol, or list what is in them.
 
-    An index is read with the sitemaps it lists: by URL one after the other, or, for a FILE, the files beside it.
+    With an index, lint also reads the sitemaps that it lists: by their URLs, or for a FILE, the files beside it.
     """
     with Told(verbose) as told:
         chosen = _rules(only, ignore)
@@ -100,12 +100,12 @@ def lint(  # noqa: PLR0913 - the command line is wide
         limits = checking.limits(
             max_depth if follow else 0, max_files, _bytes(max_bytes), max_entries, max_findings
         )
-        asked = settings(config, flags, remedy="give siteatlas lint the file of one")
+        asked = settings(config, flags, remedy="give it a file with one site")
         task = checking.Task(sources or [], url, limits, asked, cross_submits)
         say = _silent if quiet else told.say
         if listing is not None:
             if form not in (Form.TEXT, Form.JSON):
-                raise UsageError(f"--list is told as text or json, not as {form}")
+                raise UsageError(f"--list has the formats text and json, not {form}")
             checking.show(task, listing, sys.stdout.write, say, as_json=form is Form.JSON)
             sys.stdout.flush()
             return
@@ -117,7 +117,7 @@ def lint(  # noqa: PLR0913 - the command line is wide
             sys.stdout.write(_report(report, form, threshold, sources=verbose))
             sys.stdout.flush()
         if failing and quiet:
-            raise FindingsFound(f"there are findings of level {threshold} or worse")
+            raise FindingsFound(f"found findings of severity {threshold} or worse")
 
 
 def _report(report: "sitemap.LintReport", form: Form, threshold: Severity | None, *, sources: bool) -> str:
@@ -150,5 +150,5 @@ def _rules(only: list[str] | None, ignore: list[str] | None) -> frozenset[str]:
 
 def _named(texts: list[str] | None) -> set[str]:
     """The rules that texts name, with commas between: each an id or a family, ``lastmod`` or ``lastmod.*``."""
-    remedy = "siteatlas lint --rules names them all"
+    remedy = "siteatlas lint --rules lists them all"
     return {rule for name in listed(texts) for rule in named(name, RULES, remedy=remedy)}

@@ -129,7 +129,7 @@ class Lister:
     def _counts(self) -> Iterator[str]:
         for document in self._once():
             yield f"{document.entries:>12,}  {safe(document.file)}"
-        yield f"{self._total():>12,}  URLs in all"
+        yield f"{self._total():>12,}  URLs in total"
 
     def _once(self) -> list[Document]:
         return [document for document in self._documents if document not in self._again]
@@ -167,7 +167,7 @@ def _described(document: Document) -> str:
     if document.format is None:
         return f"no sitemap: {safe(document.refusal)}"
     entries = count(document.entries, "entry", "entries")
-    cut = "" if document.complete else ", not read to its end"
+    cut = "" if document.complete else ", not read to the end"
     return f"{document.format}, {entries}, {amount(document.size)}{cut}"
 
 
@@ -210,7 +210,7 @@ def check(task: Task, rules: Collection[str], say: Say) -> LintReport:
         for place in found:
             _walk(place, linter, task)
         if submits.full:
-            say(f"the robots.txt of {MAX_HOSTS} other hosts were asked, and of no more")
+            say(f"only the robots.txt of the first {MAX_HOSTS} other hosts were checked")
         unpacked, private = (remote.unpacked, remote.private) if remote else (set(), set())
     report = linter.report()
     return replace(
@@ -225,7 +225,7 @@ def _no_way(task: Task, report: LintReport) -> Iterator[str]:
     if "-" in task.words and task.limits.max_depth:
         index = next((each for each in report.documents if each.format is Format.INDEX), None)
         if index and index.entries and not index.children and index.file == sys.stdin.buffer.name:
-            yield "an index on the standard input does not say where its sitemaps are: give its file or URL instead"
+            yield "an index on standard input does not say where its sitemaps are: give its file or URL instead"
 
 
 def show(task: Task, listing: str, write: Callable[[str], object], say: Say, *, as_json: bool) -> None:
@@ -246,19 +246,17 @@ def show(task: Task, listing: str, write: Callable[[str], object], say: Say, *, 
     if lost := lister.not_read():
         raise FindingsFound(f"{safe(lost.file) or 'the document'} is no sitemap")
     if losses:
-        raise FindingsFound("the list has gaps: not everything could be read")
+        raise FindingsFound("the list is incomplete: not everything could be read")
 
 
 @contextmanager
 def _opened(task: Task, say: Say) -> Iterator[tuple[Iterator[Place], "Remote | None"]]:
     """The places, and who makes requests if any are to be made."""
     if not task.words:
-        raise UsageError(
-            "say what is to be checked: siteatlas lint FILE, or URL, or - for the standard input"
-        )
+        raise UsageError("say what to check: siteatlas lint FILE, or URL, or - for standard input")
     files = local(task.words, task.url)
     if task.cross_submits and not task.url and not any(map(is_url, task.words)):
-        raise UsageError("--cross-submits needs the address of the file: --url")
+        raise UsageError("--cross-submits needs the URL of the file: --url")
     urls = [word for word in task.words if is_url(word)]
     if not urls and not (task.cross_submits and task.url):
         yield places(task.words, files, task.url, None, say), None

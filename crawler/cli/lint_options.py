@@ -35,9 +35,9 @@ class Listing(StrEnum):
 Sources = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="FILE|URL|-...",
-        help="Sitemaps, indexes or feeds. A folder means the sitemap.xml or sitemap_index.xml in it, the URL of a page "
-        "the sitemaps of its site, - the standard input.",
+        metavar="FILE|URL|-",
+        help="Sitemaps, indexes or feeds. A folder stands for the sitemap.xml or sitemap_index.xml in it, the URL of a "
+        "page for the sitemaps of its site, and - for standard input.",
         show_default=False,
     ),
 ]
@@ -46,21 +46,22 @@ Address = Annotated[
     typer.Option(
         "--url",
         metavar="URL",
-        help="The public address of a FILE, for the location rule; with a slash at its end, the directory of several.",
+        help="Public URL of FILE, for the location rule. For several files: the URL of their directory, with a slash "
+        "at its end.",
         show_default=False,
     ),
 ]
 Shape = Annotated[
     Form,
     typer.Option(
-        "--format", help="How the report, or the list, is told.", envvar="SITEATLAS_FORMAT", show_envvar=False
+        "--format", help="Format of the report or the list.", envvar="SITEATLAS_FORMAT", show_envvar=False
     ),
 ]
 Threshold = Annotated[
     FailOn,
     typer.Option(
         "--fail-on",
-        help="Findings of this severity or worse end with exit code 10.",
+        help="Exit with code 10 for findings of this severity or worse.",
         envvar="SITEATLAS_FAIL_ON",
         show_envvar=False,
     ),
@@ -70,7 +71,7 @@ Ignored = Annotated[
     typer.Option(
         "--ignore",
         metavar="RULES",
-        help="Leave out the findings of these rules: ids, or families such as lastmod, with commas between. "
+        help="Leave out the findings of these rules: ids, or families such as lastmod, separated by commas. "
         "May be repeated.",
         envvar="SITEATLAS_IGNORE",
         show_envvar=False,
@@ -81,15 +82,15 @@ Only = Annotated[
     typer.Option(
         "--only",
         metavar="RULES",
-        help="Tell the findings of these rules only, named in the same way. May be repeated.",
+        help="Report the findings of these rules only, named as in --ignore. May be repeated.",
         envvar="SITEATLAS_ONLY",
         show_envvar=False,
     ),
 ]
-Table = Annotated[bool, typer.Option("--rules", help="Print the table of rules and leave.")]
+Table = Annotated[bool, typer.Option("--rules", help="Print the table of rules and exit.")]
 Listed = Annotated[
     Listing | None,
-    typer.Option("--list", help="List what is there instead: the files, every URL, or how much of what."),
+    typer.Option("--list", help="List the content instead of checking it: the files, every URL, or counts."),
 ]
 Follow = Annotated[
     bool,
@@ -100,14 +101,16 @@ Follow = Annotated[
         show_envvar=False,
     ),
 ]
-Depth = Annotated[int, typer.Option("--max-depth", min=1, metavar="N", help="Levels below the first file.")]
+Depth = Annotated[
+    int, typer.Option("--max-depth", min=1, metavar="N", help="Maximum levels below the first file.")
+]
 Files = Annotated[
     int,
     typer.Option(
         "--max-files",
         min=1,
         metavar="N",
-        help="Files read in all.",
+        help="Maximum files to read in total.",
         envvar="SITEATLAS_MAX_FILES",
         show_envvar=False,
     ),
@@ -117,7 +120,7 @@ Bytes = Annotated[
     typer.Option(
         "--max-bytes",
         metavar="SIZE",
-        help="Bytes read of one file, unpacked.",
+        help="Maximum bytes of one file, uncompressed.",
         envvar="SITEATLAS_MAX_BYTES",
         show_envvar=False,
     ),
@@ -128,7 +131,7 @@ Entries = Annotated[
         "--max-entries",
         min=1,
         metavar="N",
-        help="Entries read of one file.",
+        help="Maximum entries to read from one file.",
         envvar="SITEATLAS_MAX_ENTRIES",
         show_envvar=False,
     ),
@@ -139,7 +142,7 @@ Findings = Annotated[
         "--max-findings",
         min=0,
         metavar="N",
-        help="Findings of one rule in one file that are told one by one; 0 tells all.",
+        help="Maximum findings of one rule in one file to show one by one. 0: all.",
         envvar="SITEATLAS_MAX_FINDINGS",
         show_envvar=False,
     ),
@@ -148,12 +151,12 @@ CrossSubmits = Annotated[
     bool | None,
     typer.Option(
         "--cross-submits/--no-cross-submits",
-        help="Ask the robots.txt of other hosts whether it names the sitemap that lists their URLs. On for a URL.",
+        help="Check whether the robots.txt of other hosts names the sitemap that lists their URLs. On for a URL.",
         show_default=False,
         envvar="SITEATLAS_CROSS_SUBMITS",
         show_envvar=False,
     ),
 ]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Say what each rule demands, and where that is written.")
+    bool, typer.Option("--verbose", "-v", help="Show what each rule demands, and its source.")
 ]

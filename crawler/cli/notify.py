@@ -12,6 +12,7 @@ from msgspec import Struct
 from crawler.cli.errors import Told
 from crawler.cli.help import RAW
 from crawler.cli.options import TELLING, AsJson, Quiet, Settings, Sites, settings, with_flags
+from crawler.cli.tables import fitted
 from crawler.errors import Incomplete, UsageError, worst
 from crawler.units import count
 from sitemap import safe
@@ -22,13 +23,13 @@ if TYPE_CHECKING:  # the crawler is not needed to show help
     from crawler.notify.session import Again
 
 EPILOG: Final = f"""{RAW}Examples:
-  siteatlas notify --config sites.toml --dry-run         what would be sent to whom
-  siteatlas notify --config sites.toml --site shop       what is outstanding, now
-  siteatlas notify --config sites.toml --site shop --since 12 --only "search console"
-  siteatlas notify --config sites.toml --test            try webhooks, e-mail and hook, look at IndexNow's key file
+  siteatlas notify --config sites.toml --dry-run     what would be sent
+  siteatlas notify --config sites.toml --site shop   send what is outstanding
+  siteatlas notify --config sites.toml --since 12 --only "search console"
+  siteatlas notify --config sites.toml --test        try the channels
 
-Exit codes: 0 everything is told, 2 usage or configuration, 4 something could not be delivered for now, 6 another
-process is working on the site, 7 the state cannot be used."""
+Exit codes: 0 everything is delivered, 2 usage or configuration, 4 something could not be delivered yet, 6 state in use
+by another process, 7 the state cannot be used."""
 _KEYS: Final = (
     "output.directory",
     "output.recent",
@@ -48,27 +49,27 @@ _KEYS: Final = (
 )
 _FEW: Final = 5  # URLs that a person is shown of a dry run
 _NOBODY: Final = (
-    "there is nobody to tell: set key in [indexnow], account in [search_console], hubs in [websub], urls in [webhook], "
-    "to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
+    "there is nobody to notify: set key in [indexnow], account in [search_console], hubs in [websub], urls in "
+    "[webhook], to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
 )
 _WHAT: Final = {
     "trouble": "that runs fail",
     "recovery": "that runs are well again",
     "findings": "what an audit found",
 }
-_OFF: Final = "telling others is turned off (notify.enabled): --notify tells them all the same"
+_OFF: Final = "notifications are off (notify.enabled): --notify sends them anyway"
 
 DryRun = Annotated[
     bool,
     typer.Option(
-        "--dry-run", help="Show what would be sent to whom and what would hold it back, and send nothing."
+        "--dry-run", help="Show what would be sent to whom and what holds it back, but send nothing."
     ),
 ]
 Test = Annotated[
     bool,
     typer.Option(
         "--test",
-        help="Send a test message to webhooks, by e-mail and to the hook, and look at the key file of IndexNow.",
+        help="Send a test message to webhooks, by e-mail and to the hook, and check the key file of IndexNow.",
     ),
 ]
 
@@ -103,7 +104,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
     site: Sites = None,
     dry_run: DryRun = False,
     again: Annotated[
-        bool, typer.Option("--resend-refused", help="Send once more what was refused and set aside.")
+        bool, typer.Option("--resend-refused", help="Send again what was refused and set aside.")
     ] = False,
     since: Annotated[
         int | None,
@@ -111,7 +112,7 @@ def notify(  # noqa: PLR0913 - the command line is wide
             "--since",
             metavar="RUN",
             min=0,
-            help="Tell everyone again what changed since the end of this run; 0: since before the first.",
+            help="Send everyone the changes since the end of this run again. 0: since before the first run.",
         ),
     ] = None,
     only: Annotated[
@@ -119,23 +120,25 @@ def notify(  # noqa: PLR0913 - the command line is wide
         typer.Option(
             "--only",
             metavar="NAME",
-            help="Tell only those whose name begins so: indexnow, search console, webhook …",
+            help="Notify only channels whose names start with this: indexnow, search console, webhook …",
         ),
     ] = "",
     test: Test = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show every URL of a dry run; log more.")
+        bool, typer.Option("--verbose", "-v", help="Show every URL of a dry run, and log more.")
     ] = False,
     **flags: Any,
 ) -> None:
-    """Tell search engines, hubs, programs and people what changed since they were told last.
+    """Notify search engines, hubs, programs and people of the changes since their last notification.
 
-    Runs do this themselves when they have published; this is for what could not be told then, and for looking first.
-    Whoever is up to date is not told anything, however often this is run.
+    Runs do this themselves after they publish. Use notify for what a run could not deliver, and to look first with
+    --dry-run. Those who are up to date get nothing, however often you use it.
     """
-    with Told(verbose, "interrupted; what was sent is known, the same command goes on") as told:
+    with Told(
+        verbose, "interrupted; what was sent is recorded, run the same command again to continue"
+    ) as told:
         asked = Asked(dry_run=dry_run, again=again, since=since, only=only, test=test)
         sites = _planned(url, config, site or [], flags)
         _check_asked(sites, asked)
@@ -173,7 +176,7 @@ def _check(results: "list[Announced]", only: str) -> None:
     if not everyone and not any(announced.untold for announced in results):
         raise UsageError(_NOBODY)
     if everyone and not any(key.startswith(only) for key in everyone):
-        raise UsageError(f"--only {only}: there is nobody of that name among {', '.join(everyone)}")
+        raise UsageError(f"--only {only}: no channel has this name, known are: {', '.join(everyone)}")
 
 
 def _planned(
@@ -229,7 +232,7 @@ def _show(
                 say(f"{name}: {sentence}")
             continue
         head = [f"== {name} =="] if len(results) > 1 else []
-        sys.stdout.write("\n".join((*head, *_lines(announced, verbose=verbose), "")))
+        sys.stdout.write(fitted((*head, *_lines(announced, verbose=verbose))))
 
 
 def _lines(announced: "Announced", *, verbose: bool) -> Iterator[str]:
@@ -248,9 +251,9 @@ def _lines(announced: "Announced", *, verbose: bool) -> Iterator[str]:
     if reading and not any(reading.sentence in each.said for each in announced.deliveries):
         yield f"  {safe(reading.channel)}: {safe(reading.sentence)}"
     if not announced.channels and not announced.notes:
-        yield "  there is nobody to tell"
+        yield "  there is nobody to notify"
     elif not announced.deliveries and not announced.notes:
-        yield f"  there is nothing to tell: {', '.join(map(safe, announced.channels))}"
+        yield f"  nothing to send: {', '.join(map(safe, announced.channels))}"
 
 
 def _is_put_off(each: "Delivered") -> bool:
@@ -261,7 +264,7 @@ def _put_off(announced: "Announced") -> Iterator[str]:
     """Who could not be told anything for now: those who could not for the same reason together."""
     reasons: dict[str, list[str]] = {}
     for each in filter(_is_put_off, announced.deliveries):
-        word = "failed" if each.occasion.value == "test" else "put off"  # a test is not sent another time
+        word = "failed" if each.occasion.value == "test" else "postponed"  # a test is not sent another time
         reasons.setdefault(f"{word}: {each.said}", []).append(each.channel)
     for said, channels in reasons.items():
         yield f"  {safe(', '.join(dict.fromkeys(channels)))}: {safe(said)}"
@@ -269,7 +272,7 @@ def _put_off(announced: "Announced") -> Iterator[str]:
 
 def _line(each: "Delivered") -> str:
     """What became of one delivery."""
-    reception = "put off" if each.reception.value == "later" else each.reception.value
+    reception = "postponed" if each.reception.value == "later" else each.reception.value
     return f"{safe(each.channel)}: {reception}: {safe(_what(each))}: {safe(each.said)}{_remedy(each)}"
 
 
@@ -283,6 +286,4 @@ def _what(each: "Delivered") -> str:
 
 
 def _remedy(each: "Delivered") -> str:
-    return (
-        f"; --resend-refused sends {'it' if each.refused == 1 else 'them'} once more" if each.refused else ""
-    )
+    return f"; --resend-refused sends {'it' if each.refused == 1 else 'them'} again" if each.refused else ""

@@ -59,37 +59,44 @@ class Flag:
 
 Settings = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="A TOML file of settings.", envvar="SITEATLAS_CONFIG"),
+    typer.Option(
+        "--config", metavar="FILE", help="TOML file of the configuration.", envvar="SITEATLAS_CONFIG"
+    ),
 ]
 SitesFile = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="The TOML file of the sites.", envvar="SITEATLAS_CONFIG"),
+    typer.Option(
+        "--config", metavar="FILE", help="TOML file that configures the sites.", envvar="SITEATLAS_CONFIG"
+    ),
 ]
 Sites = Annotated[
     list[str] | None,
-    typer.Option("--site", metavar="NAME", help="Only this site of the file; may be given more than once."),
+    typer.Option("--site", metavar="NAME", help="Only this site of the configuration. May be repeated."),
 ]
 Fresh = Annotated[
     bool,
     typer.Option(
         "--fresh",
-        help="Forget what is known of the pages, and read all anew.",
+        help="Forget what earlier runs know of the pages, and fetch all again.",
     ),
 ]
 Restart = Annotated[
     bool,
-    typer.Option("--restart", help="Drop an unfinished crawl and begin anew with what earlier runs learnt."),
+    typer.Option("--restart", help="Drop an unfinished crawl and start again, with what earlier runs know."),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Crawl, tell what would change, and publish nothing.")
+    bool, typer.Option("--dry-run", help="Crawl and show what would change, but publish nothing.")
 ]
 AcceptShrink = Annotated[
     bool,
-    typer.Option("--accept-shrink", help="Publish this once although many pages leave, or say the same now."),
+    typer.Option(
+        "--accept-shrink",
+        help="Publish this once even if many pages leave the sitemap or have the same content now.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL left out; log more.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL left out, and log more.")]
 
 
 class Form(StrEnum):
@@ -167,10 +174,10 @@ FLAGS: Final = (
     Flag("--recent", "output.recent", "atom|rss"),
     Flag("--recent-urls", "output.recent_urls", "N"),
     Flag("--recent-name", "output.recent_name", "NAME"),
-    Flag("--changefreq", "output.changefreq", "WORD"),
+    Flag("--changefreq", "output.changefreq", "FREQUENCY"),
     Flag("--priority", "output.priority", "0.0-1.0"),
     Flag("--keep-failed", "output.keep_failed", "RUNS"),
-    Flag("--mode", "output.mode", "0644"),
+    Flag("--mode", "output.mode", "OCTAL"),
     Flag("--swap-delay", "output.swap_delay", "SECONDS"),
     Flag("--grace-period", "output.grace_period", "SECONDS"),
     Flag("--generations", "output.generations", "N"),
@@ -252,46 +259,46 @@ FLAGS: Final = (
     Flag("--webhook", "webhook.urls", "URL", many=True),
     Flag("--webhook-secret", "webhook.secret", "SECRET"),
     Flag("--webhook-template", "webhook.template", "FILE"),
-    Flag("--webhook-on", "webhook.on", "OCCASION", many=True),
+    Flag("--webhook-on", "webhook.on", "EVENT", many=True),
     Flag("--email-to", "email.to", "ADDRESS", many=True),
     Flag("--email-from", "email.sender", "ADDRESS"),
     Flag("--smtp", "email.server", "HOST:PORT"),
     Flag("--smtp-security", "email.security", "none|starttls|tls"),
     Flag("--smtp-login", "email.login", "SECRET"),
     Flag("--email-template", "email.template", "FILE"),
-    Flag("--email-on", "email.on", "OCCASION", many=True),
+    Flag("--email-on", "email.on", "EVENT", many=True),
     Flag("--hook", "hook.command", "WORD", many=True),
     Flag("--hook-timeout", "hook.timeout", "SECONDS"),
-    Flag("--hook-on", "hook.on", "OCCASION", many=True),
+    Flag("--hook-on", "hook.on", "EVENT", many=True),
 )
 
 
 PANELS: Final = {
     "scope": "Scope",
     "urls": "URLs",
-    "obey": "Obedience",
-    "pace": "Pace",
+    "obey": "Robots rules",
+    "pace": "Request rate",
     "fetch": "Fetch",
-    "parse": "Reading",
+    "parse": "Parsing",
     "content": "Content",
     "output": "Output",
     "site": "Output",
     "state": "Output",
     "audit": "Sources and thresholds",
-    "upload": "Publishing elsewhere",
+    "upload": "Upload",
     "schedule": "Schedule",
     "daemon": "Daemon",
-    "notify": "Telling others",
-    "indexnow": "Telling others",
-    "search_console": "Telling others",
-    "websub": "Telling others",
-    "webhook": "Telling others",
-    "email": "Telling others",
-    "hook": "Telling others",
+    "notify": "Notifications",
+    "indexnow": "Notifications",
+    "search_console": "Notifications",
+    "websub": "Notifications",
+    "webhook": "Notifications",
+    "email": "Notifications",
+    "hook": "Notifications",
 }
 
 
-TELLING = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Telling others")
+TELLING = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Notifications")
 
 CRAWLING = tuple(flag.key for flag in FLAGS if not flag.key.startswith(("audit.", "schedule.", "daemon.")))
 
@@ -329,7 +336,7 @@ def settings(
     flags: Mapping[str, Any],
     url: str | None = None,
     site: str | None = None,
-    remedy: str = "name it with --site",
+    remedy: str = "choose it with --site",
 ) -> Config:
     """The configuration of one site: the file, with what the flags and ``url`` set in its place.
 
@@ -338,7 +345,7 @@ def settings(
     if file is None:
         if site is not None:
             raise UsageError(
-                f"--site {site} is the name of a site in a configuration: name that too, with --config FILE"
+                f"--site {site} names a site of a configuration: give that too, with --config FILE"
             )
         return built({}, flags, url=url)
     source = str(file)
@@ -348,7 +355,7 @@ def settings(
         names = choose(names, [site], source)
     elif len(names) > 1:
         raise UsageError(
-            f"{file} configures several sites ({', '.join(names)}), and this command takes one: {remedy}"
+            f"{file} configures several sites ({', '.join(names)}), but this command takes one: {remedy}"
         )
     return built(anchored(every[names[0]], file.parent), flags, source, url)
 
@@ -437,7 +444,7 @@ def _table(flag: Flag, given: list[str], called: str) -> dict[str, str]:
         name, separator, value = text.partition(flag.pairs)
         if not separator or not name.strip():
             raise UsageError(
-                f"{called} wants {flag.metavar}, with {flag.pairs} between (what was given is not shown)"
+                f"{called} needs {flag.metavar}, separated by {flag.pairs} (the given text is not shown)"
             )
         table[name.strip()] = value.strip()
     return table
@@ -452,7 +459,7 @@ def _annotation(flag: Flag) -> Any:
     names = flag.names.split() if "/" not in flag.names else [flag.names]
     option = typer.Option(
         *names,
-        help=f"{field.description}{_shown(field.default, flag.metavar)}",
+        help=f"{field.description}{' May be repeated.' if flag.many else ''}{_shown(field.default, flag.metavar)}",
         metavar=flag.metavar or None,
         envvar=None if flag.many else list(flag.variables),
         show_default=False,

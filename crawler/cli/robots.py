@@ -10,6 +10,7 @@ import typer
 from crawler.cli.errors import Told
 from crawler.cli.help import RAW
 from crawler.cli.options import Sites, with_flags
+from crawler.cli.tables import fitted
 from crawler.errors import FindingsFound, UsageError
 
 EPILOG: Final = f"""{RAW}Examples:
@@ -17,7 +18,7 @@ EPILOG: Final = f"""{RAW}Examples:
   siteatlas robots --config sites.toml --site shop
   siteatlas robots https://www.example.com/ --patch public/robots.txt
 
-Exit codes: 0 all is well, or patched, 1 internal error, 2 usage, 7 the file cannot be written, 10 at least one problem.
+Exit codes: 0 no problem, or patched, 1 internal error, 2 usage, 7 the file cannot be written, 10 at least one problem.
 """
 _KEYS: Final = (
     *("site.sitemap_url", "output.directory", "scope.hosts", "fetch.user_agent", "fetch.headers"),
@@ -33,7 +34,7 @@ _KEYS: Final = (
 )
 
 
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show where an internal error is.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
 
 
 @with_flags(*_KEYS)
@@ -41,7 +42,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None,
         typer.Argument(
-            metavar="URL", help="The site, or the sitemap itself, in place of --config.", show_default=False
+            metavar="URL", help="The site, or the sitemap itself, instead of --config.", show_default=False
         ),
     ] = None,
     config: Annotated[
@@ -49,7 +50,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
         typer.Option(
             "--config",
             metavar="FILE",
-            help="The TOML file of the sites.",
+            help="TOML file that configures the sites.",
             envvar="SITEATLAS_CONFIG",
             show_envvar=False,
         ),
@@ -60,25 +61,25 @@ def robots(  # noqa: PLR0913 - the command line is wide
         typer.Option(
             "--patch",
             metavar="FILE",
-            help="Add what is missing to this local robots.txt; what is there stays, and twice is once.",
+            help="Add the missing lines to this local robots.txt. Existing lines stay.",
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --patch: show what would be added, and add nothing.")
+        bool, typer.Option("--dry-run", help="With --patch: show what would be added, but write nothing.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     verbose: Verbose = False,
     **flags: Any,
 ) -> None:
     """Check that search engines find the published sitemap.
 
-    The site is asked for its robots.txt and its sitemap: whether the one names the other, both can be had, are of the
-    right type, and are not blocked or redirected. What is wrong is told with its remedy, and the lines that are missing
-    are printed, ready to paste. With --patch they are added to a local file instead, and nobody is asked.
+    robots fetches robots.txt and the sitemap of the site. It checks that robots.txt names the sitemap, and that both
+    answer, have the right type and are not blocked or redirected. It shows the remedy for each problem and the lines
+    to add. With --patch, it adds these lines to a local file instead, and sends no requests.
     """
     with Told(verbose) as told:
         if dry_run and patch is None:
-            raise UsageError("--dry-run goes with --patch FILE; without it nothing is changed anyway")
+            raise UsageError("--dry-run needs --patch FILE: without it, nothing is written anyway")
         from crawler.cli import robots_check as declaring  # noqa: PLC0415 - the crawler is not needed to show help
 
         sites = declaring.wanted(url, config, flags, site or [])
@@ -94,7 +95,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
             declared.append(each)
             if not as_json:
                 before = [""] if number else []
-                sys.stdout.write("".join(f"{line}\n" for line in (*before, *declaring.lines(each))))
+                sys.stdout.write(fitted((*before, *declaring.lines(each))))
                 sys.stdout.flush()
         if not all(each.is_well for each in declared):
             told.exit_code = FindingsFound.exit_code

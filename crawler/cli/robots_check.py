@@ -37,9 +37,7 @@ def wanted(
         ]
     address = url or flags.get("site__sitemap_url")
     if not address:
-        raise UsageError(
-            "say which site: siteatlas robots https://www.example.com/, or the file that configures it: --config FILE"
-        )
+        raise UsageError("say which site: siteatlas robots https://www.example.com/, or --config FILE")
     if not flags.get("site__sitemap_url") and urlsplit(address).path.lower().endswith(_IS_A_SITEMAP):
         flags = {**flags, "site__sitemap_url": address}
     name = sites[0] if sites else None
@@ -69,7 +67,7 @@ def told_of_patch(urls: Sequence[Url], made: Patch, *, dry_run: bool) -> Iterato
     """What became of the file, or would."""
     path = safe(str(made.path))
     if not made.added:
-        yield f"{path} names {', '.join(urls)} already: nothing to add"
+        yield f"{path} already names {', '.join(urls)}: nothing to add"
     elif dry_run:
         before, after = (
             text.decode("utf-8", "backslashreplace") for text in (made.before or b"", made.after)
@@ -78,7 +76,7 @@ def told_of_patch(urls: Sequence[Url], made: Patch, *, dry_run: bool) -> Iterato
         lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, path, lineterm="")
         yield from map(safe, lines)
     else:
-        yield f"{'added to' if made.before is not None else 'made'} {path}:"
+        yield f"{'added to' if made.before is not None else 'created'} {path}:"
         yield from (f"  {line}" for line in made.added)
 
 
@@ -100,11 +98,13 @@ def lines(declared: Declaration) -> Iterator[str]:
     is_found = any(look.about == "sitemap.meant" for look in declared.looks)
     wish = f"--sitemap-url {declared.sitemap_url} " if is_found else ""
     for where, missing in declared.missing.items():
-        patch = f"{wish}--patch FILE does it to a local one"
-        wanted_there = "add to" if where == declared.robots_url else "if its URLs are meant, add to"
+        patch = f"{wish}--patch FILE adds it to a local one"
+        wanted_there = (
+            "add to" if where == declared.robots_url else "if the sitemap may list its URLs, add to"
+        )
         yield from ("", f"{wanted_there} {where} ({patch}):", "", *missing)
     faults = sum(look.outcome is Outcome.PROBLEM for look in declared.looks)
-    yield from ("", count(faults, "problem") if faults else "all is well")
+    yield from ("", count(faults, "problem") if faults else "no problems")
 
 
 def as_json(declared: Sequence[Declaration], exit_code: int) -> str:

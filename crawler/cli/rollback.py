@@ -8,6 +8,7 @@ import typer
 
 from crawler.cli.errors import Told
 from crawler.cli.options import FLAGS, Quiet, Settings, Verbose, settings, with_flags
+from crawler.cli.tables import fitted
 from crawler.errors import UsageError
 from crawler.units import count
 
@@ -25,8 +26,8 @@ _KEYS = (
     *(flag.key for flag in FLAGS if flag.key.startswith("upload.")),
 )
 _NEXT: Final = (
-    "the next run publishes what it finds, and takes this back where the site is still the same: mend that first, or "
-    "hold back the next run"
+    "the next run publishes what it finds, and so undoes this if the site is still the same: fix the site before the "
+    "next run"
 )
 
 
@@ -37,23 +38,25 @@ def rollback(
     ] = None,
     config: Settings = None,
     site: Annotated[
-        str | None, typer.Option("--site", metavar="NAME", help="Which site of a file of several.")
+        str | None, typer.Option("--site", metavar="NAME", help="The site of the configuration.")
     ] = None,
     to: Annotated[
         int | None,
-        typer.Option("--to", metavar="RUN", help="The set of this run; default: the one before the last."),
+        typer.Option(
+            "--to", metavar="RUN", help="Restore the set of this run. Default: the one before the last."
+        ),
     ] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
     **flags: Any,
 ) -> None:
-    """Publish the previous sitemap of a site again, as a whole, and where it is uploaded to.
+    """Publish the previous sitemap of a site again, as a whole, and upload it again.
 
-    A copy of each of the last sets is kept beside the state. What is known of the pages stays known: the next run
-    publishes what it finds, and so takes this back where the site is still the same. Others are told then of what
-    changed by both steps; of going back alone nobody is.
+    rollback restores one of the copies of the last published sets. What the state knows of the pages does not change:
+    the next run publishes what it finds, and so undoes the rollback if the site is still the same. rollback sends no
+    notifications; those of the next run cover both steps.
     """
-    with Told(verbose, "interrupted; what is published is a whole set, the old one or the new one") as told:
+    with Told(verbose, "interrupted; the published set is whole, either the old one or the new one") as told:
         chosen = settings(config, flags, url, site)
         if not chosen.site.url:
             raise UsageError(
@@ -87,7 +90,7 @@ def _upload(ready: "Plan", run: "Run", warn: Callable[[str], None]) -> str:
 
 
 def _said(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
+    sys.stdout.write(fitted([line]))
     sys.stdout.flush()
 
 

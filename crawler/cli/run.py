@@ -4,7 +4,7 @@ import json
 import sys
 from typing import Any
 
-from crawler.cli.errors import Told
+from crawler.cli.errors import INTERRUPTED, Told
 from crawler.cli.options import (
     CRAWLING,
     AcceptShrink,
@@ -18,6 +18,7 @@ from crawler.cli.options import (
     Verbose,
     with_flags,
 )
+from crawler.cli.tables import fitted
 from crawler.errors import UsageError, worst
 from crawler.run.options import Wishes
 
@@ -35,15 +36,16 @@ def run(  # noqa: PLR0913 - the command line is wide
     verbose: Verbose = False,
     **flags: Any,
 ) -> None:
-    """Regenerate the sitemaps of the sites that a configuration names.
+    """Regenerate the sitemaps of the sites in a configuration.
 
-    The file has the sections of config.example.toml, and for several sites [sites.NAME.site], [sites.NAME.output] and
-    so on, whose keys override those that all share. Paths in it are relative to the directory that it is in. The
-    sites are done one after the other; one that fails does not keep the others from it, and the exit code is that of
-    the worst. With audit.every they are audited then, those whose last audit is old enough; what an audit finds, or
-    that it fails, changes no exit code. Flags are for all the sites.
+    The file has the sections of config.example.toml. For several sites, it also has [sites.NAME.site],
+    [sites.NAME.output] and so on, whose keys override the shared ones. Paths are relative to the directory of the file.
+
+    The sites run one after the other. If one fails, the others still run, and the exit code is the worst of all. With
+    audit.every, each site whose last audit is old enough is then audited; that changes no exit code. Flags apply to
+    all sites.
     """
-    with Told(verbose, "interrupted; what is known is saved, the same command goes on") as told:
+    with Told(verbose, INTERRUPTED) as told:
         if config is None:
             raise UsageError("say which sites: siteatlas run --config FILE")
         wishes = Wishes(
@@ -60,7 +62,7 @@ def run(  # noqa: PLR0913 - the command line is wide
 
         ready = planned(config, flags, site or [])
         if accept_shrink and len(ready) > 1:
-            raise UsageError("--accept-shrink is for one site: name it with --site")
+            raise UsageError("--accept-shrink is for one site: choose it with --site")
         for name, plan in ready:
             check(name, plan, config, dry_run=dry_run)
         results = list(regenerate(ready, wishes, told))
@@ -71,5 +73,5 @@ def run(  # noqa: PLR0913 - the command line is wide
             json.dump({"exit_code": told.exit_code, "sites": sites}, sys.stdout, indent=2)
             sys.stdout.write("\n")
         elif len(results) > 1 and not quiet:
-            sys.stdout.write(f"{closing_line(results)}\n")
+            sys.stdout.write(fitted([closing_line(results)]))
         sys.stdout.flush()

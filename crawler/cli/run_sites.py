@@ -14,6 +14,7 @@ from crawler.cli.errors import Told
 from crawler.cli.progress import Display, Displays
 from crawler.cli.sites import Configured, configured
 from crawler.cli.summary import show, telling
+from crawler.cli.tables import fitted
 from crawler.config.fetcher import fetcher
 from crawler.config.plan import Plan, plan
 from crawler.config.sites import Place, keep_apart
@@ -108,8 +109,8 @@ def regenerate(sites: Sequence[tuple[str, Plan]], wishes: Wishes, told: Told) ->
         yield result
         if result.is_interrupted:
             for other, _ in sites[number + 1 :]:
-                told.say(f"{other}: not begun")
-                yield Result(name=other, exit_code=Incomplete.exit_code, error="not begun: interrupted")
+                told.say(f"{other}: not started")
+                yield Result(name=other, exit_code=Incomplete.exit_code, error="not started: interrupted")
             return
 
 
@@ -153,7 +154,7 @@ def _show_audit(name: str, followed: "Followed", wishes: Wishes, told: Told) -> 
             safe(f"{followed.sentence}{report}"),
             *(telling(announced) if announced else ()),
         ]
-        sys.stdout.write("\n".join((*lines, "", "")))
+        sys.stdout.write(fitted((*lines, "")))
     elif announced and announced.untold:
         for each in announced.sentences:
             told.say(f"{name}: {each}")

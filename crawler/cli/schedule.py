@@ -10,6 +10,7 @@ import typer
 from crawler.cli.errors import Harmless, Told
 from crawler.cli.help import RAW
 from crawler.cli.options import Quiet, Sites, SitesFile, with_flags
+from crawler.cli.tables import terminal_width
 from crawler.errors import UsageError
 
 EPILOG: Final = f"""{RAW}Examples:
@@ -18,7 +19,7 @@ EPILOG: Final = f"""{RAW}Examples:
   siteatlas schedule --config sites.toml --listen ''
 
 Exit codes: 0 stopped by SIGTERM or SIGINT, 1 internal error, 2 usage or configuration, 6 another schedule
-keeps the same history, 7 storage error."""
+uses the same history, 7 storage error."""
 
 
 @with_flags("schedule.", "daemon.", "audit.every", "state.directory")
@@ -27,16 +28,18 @@ def schedule(
     site: Sites = None,
     quiet: Quiet = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Log when each site is due, and how far its run is.")
+        bool, typer.Option("--verbose", "-v", help="Log when each site is due, and the progress of its run.")
     ] = False,
     **flags: Any,
 ) -> None:
-    """Run the sites of a configuration when they are due, until it is stopped.
+    """Run the sites of a configuration when they are due, until stopped.
 
-    [schedule] says when, for all sites or in [sites.NAME.schedule] for one, where enabled = false leaves it out. A flag
-    wins over both, also --every over cron. Each run is a process of its own and does what siteatlas run does. The file
-    is read again when it has changed, and on SIGHUP; one that is wrong is told, and the sites go on as before. SIGTERM
-    and Ctrl-C let the runs that are going on save what they know; the next start goes on with them.
+    [schedule] sets the times of all sites, [sites.NAME.schedule] those of one; enabled = false there leaves it out.
+    A flag overrides both, and --every also overrides cron. Each run is a process of its own and does the same as
+    siteatlas run.
+
+    schedule reads the file again when it changes, and on SIGHUP. If the file has an error, the log names it, and the
+    sites run as before. On SIGTERM and Ctrl-C, active runs save their state; the next start continues them.
     """
     with Told(verbose) as told:
         if config is None:
@@ -53,7 +56,8 @@ def _log(level: int) -> None:
     """Each line as it is, with the time unless it goes to the journal, which has its own."""
     handler = logging.StreamHandler(sys.stderr)
     before = "" if _is_journal() else "%(asctime)s "
-    handler.setFormatter(Harmless(f"{before}%(message)s", "%Y-%m-%d %H:%M:%S %Z"))
+    width = terminal_width() if sys.stderr.isatty() else 0
+    handler.setFormatter(Harmless(f"{before}%(message)s", "%Y-%m-%d %H:%M:%S %Z", width=width))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("httpx").setLevel(logging.WARNING)
 

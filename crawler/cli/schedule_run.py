@@ -33,7 +33,7 @@ def load(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> Loaded:
     if all(site.timetable is None for site in sites):
         raise UsageError(
             f'no site in {file} has a schedule: set every = "1d" or cron = "30 3 * * *" in [schedule], or in '
-            f"[sites.NAME.schedule] of one, or give --every"
+            f"[sites.NAME.schedule] for one site, or give --every"
         )
     return Loaded(sites, ofall.daemon, history_directory(ofall))
 

@@ -62,15 +62,15 @@ def _check(flags: Mapping[str, Any], chosen: Sequence[str], source: str) -> None
     for flag in FLAGS:
         if len(chosen) > 1 and flag.key in _OF_ONE_SITE and flags.get(flag.field) is not None:
             raise UsageError(
-                f"{flag.long} (or {flag.variable}) is for one site, and {source} has {', '.join(chosen)}: name one "
-                f"with --site, or set {flag.key} of each there"
+                f"{flag.long} (or {flag.variable}) is for one site, but {source} has {', '.join(chosen)}: choose one "
+                f"with --site, or set {flag.key} for each of them there"
             )
 
 
 def _host(config: Config, source: str) -> str:
     if not config.site.url:
         raise UsageError(
-            f"{source} names no site: set url in [site], or in [sites.NAME.site] of each of several"
+            f"{source} names no site: set url in [site], or in [sites.NAME.site] for each of several"
         )
     from crawler.config.plan import address  # noqa: PLC0415 - it knows all the parts of a crawl
     from crawler.url.normalize import DEFAULT, host  # noqa: PLC0415
@@ -95,7 +95,8 @@ def state_directory(url: str | None, file: Path | None, site: str | None, flags:
         directory = directory_for(root, sitemap_url)
         if not STATE.is_in(directory):
             raise UsageError(
-                f"there is no state of {config.site.url} in {root}: it was not crawled yet{_others(root, known(root))}"
+                f"there is no state of {config.site.url} in {root}: the site was not crawled yet"
+                f"{_others(root, known(root))}"
             )
         return directory
     if STATE.is_in(root):
@@ -106,10 +107,10 @@ def state_directory(url: str | None, file: Path | None, site: str | None, flags:
         return there[0]
     if there:
         raise UsageError(
-            f"there are several sites in {root}: say which by its URL or with --config{_others(root, there)}"
+            f"there are several sites in {root}: choose one by its URL or with --config{_others(root, there)}"
         )
     if every:
-        raise UsageError(f"no site in {root} was crawled with success yet{_others(root, every)}")
+        raise UsageError(f"no site in {root} was crawled successfully yet{_others(root, every)}")
     raise UsageError(_nothing(root))
 
 
@@ -132,7 +133,7 @@ def states(
             for name, config in sites
         ]
     if wanted:
-        raise UsageError("--site is the name of a site in a configuration: give it with --config")
+        raise UsageError("--site names a site of a configuration: give that too, with --config FILE")
     from crawler.config.plan import AUDIT  # noqa: PLC0415 - it knows all that is told of an audit
 
     root = Path(settings(None, flags).state.directory)
@@ -168,4 +169,4 @@ def _others(root: Path, there: Sequence[Path]) -> str:
         return ""
     shown = ", ".join(path.name for path in there[:5])
     more = f" and {len(there) - 5} more" if len(there) > 5 else ""
-    return f"; there is state of {shown}{more} (--state {root}/… means one of them)"
+    return f"; there is state of {shown}{more} (--state {root}/… selects one)"

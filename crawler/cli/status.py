@@ -18,18 +18,18 @@ _FEW: Final = 3  # sites that are told of in full, unless they are named
 def status(
     config: SitesFile = None,
     site: Sites = None,
-    runs: Annotated[
-        int, typer.Option("--runs", metavar="N", min=1, help="How many of the last runs are shown.")
-    ] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show where an error came from.")] = False,
+    runs: Annotated[int, typer.Option("--runs", metavar="N", min=1, help="Number of last runs to show.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the status as JSON.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")
+    ] = False,
     **flags: Any,
 ) -> None:
-    """Show the sites, what is published of each, whether a run is going on, and the last runs.
+    """Show the sites: what each has published, whether a run is active, and the last runs.
 
-    These are the sites of a configuration, or without one all that have a state, or an audit, in the state directory.
-    Of more than three each gets one line; --site shows all there is of one. With a schedule it is told when the next
-    run begins. Nothing is changed, and a run that is going on is not disturbed.
+    These are the sites of the configuration, or without one all that have a state or an audit in the state directory.
+    If there are more than three, each has one line, and --site shows one in full. With a schedule, status also shows
+    when the next run starts. It changes nothing and does not disturb an active run.
     """
     with Told(verbose) as told:
         from crawler.cli.status_collect import look_at  # noqa: PLC0415 - not needed to show help

@@ -70,11 +70,11 @@ def _schedule(schedule: Schedule | None, width: int) -> Iterator[str]:
     if schedule is None:
         return
     if schedule.error:
-        told = f"the schedule cannot be told of: {safe(schedule.error)}"
+        told = f"the schedule cannot be read: {safe(schedule.error)}"
     elif schedule.keeper:
         told = f"siteatlas schedule is running, in process {schedule.keeper}"
     else:
-        told = "siteatlas schedule is not running: no run begins by itself"
+        told = "siteatlas schedule is not running: no run starts by itself"
     yield from wrapped(told, width, "")
 
 
@@ -153,7 +153,7 @@ def _trouble(site: Site, *, is_kept: bool) -> Iterator[str]:
     elif run and run.exit_code and not run.is_open and (run.refusal or _not_uploaded(run)):
         yield safe(run.refusal or run.because)
     if site.audit.trouble:
-        yield f"the last audit told nothing: {safe(site.audit.trouble)}"
+        yield f"the last audit failed: {safe(site.audit.trouble)}"
     for channel in site.told.channels:
         yield from words.untold(channel)
         if channel.reading and channel.reading.errors:
@@ -188,23 +188,23 @@ def _site(site: Site, width: int, *, is_kept: bool) -> Iterator[str]:
 def _about(of: Standing) -> Iterator[str]:
     yield safe(of.url)
     if of.published:
-        kept = f", {of.kept:,} of them kept though they failed" if of.kept else ""
+        kept = f", {of.kept:,} of them kept although they failed" if of.kept else ""
         yield (
             f"{count(of.pages, 'page')} in {count(len(of.published.files), 'file')} published{kept}, "
             f"{_written(of.published.number, of.wrote)}: {safe(of.published.files[0].url)}"
         )
     else:
-        yield "nothing is published by these runs"
+        yield "these runs have published nothing"
     run = of.unfinished
     if of.holder:
         yield (
-            f"run {run.number} is going on, in process {of.holder}"
+            f"run {run.number} is active, in process {of.holder}"
             if run
             else f"process {of.holder} works on it"
         )
     elif run:
         why = f" ({safe(run.because)})" if run.because else ""
-        yield f"run {run.number} was cut short{why}; the next run goes on with it"
+        yield f"run {run.number} was cut short{why}; the next run continues it"
 
 
 def _written(last: int, wrote: int | None) -> str:
@@ -252,7 +252,7 @@ def _runs(site: Site, width: int) -> Iterator[str]:
 def _row(run: Run, *, is_on: bool) -> tuple[str, ...]:
     begun = str(run.number), long_moment(run.started)
     if is_on:
-        return (*begun, "-", "going on", *("-" for _ in _RUNS[4:]))
+        return (*begun, "-", "active", *("-" for _ in _RUNS[4:]))
     known = run.has_figures
     return (
         *begun,

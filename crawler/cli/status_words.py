@@ -23,7 +23,7 @@ def trend(of: Trend) -> str:
     if _differs(of.listed, of.usual_listed):
         told.append(f"listed {count(of.listed, 'page')}, usually {of.usual_listed:,}")
     if _differs(of.fetched, of.usual_fetched):
-        told.append(f"asked {of.fetched:,} times, usually {of.usual_fetched:,}")
+        told.append(f"sent {count(of.fetched, 'request')}, usually {of.usual_fetched:,}")
     return f"the last run {'; it '.join(told)}" if told else ""
 
 
@@ -35,13 +35,13 @@ def audited(audit: AuditStanding) -> Iterator[str]:
     """The last audit, and what became of one that was begun after it."""
     if audit.last:
         last = audit.last
-        about = "orphans were not looked for" if last.verdict == Kind.NOTHING else last.verdict
+        about = "no search for orphans" if last.verdict == Kind.NOTHING else last.verdict
         doubt = f"; {about}: {safe(last.why)}" if last.why else ""
         yield f"audited on {moment(last.started)}: {last.sentence}{doubt}"
     if audit.holder:
-        yield f"an audit is going on, in process {audit.holder}"
+        yield f"an audit is active, in process {audit.holder}"
     elif audit.trouble:
-        yield f"the last audit told nothing: {safe(audit.trouble)}"
+        yield f"the last audit failed: {safe(audit.trouble)}"
 
 
 def untold(channel: ChannelTold) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 
+from crawler.cli.tables import fitted
 from crawler.model import State
 from crawler.notify.notice import Occasion, Reception
 from crawler.notify.result import Announced, Delivered
@@ -16,7 +17,7 @@ _WIDTH = 22
 _FEW = 3  # changes of each kind
 _GOOGLE = "search console"  # the key of its channel
 _HUB = "websub "  # how the keys of hubs begin
-_LATER = "what could not be told is told by the next run, or now by siteatlas notify"
+_LATER = "the next run sends what could not be delivered, or siteatlas notify sends it now"
 _NEWS_OF = {
     Occasion.TROUBLE: "that runs fail",
     Occasion.RECOVERY: "that runs are well again",
@@ -24,9 +25,9 @@ _NEWS_OF = {
 }
 
 _MEANING = {
-    State.WRONG_TYPE: "feeds, images, PDF and other files, which are no web pages",
+    State.WRONG_TYPE: "feeds, images, PDF and other files that are not web pages",
     State.OUT_OF_SCOPE: "other hosts, or outside the sitemap's directory",
-    State.PENDING: "known, and not visited yet",
+    State.PENDING: "known, but not visited yet",
 }
 
 
@@ -50,7 +51,7 @@ def show(report: Report, say: Callable[[str], None], *, quiet: bool) -> None:
         for sentence in _complaints(report):
             say(sentence)
     else:
-        sys.stdout.write("\n".join((*lines(report), "")))
+        sys.stdout.write(fitted(lines(report)))
         sys.stdout.flush()
 
 
@@ -101,7 +102,7 @@ def upload_line(done: Uploaded) -> str:
     did = [f"{count(done.sent, 'file')} ({amount(done.bytes)})"] if done.sent else []
     did += [f"{done.removed:,} removed"] if done.removed else []
     where = safe(done.destination)
-    return f"uploaded to {where}: {', '.join(did)}" if did else f"nothing to upload: it is all at {where}"
+    return f"uploaded to {where}: {', '.join(did)}" if did else f"nothing to upload: {where} is up to date"
 
 
 def _told(report: Report) -> list[str]:
@@ -111,12 +112,14 @@ def _told(report: Report) -> list[str]:
 
 def telling(announced: Announced, *, is_tried_again: bool = True) -> list[str]:
     """Who was told, and of what, or why not; ``is_tried_again`` unless something else has to be mended first."""
-    told = [f"told {_news(each)}" for each in announced.deliveries if each.reception is Reception.ACCEPTED]
+    told = [
+        f"notified {_news(each)}" for each in announced.deliveries if each.reception is Reception.ACCEPTED
+    ]
     told += announced.sentences
     if announced.untold and is_tried_again:
         told.append(_LATER)
     if any(each.refused for each in announced.deliveries):
-        told.append("what was refused is set aside; siteatlas notify --resend-refused sends it once more")
+        told.append("what was refused is set aside; siteatlas notify --resend-refused sends it again")
     return [f"  {safe(each)}" for each in told]
 
 
@@ -158,12 +161,12 @@ def _crawl(report: Report) -> list[str]:
         f"{amount(report.bytes)}, {rate:,.0f} a second"
     )
     if report.resumed:
-        told += "; went on where an earlier run stopped"
+        told += "; continued an earlier run"
     if report.unchanged:
-        told += f"; {report.unchanged:,} answers were as before"
+        told += f"; {report.unchanged:,} responses unchanged"
     if not report.because:
         return [told]
-    again = "" if report.complete else "; run the same command again to go on"
+    again = "" if report.complete else "; run the same command again to continue"
     return [told, f"{report.completeness}: {safe(report.because)}{again}"]
 
 

@@ -2,7 +2,7 @@
 
 import shutil
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -79,3 +79,11 @@ def wrapped(text: str, width: int, indent: str = "  ", more: str = "") -> Iterat
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def fitted(lines: Iterable[str]) -> str:
+    """Lines as a text that fits the terminal: what is too long goes on in lines that are indented by two more."""
+    width = terminal_width()
+    texts = ((line, line.lstrip(" ")) for line in lines)
+    broken = (wrapped(text, width, " " * (len(line) - len(text)), "  ") for line, text in texts)
+    return "".join(f"{line}\n" for parts in broken for line in parts)

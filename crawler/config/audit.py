@@ -7,54 +7,55 @@ from crawler.units import duration
 
 
 class Audit(Section):
-    """What an audit compares the site with, and from where on it says something."""
+    """What an audit compares the site with, and its thresholds."""
 
     sitemaps: tuple[str, ...] = ()
-    """Sitemaps to judge (files or URLs), instead of those that the site itself names."""
+    """Sitemaps to check (files or URLs) instead of those that the site names."""
     logs: tuple[str, ...] = ()
-    """Access logs, plain or compressed; globs, folders of them, and URLs (up to --max-sitemap)."""
+    """Access logs, plain or compressed: files, globs, folders or URLs (up to --max-sitemap)."""
     log_format: str = ""
-    """Their format, if it is not to be detected: a name, or nginx's log_format or Apache's LogFormat as it stands."""
+    """Format of the access logs: a name, or nginx's log_format or Apache's LogFormat as it stands. Default:
+    detected."""
     search: tuple[str, ...] = ()
-    """Exports of a search engine's console."""
+    """Exports from the console of a search engine."""
     analytics: tuple[str, ...] = ()
-    """Exports of web analytics."""
+    """Exports from web analytics."""
     backlinks: tuple[str, ...] = ()
     """Tables of links from other sites."""
     lists: tuple[str, ...] = ()
-    """URLs, one a line or in a column of a table."""
+    """Lists of URLs: one per line, or in a column of a table."""
     crawls: tuple[str, ...] = ()
     """Other crawls of the site: a state directory, or a table that another crawler wrote."""
     url_column: str = ""
-    """The column of tables that holds the URLs, when it is not detected."""
+    """Column of the tables that holds the URLs. Default: detected."""
     verify_bots: bool = False
-    """Ask DNS whether those who call themselves search engines are (reverse and forward)."""
+    """Verify by DNS (reverse and forward) that visitors who call themselves search engines are."""
     max_crawl_age: float = Field(default=86_400.0, ge=0)
-    """How long ago the last run may have ended (seconds, or 24h) for an audit to rest on its crawl: then the audit asks
-    only for what the run did not see. 0: the audit always crawls the site itself."""
+    """Maximum age of the last run's crawl (seconds, or 24h) for an audit to use it. The audit then requests only what
+    the run did not see. 0: the audit always crawls the site."""
     max_unlinked: int = Field(default=10_000, ge=0)
-    """URLs that only these sources know and that are fetched at most, to learn what they are today."""
+    """Maximum URLs to fetch that the crawl does not find and only a sitemap, log, export or list names."""
     min_visits: Count = 5
-    """Visits by people and search engines from which on a URL that never answered counts as visited."""
+    """A URL that never answered counts as visited from this many visits on (by people and search engines)."""
     max_clicks: Count = 5
-    """Pages that are more clicks away from the start are deep."""
+    """A page more than this many clicks from the start URL is deep."""
     min_inlinks: int = Field(default=1, ge=0)
-    """Pages with no more other pages linking to them have few inlinks."""
+    """A page that this many other pages or fewer link to has few inlinks."""
     media: bool = True
-    """Ask whether the images and videos that sitemaps list answer."""
+    """Check whether the images and videos that sitemaps list answer."""
     max_media: int = Field(default=1_000, ge=0)
-    """Images and videos that are asked for at most."""
+    """Maximum images and videos to check."""
     trust_blocked: bool = False
-    """Take it that what robots.txt, a login, nofollow, the guard against endless URLs or the start's directory keeps us
-    from reading links to nothing else."""
+    """Assume that pages the crawl does not read link to no others: pages behind robots.txt, a login, nofollow or the
+    trap limits, and pages outside the start directory."""
     every: Seconds | None = None
-    """siteatlas run and schedule audit the site after a run too, when its last audit is as old as this (7d)."""
+    """Audit the site after a run if its last audit is at least this old (7d). Used by siteatlas run and schedule."""
     report: str = ""
-    """The directory that the reports are written in: HTML, JSON, CSV, SARIF and JUnit. In a directory that several
-    sites share each has one of its name."""
+    """Directory for the reports: HTML, JSON, CSV, SARIF and JUnit. If several sites share it, each has a subdirectory
+    with its name."""
     fail_on: tuple[str, ...] = ()
-    """Exit code 10 for conclusive findings of these severities, families or rules (error, orphan, entry.gone), or for
-    those that the audit before did not have (new, new:error, new:orphan)."""
+    """Exit with code 10 for conclusive findings of these severities, families or rules (error, orphan, entry.gone), or
+    for those that the previous audit did not have (new, new:error, new:orphan)."""
 
     @field_validator("every", "max_crawl_age", mode="before")
     @classmethod

@@ -18,39 +18,41 @@ from crawler.version import __version__
 
 
 class Site(Section):
-    """What is crawled, and where its sitemap lives."""
+    """The site to crawl, and the public URL of its sitemap."""
 
     url: str = ""
-    """The URL to start from. Its directory is the scope, unless sitemap_url says otherwise."""
+    """The URL to start from. Its directory is the scope, unless sitemap_url sets another."""
     sitemap_url: str = ""
-    """The public URL of the sitemap, whose directory is the scope (the location rule). Default: beside the url."""
+    """Public URL of the sitemap. Its directory is the scope (the location rule of sitemaps.org). Default: beside the
+    start URL."""
 
 
 class Scope(Section):
-    """Which URLs belong to the crawl."""
+    """Which URLs are crawled."""
 
     include: tuple[str, ...] = ()
-    """Only URLs that match one of these patterns (glob, or re: and a regular expression) are crawled."""
+    """Crawl only URLs that match one of these patterns: a glob, or re: and a regular expression."""
     exclude: tuple[str, ...] = ()
-    """URLs that match one of these patterns are not crawled."""
+    """Do not crawl URLs that match one of these patterns."""
     max_depth: int | None = Field(default=None, ge=0)
-    """How many clicks from the start a page may be; no limit by default."""
+    """Crawl pages up to this many clicks from the start URL. Default: no limit."""
     max_pages: Count | None = None
-    """How many pages one run fetches at most; run again to go on. No limit by default."""
+    """Fetch at most this many pages in one run. Run again to continue. Default: no limit."""
     max_time: Seconds | None = None
-    """How long one run crawls at most (seconds, or 90m, 2h); run again to go on. No limit by default."""
+    """Crawl at most this long in one run (seconds, or 90m, 2h). Run again to continue. Default: no limit."""
     max_segments: Count = 32
-    """Deeper paths are taken for a trap."""
+    """Skip a URL whose path has more segments than this. It is taken for a crawler trap."""
     max_repeats: Count = 3
-    """A path that repeats a segment more often in a row is taken for a trap."""
+    """Skip a URL whose path repeats one segment more often than this in a row. It is taken for a crawler trap."""
     trap_limit: int = Field(default=250, ge=0)
-    """How many pages in a row, which a site makes up by itself, may tell nothing new; 0: any number."""
+    """Stop following generated URLs, such as those of a calendar, when this many pages in a row bring nothing new. 0:
+    no limit."""
     subdomains: bool = False
     """Crawl the subdomains of the site's registrable domain too."""
     hosts: tuple[str, ...] = ()
-    """More hosts to read from (a registrable domain: those below it too); they may be at private addresses."""
+    """More hosts to crawl. A registrable domain includes its subdomains. Private addresses are allowed."""
     sitemap_seeds: bool = True
-    """Follow the site's own sitemaps (robots.txt lines and /sitemap.xml) to find pages."""
+    """Find pages in the site's own sitemaps too (those named in robots.txt, and /sitemap.xml)."""
 
     @field_validator("max_time", mode="before")
     @classmethod
@@ -59,70 +61,72 @@ class Scope(Section):
 
 
 class Urls(Section):
-    """How URLs are brought into one form."""
+    """How URLs are normalized."""
 
     drop_params: tuple[str, ...] = TRACKING
-    """Query parameters that never change a page and are dropped (names or globs)."""
+    """Query parameters to drop because they never change a page (names or globs)."""
     keep_params: tuple[str, ...] = ()
-    """Query parameters that are kept although drop_params names them."""
+    """Query parameters to keep even if drop_params names them."""
 
 
 class Obedience(Section):
-    """Which of the site's wishes are obeyed."""
+    """Which instructions of the site the crawler obeys."""
 
     robots: bool = True
     """Obey robots.txt (RFC 9309)."""
     max_crawl_delay: float = Field(default=60.0, ge=0)
-    """Seconds of Crawl-delay that are honoured at most."""
+    """Obey a Crawl-delay of at most this many seconds. A longer one is cut to this."""
     noindex: bool = True
-    """Keep pages out that say noindex."""
+    """Leave pages with noindex out of the sitemap."""
     canonical: bool = True
-    """Keep pages out that name another page as canonical."""
+    """Leave pages that name another page as canonical out of the sitemap."""
     nofollow: bool = True
-    """Do not follow links that say nofollow."""
+    """Do not follow nofollow links."""
 
 
 class Fetch(Section):
     """How pages are fetched."""
 
     source: str = ""
-    """A server (http://127.0.0.1:8080) or a folder of built pages to read the site from; its URLs stay public ones."""
+    """Read the site from this server (http://127.0.0.1:8080) or folder of built pages. Its URLs stay the public
+    ones."""
     resolve: tuple[str, ...] = ()
-    """Connect to these addresses, which may be private, for a host and port, as curl does; no lookup in DNS."""
+    """Connect to this address for a host and port, without DNS, as curl --resolve does. It may be a private address."""
     user_agent: str = Field(default=f"Siteatlas/{__version__}", min_length=1)
-    """How we introduce ourselves; the part before the slash is the name robots.txt is asked about."""
+    """User agent of all requests. The name before the slash selects the rules in robots.txt."""
     headers: dict[str, str] = Field(default={})
-    """Extra request headers; sent to the start URL's origin only."""
+    """Extra request headers. They go to the origin of the start URL only."""
     basic_auth: str = ""
-    """user:password for the start URL's origin only; env:NAME or file:PATH keep it out of the configuration."""
+    """user:password for the origin of the start URL. Write env:NAME or file:PATH to keep it out of the
+    configuration."""
     cookies: dict[str, str] = Field(default={})
-    """Cookies; sent to the start URL's origin only."""
+    """Cookies. They go to the origin of the start URL only."""
     proxy: str = ""
-    """A proxy for all requests (http://host:port). The environment's proxies are not used."""
+    """Proxy for all requests (http://host:port). Proxies of the environment are not used."""
     transport: Literal["fast", "httpx"] = "fast"
-    """Which HTTP transport to use behind httpx's interface: the fast one, or httpx's own."""
+    """HTTP transport: the fast one, or httpx's own."""
     http2: bool = False
-    """Speak HTTP/2 where the server can."""
+    """Use HTTP/2 if the server supports it."""
     ca_file: str = ""
-    """A PEM file of certificate authorities to trust besides the usual ones."""
+    """PEM file of certificate authorities to trust besides the usual ones."""
     timeout: Seconds = 120.0
-    """Seconds one fetch may take in all."""
+    """Seconds one fetch may take in total."""
     connect_timeout: Seconds = 10.0
-    """Seconds to connect, TLS included."""
+    """Seconds to open a connection, including TLS."""
     read_timeout: Seconds = 30.0
-    """Seconds without a byte."""
+    """Seconds to wait for the next byte."""
     max_download: Count = 20 * 2**20
-    """Bytes of one answer on the wire."""
+    """Maximum bytes of one response, before decompression. The rest is cut off, and the report says so."""
     max_body: Count = 10 * 2**20
-    """Bytes of one page once decoded; the rest is cut, and said."""
+    """Maximum bytes of one page, after decompression. The rest is cut off, and the report says so."""
     max_sitemap: Count = 64 * 2**20
-    """Bytes of one of the site's own sitemaps once decoded."""
+    """Maximum bytes of one sitemap of the site, after decompression."""
     refetch_every: int = Field(default=30, ge=0)
-    """Runs after which a page is read whole again although the server says "not modified"; 0: never."""
+    """Fetch a page in full once in this many runs, even if the server would answer 304 (not modified). 0: never."""
     max_redirects: Count = 10
-    """Redirects in a row that are followed; browsers give up after 20, search engines after about 10."""
+    """Maximum redirects in a row. Browsers give up after 20, search engines after about 10."""
     retries: int = Field(default=3, ge=0)
-    """How often a fetch that failed for now (5xx, time-out, connection) is tried again."""
+    """Retries of a fetch after a transient failure (5xx, time-out, connection)."""
 
     @field_validator("max_download", "max_body", "max_sitemap", mode="before")
     @classmethod
@@ -131,18 +135,18 @@ class Fetch(Section):
 
 
 class Pace(Section):
-    """How hard the site is worked."""
+    """How fast the site is crawled."""
 
     concurrency: Count = 4
-    """Requests at the same time to one origin."""
+    """Concurrent requests to one origin."""
     rate: float = Field(default=10.0, ge=0)
-    """Requests a second to one origin at most; 0 is full speed: no ceiling, and no adapting to latency."""
+    """Maximum requests per second to one origin. 0: full speed, with no limit and no adapting to latency."""
     delay: float = Field(default=0.0, ge=0)
-    """Seconds between two requests to one origin at least."""
+    """Minimum seconds between two requests to one origin."""
     max_retry_after: float = Field(default=3600.0, ge=0)
-    """Seconds that a server may ask to wait (Retry-After) before the run ends instead; run again to go on."""
+    """Longest Retry-After to wait for, in seconds. A longer one ends the run. Run again to continue."""
     max_error_time: Seconds = 900.0
-    """Seconds (or 15m) a run may lose to a server that fails or lets it wait before it ends; run again to go on."""
+    """Seconds (or 15m) that errors and waits of the server may cost one run before it ends. Run again to continue."""
 
     @field_validator("max_retry_after", "max_error_time", mode="before")
     @classmethod
@@ -151,16 +155,16 @@ class Pace(Section):
 
 
 class Parse(Section):
-    """How pages are read."""
+    """How pages are parsed."""
 
     processes: int = Field(default=0, ge=0)
-    """Parser processes; 0 means as many as there are processors, at most 4."""
+    """Parser processes. 0: one for each processor, at most 4."""
     timeout: Seconds = 5.0
-    """Seconds one page may take; then its process is killed and a simpler reader finds the links."""
+    """Seconds to parse one page. After that, its process is killed and a simpler parser finds the links."""
     memory: Count = 1 * 2**30
-    """Bytes of address space a parser process may use."""
+    """Bytes of address space for one parser process."""
     max_links: Count = 20_000
-    """Links taken from one page at most."""
+    """Maximum links to take from one page."""
 
     @field_validator("memory", mode="before")
     @classmethod
@@ -169,67 +173,69 @@ class Parse(Section):
 
 
 class Content(Section):
-    """What is told about each page."""
+    """What the sitemap says about each page."""
 
     lastmod: Literal["observed", "header", "page", "none"] = "observed"
-    """Where lastmod comes from: the best evidence, Last-Modified only, dates in the page only, or nowhere."""
+    """Source of lastmod: the best evidence (observed), Last-Modified only (header), dates in the page only (page), or
+    none."""
     images: bool = True
     """List the images of each page."""
     videos: bool = True
     """List the videos of each page."""
     alternates: bool = True
-    """List the language alternates (hreflang) of each page."""
+    """List the language versions (hreflang) of each page."""
 
 
 class Output(Section):
     """Where and how the sitemap is written."""
 
     directory: str = ""
-    """The directory that the sitemap is published in."""
+    """Directory to publish the sitemap in."""
     gzip: bool = False
-    """Compress the files that list pages (an index is never compressed)."""
+    """Compress the files that list pages. An index is never compressed."""
     max_urls: int = Field(default=50_000, ge=1, le=50_000)
-    """URLs in one file at most."""
+    """Maximum URLs in one file."""
     max_bytes: int = Field(default=52_428_800, ge=10_000, le=52_428_800)
-    """Bytes in one file at most, uncompressed."""
+    """Maximum bytes of one file, uncompressed."""
     group: Literal["", "section", "language", "type"] = ""
-    """Give each section (first directory), language or type (news, video, image, page) sitemaps of its own."""
+    """Write separate sitemaps for each section (first directory), language or type (news, video, image, page)."""
     file_names: str = ""
-    """Names of the files below an index, such as "{stem}-{group}-{n}.xml"; {next} is a number but for the first."""
+    """Names of the files below an index, such as "{stem}-{group}-{n}.xml". {next} is the number, but empty for the
+    first file."""
     stylesheet: Literal["", "css", "xsl"] = ""
-    """Publish a stylesheet too, so that a person who opens the sitemap sees a table."""
+    """Publish a stylesheet that shows the sitemap as a table in a browser."""
     recent: Literal["", "atom", "rss"] = ""
     """Publish a feed of the pages that were added or changed last, beside the sitemap."""
     recent_urls: int = Field(default=500, ge=1, le=5_000)
-    """URLs in that feed at most."""
+    """Maximum URLs in the feed of recent changes."""
     recent_name: str = ""
-    """The name of that file. Default: the sitemap's, as in sitemap-recent.atom."""
+    """File name of the feed of recent changes. Default: made from the sitemap's, as in sitemap-recent.atom."""
     changefreq: Literal["", "always", "hourly", "daily", "weekly", "monthly", "yearly", "never"] = ""
-    """Written to every entry when set. Search engines ignore it."""
+    """changefreq of every entry. Search engines ignore it."""
     priority: float | None = Field(default=None, ge=0, le=1)
-    """Written to every entry when set. Search engines ignore it."""
+    """priority of every entry. Search engines ignore it."""
     keep_failed: int = Field(default=3, ge=0)
-    """How many runs in a row a published page may fail for now (5xx, time-out) before it leaves the sitemap."""
+    """Keep a published page listed for up to this many runs in a row in which it fails transiently (5xx, time-out)."""
     mode: str = "0644"
-    """Permissions of new files, in octal, whatever the umask; a file that replaces another keeps that one's."""
+    """Permissions of new files, in octal, whatever the umask is. A file that replaces another keeps its permissions."""
     swap_delay: float = Field(default=1.0, ge=0)
-    """Seconds that readers of the old index are given to find the old files, when files below it change."""
+    """Seconds to wait between publishing a new index and replacing the files that the old index lists."""
     grace_period: float = Field(default=3600.0, ge=0)
-    """Seconds that files which left the set stay, for readers who hold an old index."""
+    """Seconds to keep files that have left the set, for readers of an old index."""
     generations: Count = 2
-    """How many published sets are kept as copies beside the state, to go back to (siteatlas rollback)."""
+    """Published sets to keep as copies beside the state, for siteatlas rollback."""
     partial: bool = False
-    """Write what is known although the crawl was cut short."""
+    """Publish what is known even if the crawl was cut short."""
     max_failed: float = Field(default=0.2, ge=0, le=1)
-    """Publish nothing when a larger share of the pages than this failed."""
+    """Publish nothing if more than this share of the pages failed."""
     max_shrink: float = Field(default=0.2, ge=0, le=1)
-    """Publish nothing when a larger share of the published pages than this would leave without a good reason."""
+    """Publish nothing if more than this share of the published pages would leave without a good reason."""
 
     @field_validator("mode")
     @classmethod
     def _octal(cls, value: str) -> str:
         if not re.fullmatch("0?[0-7]{3}", value):
-            raise ValueError("permissions are three octal digits, like 0644")
+            raise ValueError("permissions are three octal digits, such as 0644")
         return value
 
     @field_validator("swap_delay", "grace_period", mode="before")
@@ -244,12 +250,12 @@ class Output(Section):
 
 
 class State(Section):
-    """Where the crawl is remembered."""
+    """Where the state of the crawl is kept."""
 
     directory: str = Field(default=".siteatlas", min_length=1)
-    """The directory of the state, never inside the published one."""
+    """Directory of the state. It must not be inside the published one."""
     keep_runs: Count = 365
-    """How many runs are remembered, with what each of them changed. The last that published always is."""
+    """Runs to remember, with what each of them changed. The last run that published is always kept."""
 
 
 class Config(Section):

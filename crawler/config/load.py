@@ -60,7 +60,7 @@ def read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"cannot read the configuration {path}: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"the configuration {path} is not TOML: {error}") from None
+        raise UsageError(f"the configuration {path} is not valid TOML: {error}") from None
 
 
 def parsed(text: str, source: str) -> dict[str, Any]:

@@ -14,22 +14,22 @@ Occasion = Literal["changes", "trouble", "findings"]
 
 
 class Notify(Section):
-    """When others are told, whoever they are. Only real changes are told, after the files are live."""
+    """When notifications are sent, whatever the channel. They report real changes only, after the files are live."""
 
     enabled: bool = True
-    """Tell those who are configured below after a run that published."""
+    """Send notifications through the channels configured below after a run."""
     check_live: bool = True
-    """Ask the site for its sitemap first, and put off telling as long as it is not the one that was published."""
+    """Fetch the site's sitemap first, and postpone notifications until it is the published one."""
     attempts: Count = 3
-    """How often one message is tried in a row when the other side is in trouble; after that the next run goes on."""
+    """Attempts to send one message in a row while the receiver fails. After them, the next run continues."""
     retry_delay: Seconds = 2.0
-    """Seconds before the second try; the time doubles with each."""
+    """Seconds before the second attempt. The delay doubles with each attempt."""
     max_retry_after: Seconds = 60.0
-    """Seconds the other side may ask to wait (Retry-After); with more the next run goes on instead."""
+    """Longest Retry-After to wait for, in seconds. If a receiver asks for more, the next run continues."""
     timeout: Seconds = 30.0
     """Seconds one message may take."""
     max_urls: Count = 100
-    """URLs that a message for people names at most, of each kind."""
+    """Maximum URLs of each kind that a message for people names."""
 
     @field_validator("retry_delay", "max_retry_after", "timeout", mode="before")
     @classmethod
@@ -38,31 +38,31 @@ class Notify(Section):
 
 
 class IndexNow(Section):
-    """Tell Bing, Yandex and the others of https://www.indexnow.org/ which URLs changed. Off without a key."""
+    """Tell Bing, Yandex and others which URLs changed (https://www.indexnow.org/). Off without a key."""
 
     key: str = ""
-    """The key, 8 to 128 letters, digits and dashes, or env:NAME, file:PATH; `openssl rand -hex 16` makes one."""
+    """The key: 8 to 128 letters, digits and dashes, or env:NAME, file:PATH. `openssl rand -hex 16` makes one."""
     key_url: str = ""
-    """Where the key file is. Default: /KEY.txt of each host; in a directory, only URLs below that are sent."""
+    """URL of the key file. Default: /KEY.txt on each host. In a directory, it is valid for the URLs below that only."""
     endpoint: str = "https://api.indexnow.org/indexnow"
-    """Where URLs are sent; one of the engines passes them to the others."""
+    """Endpoint to send the URLs to. Each search engine passes them to the others."""
     batch: int = Field(default=10_000, ge=1, le=10_000)
-    """URLs in one message at most."""
+    """Maximum URLs in one message."""
     first_run: bool = False
-    """Send all pages of the first run too, and not only what changes from then on."""
+    """Send all pages of the first run too, not only later changes."""
 
 
 class SearchConsole(Section):
-    """Submit the sitemap to Google Search Console when it changed, and read back what it says of it."""
+    """Submit the sitemap to Google Search Console when it changes, and read its status there."""
 
     account: str = ""
-    """The key file (JSON) of a service account that is an owner of the property: its path, file:PATH or env:NAME."""
+    """Key file (JSON) of a service account that is an owner of the property: a path, file:PATH or env:NAME."""
     property: str = ""
     """The property: a URL with a slash at its end, or sc-domain:example.com. Default: the site's origin."""
     endpoint: str = "https://www.googleapis.com/webmasters/v3"
-    """Where the API is."""
+    """URL of the API."""
     check_interval: Seconds = 21_600.0
-    """Seconds after which a run that submits nothing asks again what Google says of it."""
+    """Seconds after which a run that submits nothing reads the status again."""
 
     @field_validator("check_interval", mode="before")
     @classmethod
@@ -71,56 +71,56 @@ class SearchConsole(Section):
 
 
 class WebSub(Section):
-    """Tell the hubs of the feed of recent changes (output.recent) that there is something new."""
+    """Tell the hubs of the feed of recent changes (output.recent) when it has news."""
 
     hubs: tuple[str, ...] = ()
-    """The URLs of the hubs."""
+    """URLs of the hubs."""
 
 
 class Webhook(Section):
-    """Send a JSON message to URLs of your own."""
+    """Send a JSON message to your own URLs."""
 
     urls: tuple[str, ...] = ()
-    """Where to; env:NAME or file:PATH for URLs that are secrets, as those of chats are."""
+    """URLs to send to. Write env:NAME or file:PATH for a secret URL, such as that of a chat."""
     secret: str = ""
-    """Signs each message: HMAC-SHA256 of the body, in the header X-Siteatlas-Signature."""
+    """Secret that signs each message: HMAC-SHA256 of the body, in the header X-Siteatlas-Signature."""
     template: str = ""
-    """A Jinja2 template of the body, for those who want another JSON, as chats do."""
+    """Jinja2 template of the body, for receivers that need other JSON, such as chats."""
     on: tuple[Occasion, ...] = ("changes", "trouble", "findings")
-    """What is told: changes, runs that failed (once, and once more when it is over), findings of audits after runs
-    (those that are new, and those that are mended)."""
+    """Events to report: changes; trouble (a run fails, and once more when runs succeed again); findings (new and
+    resolved ones of an audit after a run)."""
 
 
 class Email(Section):
-    """Send an e-mail. Off without an address."""
+    """Send an e-mail. Off without a recipient."""
 
     to: tuple[str, ...] = ()
-    """Who gets it."""
+    """Recipients."""
     sender: str = ""
-    """Whom it is from. Default: the first of those who get it."""
+    """Sender. Default: the first recipient."""
     server: str = "localhost:25"
-    """The SMTP server, as host:port."""
+    """SMTP server, as host:port."""
     security: Literal["none", "starttls", "tls"] = "none"
-    """How the connection is kept secret; a login is never sent without."""
+    """Encryption of the connection. A login is never sent without encryption."""
     login: str = ""
-    """user:password for it; env:NAME or file:PATH keep it out of the configuration."""
+    """user:password for the server. Write env:NAME or file:PATH to keep it out of the configuration."""
     template: str = ""
-    """A Jinja2 template of the message; its first line is the subject."""
+    """Jinja2 template of the message. Its first line is the subject."""
     on: tuple[Occasion, ...] = ("trouble", "findings")
-    """What is told: changes, runs that failed (once, and once more when it is over), findings of audits after runs
-    (those that are new, and those that are mended)."""
+    """Events to report: changes; trouble (a run fails, and once more when runs succeed again); findings (new and
+    resolved ones of an audit after a run)."""
 
 
 class Hook(Section):
-    """Run a command of your own. It gets the message of the webhook on its standard input."""
+    """Run your own command. It reads the message of the webhook from standard input."""
 
     command: tuple[str, ...] = ()
-    """The command and its arguments, not a shell's line."""
+    """The command and its arguments, as separate words. No shell reads them."""
     timeout: Seconds = 300.0
-    """Seconds it may take."""
+    """Seconds the command may take."""
     on: tuple[Occasion, ...] = ("changes",)
-    """When it is run: after changes, runs that failed (once, and once more when it is over), and audits after runs that
-    had findings which are new or mended (findings)."""
+    """Events to run it for: changes; trouble (a run fails, and once more when runs succeed again); findings (new and
+    resolved ones of an audit after a run)."""
 
     @field_validator("timeout", mode="before")
     @classmethod
@@ -129,32 +129,33 @@ class Hook(Section):
 
 
 class Upload(Section):
-    """Publish the files elsewhere too, after they are published in the directory: files first, the index last."""
+    """Upload the files after they are published in the directory: first the files, the index last."""
 
     to: str = ""
-    """s3://bucket/prefix (wants siteatlas[s3]) or sftp://user@host:22/directory (wants siteatlas[sftp])."""
+    """Where to upload: s3://bucket/prefix (needs siteatlas[s3]) or sftp://user@host:22/directory (needs
+    siteatlas[sftp])."""
     cache_control: str = ""
-    """The Cache-Control of files on S3."""
+    """Cache-Control of files on S3."""
     s3_endpoint: str = ""
-    """The server of an S3-compatible storage; default: Amazon's."""
+    """Server of an S3-compatible storage. Default: Amazon's."""
     s3_region: str = ""
-    """Its region. This and the keys default to what AWS tools use: their environment, files and roles."""
+    """Region of the storage. Region and keys default to those of the AWS tools: environment, files and roles."""
     s3_access_key: str = ""
-    """env:NAME or file:PATH."""
+    """Access key, as env:NAME or file:PATH."""
     s3_secret_key: str = ""
-    """env:NAME or file:PATH."""
+    """Secret key, as env:NAME or file:PATH."""
     sftp_password: str = ""
-    """env:NAME or file:PATH; or use a key."""
+    """Password, as env:NAME or file:PATH, if there is no key."""
     sftp_key: str = ""
-    """The file of a private key. Default: those of ~/.ssh and the agent."""
+    """File of a private key. Default: those of ~/.ssh and the agent."""
     sftp_known_hosts: str = ""
-    """The file of host keys that are trusted. Default: ~/.ssh/known_hosts."""
+    """File of the trusted host keys. Default: ~/.ssh/known_hosts."""
     timeout: Seconds = 60.0
-    """Seconds that one file may take without a byte being taken."""
+    """Seconds to wait for the storage to accept the next byte of a file."""
     retries: int = Field(default=3, ge=0)
-    """How often a file is tried again."""
+    """Retries of one file after a transient failure."""
     grace_period: float = Field(default=3600.0, ge=0)
-    """Seconds that files which left the set stay there, for readers who hold an old index."""
+    """Seconds to keep uploaded files that have left the set, for readers of an old index."""
 
     @field_validator("timeout", "grace_period", mode="before")
     @classmethod

@@ -17,14 +17,14 @@ def reveal(text: str) -> str:
         value = os.environ.get(name)
         if value is None:
             raise UsageError(
-                f"the environment variable {name} is not set, which the setting env:{name} asks for"
+                f"the environment variable {name} is not set, but the setting env:{name} needs it"
             )
         return value
     if kind == "file" and name:
         try:
             return _given(name).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no text"
+            why = error.strerror if isinstance(error, OSError) else "it is not text"
             raise UsageError(f"cannot read the secret file:{name}: {why}") from None
     return text
 

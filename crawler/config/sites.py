@@ -63,7 +63,7 @@ def split(
     build(shared, source, flag_of)
     named = tables[SITES]
     if not isinstance(named, dict) or not named:
-        raise UsageError(f"{SITES} in {source} wants a table for each site, such as [{SITES}.shop.site]")
+        raise UsageError(f"{SITES} in {source} needs a table for each site, such as [{SITES}.shop.site]")
     return {name: _merged(shared, name, own, source, flag_of) for name, own in named.items()}
 
 
@@ -149,7 +149,7 @@ def _merged(
             f'the site name "{name}" in {source} may have letters, digits, ".", "_" and "-" only'
         )
     if not isinstance(own, dict):
-        raise UsageError(f"{SITES}.{name} in {source} wants tables, such as [{SITES}.{name}.site]")
+        raise UsageError(f"{SITES}.{name} in {source} needs tables, such as [{SITES}.{name}.site]")
     build(own, source, flag_of, f"{SITES}.{name}.")
     if _OF_ALL in own:
         raise UsageError(

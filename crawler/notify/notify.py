@@ -245,7 +245,7 @@ def _note_aside(desk: Desk, everyone: Channels) -> None:
             is_one = each.upto is None or each.urls == 1
             desk.note(
                 f"{key}: {message if each.upto is None else urls} {'is' if is_one else 'are'} set aside"
-                f" because {each.said}; --resend-refused sends {'it' if is_one else 'them'} once more"
+                f" because {each.said}; --resend-refused sends {'it' if is_one else 'them'} again"
             )
 
 

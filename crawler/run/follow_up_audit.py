@@ -31,10 +31,10 @@ from crawler.state.store import Begin, Store, held
 
 log = logging.getLogger(__name__)
 
-CUT_SHORT: Final = "the audit after it was cut short, and the next run goes on with it"
-PUT_OFF: Final = "its audit is left to the next run, as other sites wait for their runs"
-_UNTOLD: Final = "what the audit after it found is in its report, and told to nobody"
-_NO_REPORT: Final = "the audit after it made no report, and the next run tries again"
+CUT_SHORT: Final = "the audit after it was cut short; the next run continues it"
+PUT_OFF: Final = "its audit is left to the next run, because other sites wait for their runs"
+_UNTOLD: Final = "the findings of the audit after it are in the report, but no notification was sent"
+_NO_REPORT: Final = "the audit after it made no report; the next run tries again"
 
 
 class Followed(Struct, frozen=True, kw_only=True):

@@ -25,5 +25,5 @@ class Wishes(Struct, frozen=True, kw_only=True):
             raise UsageError("--fresh forgets and --dry-run changes nothing: give one of them")
         if self.fresh and self.restart:
             raise UsageError(
-                "--fresh forgets what earlier runs learnt and --restart keeps it: give one of them"
+                "--fresh forgets what earlier runs know and --restart keeps it: give one of them"
             )

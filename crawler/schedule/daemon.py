@@ -78,7 +78,7 @@ class _Daemon:
 
     def _greet(self) -> None:
         where = f"; {_address(self._listener)}" if self._listener else ""
-        log.info("siteatlas %s keeps the schedule of %s%s", __version__, self._sites(), where)
+        log.info("siteatlas %s schedules %s%s", __version__, self._sites(), where)
         self._manager.ready(self._sites())
         self._tell_next()
 
@@ -91,7 +91,7 @@ class _Daemon:
     def _heard(self, attempt: Attempt, next_at: float | None) -> None:
         """Say which run begins, why, and how it ended."""
         if attempt.fate is None:
-            log.info("%s: begins, %s", attempt.site, why(attempt))
+            log.info("%s: starts, %s", attempt.site, why(attempt))
             return
         level = logging.WARNING if is_bad(attempt) else logging.INFO
         log.log(level, "%s: %s", attempt.site, how(attempt, next_at))
@@ -111,7 +111,7 @@ class _Daemon:
         sites = self._loaded.sites
         without = sum(site.timetable is None for site in sites)
         told = count(len(sites) - without, "site")
-        return f"{told} ({without:,} more without one)" if without else told
+        return f"{told} ({without:,} more without a schedule)" if without else told
 
     async def _obey_signals(self, tasks: TaskGroup, *, task_status: TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
@@ -120,7 +120,7 @@ class _Daemon:
                 if number == signal.SIGHUP:
                     tasks.start_soon(self._reload)
                 elif self._stop.is_set():
-                    log.warning("stopped at once; the next start goes on with the runs")
+                    log.warning("stopped at once; the next start continues the runs")
                     tasks.cancel_scope.cancel()
                 else:
                     self._end()
@@ -132,9 +132,8 @@ class _Daemon:
         if running:
             within = self._loaded.settings.shutdown_timeout
             log.info(
-                "stopping: %s may save what %s for %g s; once more to stop at once",
+                "stopping: %s may save state for %g s; send the signal again to stop at once",
                 count(running, "run"),
-                "it knows" if running == 1 else "they know",
                 within,
             )
 
@@ -156,7 +155,7 @@ class _Daemon:
                 self._error = str(error)
                 since = moment(self._read_at)
                 log.error(  # noqa: TRY400 - the sentence is all there is to tell
-                    "the configuration is not used as it is now, but that of %s: %s", since, error
+                    "the configuration has an error, so that of %s stays in use: %s", since, error
                 )
             self._manager.ready(self._sites())
 
@@ -166,7 +165,7 @@ class _Daemon:
         before, self._loaded = self._loaded, loaded
         self._error, self._read_at = "", time.time()
         told = "; ".join(differences(before, loaded)) or "nothing changed"
-        log.info("the configuration was read again: %s", told)
+        log.info("the configuration was reloaded: %s", told)
         self._tell_next()
 
     async def _serve(self) -> None:
@@ -177,7 +176,7 @@ class _Daemon:
         try:
             await serve_on(self._listener, answers, settings, self._closed)
         except Exception:  # what is looked at is not worth the runs
-            log.exception("the web page is gone until the next start")
+            log.exception("the web page is off until the next start")
 
     def _last(self, name: str) -> Attempt | None:
         return self._scheduler.last(name)

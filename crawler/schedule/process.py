@@ -237,7 +237,7 @@ class _Watched:
             told = f"it did not stop within {shutdown_timeout:g} s and was killed; the next run goes on"
             return Ended(exit_code=code, fate=Fate.STOPPED, told=told)
         if self._is_stopped:
-            told = "what is known is saved, and the next run goes on"
+            told = "the state is saved, and the next run continues"
             return Ended(exit_code=code, fate=Fate.STOPPED, told=told)
         if code < 0:
             told = f"its process was ended by {_signal(code)}"

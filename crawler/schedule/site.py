@@ -145,9 +145,9 @@ def differences(before: Loaded, now: Loaded) -> Iterator[str]:
     if before.directory != now.directory:
         later.append("daemon.directory")
     if at_once:
-        yield f"from now on, {', '.join(at_once)}"
+        yield f"used from now on: {', '.join(at_once)}"
     if later:
-        yield f"only after the next start, {', '.join(later)}"
+        yield f"used after the next start: {', '.join(later)}"
 
 
 def _differs(before: Loaded, now: Loaded, key: str) -> bool:

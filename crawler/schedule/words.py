@@ -11,9 +11,9 @@ from crawler.units import clock
 
 _WHY: Final = {
     Because.FIRST: "for the first time in this schedule",
-    Because.DUE: "as it is due",
-    Because.RESUMED: "to go on with what was cut short",
-    Because.TELL: "to tell what could not be told",
+    Because.DUE: "because it is due",
+    Because.RESUMED: "to continue a run that was cut short",
+    Because.TELL: "to send outstanding notifications",
 }
 _HOW: Final = {
     Fate.FAILED: "failed",
@@ -67,9 +67,9 @@ def span(seconds: float) -> str:
 def why(attempt: Attempt) -> str:
     """Why a run is begun."""
     if attempt.because is Because.MISSED:
-        return f"as it was missed at {moment(attempt.slot)}"
+        return f"because the run of {moment(attempt.slot)} was missed"
     if attempt.because is Because.RETRY:
-        return f"again, as the last run failed (try {attempt.turn})"
+        return f"again, because the last run failed (attempt {attempt.turn})"
     return _WHY[attempt.because]
 
 
@@ -95,7 +95,7 @@ def how(ended: Attempt, next_at: float | None = None) -> str:
     if ended.told:
         told = ended.told if is_telling and ended.untold else f"{told}: {ended.told}"
     if ended.untold and not is_telling:
-        told += "; others could not be told of it yet"
+        told += "; its notifications are outstanding"
     is_again = is_bad(ended) or ended.fate is Fate.BUSY
     if is_again and next_at is not None:
         told += f"; next try in {span(next_at - time.time()) or '0 s'}"

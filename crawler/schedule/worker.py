@@ -46,7 +46,7 @@ from crawler.units import count
 
 log = logging.getLogger(__name__)
 
-_INTERRUPTED: Final = "what is known is saved, and the next run goes on"
+_INTERRUPTED: Final = "the state is saved, and the next run continues"
 
 
 def main() -> None:
@@ -155,7 +155,7 @@ def _record_overlong(ready: Plan, number: int) -> None:
             told = [text.replace(Ending.INTERRUPTED.value, why) for text in (run.because, run.refusal)]
             Runs(db).write(replace(run, because=told[0], refusal=told[1]))
     except SiteatlasError as error:
-        log.warning("why the run was ended could not be kept with it: %s", error)
+        log.warning("the reason why the run was ended could not be stored: %s", error)
 
 
 def _overlong(ready: Plan) -> str:
@@ -175,16 +175,16 @@ def _tell(ready: Plan, order: Order) -> Ended:
         exit_code=Incomplete.exit_code if announced.untold else 0,
         fate=Fate.DONE,
         outcome="put off" if announced.untold else "told",
-        told=_said(announced, known) or "nothing is left to be told",
+        told=_said(announced, known) or "nothing is left to send",
         untold=announced.untold,
     )
 
 
 def _said(announced: Announced, known: Told) -> str:
     news = announced.news(known)
-    told = [*news.notes, *(f"could not tell {each}" for each in news.sentences[len(news.notes) :])]
+    told = [*news.notes, *(f"could not notify {each}" for each in news.sentences[len(news.notes) :])]
     left = dict.fromkeys(each.channel for each in announced.deliveries if each not in news.deliveries)
-    return "; ".join((*told, *(f"could not tell {channel}, as before" for channel in left)))
+    return "; ".join((*told, *(f"could not notify {channel}, as before" for channel in left)))
 
 
 def _known(ready: Plan) -> Told:
@@ -217,14 +217,14 @@ def _cut_short(ready: Plan | None, before: int) -> Ended:
         return Ended(exit_code=Incomplete.exit_code, fate=Fate.STOPPED, told=_INTERRUPTED)
     is_done = run.exit_code == 0
     if is_done and ready and why_not_uploaded(ready, run):
-        told = "published here; interrupted before it was elsewhere too, and the next run goes on"
+        told = "published here; interrupted during the upload, and the next run continues it"
         return Ended(exit_code=Incomplete.exit_code, fate=Fate.STOPPED, run=run.number, told=told)
     return Ended(
         exit_code=run.exit_code,
         fate=Fate.DONE if is_done else Fate.FAILED,
         run=run.number,
         outcome=run.outcome,
-        told=run.refusal or f"{count(run.listed, 'page')} listed; interrupted before others were told",
+        told=run.refusal or f"{count(run.listed, 'page')} listed; interrupted before notifications were sent",
         untold=True,
     )
 

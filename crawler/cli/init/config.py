@@ -177,16 +177,16 @@ def _text(value: str) -> str:
 
 _EXAMPLE_HEAD = """\
 # Every setting of siteatlas, at its default. Use it with: siteatlas run --config site.toml
-# A flag on the command line wins over the environment (SITEATLAS_ and the flag's name), which wins over this file.
-# Lengths of time are seconds, or 90s, 15m, 2h, 1d; sizes are bytes, or 512K, 20M, 1G.
+# A flag on the command line overrides the environment (SITEATLAS_ and the flag's name), which overrides this file.
+# Durations are seconds, or 90s, 15m, 2h, 1d. Sizes are bytes, or 512K, 20M, 1G.
 """
 
 
 _SITES = """\
 # [sites]
 # Several sites, for: siteatlas run --config sites.toml. Each has a name of letters, digits, ".", "_" and "-", and
-# sections of its own, whose keys win over those above, which all of them share. Lists and tables are not added up.
-# Paths, here as above, are relative to the directory that this file is in.
+# sections of its own. Their keys override the shared ones above; a list or a table replaces the shared one as a whole.
+# Paths are relative to the directory of this file.
 #
 # [sites.shop.site]
 # url = "https://shop.example.com/"

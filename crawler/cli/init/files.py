@@ -33,17 +33,17 @@ def first_run_steps(kit: Kit, config: Path, *, by_units: bool) -> Iterator[Step]
     if by_units and kit.user != _me():
         program = f"{_sudo(kit.user)}{shlex.join(kit.program)}"
     file = shlex.quote(str(config))
-    where = "where it says" if len(kit.sites) > 1 else f"in {relative_path(kit.outputs[0])}"
-    yield f"{program} run --config {file} --dry-run", "crawls, and tells what would be published"
-    yield f"{program} run --config {file}", f"publishes it {where}"
-    yield f"siteatlas robots --config {file}", "checks that search engines find it there"
+    where = "in the directories it names" if len(kit.sites) > 1 else f"in {relative_path(kit.outputs[0])}"
+    yield f"{program} run --config {file} --dry-run", "crawls, and shows what would be published"
+    yield f"{program} run --config {file}", f"publishes the sitemap {where}"
+    yield f"siteatlas robots --config {file}", "checks that search engines find it"
 
 
 def keep_config_step(config: Path) -> Step:
     """What keeps a site true when no other scheduler does."""
     return (
         f"siteatlas schedule --config {shlex.quote(str(config))} --every 1d",
-        "keeps it true; or let init write what another scheduler wants",
+        "keeps it up to date; or let init write files for another scheduler",
     )
 
 
@@ -52,7 +52,10 @@ def install_steps(kit: Kit) -> Iterator[Step]:
     number = _number(kit.user)
     user = shlex.quote(kit.user)
     if number is None:
-        yield f"{_sudo()}useradd --system --shell /usr/sbin/nologin {user}", "makes the account that runs it"
+        yield (
+            f"{_sudo()}useradd --system --shell /usr/sbin/nologin {user}",
+            "creates the account that runs it",
+        )
     owners = {path: _owner(path) for path in kit.writes}
     there = [
         path for path, owner in owners.items() if owner not in (None, number) and path not in kit.outputs
@@ -60,10 +63,10 @@ def install_steps(kit: Kit) -> Iterator[Step]:
     if new := [
         path for path, owner in owners.items() if owner is None or (owner != number and path not in there)
     ]:
-        told = "makes the directories that it writes in"
+        told = "creates the directories that it writes to"
         yield f"{_sudo()}{shlex.join(['install', '-d', '-o', kit.user, *map(str, new)])}", told
     if there:
-        told = "gives it what another account left there"
+        told = "gives it the files of another account"
         yield f"{_sudo()}{shlex.join(['chown', '-R', kit.user, *map(str, there)])}", told
     yield from _secrets(kit)
 
@@ -76,7 +79,10 @@ def _secrets(kit: Kit) -> Iterator[Step]:
     for path, content in wanted:
         if not os.path.exists(path):  # noqa: PTH110 - it is False too for what we may not look at
             command = shlex.join(["install", "-m", "600", "/dev/null", str(path)])
-            yield f"{_sudo()}{command}", f"then write {content} into it: units do not start without it"
+            yield (
+                f"{_sudo()}{command}",
+                f"creates the file; write {content} into it, as units do not start without it",
+            )
 
 
 def enable_step(units: Sequence[Path], name: str, meaning: str) -> Step:
@@ -157,7 +163,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
     def starts(self, scheduler: str) -> str:
         """What the step means that starts one of them."""
-        return f"{'from now on' if scheduler == self.schedulers[0] else 'or instead of that'} {scheduler} runs it"
+        return f"{'' if scheduler == self.schedulers[0] else 'or instead: '}{scheduler} runs it from now on"
 
 
 class Beginning(Struct, frozen=True):
@@ -175,15 +181,15 @@ def begin(wanted: Wanted) -> Beginning:
         text = _configuration(wanted)
     elif not wanted.config.exists():
         raise UsageError(
-            f"there is no {wanted.config} yet: say which site it is for, as in siteatlas init https://www.example.com/ "
+            f"{wanted.config} does not exist: give the URL of its site, as in siteatlas init https://www.example.com/ "
             f"-o public"
         )
     elif wanted.output is not None:
-        raise UsageError("-o goes with the URL of a new configuration; one that is there says it itself")
+        raise UsageError("-o needs the URL of a new configuration: an existing one sets the directory itself")
     elif not wanted.is_kit:
         raise UsageError(
-            f"{wanted.config} is there already: say what to make for it (--systemd, --systemd-daemon, --cron, "
-            f"--github, --kubernetes), or the URL of a new one"
+            f"{wanted.config} already exists: say what to write for it (--systemd, --systemd-daemon, --cron, "
+            f"--github, --kubernetes), or give the URL of a new one"
         )
     else:
         read(wanted.config)  # for its errors
@@ -205,18 +211,18 @@ def _notes(wanted: Wanted, kit: Kit) -> Iterator[str]:
         yield kit.moment.note
     if len(wanted.schedulers) > 1:
         *some, last = wanted.schedulers
-        yield f"{', '.join(some)} and {last} do the same work: start one of them, and not the others"
+        yield f"{', '.join(some)} and {last} do the same work: start only one of them"
     if (wanted.github or wanted.kubernetes) and (files := kit.secret_files()):
-        yield f"only this machine has {', '.join(files)}: name these secrets env:NAME for GitHub and Kubernetes"
+        yield f"{', '.join(files)} exists on this machine only: write this secret as env:NAME for GitHub and Kubernetes"
 
 
 def write(files: dict[Path, str], *, replaces: bool) -> None:
     """Write all of them, or none when one is there already. Raises UsageError, StorageError."""
     there = [str(path) for path in files if path.exists() or path.is_symlink()]
     if there and not replaces:
-        what = "is" if len(there) == 1 else "are"
+        what = "exists" if len(there) == 1 else "exist"
         raise UsageError(
-            f"{', '.join(there)} {what} there already, and nothing was written: --force replaces what is there"
+            f"{', '.join(there)} already {what}, so nothing was written: --force replaces existing files"
         )
     for path, text in files.items():
         try:
@@ -289,8 +295,8 @@ def _kit(wanted: Wanted, text: str) -> Kit:
 def _keep_private(config: Path, output: Path) -> None:
     if config.resolve().is_relative_to(output.resolve()):
         raise UsageError(
-            f"the configuration ({config}) would lie in the published directory ({output}), for everybody to read: put "
-            f"it elsewhere with --config FILE"
+            f"the configuration ({config}) would be public, in the published directory ({output}): put it elsewhere "
+            f"with --config FILE"
         )
 
 
@@ -339,7 +345,7 @@ def _github(wanted: Wanted, kit: Kit, to: Beginning) -> None:
         to.steps.append(
             (
                 f"git add {files} && git commit && git push",
-                f"{wanted.starts('the workflow')}; the state stays out",
+                f"{wanted.starts('the workflow')}; the state is not committed",
             )
         )
 
@@ -349,12 +355,11 @@ def _kubernetes(wanted: Wanted, kit: Kit, to: Beginning) -> None:
         return
     file = wanted.config.with_name(f"{kit.name}.yaml")
     to.files[file] = kubernetes.cronjob(kit)
-    told = f"{wanted.starts('the CronJob')}: it, its configuration and its volume"
-    to.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", told))
+    to.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", wanted.starts("the CronJob")))
     source = str(wanted.config)
     strange = kubernetes.strangers(split(parsed(kit.text, source), source))
     if strange:
         to.notes.append(
-            f"the volume of the CronJob is at {kubernetes.HOME}, and {', '.join(strange)} is elsewhere: name it there "
-            f"in the ConfigMap of {file}"
+            f"{', '.join(strange)} is not on the volume of the CronJob, which is {kubernetes.HOME}: change it in the "
+            f"ConfigMap of {file}"
         )

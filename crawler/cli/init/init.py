@@ -11,11 +11,11 @@ from crawler.cli.help import RAW
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas init https://www.example.com/ -o public
-  siteatlas init https://www.example.com/ https://shop.example.com/ -o /srv/www --config sites.toml
-  siteatlas init https://www.example.com/ -o /srv/www/site --config /etc/siteatlas/site.toml --systemd
+  siteatlas init https://a.example/ https://b.example/ -o /srv/www
+  siteatlas init https://www.example.com/ --config /etc/site.toml --systemd
   siteatlas init --config sites.toml --cron --print
 
-Exit codes: 0 done, 1 internal error, 2 usage, or a file is there already, 7 a file cannot be written.
+Exit codes: 0 done, 1 internal error, 2 usage, or a file already exists, 7 a file cannot be written.
 """
 _FILE: Final = Path("siteatlas.toml")
 
@@ -24,7 +24,7 @@ Urls = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="URL",
-        help="The sites of a new configuration. Without one, what is asked for is made for --config as it is.",
+        help="The sites of a new configuration. Without a URL, init writes files for the existing one.",
         show_default=False,
     ),
 ]
@@ -34,42 +34,43 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="DIR",
-        help="The directory that the sitemap is published in; of several sites the one of their directories.  "
-        "[default: public]",
+        help="Directory to publish the sitemap in. Several sites get subdirectories of it.  [default: public]",
     ),
 ]
 ConfigFile = Annotated[
     Path,
     typer.Option(
-        "--config", metavar="FILE", help="The TOML file.", envvar="SITEATLAS_CONFIG", show_envvar=False
+        "--config",
+        metavar="FILE",
+        help="TOML file of the configuration.",
+        envvar="SITEATLAS_CONFIG",
+        show_envvar=False,
     ),
 ]
-Systemd = Annotated[bool, typer.Option("--systemd", help="Make a systemd service, and a timer for it.")]
+Systemd = Annotated[bool, typer.Option("--systemd", help="Write a systemd service and its timer.")]
 SystemdDaemon = Annotated[
-    bool, typer.Option("--systemd-daemon", help="Make a systemd service of siteatlas schedule.")
+    bool, typer.Option("--systemd-daemon", help="Write a systemd service for siteatlas schedule.")
 ]
-Cron = Annotated[bool, typer.Option("--cron", help="Make lines for a crontab.")]
+Cron = Annotated[bool, typer.Option("--cron", help="Write lines for a crontab.")]
 Github = Annotated[
-    bool, typer.Option("--github", help="Make a workflow for GitHub Actions that commits the sitemap.")
+    bool, typer.Option("--github", help="Write a GitHub Actions workflow that commits the sitemap.")
 ]
-Kubernetes = Annotated[
-    bool, typer.Option("--kubernetes", help="Make a CronJob for Kubernetes, with a volume.")
-]
+Kubernetes = Annotated[bool, typer.Option("--kubernetes", help="Write a Kubernetes CronJob with a volume.")]
 User = Annotated[
     str,
     typer.Option(
         "--user",
         metavar="NAME",
-        help="The account that systemd runs it as.  [default: yours, or siteatlas when you are root]",
+        help="Account of the systemd service.  [default: yours, or siteatlas if you are root]",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
-PrintOnly = Annotated[bool, typer.Option("--print", help="Print the files, and write none.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
+PrintOnly = Annotated[bool, typer.Option("--print", help="Print the files instead of writing them.")]
 Example = Annotated[
     bool,
-    typer.Option("--example", help="Print every setting with its default and its meaning, and leave."),
+    typer.Option("--example", help="Print every setting with its default and meaning, and exit."),
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show where an internal error is.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
 
 
 def init(  # noqa: PLR0913 - the command line is wide
@@ -87,10 +88,10 @@ def init(  # noqa: PLR0913 - the command line is wide
     example: Example = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write a configuration, and units for other schedulers.
+    """Write a configuration, and files for other schedulers.
 
-    Nothing is crawled and nobody is asked. The files lie beside the configuration, for you to read and to install;
-    nothing that is there is replaced without --force.
+    init sends no requests. It writes the files beside the configuration, for you to read and install. It replaces no
+    file without --force.
     """
     with Told(verbose) as told:
         if example:
@@ -128,6 +129,10 @@ def _printed(files: dict[Path, str]) -> str:
 
 
 def _told(files: dict[Path, str], steps: list[tuple[str, str]]) -> list[str]:
-    told = [f"wrote {path}" for path in files]
-    width = max((len(command) for command, _ in steps if len(command) < 60), default=0)
-    return [*told, "", "next:", *(f"  {command:{width}}  # {meaning}" for command, meaning in steps)]
+    written = [f"wrote {path}" for path in files]
+    return [*written, "", "next:", *(line for step in steps for line in _shown(*step))]
+
+
+def _shown(command: str, meaning: str) -> list[str]:
+    """A step as lines to copy from: the command stays in one, however long it is."""
+    return [f"  # {meaning}", f"  {command}"]

@@ -139,15 +139,15 @@ def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:
             ranked.append((covers, site.stories.knows(url), -number, site))
     if text.startswith("/") and len(homes := {each[3].scope.directory for each in ranked}) > 1:
         raise UsageError(
-            f"{text} is a path of {' and of '.join(sorted(homes))}: write the whole URL, or name one with --config or "
-            f"--state"
+            f"{text} is a path of {' and of '.join(sorted(homes))}: write the whole URL, or choose one with --config "
+            f"or --state"
         )
     if ranked:
         return max(ranked, key=lambda each: each[:3])[3]
     shown = ", ".join(site.scope.directory for site in sites[:_SHOWN])
     more = f" and {len(sites) - _SHOWN} more" if len(sites) > _SHOWN else ""
     raise UsageError(
-        f"no site that was crawled covers {text!a}: there is state of {shown}{more}; name one with --config"
+        f"no site that was crawled covers {text!a}: there is state of {shown}{more}; choose one with --config"
     )
 
 
@@ -178,7 +178,7 @@ def _config(about: Mapping[str, str], directory: Path) -> Config:
     """The configuration that the last run was told, as far as it decides what is found."""
     if "settings" not in about:
         raise UsageError(
-            f"the state in {directory} does not say whose it is yet: name the site's configuration with --config"
+            f"the state in {directory} does not name its site yet: give the site's configuration with --config"
         )
     sections = known_keys()
     tables: dict[str, Any] = {}
@@ -194,5 +194,5 @@ def _config(about: Mapping[str, str], directory: Path) -> Config:
 def _finding(each: Kept) -> str:
     title = TOLD[each.rule].title if each.rule in TOLD else each.rule
     doubt = "" if each.is_certain else ", inconclusive"
-    carried = "; the last audit could not decide whether it still is" if each.is_carried else ""
+    carried = "; the last audit could not check it again" if each.is_carried else ""
     return f"{title} ({each.rule}{doubt}), found since {each.since}{carried}"

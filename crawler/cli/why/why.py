@@ -16,8 +16,8 @@ EPILOG = f"""{RAW}Examples:
   siteatlas why /shop/basket.html --json
   siteatlas why https://www.example.com/ --config site.toml --site shop
 
-Exit codes: 0 every URL is known to the state, 1 internal error, 2 usage, no URL, or no state that it belongs to,
-7 storage error, 10 at least one URL was never met (what would become of it is told).
+Exit codes: 0 every URL is known, 1 internal error, 2 usage, no URL, or no state that covers it, 7 storage error, 10 at
+least one URL is unknown.
 """
 
 
@@ -25,34 +25,32 @@ Exit codes: 0 every URL is known to the state, 1 internal error, 2 usage, no URL
 def why(
     urls: Annotated[
         list[str],
-        typer.Argument(
-            metavar="URL", help="The URLs, in any spelling; a path is one of the site.", show_default=False
-        ),
+        typer.Argument(metavar="URL", help="URLs in any spelling, or paths of the site.", show_default=False),
     ],
     config: Annotated[
         Path | None,
         typer.Option(
             "--config",
             metavar="FILE",
-            help="The configuration of the site; without it the state that has to do with each URL is found.",
+            help="TOML file that configures the site. Default: find the state that covers each URL.",
             envvar="SITEATLAS_CONFIG",
             show_envvar=False,
         ),
     ] = None,
     site: Annotated[
         list[str] | None,
-        typer.Option("--site", metavar="NAME", help="The site of the configuration that is meant."),
+        typer.Option("--site", metavar="NAME", help="The site of the configuration."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the stories as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the explanations as JSON.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show where an internal error is.")
+        bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")
     ] = False,
     **flags: Any,
 ) -> None:
-    """Tell the story of URLs: how each was found, what was answered, and why it is listed or not.
+    """Explain URLs: how each was found, how the server answered, and why it is listed or not.
 
-    Nothing is asked for on the web: the story is what the last runs have seen, also while one is going on. Of a URL
-    that was never met it says what would become of it, and which known ones are spelled alike.
+    why sends no requests. It reads what the last runs saw, even while a run is active. For an unknown URL, it says what
+    a run would do with it, and which known URLs are spelled alike.
     """
     with Told(verbose) as told:
         from crawler.cli.why import lookup as stories  # noqa: PLC0415 - the crawler is not needed to show help

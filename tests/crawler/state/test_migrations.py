@@ -138,7 +138,7 @@ def test_ours_a_crawl_that_version_1_did_not_end_goes_on(tmp_path: Path, site: S
     version_1(tmp_path, site.url, finished=False)
     ended = process.run(tmp_path, 0, "crawl", site.url, *WORDS)
     assert ended.status == 0, ended.said
-    assert "went on where an earlier run stopped" in ended.said
+    assert "continued an earlier run" in ended.said
     assert len(listed(tmp_path)) == PAGES + 1 - 2
     assert not {"/p5", "/p6"} & set(site.paths)  # how these ended is known
     other = version_1(tmp_path / "other", site.url, finished=False)

@@ -227,7 +227,7 @@ def test_sitemaps_org_other_hosts_must_name_a_sitemap_that_lists_their_urls(
         (fault,) = (each for each in found.looks if each.outcome is Outcome.PROBLEM)
         assert (fault.about, f"such as {shop.url}boats, whose" in fault.told) == ("hosts.declared", True)
         assert fault.remedy.startswith("take out of the sitemap what it lists by mistake, or ")
-        assert f"if its URLs are meant, add to {home}/robots.txt (" in "\n".join(lines(found))
+        assert f"if the sitemap may list its URLs, add to {home}/robots.txt (" in "\n".join(lines(found))
         (tmp_path / "robots.txt").write_text(f"Sitemap: {site.url}sitemap.xml\n")
         assert check("", site_with_shop).is_well
 
