@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from crawler.crawl.engine import Tally
     from crawler.errors import NothingCrawlable, SiteatlasError, StateInUse, StorageError, UsageError
     from crawler.run.report import Report
-    from crawler.state.store import Begin
+    from crawler.state.store import Resume
     from crawler.version import __version__
 
 __all__ = [
     "AuditFinding",
     "AuditReport",
-    "Begin",
     "Config",
     "NothingCrawlable",
     "Report",
+    "Resume",
     "SiteatlasError",
     "StateInUse",
     "StorageError",
@@ -43,7 +43,7 @@ _ROOMS: Final = {
     "crawl.engine": "Tally",
     "errors": "NothingCrawlable SiteatlasError StateInUse StorageError UsageError",
     "run.report": "Report",
-    "state.store": "Begin",
+    "state.store": "Resume",
     "version": "__version__",
 }
 _HOME: Final = {name: room for room, names in _ROOMS.items() for name in names.split()}

@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from crawler.audit.audit import Watches
+from crawler.audit.audit import ProgressWatchers
 from crawler.audit.audit import audit as audited
 from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.config import plan as planning
 from crawler.config.config import Config
 from crawler.crawl.engine import Tally, Watch
-from crawler.run.regenerate import regenerate
+from crawler.run.regenerate import regenerate_site
 from crawler.run.report import Report
-from crawler.state.store import Begin
+from crawler.state.store import Resume
 
 
-def _unwatched(_: Tally) -> None:
+def _ignore_progress(_: Tally) -> None:
     pass
 
 
@@ -22,8 +22,8 @@ async def crawl_site(
     config: Config,
     *,
     name: str = "",
-    watch: Watch = _unwatched,
-    begin: Begin = Begin.GO_ON,
+    watch: Watch = _ignore_progress,
+    begin: Resume = Resume.GO_ON,
     dry_run: bool = False,
     accept_shrink: bool = False,
 ) -> Report:
@@ -39,8 +39,8 @@ async def crawl_site(
     SiteatlasErrors; a refused publish and a crawl that was cut short are in the report, whose ``exit_code`` is that
     of the command.
     """
-    plan = planning.plan(config)
-    return await regenerate(
+    plan = planning.plan_crawl(config)
+    return await regenerate_site(
         plan,
         name or plan.scope.origin.partition("://")[2],
         watch,
@@ -52,7 +52,7 @@ async def crawl_site(
 
 @contextmanager
 def audit_site(
-    config: Config, *, watch: Watch = _unwatched, begin: Begin = Begin.GO_ON
+    config: Config, *, watch: Watch = _ignore_progress, begin: Resume = Resume.GO_ON
 ) -> Iterator[tuple[AuditReport, AuditFindings]]:
     """Do what ``siteatlas audit`` does; the findings of each rule can be asked for while the context lasts.
 
@@ -62,6 +62,6 @@ def audit_site(
 
     Runs an event loop of its own: from a coroutine, call it in another thread. Raises as :func:`crawl_site`.
     """
-    watches = Watches(watch, lambda *_: None)
+    watches = ProgressWatchers(watch, lambda *_: None)
     with audited(planning.plan_audit(config), watches, begin=begin) as audit:
         yield audit

@@ -65,17 +65,25 @@ class FindingsFound(SiteatlasError):
     exit_code = 10
 
 
-SEVERITY: Final = (0, 10, 4, 3, 5, 6, 2, 7, 1)
+EXIT_CODES_BY_SEVERITY: Final = (0, 10, 4, 3, 5, 6, 2, 7, 1)
 
 """The exit codes from the best to the worst: what can be left to the next run comes before what needs a person."""
 
 
-def worst(codes: Iterable[int]) -> int:
+def worst_exit_code(codes: Iterable[int]) -> int:
     """The exit code of several things done one after the other: that of the worst of them, 0 for none."""
-    return max(codes, key=lambda code: SEVERITY.index(code) if code in SEVERITY else len(SEVERITY), default=0)
+    return max(
+        codes,
+        key=lambda code: (
+            EXIT_CODES_BY_SEVERITY.index(code)
+            if code in EXIT_CODES_BY_SEVERITY
+            else len(EXIT_CODES_BY_SEVERITY)
+        ),
+        default=0,
+    )
 
 
-def alone(group: BaseException) -> BaseException:
+def single_error(group: BaseException) -> BaseException:
     """The exception that task groups have wrapped, when it is one."""
     while isinstance(group, BaseExceptionGroup) and len(group.exceptions) == 1:
         group = group.exceptions[0]

@@ -14,7 +14,7 @@ Url = NewType("Url", str)
 """A URL in canonical form. Only :func:`crawler.url.normalise` and :func:`crawler.url.join` mint it."""
 
 
-class Found:
+class DiscoveredBy:
     """How a URL became known: flags of an ``int``, for an ``IntFlag`` takes a microsecond. Those of a URL only grow."""
 
     SEED: Final = 1
@@ -34,11 +34,18 @@ class Found:
     SPELLING: Final = 16384  # the same, and it looks like another page's URL: what it links to is no news
 
 
-CLICKS: Final = Found.LINK | Found.FRAME | Found.PAGINATION | Found.SITEMAP | Found.FEED | Found.NOFOLLOW
+CLICK_WAYS: Final = (
+    DiscoveredBy.LINK
+    | DiscoveredBy.FRAME
+    | DiscoveredBy.PAGINATION
+    | DiscoveredBy.SITEMAP
+    | DiscoveredBy.FEED
+    | DiscoveredBy.NOFOLLOW
+)
 """Evidence that is a step away from the page it stands on; all other kinds name the same thing in another place."""
 
 
-class Kind(IntEnum):
+class DocumentKind(IntEnum):
     """What a URL in the frontier is expected to be, which decides how its body is read."""
 
     PAGE = 0
@@ -71,14 +78,14 @@ class State(StrEnum):
     INTERNAL_ERROR = "internal error"
 
 
-class Find(Struct, frozen=True):
+class DiscoveredUrl(Struct, frozen=True):
     """A URL worth knowing, not yet admitted."""
 
     url: Url
     found: int  # flags of Found
     depth: int
     source: int | None = None  # the frontier's id of the URL it was found on
-    kind: Kind = Kind.PAGE
+    kind: DocumentKind = DocumentKind.PAGE
 
 
 class Lease(Struct, frozen=True):
@@ -88,7 +95,7 @@ class Lease(Struct, frozen=True):
     url: Url
     depth: int
     attempts: int  # answers already had, transient failures all
-    kind: Kind = Kind.PAGE
+    kind: DocumentKind = DocumentKind.PAGE
     found: int = 0  # flags of Found, as known when it was handed out
 
 
@@ -166,7 +173,7 @@ class Request(Struct, frozen=True):
         ]
 
 
-class Document(Struct, frozen=True, array_like=True):
+class FetchedDocument(Struct, frozen=True, array_like=True):
     """What a parser needs of a reply: the URL it answered for, the headers that speak about content, and the body.
 
     ``known`` is the digest of what was read of it before, and ``before`` what was kept of that; both may be empty.
@@ -178,7 +185,7 @@ class Document(Struct, frozen=True, array_like=True):
     robots: list[str]  # values of X-Robots-Tag headers
     refresh: str  # value of the Refresh header, or ""
     body: bytes
-    kind: Kind = Kind.PAGE
+    kind: DocumentKind = DocumentKind.PAGE
     known: bytes = b""
     before: bytes = b""
 
@@ -213,7 +220,7 @@ class Page(Struct, frozen=True, array_like=True, omit_defaults=True):
     breadcrumb: list[Url] = []  # the pages above it, as it names them, the start first
 
 
-class Verdict(Struct, frozen=True):
+class StatusBadge(Struct, frozen=True):
     """How a URL ended and why, in a sentence a person can read."""
 
     state: State
@@ -221,7 +228,7 @@ class Verdict(Struct, frozen=True):
     target: Url | None = None  # where a redirect or a canonical leads
 
 
-class Sighting(Struct, frozen=True):
+class ResponseMetadata(Struct, frozen=True):
     """What a good answer said about itself. ``at`` is Unix time; the others are as they came, or ""."""
 
     at: float
@@ -241,13 +248,13 @@ class Outcome(Struct, frozen=True):
     """
 
     lease: Lease
-    verdict: Verdict
+    verdict: StatusBadge
     status: int | None = None
     links: list[tuple[Url, int]] = []
-    finds: tuple[Find, ...] = ()
+    finds: tuple[DiscoveredUrl, ...] = ()
     page: Page | None = None
     content: int | None = None
-    sighting: Sighting | None = None
+    sighting: ResponseMetadata | None = None
     request: Request | None = None
 
 
@@ -260,11 +267,11 @@ class Retry(Struct, frozen=True):
     request: Request | None = None
 
 
-class Remembered(Struct, frozen=True):
+class PreviousVisit(Struct, frozen=True):
     """What an earlier run read of a URL, with the links restored. ``sighting`` is that of the last good answer."""
 
     content: int  # its id in the state
-    sighting: Sighting
+    sighting: ResponseMetadata
     digest: bytes
     text: bytes
     page: Page | None  # None: it is no page
@@ -273,7 +280,7 @@ class Remembered(Struct, frozen=True):
     links: list[tuple[Url, int]] = []  # what it led to, however it was read, as far as that is known still
 
 
-class Record(Struct, frozen=True):
+class UrlRecord(Struct, frozen=True):
     """What the frontier knows of one URL at the end."""
 
     url: Url
@@ -284,7 +291,7 @@ class Record(Struct, frozen=True):
     status: int | None
 
 
-class Listed(Struct, frozen=True):
+class ListedPage(Struct, frozen=True):
     """A page of the set that is to be published, with what is told of it."""
 
     id: int

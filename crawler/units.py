@@ -4,54 +4,54 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_TIME_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 _SPANS = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 
-_SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+_SIZE_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
-def duration(text: str) -> float:
+def parse_duration(text: str) -> float:
     """Seconds of ``90``, ``90s``, ``15m``, ``2h`` or ``1d``. Raises ValueError."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhd]?)\s*", text)
     if not match:
         raise ValueError(f'"{text}" is not a duration: write seconds, or 90s, 15m, 2h, 1d')
-    return float(match[1]) * _UNITS[match[2]]
+    return float(match[1]) * _TIME_UNITS[match[2]]
 
 
-def as_size(number: int) -> str:
+def format_size(number: int) -> str:
     """Bytes as :func:`size` reads them, in the largest unit that leaves no rest: ``64M``, ``52428801``."""
-    unit = next((unit for unit in "GMK" if number and not number % _SIZES[unit]), "")
-    return f"{number // _SIZES[unit]}{unit}"
+    unit = next((unit for unit in "GMK" if number and not number % _SIZE_UNITS[unit]), "")
+    return f"{number // _SIZE_UNITS[unit]}{unit}"
 
 
-def size(text: str) -> int:
+def parse_size(text: str) -> int:
     """Bytes of ``500000``, ``512K``, ``20M`` or ``1G``. Raises ValueError."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?\s*", text, re.IGNORECASE)
     if not match:
         raise ValueError(f'"{text}" is not a size: write bytes, or 512K, 20M, 1G')
-    return int(float(match[1]) * _SIZES[match[2].upper()])
+    return int(float(match[1]) * _SIZE_UNITS[match[2].upper()])
 
 
 def span(seconds: float) -> str:
     """A length of time for people, in the largest unit that it fills: ``3 days``, ``18 minutes``, ``1 second``."""
     name, unit = next(((name, unit) for name, unit in _SPANS if seconds >= unit), _SPANS[-1])
-    return count(int(seconds // unit), name)
+    return count_text(int(seconds // unit), name)
 
 
-def count(number: int, what: str, many: str = "") -> str:
+def count_text(number: int, what: str, many: str = "") -> str:
     """A number and what it counts: ``1 page``, ``1,204 pages``; ``many`` is the plural when it takes no s."""
     if number != 1 and not what.startswith("with"):
         what = many or f"{what}s"
     return f"{number:,} {what}"
 
 
-def outcome(said: str) -> str:
+def outcome_text(said: str) -> str:
     """What came of a run that ended, as its record says it."""
     return "came to nothing" if said in ("", "nothing") else said
 
 
-def amount(size: float) -> str:
+def size_text(size: float) -> str:
     """Bytes for people: ``812 bytes``, ``1.4 MB``."""
     if size < 1000:
         return f"{size:.0f} bytes"
@@ -63,7 +63,7 @@ def amount(size: float) -> str:
     return f"{size:.1f} {unit}" if size < 100 else f"{size:,.0f} {unit}"
 
 
-def clock(seconds: float) -> str:
+def clock_text(seconds: float) -> str:
     """``4.2 s``, ``42 s``, ``3:07`` or ``2:03:07``."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"

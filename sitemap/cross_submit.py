@@ -5,7 +5,7 @@ https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
 
 from collections.abc import Callable, Iterable
 
-from sitemap.location import Location, origin, same
+from sitemap.location import Location, is_same_document, url_origin
 from sitemap.robots_txt import sitemaps_in
 
 _SHORTEST = len("http://x")  # no host ends before
@@ -13,7 +13,7 @@ _SHORTEST = len("http://x")  # no host ends before
 
 def vouches(robots_txt: bytes | str, *sitemap_urls: str) -> bool:
     """Whether a robots.txt names one of these sitemaps, and so lets it list any URL of the host it was served from."""
-    return any(same(named, url) for named in sitemaps_in(robots_txt) for url in sitemap_urls)
+    return any(is_same_document(named, url) for named in sitemaps_in(robots_txt) for url in sitemap_urls)
 
 
 class CrossSubmits:
@@ -61,7 +61,7 @@ class CrossSubmits:
 
     def _ask(self, start: str) -> bool:
         try:
-            where = origin(start)
+            where = url_origin(start)
         except ValueError:
             return False
         if where == self._own:

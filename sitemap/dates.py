@@ -47,7 +47,7 @@ _XSD = re.compile(
 _CLOCK_END = len("2004-12-23T18:00:15")
 _is_xsd = _XSD.fullmatch
 _DIGITS = str.maketrans("123456789", "000000000")
-_USUAL = frozenset({"", "0000-00-00", "0000-00-00T00:00:00Z", "0000-00-00T00:00:00+00:00"})
+_USUAL_SHAPES = frozenset({"", "0000-00-00", "0000-00-00T00:00:00Z", "0000-00-00T00:00:00+00:00"})
 _ISO = re.compile(
     r"(?P<year>[0-9]{4})(?:-?(?P<month>[0-9]{2})(?:-?(?P<day>[0-9]{2}))?)?"
     r"(?:(?:[Tt]|[ ]+)(?P<clock>.+))?"
@@ -80,7 +80,7 @@ _ZONES = {
 }  # fmt: skip
 
 
-def read(text: str) -> Moment | None:
+def read_date(text: str) -> Moment | None:
     """The date that a text states, or None when it states none that exists.
 
     Reads W3C datetimes (also basic ISO 8601, a space for the ``T``, AM and PM), RFC 822/1123/850 and asctime dates. A
@@ -93,13 +93,13 @@ def read(text: str) -> Moment | None:
         found = pattern.fullmatch(text)
         if found:
             try:
-                return _moment(found.groupdict())
+                return _build_moment(found.groupdict())
             except (ValueError, OverflowError):
                 return None
     return None
 
 
-def write(value: date | datetime, *, fraction: bool = False) -> str:
+def write_date(value: date | datetime, *, fraction: bool = False) -> str:
     """``YYYY-MM-DD`` for a date, ``YYYY-MM-DDThh:mm:ss+00:00`` for a datetime. ValueError for a naive datetime.
 
     A fraction of a second is cut off unless it is asked for, as clocks have one and pages do not.
@@ -121,38 +121,38 @@ def format_date(value: date | datetime, *, fraction: bool = False) -> str:
     if not isinstance(value, date):
         raise SitemapError(f"{type(value).__name__} is no date: give a date or an aware datetime")
     try:
-        return write(value, fraction=fraction)
+        return write_date(value, fraction=fraction)
     except (ValueError, OverflowError) as error:
         raise SitemapError(str(error)) from error
 
 
-parse_date = read  # so called outside this module
+parse_date = read_date  # so called outside this module
 
 
-def normalise(text: str) -> str:
+def normalize_date(text: str) -> str:
     """The text in a form that the XSD allows, or "" when it states no day.
 
     What is valid already stays as it is, and a fraction of a second is kept: no precision is lost. ``2024`` and
     ``2024-05`` give "": they are W3C datetimes, but the XSD wants a day and none is known.
     """
     text = text.strip()
-    if is_valid(text):
+    if is_valid_date(text):
         return text
-    moment = read(text)
+    moment = read_date(text)
     if moment is None or moment.precision in {Precision.YEAR, Precision.MONTH}:
         return ""
     try:
-        return write(moment.value, fraction=True)
+        return write_date(moment.value, fraction=True)
     except OverflowError:
         return ""
 
 
-def is_valid(text: str) -> bool:
+def is_valid_date(text: str) -> bool:
     """Whether the XSD and the W3C note both allow the text, and the day exists."""
-    return bool(text) and instant(text) is not None
+    return bool(text) and to_instant(text) is not None
 
 
-def instant(text: str) -> datetime | None:
+def to_instant(text: str) -> datetime | None:
     """The aware datetime of a text in a form that :func:`is_valid` accepts, else None. Fast; for comparisons."""
     if not _is_xsd(text):
         return None
@@ -166,24 +166,24 @@ def is_later(text: str, than: str) -> bool:
     """Whether a valid text means a later instant than another, or than none (""). Fast for texts of one form."""
     if len(text) == len(than) and text[_CLOCK_END:] == than[_CLOCK_END:]:  # the same zone: as texts
         return text > than
-    moment, other = instant(text), instant(than)
+    moment, other = to_instant(text), to_instant(than)
     return moment is not None and (other is None or moment > other)
 
 
-def newest(texts: Sequence[str]) -> str | None:
+def newest_date(texts: Sequence[str]) -> str | None:
     """The first of those that mean the latest instant, "" when all are "", or None when one is invalid.
 
     The same as :func:`is_valid` and :func:`is_later` tell of one after the other; texts of one usual form are checked
     together, in a fraction of the time.
     """
     joined, shape = " ".join(texts), texts[0].translate(_DIGITS) if texts else ""
-    if shape in _USUAL and joined.translate(_DIGITS) == " ".join([shape] * len(texts)):
+    if shape in _USUAL_SHAPES and joined.translate(_DIGITS) == " ".join([shape] * len(texts)):
         zone = texts[0][_CLOCK_END:] if shape else ""
         if not zone or joined.count(zone) == len(texts):
             return max(texts, default="") if not shape or _all_exist(texts) else None
     latest = ""
     for text in dict.fromkeys(texts):
-        if text and not is_valid(text):
+        if text and not is_valid_date(text):
             return None
         if text and is_later(text, latest):
             latest = text
@@ -197,10 +197,10 @@ def _all_exist(texts: Sequence[str]) -> bool:
             pass
     except ValueError:
         return False
-    return is_valid(texts[0])  # its zone too
+    return is_valid_date(texts[0])  # its zone too
 
 
-def _moment(parts: dict[str, str | None]) -> Moment:
+def _build_moment(parts: dict[str, str | None]) -> Moment:
     year = _year(parts["year"] or "")
     month = (
         _MONTHS.index(name[:3].lower()) + 1 if (name := parts.get("name")) else int(parts.get("month") or 1)

@@ -1,6 +1,6 @@
 """Owns the errors of this package. Every exception that leaves the package is one of these."""
 
-from sitemap.escape import shown
+from sitemap.escape import quote_text
 
 
 class SitemapError(Exception):
@@ -11,7 +11,7 @@ class InvalidEntry(SitemapError):
     """An entry that no valid sitemap can hold. ``loc`` is its URL, ``reason`` a sentence without the URL."""
 
     def __init__(self, loc: str, reason: str) -> None:
-        super().__init__(f"{shown(loc)} cannot be listed: {reason}")
+        super().__init__(f"{quote_text(loc)} cannot be listed: {reason}")
         self.loc = loc
         self.reason = reason
 

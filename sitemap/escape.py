@@ -5,7 +5,7 @@ from typing import Final
 
 _USERINFO: Final = re.compile(r"//[^/?#]*@")
 
-_MOST: Final = 200  # characters
+_MAX_QUOTED: Final = 200  # characters
 
 # Controls (C0, C1), soft hyphens, what turns the line around or ends it, what is never seen (zero width space, word
 # joiner, byte order mark, tags), halves of characters, and what is no character. Joiners stay: words need them.
@@ -15,9 +15,9 @@ _UNSAFE = re.compile(
 )
 
 
-def shown(text: str) -> str:
+def quote_text(text: str) -> str:
     """A piece of a document, or what a caller gave, as a sentence may hold it: in quotation marks, on one line."""
-    return repr(_USERINFO.sub("//***@", text)[:_MOST])
+    return repr(_USERINFO.sub("//***@", text)[:_MAX_QUOTED])
 
 
 def safe(text: str) -> str:
@@ -30,16 +30,16 @@ def safe(text: str) -> str:
     return _UNSAFE.sub(lambda found: repr(found[0])[1:-1], text)
 
 
-DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
+XML_DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
-FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+FORBIDDEN_CHARACTERS: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _AUTHORITY = re.compile("[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 
 _STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
-def uri(url: str) -> str:
+def escape_uri(url: str) -> str:
     """The URL as ``xsd:anyURI`` and RFC 3986 section 3 want it: ``[``, ``]``, stray ``%`` and a second ``#`` escaped.
 
     URLs as browsers write them (``?filter[color]=red``, ``?off=50%``) hold these as they are. Everything else, also
@@ -54,7 +54,7 @@ def uri(url: str) -> str:
     return head + before + mark + fragment.replace("#", "%23")
 
 
-def escape(text: str) -> str:
+def escape_xml(text: str) -> str:
     """Text for an element's content or a quoted attribute, without the characters that XML forbids."""
     if "&" in text:
         text = text.replace("&", "&amp;")
@@ -62,5 +62,10 @@ def escape(text: str) -> str:
         text = text.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;").replace("'", "&apos;")
     if not text.isprintable():
         # A parser would turn these into others (https://www.w3.org/TR/xml/#sec-line-ends and #AVNormalize).
-        text = FORBIDDEN.sub("", text).replace("\r", "&#13;").replace("\n", "&#10;").replace("\t", "&#9;")
+        text = (
+            FORBIDDEN_CHARACTERS.sub("", text)
+            .replace("\r", "&#13;")
+            .replace("\n", "&#10;")
+            .replace("\t", "&#9;")
+        )
     return text

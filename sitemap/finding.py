@@ -33,7 +33,7 @@ class Finding(Struct, frozen=True):
         return RULES[self.rule].severity
 
 
-class Findings:
+class FindingCollector:
     """Collects the findings of one document. The first ``most`` of a rule are kept (0: all), else their number."""
 
     def __init__(self, file: str = "", most: int = MAX_FINDINGS) -> None:

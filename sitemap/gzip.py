@@ -13,7 +13,7 @@ _SLICE: Final = 16 * 1024  # packed bytes of one step: zlib copies what it has n
 _MAX_EMPTY: Final = 1_000  # members without content
 
 
-class Packer:
+class GzipWriter:
     """Writes one gzip member to a binary file. The file stays open after :meth:`close`."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -38,7 +38,7 @@ class Packer:
         self._file.write(struct.pack("<II", self._crc & 0xFFFFFFFF, self._size & 0xFFFFFFFF))
 
 
-class Unpacker:
+class GzipReader:
     """Unpacks the members of a gzip stream, fed in pieces. ``fault`` is a sentence, or "" while nothing is wrong."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Unpacker:
             try:
                 content = self._member.decompress(data, _PIECE)
             except zlib.error as error:
-                yield from _until_broken(before, data)
+                yield from _decompress_until_broken(before, data)
                 self._stop(f"the gzip stream is broken ({error})")
                 return
             self._begun = True
@@ -107,7 +107,7 @@ class Unpacker:
         self.fault, self._over = fault, True
 
 
-def _until_broken(member: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
+def _decompress_until_broken(member: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
     """What comes before a defect, also when that is the checksum at the very end: zlib itself gives nothing of it."""
     for start in range(len(data)):
         try:

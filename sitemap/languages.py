@@ -7,12 +7,12 @@ news: https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-
 from typing import Final
 
 
-def _codes(text: str) -> frozenset[str]:
+def _split_codes(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # ISO 639-1, https://www.loc.gov/standards/iso639-2/php/code_list.php; codes that were withdrawn are in _REPLACED
-LANGUAGES: Final = _codes("""
+LANGUAGES: Final = _split_codes("""
     aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee
     el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io
     is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn
@@ -21,7 +21,7 @@ LANGUAGES: Final = _codes("""
     wa wo xh yi yo za zh zu
 """)
 # ISO 15924, https://www.unicode.org/iso15924/iso15924-codes.html
-SCRIPTS: Final = _codes("""
+SCRIPTS: Final = _split_codes("""
     Adlm Afak Aghb Ahom Arab Aran Armi Armn Avst Bali Bamu Bass Batk Beng Berf Bhks Blis Bopo Brah Brai Bugi
     Buhd Cakm Cans Cari Cham Cher Chis Chrs Cirt Copt Cpmn Cprt Cyrl Cyrs Deva Diak Dogr Dsrt Dupl Egyd Egyh
     Egyp Elba Elym Ethi Gara Geok Geor Glag Gong Gonm Goth Gran Grek Gujr Gukh Guru Hanb Hang Hani Hano Hans
@@ -35,7 +35,7 @@ SCRIPTS: Final = _codes("""
     Vith Wara Wcho Wole Xpeo Xsux Yezi Yiii Zanb Zinh Zmth Zsye Zsym Zxxx Zyyy Zzzz
 """)
 # ISO 3166-1 alpha-2, https://www.iso.org/iso-3166-country-codes.html
-REGIONS: Final = _codes("""
+REGIONS: Final = _split_codes("""
     AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW
     BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI
     FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN

@@ -10,7 +10,7 @@ from ipaddress import IPv6Address
 from urllib.parse import urlsplit
 
 from sitemap.errors import InvalidLocation
-from sitemap.escape import shown
+from sitemap.escape import quote_text
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")
@@ -18,7 +18,9 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 # What a path or a query cannot hold as it is (RFC 3986 section 3.3), but for the backslash.
 _NO_PATH = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%\\]+")
 _NO_HOST = re.compile(r"[\x00-\x20\x7f\"%<>\\^`{|}]")
-_ENDS = "".join(map(chr, range(0x21)))  # dropped by browsers from the end; urlsplit does so at the start only
+_TRIMMED_CHARACTERS = "".join(
+    map(chr, range(0x21))
+)  # dropped by browsers from the end; urlsplit does so at the start only
 _BLANK = re.compile(r"[\x00-\x20\x7f]")
 
 
@@ -55,7 +57,7 @@ class Location:
     @property
     def origin(self) -> str:
         """Scheme, host and port: ``https://example.com``."""
-        return origin(self.directory)
+        return url_origin(self.directory)
 
     @property
     def robots_txt(self) -> str:
@@ -64,7 +66,7 @@ class Location:
 
     def covers(self, url: str) -> bool:
         """Whether a sitemap here may list ``url``. A ``url`` that is not absolute http(s) is never covered."""
-        return within(self.directory, url)
+        return is_within(self.directory, url)
 
 
 def directory(sitemap_url: str) -> str:
@@ -74,21 +76,21 @@ def directory(sitemap_url: str) -> str:
     """
     if _BLANK.search(sitemap_url):
         raise InvalidLocation(
-            f"{shown(sitemap_url)} holds white space or a control character: percent-encode it"
+            f"{quote_text(sitemap_url)} holds white space or a control character: percent-encode it"
         )
     try:
-        where, path = parts(sitemap_url)
+        where, path = origin_and_path(sitemap_url)
     except ValueError as error:
-        raise InvalidLocation(f"a sitemap cannot be at {shown(sitemap_url)}: {error}") from error
+        raise InvalidLocation(f"a sitemap cannot be at {quote_text(sitemap_url)}: {error}") from error
     return where + path[: path.rfind("/") + 1]
 
 
 def covers(sitemap_url: str, url: str) -> bool:
     """Whether a sitemap at ``sitemap_url`` may list ``url``: :meth:`Location.covers` in one call."""
-    return within(directory(sitemap_url), url)
+    return is_within(directory(sitemap_url), url)
 
 
-def within(prefix: str, url: str) -> bool:
+def is_within(prefix: str, url: str) -> bool:
     """Like :func:`covers`, for a ``prefix`` that :func:`directory` gave once for many URLs."""
     # What may move a path elsewhere when it is resolved: dot segments, also escaped, backslashes, and the line ends and
     # tabs that browsers drop from the midst of a URL. Five searches for a text are faster than one for a pattern.
@@ -99,18 +101,18 @@ def within(prefix: str, url: str) -> bool:
     ):
         return True
     try:
-        where, path = parts(url)
+        where, path = origin_and_path(url)
     except ValueError:
         return False
     return (where + path).startswith(prefix)
 
 
-def origin(url: str) -> str:
+def url_origin(url: str) -> str:
     """Scheme, host and port of a URL in the form to compare. ValueError when it is not absolute http(s)."""
-    return parts(url)[0]
+    return origin_and_path(url)[0]
 
 
-def same(url: str, other: str) -> bool:
+def is_same_document(url: str, other: str) -> bool:
     """Whether two URLs, their queries included, lead to one document. False when one is not absolute http(s)."""
     try:
         return form(url) == form(other)
@@ -120,20 +122,20 @@ def same(url: str, other: str) -> bool:
 
 def form(url: str) -> str:
     """A URL in the form to compare, its query included and its fragment left out. ValueError as for :func:`parts`."""
-    where, path = parts(url)
+    where, path = origin_and_path(url)
     _, mark, query = url.partition("#")[0].partition("?")
-    return where + path + mark + _comparable(query)
+    return where + path + mark + _normal_path(query)
 
 
-def parts(url: str) -> tuple[str, str]:
+def origin_and_path(url: str) -> tuple[str, str]:
     """Origin and path of a URL in the form to compare. ValueError when it is not absolute http(s)."""
-    split = urlsplit(url.rstrip(_ENDS))
+    split = urlsplit(url.rstrip(_TRIMMED_CHARACTERS))
     if split.scheme not in _DEFAULT_PORTS or not split.hostname or "@" in split.netloc:
         raise ValueError("it is not an absolute http or https URL without credentials")
     port = split.port
     suffix = "" if port in {None, _DEFAULT_PORTS[split.scheme]} else f":{port}"
     host = _host(split.hostname, literal="[" in split.netloc)
-    return f"{split.scheme}://{host}{suffix}", _resolve(_comparable(split.path or "/"))
+    return f"{split.scheme}://{host}{suffix}", _remove_dot_segments(_normal_path(split.path or "/"))
 
 
 def _host(host: str, *, literal: bool) -> str:
@@ -152,7 +154,7 @@ def _host(host: str, *, literal: bool) -> str:
     return host
 
 
-def _comparable(path: str) -> str:
+def _normal_path(path: str) -> str:
     """A path or a query with its percent-encoding in the one form of RFC 3986 section 6.2.2."""
     path = _NO_PATH.sub(
         lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace")), path
@@ -168,7 +170,7 @@ def _escaped(found: re.Match[str]) -> str:
     return character if character in _UNRESERVED else found[0].upper()
 
 
-def _resolve(path: str) -> str:
+def _remove_dot_segments(path: str) -> str:
     """A path without its dot segments (RFC 3986 section 5.2.4)."""
     if "/." not in path:
         return path

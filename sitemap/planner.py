@@ -9,8 +9,8 @@ from typing import Final
 
 from sitemap import limits
 from sitemap.errors import InvalidLocation, LimitExceeded
-from sitemap.escape import shown
-from sitemap.location import Location, parts, same
+from sitemap.escape import quote_text
+from sitemap.location import Location, is_same_document, origin_and_path
 from sitemap.robots_txt import missing_lines
 
 _MAX_ORIGINS: Final = 10_000  # a plan is for people to carry out, and is held in memory
@@ -120,9 +120,10 @@ class SitemapPlan:
         before = self._by_directory.setdefault(planned.location.directory, planned)
         if before is planned:
             self.sitemaps.append(planned)
-        elif not same(before.url, url):
+        elif not is_same_document(before.url, url):
             raise InvalidLocation(
-                f"{shown(before.url)} and {shown(url)} are in one directory and cover the same URLs: name one of them"
+                f"{quote_text(before.url)} and {quote_text(url)} are in one directory and cover the same "
+                "URLs: name one of them"
             )
         return before
 
@@ -167,7 +168,7 @@ def plan(
             Sitemap: https://example.com/sitemap.xml
     """
     if not name or "/" in name or "\\" in name:
-        raise InvalidLocation(f"{shown(name)} is no file name: each origin's sitemap is in its root")
+        raise InvalidLocation(f"{quote_text(name)} is no file name: each origin's sitemap is in its root")
     planned = SitemapPlan(sitemaps, central, name)
     for url in urls:
         planned.count(url)
@@ -179,6 +180,6 @@ def _parts(url: str) -> tuple[str, str] | None:
     if len(url) > limits.MAX_LOC:
         return None
     try:
-        return parts(url)
+        return origin_and_path(url)
     except ValueError:
         return None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from sitemap import limits
-from sitemap.location import Location, origin, same
+from sitemap.location import Location, is_same_document, url_origin
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 # Other spellings are read as Google's parser reads them: https://github.com/google/robotstxt
@@ -49,7 +49,7 @@ def missing_lines(robots_txt: bytes | str, sitemap_urls: Iterable[str]) -> list[
     lines: list[str] = []
     for url in sitemap_urls:
         address = Location(url).url.partition("#")[0]  # a # would begin a comment
-        if not any(same(address, other) for other in named):
+        if not any(is_same_document(address, other) for other in named):
             named.append(address)
             lines.append(f"Sitemap: {address}")
     return lines
@@ -67,6 +67,6 @@ def _text(robots_txt: bytes | str) -> str:
 
 def _is_url(text: str) -> bool:
     try:
-        return not _BLANK.search(text) and bool(origin(text))
+        return not _BLANK.search(text) and bool(url_origin(text))
     except ValueError:
         return False

@@ -38,7 +38,7 @@ def in_process(
 
     def run(*words: str) -> Ran:
         monkeypatch.setattr(sys, "argv", ["siteatlas", *words])
-        code = app.run()
+        code = app.run_command_line()
         told = capsys.readouterr()
         assert "Traceback" not in told.err
         return Ran(code, told.out, told.err)

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 from naughty import NAUGHTY
 
-from crawler.audit.claim import Account, Source
+from crawler.audit.claim import SourceKind, SourceReport
 from crawler.audit.finding import (
     AuditFinding,
     AuditFindings,
     AuditReport,
-    Bar,
-    Count,
-    Hub,
-    Mended,
+    HistogramBar,
+    LinkSuggestion,
     Referrer,
-    Section,
+    ResolvedFinding,
+    RuleCount,
+    SiteSection,
 )
 from crawler.audit.rules import RULES
 
@@ -47,7 +47,10 @@ def findings() -> list[AuditFinding]:
             backlinks=1,
             spellings=[f"{SITE}old/page/", f"{SITE}OLD/page"],
             referrers=[Referrer(f"{SITE}draft", "nofollow")],
-            hubs=[Hub(f"{SITE}old/", "its directory", 0.9), Hub(SITE, "the start", 0.1)],
+            hubs=[
+                LinkSuggestion(f"{SITE}old/", "its directory", 0.9),
+                LinkSuggestion(SITE, "the start", 0.1),
+            ],
             evidence=["sitemap.xml line 12 lists it", "access.log: 31 visits, the last on 2026-11-20"],
         ),
         *(
@@ -99,8 +102,8 @@ def audit(found: Iterable[AuditFinding], doubts: tuple[str, ...] = (), url: str 
         reached=1_850,
         listed=1_800,
         inputs=[
-            Account(
-                source=Source.SITEMAP,
+            SourceReport(
+                source=SourceKind.SITEMAP,
                 name=f"{url}sitemap.xml",
                 format="urlset",
                 rows=1_800,
@@ -108,8 +111,8 @@ def audit(found: Iterable[AuditFinding], doubts: tuple[str, ...] = (), url: str 
                 unread=3,
                 foreign=2,
             ),
-            Account(
-                source=Source.LOG,
+            SourceReport(
+                source=SourceKind.LOG,
                 name="access.log.gz",
                 format="nginx combined",
                 rows=20_000,
@@ -121,13 +124,13 @@ def audit(found: Iterable[AuditFinding], doubts: tuple[str, ...] = (), url: str 
                 faults=["line 20,001 is not the end of a gzip stream"],
             ),
         ],
-        counts=[Count(rule, *each) for rule, each in counts.items()],
-        states=[Bar("indexable", 1_900), Bar("redirect", 240)],
-        statuses=[Bar("200", 1_900), Bar("301", 240)],
-        depths=[Bar("0", 1), Bar("1", 50), Bar("unreachable", 50)],
-        ages=[Bar("under a month", 12)],
-        inlinks=[Bar("0", 6)],
-        sections=[Section("/old/", 10, 6, 0), Section("/", 1_890, 0, 3)],
+        counts=[RuleCount(rule, *each) for rule, each in counts.items()],
+        states=[HistogramBar("indexable", 1_900), HistogramBar("redirect", 240)],
+        statuses=[HistogramBar("200", 1_900), HistogramBar("301", 240)],
+        depths=[HistogramBar("0", 1), HistogramBar("1", 50), HistogramBar("unreachable", 50)],
+        ages=[HistogramBar("under a month", 12)],
+        inlinks=[HistogramBar("0", 6)],
+        sections=[SiteSection("/old/", 10, 6, 0), SiteSection("/", 1_890, 0, 3)],
     )
 
 
@@ -136,16 +139,16 @@ class Given:
     """The findings that a function makes for a rule, and those that are mended."""
 
     make: Callable[[str], Iterator[AuditFinding]]
-    gone: Sequence[Mended] = ()
+    gone: Sequence[ResolvedFinding] = ()
 
     def __call__(self, rule: str) -> Iterator[AuditFinding]:
         return self.make(rule)
 
-    def mended(self, rule: str) -> Iterator[Mended]:
+    def mended(self, rule: str) -> Iterator[ResolvedFinding]:
         return (each for each in self.gone if each.rule == rule)
 
 
-def of(found: Iterable[AuditFinding], gone: Sequence[Mended] = ()) -> AuditFindings:
+def of(found: Iterable[AuditFinding], gone: Sequence[ResolvedFinding] = ()) -> AuditFindings:
     """The findings of a rule, in the order in which they are given, and those that are mended."""
     kept = list(found)
     return Given(lambda rule: (each for each in kept if each.rule == rule), gone)
@@ -168,7 +171,7 @@ def hostile(strings: Iterable[str] = NAUGHTY) -> list[AuditFinding]:
             last=text,
             spellings=[text, "x", text],
             referrers=[Referrer(text, text)],
-            hubs=[Hub(text, text, 0.5)],
+            hubs=[LinkSuggestion(text, text, 0.5)],
             evidence=[text],
             group=text,
             file=text if number % 2 else "",

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from site_history import History, Seen
 
 from crawler.config.config import Config
-from crawler.config.load import build
-from crawler.config.plan import Plan, plan
+from crawler.config.load import build_config
+from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.model import State
-from crawler.state.migrations import STATE
-from crawler.state.runs import PublishedFile, Runs
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import PublishedFile, RunsPage
 
 KEY = "0123456789abcdef-secret-KEY"
 SITEMAP = b"<urlset/>"
@@ -146,7 +146,7 @@ class Site:
         self.plan = self.planned(**settings)
         self.plan.state.mkdir(parents=True, exist_ok=True)
         self.plan.output.mkdir(exist_ok=True)
-        self.db = STATE.connect(self.plan.state / STATE.file)
+        self.db = STATE_DB.connect(self.plan.state / STATE_DB.file)
         double.opened.append(self.db)
         self.db.execute("PRAGMA synchronous = OFF")  # what is made for a test need not survive it
         self.history = History(self.db)
@@ -166,10 +166,10 @@ class Site:
         return given
 
     def config(self, **settings: Any) -> Config:
-        return build(self.tables(**settings))
+        return build_config(self.tables(**settings))
 
-    def planned(self, **settings: Any) -> Plan:
-        return plan(self.config(**settings))
+    def planned(self, **settings: Any) -> CrawlPlan:
+        return plan_crawl(self.config(**settings))
 
     def other(self, path: str) -> str:
         return f"http://localhost:{self.double.port}{path}"
@@ -187,7 +187,7 @@ class Site:
         }
         self.history.run(seen, outcome)
         number = self.history.number
-        records = Runs(self.db)
+        records = RunsPage(self.db)
         body = b"<urlset>%d</urlset>" % number
         (self.plan.output / "sitemap.xml").write_bytes(body)
         self.double.files["/sitemap.xml"] = body

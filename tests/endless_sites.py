@@ -13,10 +13,21 @@ from pathlib import Path
 from random import Random
 
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.model import Done, Find, Found, Kind, Lease, Outcome, Page, State, Url, Verdict
-from crawler.parse.snapshot.snapshot import keep
-from crawler.state.migrations import STATE
-from crawler.url.normalize import join
+from crawler.model import (
+    DiscoveredBy,
+    DiscoveredUrl,
+    DocumentKind,
+    Done,
+    Lease,
+    Outcome,
+    Page,
+    State,
+    StatusBadge,
+    Url,
+)
+from crawler.parse.snapshot.snapshot import take_snapshot
+from crawler.state.migrations import STATE_DB
+from crawler.url.normalize import join_url
 
 HOME = "https://site.example"
 Site = Callable[[str], str | None]  # of a path with its query; None: there is no such page
@@ -76,18 +87,18 @@ class Crawl:
 
 @lru_cache(maxsize=50_000)
 def _links(path: str, body: str) -> list[tuple[Url, int]]:
-    found = (join(HOME + path, href) for href in re.findall(r'href="([^"]*)"', body))
-    return [(url, Found.LINK) for url in dict.fromkeys(found) if url.startswith(HOME)]
+    found = (join_url(HOME + path, href) for href in re.findall(r'href="([^"]*)"', body))
+    return [(url, DiscoveredBy.LINK) for url in dict.fromkeys(found) if url.startswith(HOME)]
 
 
 def _outcome(lease: Lease, body: str | None) -> Outcome:
     if body is None:
-        return Outcome(lease, Verdict(State.CLIENT_ERROR, "answered 404"), 404)
+        return Outcome(lease, StatusBadge(State.CLIENT_ERROR, "answered 404"), 404)
     if body == "fails":
-        return Outcome(lease, Verdict(State.SERVER_ERROR, "answered 503"), 503)
-    page = Page(text=keep(body.encode()))
+        return Outcome(lease, StatusBadge(State.SERVER_ERROR, "answered 503"), 503)
+    page = Page(text=take_snapshot(body.encode()))
     return Outcome(
-        lease, Verdict(State.INDEXABLE), 200, _links(lease.url.removeprefix(HOME), body), page=page
+        lease, StatusBadge(State.INDEXABLE), 200, _links(lease.url.removeprefix(HOME), body), page=page
     )
 
 
@@ -109,11 +120,17 @@ def visit(
     listed = tuple(Url(HOME + path) for path in named)
     read: list[str] = []
     chance = Random(seed)
-    with closing(STATE.connect(folder / "state.db")) as db:
+    with closing(STATE_DB.connect(folder / "state.db")) as db:
         frontier = SqliteFrontier(db, lambda find: None, patience=patience)
-        frontier.admit([Find(Url(HOME + "/"), Found.SEED, 0)])
+        frontier.admit([DiscoveredUrl(Url(HOME + "/"), DiscoveredBy.SEED, 0)])
         if listed:
-            frontier.admit([Find(Url(HOME + "/sitemap.xml"), Found.SITEMAP, 0, kind=Kind.SITEMAP)])
+            frontier.admit(
+                [
+                    DiscoveredUrl(
+                        Url(HOME + "/sitemap.xml"), DiscoveredBy.SITEMAP, 0, kind=DocumentKind.SITEMAP
+                    )
+                ]
+            )
         out: list[Lease] = []
         while len(read) < most:
             answer = frontier.next(0.0, lambda home, now: 0.0) if len(out) < width else None
@@ -121,9 +138,9 @@ def visit(
                 out.append(answer)
             elif out:
                 lease = out.pop(chance.randrange(len(out)))
-                if lease.kind is Kind.SITEMAP:
-                    finds = tuple(Find(url, Found.SITEMAP, 1, lease.id) for url in listed)
-                    frontier.settle(Outcome(lease, Verdict(State.SITEMAP_FILE), 200, finds=finds))
+                if lease.kind is DocumentKind.SITEMAP:
+                    finds = tuple(DiscoveredUrl(url, DiscoveredBy.SITEMAP, 1, lease.id) for url in listed)
+                    frontier.settle(Outcome(lease, StatusBadge(State.SITEMAP_FILE), 200, finds=finds))
                     continue
                 path = lease.url.removeprefix(HOME)
                 read.append(path)

@@ -147,7 +147,7 @@ def obey(order: dict[str, Any], answers: int) -> NoReturn:
     import crawler.run.regenerate
     from crawler.cli import app
     from crawler.run.crawl import crawl
-    from crawler.run.finish import Closing
+    from crawler.run.finish import RunFinisher
 
     os.chdir(order["folder"])
     said = os.open(order["said"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -161,19 +161,19 @@ def obey(order: dict[str, Any], answers: int) -> NoReturn:
     crawler.regenerate.crawl = functools.partial(crawl, clock=clock)  # type: ignore[attr-defined]
     if order.get("waits"):
         ctypes.CDLL(None).prctl(PR_SET_PTRACER, ctypes.c_ulong(2**64 - 1), 0, 0, 0)
-        conclude = Closing.conclude
+        conclude = RunFinisher.conclude
 
         def waiting(*args: Any, **named: Any) -> Any:
             tell(answers, pid=os.getpid())
             os.read(0, 1)
             return conclude(*args, **named)
 
-        Closing.conclude = waiting  # type: ignore[method-assign]
+        RunFinisher.conclude = waiting  # type: ignore[method-assign]
     sys.argv = ["siteatlas", *order["words"]]
     counted = Countdown(order.get("kill_at", -1), order.get("marks", []))
     if order.get("marks") or order.get("kill_at", -1) >= 0:
         sys.setprofile(counted)
-    status = app.run()
+    status = app.run_command_line()
     sys.setprofile(None)
     sys.stdout.flush()
     tell(answers, calls=counted.calls, marks=counted.marks)

@@ -7,19 +7,19 @@ from typing import Any
 from audits import Given
 from msgspec.structs import replace
 
-from crawler.audit.claim import Account, Source
+from crawler.audit.claim import SourceKind, SourceReport
 from crawler.audit.finding import (
+    AuditComparisonResult,
     AuditFinding,
     AuditFindings,
     AuditReport,
-    Bar,
-    Compared,
-    Count,
-    Hub,
-    Mended,
+    HistogramBar,
+    LinkSuggestion,
     Referrer,
-    Section,
-    Trend,
+    ResolvedFinding,
+    RuleCount,
+    RuleTrend,
+    SiteSection,
 )
 from crawler.audit.rules import RULES, needs_complete
 from crawler.model import State
@@ -71,7 +71,7 @@ def made(
     counts = [_count(rule, max(1, share * number // total), is_complete) for rule, share in shares.items()]
 
     def findings(rule: str) -> Iterator[AuditFinding]:
-        count = next((each for each in counts if each.rule == rule), Count(rule, 0))
+        count = next((each for each in counts if each.rule == rule), RuleCount(rule, 0))
         for place in range(count.total):
             made = finding(rule, place, is_certain=place < count.certain)
             yield replace(made, **_news(rule, place) if is_compared else {"since": TODAY})
@@ -80,7 +80,7 @@ def made(
     if not is_compared:
         return told, Given(findings)
     mended = [
-        Mended(rule, f"{SITE}/{rule}/{n}", "2026-10-01", "answered 200" if n else "", "sitemap.xml")
+        ResolvedFinding(rule, f"{SITE}/{rule}/{n}", "2026-10-01", "answered 200" if n else "", "sitemap.xml")
         for rule in MENDED
         for n in range(MENDED[rule])
     ]
@@ -94,19 +94,19 @@ def _news(rule: str, place: int) -> dict[str, Any]:
     return {"since": TODAY, "is_new": True} if place % 7 == 0 else {"since": "2026-10-01"}
 
 
-def _compared(counts: list[Count]) -> Compared:
+def _compared(counts: list[RuleCount]) -> AuditComparisonResult:
     found = {each.rule: each.total for each in counts if each.rule != UNCOMPARED}
     trends = [
-        Trend(rule, new := -(-found.get(rule, 0) // 7), found.get(rule, 0) - new, MENDED.get(rule, 0))
+        RuleTrend(rule, new := -(-found.get(rule, 0) // 7), found.get(rule, 0) - new, MENDED.get(rule, 0))
         for rule in dict.fromkeys([*found, *MENDED])
     ]
     why = "the audit before was given no log"
-    return Compared(started=1_794_000_000.0, trends=trends, uncompared={UNCOMPARED: why})
+    return AuditComparisonResult(started=1_794_000_000.0, trends=trends, uncompared={UNCOMPARED: why})
 
 
-def _count(rule: str, total: int, is_complete: bool) -> Count:
+def _count(rule: str, total: int, is_complete: bool) -> RuleCount:
     is_open = not is_complete and needs_complete(rule)
-    return Count(rule, 0, total) if is_open else Count(rule, total)
+    return RuleCount(rule, 0, total) if is_open else RuleCount(rule, total)
 
 
 def finding(rule: str, place: int, *, is_certain: bool = True) -> AuditFinding:
@@ -117,7 +117,7 @@ def finding(rule: str, place: int, *, is_certain: bool = True) -> AuditFinding:
     url = f"{SITE}/{section}/{'-'.join(words)}-{place}"
     is_page = not rule.startswith(("gone", "entry.gone", "media", "sitemap"))
     is_known = rule.startswith(("orphan", "gone"))
-    known = [each.value for each in Source if some.random() < 0.4] or [Source.SITEMAP.value]
+    known = [each.value for each in SourceKind if some.random() < 0.4] or [SourceKind.SITEMAP.value]
     people = int(some.paretovariate(0.7)) if is_known and some.random() < 0.7 else 0
     return AuditFinding(
         rule=rule, url=url, is_certain=is_certain,
@@ -162,15 +162,17 @@ def _referrers(rule: str, some: Random) -> list[Referrer]:
     ]
 
 
-def _hubs(section: str, some: Random) -> list[Hub]:
+def _hubs(section: str, some: Random) -> list[LinkSuggestion]:
     return [
-        Hub(f"{SITE}/{section}/", "It lists the other pages of this directory.", 0.91),
-        Hub(f"{SITE}/{section}/{some.choice(WORDS)}", "Its title has two words of this page's.", 0.64),
-        Hub(f"{SITE}/", "The start page.", 0.2),
+        LinkSuggestion(f"{SITE}/{section}/", "It lists the other pages of this directory.", 0.91),
+        LinkSuggestion(
+            f"{SITE}/{section}/{some.choice(WORDS)}", "Its title has two words of this page's.", 0.64
+        ),
+        LinkSuggestion(f"{SITE}/", "The start page.", 0.2),
     ]
 
 
-def report(counts: list[Count], *, is_complete: bool = True) -> AuditReport:
+def report(counts: list[RuleCount], *, is_complete: bool = True) -> AuditReport:
     """A report around the counts of findings."""
     pages = sum(SECTIONS.values())
     return AuditReport(
@@ -190,36 +192,38 @@ def report(counts: list[Count], *, is_complete: bool = True) -> AuditReport:
                   "less than a year", 28_841, "less than 2 years", 24_077, "older", 13_500, "unknown", 4_292),
         inlinks=bars("0", 4_312, "1", 9_120, "2", 7_700, "3 to 5", 16_310, "6 to 10", 19_900, "11 to 100", 25_001,
                      "more than 100", 3_912),
-        sections=[Section(f"/{name}/", size, int(size * share), size // 9)
+        sections=[SiteSection(f"/{name}/", size, int(size * share), size // 9)
                   for (name, size), share in zip(SECTIONS.items(), SHARES, strict=True)]
-        + [Section("/", 41, 0, 2)],
+        + [SiteSection("/", 41, 0, 2)],
     )  # fmt: skip
 
 
 SHARES = (0.031, 0.112, 0.004, 0.0, 0.27, 0.06, 0.55, 0.0, 0.17, 0.008, 1.0, 0.02)
 
 
-def bars(*pairs: str | int) -> list[Bar]:
+def bars(*pairs: str | int) -> list[HistogramBar]:
     """Labels and counts in turn."""
-    return [Bar(str(label), int(count)) for label, count in zip(pairs[::2], pairs[1::2], strict=True)]
+    return [
+        HistogramBar(str(label), int(count)) for label, count in zip(pairs[::2], pairs[1::2], strict=True)
+    ]
 
 
-def inputs() -> list[Account]:
+def inputs() -> list[SourceReport]:
     """Sources of every kind, of which one was read in part."""
     return [
-        Account(source=Source.SITEMAP, name=f"{SITE}/sitemap.xml", format="sitemap index", rows=80_114, used=79_902,
+        SourceReport(source=SourceKind.SITEMAP, name=f"{SITE}/sitemap.xml", format="sitemap index", rows=80_114, used=79_902,
                 foreign=212, bytes=9_104_332, urls=78_340),
-        Account(source=Source.LOG, name="/var/log/nginx/access.log", format="nginx combined", rows=20_441_082,
+        SourceReport(source=SourceKind.LOG, name="/var/log/nginx/access.log", format="nginx combined", rows=20_441_082,
                 used=4_120_332, unread=17, foreign=0, beside=16_320_733, bytes=4_120_332_110, urls=91_204,
                 first="2026-05-02", last="2026-11-20", notes=["412 requests call themselves Googlebot and are not."]),
-        Account(source=Source.LOG, name="/var/log/nginx/access.log.3.gz", format="nginx combined", rows=81_200,
+        SourceReport(source=SourceKind.LOG, name="/var/log/nginx/access.log.3.gz", format="nginx combined", rows=81_200,
                 used=20_113, unread=1, bytes=1_120_332, urls=9_204, first="2026-04-11", last="2026-05-01",
                 complete=False, faults=["The file ends in the middle: copy it again."]),
-        Account(source=Source.SEARCH, name="Pages.csv", format="Search Console pages", rows=1_000, used=996,
+        SourceReport(source=SourceKind.SEARCH, name="Pages.csv", format="Search Console pages", rows=1_000, used=996,
                 foreign=4, bytes=88_210, urls=996, first="2026-08-20", last="2026-11-19",
                 notes=["An export by hand stops at 1,000 rows."]),
-        Account(source=Source.ANALYTICS, name="ga4-pages.csv", format="GA4", rows=12_004, used=11_880, unread=3,
+        SourceReport(source=SourceKind.ANALYTICS, name="ga4-pages.csv", format="GA4", rows=12_004, used=11_880, unread=3,
                 beside=121, bytes=810_221, urls=11_702, first="2026-01-01", last="2026-11-20"),
-        Account(source=Source.BACKLINKS, name="backlinks.csv", format="column Target URL", rows=3_310, used=3_120,
+        SourceReport(source=SourceKind.BACKLINKS, name="backlinks.csv", format="column Target URL", rows=3_310, used=3_120,
                 foreign=190, bytes=402_110, urls=811),
     ]  # fmt: skip

@@ -15,18 +15,18 @@ from xml.sax.saxutils import escape as xml
 import httpx
 import pytest
 
-from crawler.audit.audit import Watches, audit
+from crawler.audit.audit import ProgressWatchers, audit
 from crawler.audit.finding import AuditFinding, AuditReport
 from crawler.config import fetcher
 from crawler.config import plan as planning
 from crawler.config.config import Config
 from crawler.crawl import visit
-from crawler.fetch.transports import GivenTransport, ReqwestTransports
-from crawler.model import Document, Page
+from crawler.fetch.transports import CallerTransport, ReqwestTransports
+from crawler.model import FetchedDocument, Page
 from crawler.parse import worker
-from crawler.parse.protocol import Hello, Job
-from crawler.state.store import Begin
-from crawler.url.resolve import Resolver
+from crawler.parse.protocol import ParseJob, ParserOptions
+from crawler.state.store import Resume
+from crawler.url.resolve import UrlResolver
 
 ORIGIN = "https://s.example"
 PERSON, ENGINE = "Mozilla/5.0 (X11; Linux x86_64) Firefox/125.0", "Mozilla/5.0 (compatible; Googlebot/2.1)"
@@ -175,9 +175,9 @@ class Served(httpx.AsyncBaseTransport):
 class InPlace:
     """Reads pages as the parser processes do, without one."""
 
-    def __init__(self, processes: int, hello: Hello) -> None:
+    def __init__(self, processes: int, hello: ParserOptions) -> None:
         del processes
-        self._hello, self._resolver = hello, Resolver(hello.params)
+        self._hello, self._resolver = hello, UrlResolver(hello.params)
 
     async def __aenter__(self) -> Self:
         return self
@@ -185,8 +185,8 @@ class InPlace:
     async def __aexit__(self, *error: object) -> None:
         pass
 
-    async def read(self, document: Document) -> Page:
-        return worker._read(Job(document, 1_763_000_000.0), self._hello, self._resolver)
+    async def read(self, document: FetchedDocument) -> Page:
+        return worker._read(ParseJob(document, 1_763_000_000.0), self._hello, self._resolver)
 
 
 def named_as(path: str) -> str:
@@ -253,13 +253,13 @@ def in_memory(site: Made) -> Iterator[Served]:
     """Everything that is asked for is answered by a site."""
     served = Served(site)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fetcher, ReqwestTransports.__name__, lambda *_: GivenTransport(served))
+        patch.setattr(fetcher, ReqwestTransports.__name__, lambda *_: CallerTransport(served))
         patch.setattr(visit, "ParsePool", InPlace)
         yield served
 
 
 def audited(
-    site: Made, folder: Path, /, *, begin: Begin = Begin.FRESH, **sections: dict[str, Any]
+    site: Made, folder: Path, /, *, begin: Resume = Resume.FRESH, **sections: dict[str, Any]
 ) -> Audited:
     """Audit a site whose state is kept in a folder."""
     given = {
@@ -272,7 +272,7 @@ def audited(
     for name, values in sections.items():
         given[name] = {**given.get(name, {}), **values}
     given["audit"] = {**site.settings, **sources(site, folder), **sections.get("audit", {})}
-    watches = Watches(lambda _: None, lambda _: None)
+    watches = ProgressWatchers(lambda _: None, lambda _: None)
     with (
         in_memory(site) as served,
         audit(planning.plan_audit(Config(**given)), watches, begin=begin) as (report, of),

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from simulated_month import Lived, World
 
-from crawler.config.schedule import Schedule
-from crawler.schedule.attempt import Attempt, Because
-from crawler.schedule.site import Scheduled
-from crawler.state.runs import Fate
+from crawler.config.schedule import ScheduleConfig
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.site import ScheduledSite
+from crawler.state.runs import RunStatus
 
 LATE = 60.0  # seconds after which a run was missed
 CUT_SHORT = 3  # deaths of the daemon in a row that are not taken for the site's fault
@@ -33,20 +33,20 @@ class Judge:
     def judge(self) -> None:
         for site in self.world.sites:
             attempts = self.of_site[site.name]
-            runs = [each for each in attempts if each.attempt.because is not Because.TELL]
+            runs = [each for each in attempts if each.attempt.because is not Trigger.TELL]
             self._slots(site, runs)
             self._ended_in_time(site, attempts)
             self._in_time(site, attempts)
             self._with_reason(site, attempts)
 
-    def _slots(self, site: Scheduled, runs: list[Lived]) -> None:
+    def _slots(self, site: ScheduledSite, runs: list[Lived]) -> None:
         """Each slot was due, is begun once and done once, and is the last that was due; the others came to it."""
         due, jitter, handled = self.due[site.name], site.config.schedule.jitter, self.world.base
         done: set[float] = set()
         for attempt in (lived.attempt for lived in runs):
             self.counts[attempt.because] += 1
             assert attempt.slot not in done, f"done again: {attempt}"
-            if attempt.fate is Fate.DONE:
+            if attempt.fate is RunStatus.DONE:
                 done.add(attempt.slot)
             if attempt.slot == handled:
                 continue
@@ -59,15 +59,15 @@ class Judge:
             left_out = number - bisect_right(due, handled)
             self.counts["left out"] += left_out
             assert due[number + 1] + jitter > attempt.began, f"not the last that was due: {attempt}"
-            if attempt.because is Because.DUE:
+            if attempt.because is Trigger.DUE:
                 assert not left_out, f"says nothing of those left out: {attempt}"
                 assert late <= jitter + LATE, f"late without a word: {attempt}"
-            elif attempt.because is Because.MISSED:
+            elif attempt.because is Trigger.MISSED:
                 assert left_out or late > LATE, f"in time, and says it was missed: {attempt}"
             handled = attempt.slot
         self.counts["slots"] += bisect_right(due, handled) - bisect_right(due, self.world.base)
 
-    def _ended_in_time(self, site: Scheduled, attempts: list[Lived]) -> None:
+    def _ended_in_time(self, site: ScheduledSite, attempts: list[Lived]) -> None:
         """What takes too long is ended and has failed; what was stopped was stopped by a daemon that stopped."""
         longest = site.config.schedule.run_timeout
         begun = [life.began for life in self.world.lives]
@@ -78,9 +78,11 @@ class Judge:
             is_overlong = lived.attempt.outcome == "overlong"
             self.counts["overlong"] += is_overlong
             assert is_overlong <= (lived.ended - lived.began >= longest), f"did not take long: {lived}"
-            assert lived.attempt.fate is not Fate.STOPPED or lived.ended >= life.ended, f"by nobody: {lived}"
+            assert lived.attempt.fate is not RunStatus.STOPPED or lived.ended >= life.ended, (
+                f"by nobody: {lived}"
+            )
 
-    def _in_time(self, site: Scheduled, attempts: list[Lived]) -> None:
+    def _in_time(self, site: ScheduledSite, attempts: list[Lived]) -> None:
         """Whenever a slot is due, there is a daemon, the site does not run and there is room, it is soon begun."""
         due, handled, moment = self.due[site.name], self.world.base, 0.0
         for lived in [*attempts, None]:
@@ -93,21 +95,21 @@ class Judge:
                 handled = max(handled, lived.attempt.slot)
                 moment = lived.ended
 
-    def _with_reason(self, site: Scheduled, attempts: list[Lived]) -> None:
+    def _with_reason(self, site: ScheduledSite, attempts: list[Lived]) -> None:
         """What is tried again has a reason in what was before, has waited for it, and does not wait for longer."""
         reasons = Reasons(site.config.schedule)
         moment = told = ran = 0.0  # since when nothing happened, and which times waits are reckoned from
         for lived in attempts:
             attempt, name = lived.attempt, f"{site.name}: {lived.attempt}"
             self._again_soon(reasons, moment, lived.began, name)
-            if attempt.because is Because.TELL:
+            if attempt.because is Trigger.TELL:
                 self.counts[attempt.because] += 1
                 assert reasons.tell is not None, f"nothing to tell: {name}"
                 assert not self._is_steady(told, lived.began) or attempt.began >= reasons.tell - 1e-3, name
-            elif attempt.turn > 1 or (attempt.because is Because.FIRST and attempt.slot == self.world.base):
+            elif attempt.turn > 1 or (attempt.because is Trigger.FIRST and attempt.slot == self.world.base):
                 assert reasons.again is not None, f"again without a reason: {name}"
                 because, when = reasons.again
-                if because is Because.RETRY and reasons.is_broken:
+                if because is Trigger.RETRY and reasons.is_broken:
                     assert any(moment <= life.began <= lived.began for life in self.world.lives), name
                 assert because is attempt.because, f"{because}: {name}"
                 assert not self._is_steady(ran, lived.began) or attempt.began >= when - 1e-3, (
@@ -116,7 +118,7 @@ class Judge:
             reasons.take(attempt)
             moment = lived.ended
             told = lived.began if attempt.fate is None else lived.ended
-            ran = ran if attempt.because is Because.TELL else told
+            ran = ran if attempt.because is Trigger.TELL else told
         self._again_soon(reasons, moment, self.world.end, site.name)
 
     def _again_soon(self, reasons: "Reasons", begin: float, end: float, name: str) -> None:
@@ -170,9 +172,9 @@ class Judge:
 class Reasons:
     """Why a site may be begun again without another slot, and when (wall)."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: ScheduleConfig) -> None:
         self.schedule = schedule
-        self.again: tuple[Because, float] | None = (Because.FIRST, 0.0) if schedule.run_on_start else None
+        self.again: tuple[Trigger, float] | None = (Trigger.FIRST, 0.0) if schedule.run_on_start else None
         self.tell: float | None = None
         self.is_broken = False
         self.spent = self.cut = self.tells = 0
@@ -189,26 +191,26 @@ class Reasons:
     def take(self, attempt: Attempt) -> None:
         """What follows from an attempt."""
         ended = attempt.began if attempt.ended is None else attempt.ended
-        if attempt.because is Because.TELL:
-            is_told = attempt.fate is Fate.DONE and not attempt.untold
+        if attempt.because is Trigger.TELL:
+            is_told = attempt.fate is RunStatus.DONE and not attempt.untold
             self.tells = 0 if is_told else self.tells + 1
             self.tell = None if is_told else ended + self.later(self.tells + 1)
             return
         if attempt.slot != self.slot:
             self.slot, self.spent = attempt.slot, 0
-        self.again, self.tells, self.is_broken = None, 0, attempt.fate is Fate.BROKEN
+        self.again, self.tells, self.is_broken = None, 0, attempt.fate is RunStatus.BROKEN
         self.tell = ended + self.later(1) if attempt.untold else None
         self.cut = self.cut + 1 if attempt.fate is None else 0
-        if attempt.fate is Fate.FAILED or self.cut > CUT_SHORT:
+        if attempt.fate is RunStatus.FAILED or self.cut > CUT_SHORT:
             self.spent += 1
             if self.spent <= self.schedule.retries:
-                self.again = Because.RETRY, ended + self.later(self.spent)
-        elif attempt.fate in {None, Fate.STOPPED}:
-            self.again = Because.RESUMED, ended
-        elif attempt.fate is Fate.BUSY:
+                self.again = Trigger.RETRY, ended + self.later(self.spent)
+        elif attempt.fate in {None, RunStatus.STOPPED}:
+            self.again = Trigger.RESUMED, ended
+        elif attempt.fate is RunStatus.BUSY:
             self.again = attempt.because, ended + self.later(1)
-        elif attempt.fate is Fate.BROKEN:
-            self.again = Because.RETRY, ended  # by the next daemon
+        elif attempt.fate is RunStatus.BROKEN:
+            self.again = Trigger.RETRY, ended  # by the next daemon
 
 
 def _joined(spans: list[Span]) -> list[Span]:

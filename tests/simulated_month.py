@@ -17,13 +17,13 @@ import anyio
 import trio
 from trio.testing import MockClock
 
-from crawler.config.schedule import Daemon
-from crawler.schedule.attempt import Attempt, Because
-from crawler.schedule.history import History, Look
+from crawler.config.schedule import DaemonConfig
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.history import History, HistoryReader
 from crawler.schedule.scheduler import Scheduler
-from crawler.schedule.site import Scheduled
-from crawler.schedule.site_state import Start
-from crawler.state.runs import Ended, Fate
+from crawler.schedule.site import ScheduledSite
+from crawler.schedule.site_state import PlannedAttempt
+from crawler.state.runs import RunResult, RunStatus
 
 HOUR, DAY = 3_600.0, 86_400.0
 
@@ -39,7 +39,7 @@ class Lived:
     attempt: Attempt
     began: float  # mono
     ended: float = math.inf
-    said: Ended | None = None  # None: the daemon died first
+    said: RunResult | None = None  # None: the daemon died first
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Dying(History):
 
     world: "World"
 
-    def begin(self, start: Start, now: float) -> Attempt:
+    def begin(self, start: PlannedAttempt, now: float) -> Attempt:
         attempt = super().begin(start, now)
         if self.world.random.random() < 0.001:
             self.world.lived.append(Lived(attempt, self.world.mono(), self.world.mono()))
@@ -69,7 +69,7 @@ class World:
 
     SAVING: ClassVar = 20.0  # seconds that a run takes at most to end when it is asked to
 
-    sites: Sequence[Scheduled]
+    sites: Sequence[ScheduledSite]
     base: float  # what the clock shows when the month begins
     days: float
     at_once: int
@@ -102,16 +102,16 @@ class World:
     def wall(self) -> float:
         return self.wall_at(self.mono())
 
-    async def run(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
+    async def run(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
         """A run: most are well and short; some fail, hang, meet another process, or take the daemon with them."""
         assert site.name not in self.running, f"{site.name} runs twice at once"
         assert len(self.running) < self.at_once, "too many run at once"
         lived = self.running[site.name] = Lived(attempt, self.mono())
         self.lived.append(lived)
         try:
-            if attempt.because is Because.TELL:
+            if attempt.because is Trigger.TELL:
                 await anyio.sleep(5)
-                lived.said = Ended(exit_code=0, fate=Fate.DONE, untold=self.random.random() < 0.3)
+                lived.said = RunResult(exit_code=0, fate=RunStatus.DONE, untold=self.random.random() < 0.3)
             else:
                 lived.said = await self._ended(site, stop)
             if self.random.random() < 0.001 or site.name == self.deadly:
@@ -121,26 +121,26 @@ class World:
             lived.ended = self.mono()
             del self.running[site.name]
 
-    async def _ended(self, site: Scheduled, stop: anyio.Event) -> Ended:
+    async def _ended(self, site: ScheduledSite, stop: anyio.Event) -> RunResult:
         chance = self.random.random()
         long = math.inf if chance < 0.006 else self.random.lognormvariate(6.2, 1.0)
         with anyio.move_on_after(long):
             await stop.wait()
             await anyio.sleep(self.random.uniform(0.1, self.SAVING))
-            return Ended(exit_code=4, fate=Fate.STOPPED)
+            return RunResult(exit_code=4, fate=RunStatus.STOPPED)
         if chance < 0.07:
-            return Ended(exit_code=5, fate=Fate.FAILED, untold=chance < 0.01)
+            return RunResult(exit_code=5, fate=RunStatus.FAILED, untold=chance < 0.01)
         if chance < 0.08:
-            return Ended(exit_code=6, fate=Fate.BUSY)
+            return RunResult(exit_code=6, fate=RunStatus.BUSY)
         if chance < 0.085:
-            return Ended(exit_code=2, fate=Fate.BROKEN)
-        return Ended(exit_code=0, fate=Fate.DONE, outcome="published", untold=chance < 0.1)
+            return RunResult(exit_code=2, fate=RunStatus.BROKEN)
+        return RunResult(exit_code=0, fate=RunStatus.DONE, outcome="published", untold=chance < 0.1)
 
     def live(self, directory: Path, *, is_durable: bool) -> None:
         """Live through all of it."""
         trio._core._run._r.seed(self.seed)  # in which order tasks go on: the same again for the same seed
         trio.run(self._live, directory, is_durable, clock=MockClock(autojump_threshold=0))
-        with Look(directory) as look:
+        with HistoryReader(directory) as look:
             written = {each.number: each for site in self.sites for each in look.attempts(site.name, 10_000)}
         for lived in self.lived:
             attempt = lived.attempt = written.pop(lived.attempt.number)
@@ -170,7 +170,7 @@ class World:
 
     async def _one_life(self, history: History, crash: float, is_graceful: bool) -> None:
         self.lives.append(Life(self.mono()))
-        settings = Daemon(max_parallel_runs=self.at_once)
+        settings = DaemonConfig(max_parallel_runs=self.at_once)
         scheduler = Scheduler(self.sites, history, self, settings, self.wall, look=self.look)
         stop = anyio.Event()
         try:

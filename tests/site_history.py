@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from crawler.model import Found, Page, State
-from crawler.publish.change_feed import Changes
+from crawler.model import DiscoveredBy, Page, State
+from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
-from crawler.state.runs import Run, Runs
+from crawler.state.runs import Run, RunsPage
 
 SITE = "https://example.com"
 DAY = 86_400.0
@@ -22,7 +22,7 @@ class Seen(Struct, frozen=True):
     state: State = State.INDEXABLE
     reason: str = ""
     target: str | None = None
-    found: int = Found.LINK
+    found: int = DiscoveredBy.LINK
     source: str | None = "/"
     changed: int | None = 0
     evidence: str = ""
@@ -36,7 +36,7 @@ class History:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
-        self.changes = Changes(db)
+        self.changes = ChangeFeed(db)
         self.number = 0
 
     def run(self, pages: Mapping[str, Seen], outcome: str = "published", keep: int = 365) -> list[Change]:
@@ -47,7 +47,7 @@ class History:
     def begin(self, pages: Mapping[str, Seen]) -> None:
         """A run up to the moment when it would publish."""
         started = START + self.number * DAY
-        self.number = Runs(self.db).begin(started, "test").number
+        self.number = RunsPage(self.db).begin(started, "test").number
         self.db.execute("DELETE FROM visit")
         self.db.execute("DELETE FROM listing")
         for path, seen in pages.items():
@@ -56,7 +56,7 @@ class History:
     def close(self, outcome: str, keep: int = 365) -> list[Change]:
         """The transaction that ends a run."""
         publishes = outcome in ("published", "unchanged")
-        run = Runs(self.db).get(self.number)
+        run = RunsPage(self.db).get(self.number)
         self.db.execute("BEGIN")
         if publishes:
             counts = self.changes.record(self.number)
@@ -64,7 +64,7 @@ class History:
             self.db.execute("INSERT INTO published SELECT * FROM listing")
             run = Run(**{**_fields(run), **_fields(counts)})
         self._remember()
-        Runs(self.db).write(Run(**{**_fields(run), "ended": run.started + 60, "outcome": outcome}))
+        RunsPage(self.db).write(Run(**{**_fields(run), "ended": run.started + 60, "outcome": outcome}))
         self.changes.forget(self.number, keep)
         self.db.execute("COMMIT")
         return list(self.changes.of(self.number))

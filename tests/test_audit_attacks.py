@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from scripted import Answer, Route, links, scripted
 
-from crawler.audit.health.entries import PublishedEntry, judge_spellings
-from crawler.audit.health.visit import Visited
+from crawler.audit.health.entries import PublishedEntry, check_duplicate_spellings
+from crawler.audit.health.visit import VisitedUrl
 from crawler.cli import app
 from crawler.model import State
 
@@ -56,7 +56,7 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
         fast = ("--rate", "0", "--retries", "0", "--processes", "1", "-o", "out", "-q")
         monkeypatch.setattr("sys.argv", ["siteatlas", "audit", url, *fast, *words])
         audited = Audit()
-        assert app.run() in (0, 4)
+        assert app.run_command_line() in (0, 4)
         audited.report = json.loads(Path("out/audit.json").read_bytes())
         return audited
 
@@ -256,14 +256,14 @@ def test_ours_an_audit_that_goes_on_with_another_list_says_nothing_of_the_first(
 
 def test_ours_fifty_thousand_entries_of_one_page_are_told_in_seconds() -> None:
     """Compared with one another they would take hours; the limit of time of the suite ends that."""
-    page = Visited(url="https://www.example.com/", state=State.INDEXABLE, status=200)
+    page = VisitedUrl(url="https://www.example.com/", state=State.INDEXABLE, status=200)
     entries = [
         PublishedEntry(
             loc=f"{page.url}old/{number}", url=f"{page.url}old/{number}", file="s.xml", line=number
         )
         for number in range(50_000)
     ]
-    found = judge_spellings(page, entries)
+    found = check_duplicate_spellings(page, entries)
     assert found is not None
     assert found.sentence.startswith("50,000 entries are one page: https://www.example.com/old/0, ")
     assert (len(found.evidence), len(found.spellings)) == (20, 20)

@@ -35,10 +35,10 @@ from crawler.crawl.earlier_crawl import EarlierCrawl
 from crawler.errors import NothingCrawlable
 from crawler.model import Url
 from crawler.run.crawl import crawl
-from crawler.state.lock import lock
-from crawler.state.migrations import STATE
+from crawler.state.lock import hold_lock
+from crawler.state.migrations import STATE_DB
 from crawler.state.runs import Run
-from crawler.state.store import Begin
+from crawler.state.store import Resume
 from crawler.units import span
 from crawler.version import __version__
 
@@ -191,7 +191,7 @@ def test_ours_a_page_whose_verdict_has_run_out_is_asked_for_again(bench: Bench) 
     said = '<meta name=robots content="unavailable_after: 2040-01-31">'
     bench.site.routes["/plain"] = page("/", head=said)
     bench.crawl()
-    with closing(STATE.look(state())) as db:
+    with closing(STATE_DB.look(state())) as db:
         (reading,) = db.execute("SELECT reading FROM content LIMIT 1").fetchone()
         earlier = EarlierCrawl(db, reading)
         moments = (2_200_000_000.0, 2_300_000_000.0)  # in 2039 and in 2042
@@ -218,9 +218,9 @@ def both(site: Made, folder: Path) -> tuple[Audited, Audited]:
     """The audit of a site that rests on a run, and one that crawls it. Raises NothingCrawlable."""
     folder.mkdir()
     with in_memory(site):
-        anyio.run(partial(crawl, planning.plan(small(folder)), lambda _: None))
-    rested = audited(site, folder, begin=Begin.GO_ON)
-    return rested, audited(site, folder, begin=Begin.FRESH)
+        anyio.run(partial(crawl, planning.plan_crawl(small(folder)), lambda _: None))
+    rested = audited(site, folder, begin=Resume.GO_ON)
+    return rested, audited(site, folder, begin=Resume.FRESH)
 
 
 def agree(folder: Path, seeds: range) -> None:
@@ -301,7 +301,7 @@ def cut_short(bench: Bench) -> str:
 
 def going_on(bench: Bench) -> str:
     bench.crawl("--restart", "--max-pages", "3")
-    lock(state().parent)  # for as long as the test lasts
+    hold_lock(state().parent)  # for as long as the test lasts
     return "a run of this site is going on"
 
 

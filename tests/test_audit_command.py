@@ -15,9 +15,9 @@ import pytest
 from audited import CLOSED, FAST, Command, in_process, line, log, page, pages, robots, sitemap
 from scripted import Answer, Route, scripted
 
-from crawler.state.lock import lock
-from crawler.state.store import directory_for
-from crawler.url.normalize import normalise
+from crawler.state.lock import hold_lock
+from crawler.state.store import state_directory
+from crawler.url.normalize import normalize_url
 
 
 @pytest.fixture
@@ -193,11 +193,11 @@ def test_ours_two_audits_of_a_site_are_kept_apart_and_a_crawl_is_in_nobodys_way(
     siteatlas: Command, audit: Command
 ) -> None:
     with scripted(pages()) as site:
-        state = directory_for(Path(".siteatlas"), normalise(f"{site.url}sitemap.xml"))
-        held = lock(state)
+        state = state_directory(Path(".siteatlas"), normalize_url(f"{site.url}sitemap.xml"))
+        held = hold_lock(state)
         assert audit(site.url).code == 0
         os.close(held)
-        held = lock(state / "audit")
+        held = hold_lock(state / "audit")
         ran = audit(site.url)
         assert (ran.code, ran.out) == (6, "")
         assert "another process" in ran.err

@@ -82,7 +82,7 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Audit]:
     def run(url: str, *words: str) -> Audited:
         fast = ("--rate", "0", "--retries", "0", "--processes", "1", "-o", "out", "-q")
         monkeypatch.setattr("sys.argv", ["siteatlas", "audit", url, *fast, *words])
-        code = app.run()
+        code = app.run_command_line()
         report = json.loads(Path("out/audit.json").read_bytes())
         for each in report["findings"]:
             if report["doubts"] and each["rule"] in RULES and needs_complete(each["rule"]):
@@ -151,7 +151,7 @@ def test_ours_what_nothing_leads_to_raises_no_doubt(
         assert (audited.code, audited.doubts, audited.open()) == (0, [], set())
         assert audited.report["completeness"] == "complete"
         monkeypatch.setattr("sys.argv", ["siteatlas", "why", f"{site.url}failing"])
-        app.run()
+        app.run_command_line()
         said = capsys.readouterr().out
         assert "complete, audited" in said  # one verdict for one audit
         assert "degraded" not in said

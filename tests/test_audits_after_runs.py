@@ -21,8 +21,8 @@ from kept import kept, status, wait_for
 from run import environment, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
-from crawler.cli.sites import configured
-from crawler.schedule.process import Order
+from crawler.cli.sites import configured_sites
+from crawler.schedule.process import SiteJob
 
 XML = {"Content-Type": "application/xml"}
 SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -232,8 +232,8 @@ def test_ours_a_crash_while_findings_are_told_repeats_that_message_and_no_other(
 
 def test_ours_an_audit_that_sites_would_wait_for_is_left_to_the_next_run(tmp_path: Path) -> None:
     with world(tmp_path) as shop:
-        (each,) = configured(tmp_path / "sites.toml", {}, [])
-        order = Order(name="shop", task="run", config=each.config.model_dump(mode="json"), may_audit=False)
+        (each,) = configured_sites(tmp_path / "sites.toml", {}, [])
+        order = SiteJob(name="shop", task="run", config=each.config.model_dump(mode="json"), may_audit=False)
         command = [sys.executable, "-m", "crawler.schedule.worker", "shop"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdin

@@ -10,12 +10,12 @@ import anyio
 import pytest
 from scripted import Answer, Site, links, scripted
 
-from crawler.config.load import build
-from crawler.config.plan import Plan, plan
-from crawler.publish.change_feed import Changes, feed_file
+from crawler.config.load import build_config
+from crawler.config.plan import CrawlPlan, plan_crawl
+from crawler.publish.change_feed import ChangeFeed, feed_file
 from crawler.run.crawl import crawl
 from crawler.run.report import Report
-from crawler.state.migrations import STATE
+from crawler.state.migrations import STATE_DB
 from sitemap import read
 
 START, DAY = 1_767_225_600.0, 86_400.0  # 2026-01-01
@@ -36,7 +36,7 @@ class Regenerated:
         self.site = site
         output = {**SETTINGS["output"], "directory": str(folder / "out")}
         tables = {"site": {"url": site.url}, "state": {"directory": str(folder / "state")}}
-        self.plan: Plan = plan(build({**SETTINGS, "output": output, **tables}))
+        self.plan: CrawlPlan = plan_crawl(build_config({**SETTINGS, "output": output, **tables}))
         self.runs = 0
 
     def run(self) -> Report:
@@ -62,8 +62,8 @@ class Regenerated:
         }
 
     def between(self, after: int, until: int) -> list[tuple[str, str, str]]:
-        with closing(STATE.look(self.plan.state / STATE.file)) as db:
-            changes = list(Changes(db).between(after, until))
+        with closing(STATE_DB.look(self.plan.state / STATE_DB.file)) as db:
+            changes = list(ChangeFeed(db).between(after, until))
         strip = self.site.url.rstrip("/")
         return [
             (each.url.removeprefix(strip), each.kind, each.target.removeprefix(strip)) for each in changes

@@ -5,26 +5,26 @@ from pathlib import Path
 
 import pytest
 
-from crawler.cli.init.config import example
+from crawler.cli.init.config import example_config
 from crawler.cli.options import FLAGS, flag_of
 from crawler.config.config import Config
-from crawler.config.load import build, known_keys
+from crawler.config.load import build_config, known_keys
 from crawler.errors import UsageError
-from crawler.units import as_size, duration, size
+from crawler.units import format_size, parse_duration, parse_size
 
 EXAMPLE = Path(__file__).parent.parent / "config.example.toml"
 
 
 def test_ours_the_example_has_every_key_at_its_default() -> None:
-    assert EXAMPLE.read_text(encoding="utf-8") == example(), (
+    assert EXAMPLE.read_text(encoding="utf-8") == example_config(), (
         "run: python -m crawler.cli.init.config > config.example.toml"
     )
-    tables = tomllib.loads(example())
-    assert build(tables) == Config()
+    tables = tomllib.loads(example_config())
+    assert build_config(tables) == Config()
     for name, keys in known_keys().items():
         for key in keys:
             written = key in tables[name]
-            assert written or f"\n# {key} =\n" in example(), f"{name}.{key} is missing"
+            assert written or f"\n# {key} =\n" in example_config(), f"{name}.{key} is missing"
 
 
 def test_ours_every_key_has_a_flag() -> None:
@@ -54,27 +54,32 @@ def test_ours_every_key_has_a_flag() -> None:
 )
 def test_ours_a_wrong_key_or_value_is_named_with_its_remedy(tables: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError) as told:
-        build(tables, "site.toml", flag_of)
+        build_config(tables, "site.toml", flag_of)
     assert said in str(told.value)
     assert "site.toml" in str(told.value)
     assert "\n" not in str(told.value)
 
 
 def test_ours_lengths_of_time_and_sizes() -> None:
-    assert [duration(text) for text in ("90", "90s", "1.5m", "2h", "1d")] == [90, 90, 90, 7200, 86400]
-    assert [size(text) for text in ("500", "512K", "20M", "1.5 GiB")] == [500, 2**19, 20 * 2**20, 3 * 2**29]
-    assert build({"scope": {"max_time": "2h"}}).scope.max_time == 7200
+    assert [parse_duration(text) for text in ("90", "90s", "1.5m", "2h", "1d")] == [90, 90, 90, 7200, 86400]
+    assert [parse_size(text) for text in ("500", "512K", "20M", "1.5 GiB")] == [
+        500,
+        2**19,
+        20 * 2**20,
+        3 * 2**29,
+    ]
+    assert build_config({"scope": {"max_time": "2h"}}).scope.max_time == 7200
     for text in ("", "h", "-1", "1 week", "1_000"):
         with pytest.raises(ValueError, match="is not a"):
-            duration(text)
+            parse_duration(text)
         with pytest.raises(ValueError, match="is not a"):
-            size(text)
+            parse_size(text)
 
 
 def test_ours_choices_are_those_that_can_be_typed() -> None:
     with pytest.raises(UsageError, match="'section', 'language' or 'type'") as told:
-        build({"output": {"group": "size"}}, "", flag_of)
+        build_config({"output": {"group": "size"}}, "", flag_of)
     assert "''" not in str(told.value)
-    assert [as_size(size(text)) for text in ("500", "512K", "20M", "1G", "52428801")] == [
+    assert [format_size(parse_size(text)) for text in ("500", "512K", "20M", "1G", "52428801")] == [
         *("500", "512K", "20M", "1G", "52428801")
     ]

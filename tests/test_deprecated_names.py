@@ -11,10 +11,10 @@ from run import Ran, siteatlas
 from typer.main import get_command
 
 from crawler.cli.app import app
-from crawler.cli.init.config import example
+from crawler.cli.init.config import example_config
 from crawler.config.deprecated import FLAGS as OLD_FLAGS
 from crawler.config.deprecated import KEYS as OLD_KEYS
-from crawler.config.load import configured, known_keys, read
+from crawler.config.load import configured, known_keys, read_tables
 
 URL = "http://a.example/"
 FILE = '[site]\nurl = "http://a.example/"\n[output]\ndirectory = "out"\n[fetch]\nsource = "site"\n'
@@ -52,7 +52,7 @@ def test_ours_no_help_and_no_example_shows_a_deprecated_name() -> None:
     for name, command in COMMANDS.items():
         words = command.get_help(command.make_context(name, [], resilient_parsing=True)).split()
         assert not OLD_FLAGS.keys() & set(words), name
-    tables = tomllib.loads(example())
+    tables = tomllib.loads(example_config())
     assert not OLD_KEYS.keys() & {f"{section}.{key}" for section, table in tables.items() for key in table}
 
 
@@ -109,8 +109,8 @@ def test_ours_an_old_key_of_one_of_several_sites_is_named_with_it(
     file = tmp_path / "sites.toml"
     file.write_text("[pace]\nmax_error_time = 1\n[sites.shop.pace]\nlongest_trouble = 2\n")
     with caplog.at_level(logging.WARNING):
-        assert read(file)["sites"]["shop"]["pace"] == {"max_error_time": 2}
-        read(file)
+        assert read_tables(file)["sites"]["shop"]["pace"] == {"max_error_time": 2}
+        read_tables(file)
     assert caplog.messages == [
         f"sites.shop.pace.longest_trouble in {file} is deprecated: use sites.shop.pace.max_error_time"
     ]

@@ -46,7 +46,7 @@ class Command:
     def __call__(self, *words: str) -> tuple[int, str, str]:
         self._monkeypatch.setattr(sys, "argv", ["siteatlas", "notify", *words])
         self._monkeypatch.setattr(app, "app", BUILT)
-        code = app.run()
+        code = app.run_command_line()
         said = self._capsys.readouterr()
         assert "Traceback" not in said.err
         assert KEY not in said.out + said.err

@@ -11,8 +11,8 @@ import pytest
 from madesite import Site as MadeSite
 from scripted import Answer, Route, Site, scripted
 
-from crawler.config.load import build
-from crawler.config.plan import plan
+from crawler.config.load import build_config
+from crawler.config.plan import plan_crawl
 from crawler.run.crawl import crawl
 from crawler.run.report import Report
 
@@ -34,7 +34,9 @@ class Days:
 
     def __init__(self, made: MadeSite, served: Site, server: str, folder: Path) -> None:
         tables = {"site": {"url": served.url}, "state": {"directory": str(folder / "state")}}
-        self.plan = plan(build({**SETTINGS, "output": {"directory": str(folder / "out")}, **tables}))
+        self.plan = plan_crawl(
+            build_config({**SETTINGS, "output": {"directory": str(folder / "out")}, **tables})
+        )
         self.made, self.served, self.server = made, served, server
         self.day = 0
         self.began = time.time()

@@ -8,7 +8,7 @@ import pytest
 from run import siteatlas
 from test_readme import ALL, ROOT, name_of, text_of
 
-from crawler.cli.environment import misspelt
+from crawler.cli.environment import misspelt_variables
 
 URL = "http://a.example/"
 PROSE = [*ALL, ROOT / "CHANGELOG.md"]
@@ -67,7 +67,7 @@ def test_ours_a_variable_that_is_nearly_one_of_ours_is_told_once(tmp_path: Path)
     )
     assert len(rest) == 1, "what the command itself has to say"
     known = ["SITEATLAS_CONFIG", "SITEATLAS_FAIL_ON", "SITEATLAS_MAX_FINDINGS", "SITEATLAS_HEADER", "PATH"]
-    assert misspelt(known) == []
+    assert misspelt_variables(known) == []
 
 
 def test_ours_a_site_that_was_mistyped_is_none_of_several(tmp_path: Path) -> None:

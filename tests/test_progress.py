@@ -5,10 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from crawler.cli.progress import Display
+from crawler.cli.progress import CrawlProgressDisplay
 from crawler.crawl.engine import Tally
-from crawler.crawl.progress import describe
-from crawler.units import amount, clock
+from crawler.crawl.progress import progress_line
+from crawler.units import clock_text, size_text
 from sitemap import safe
 
 
@@ -30,12 +30,12 @@ from sitemap import safe
 def test_ours_the_time_left_is_told_only_when_it_can_be_known(
     tally: Tally, rate: float, growth: float, line: str
 ) -> None:
-    assert describe(tally, rate, growth) == line
+    assert progress_line(tally, rate, growth) == line
 
 
 def test_ours_the_part_of_the_work_that_has_begun_is_shown() -> None:
     shown = io.StringIO()
-    with Display(Console(file=shown, force_terminal=True, width=100)) as display:
+    with CrawlProgressDisplay(Console(file=shown, force_terminal=True, width=100)) as display:
         display.part("crawling")
         display.watch(Tally(known=3, done=2))
         display.part("judging")
@@ -44,8 +44,13 @@ def test_ours_the_part_of_the_work_that_has_begun_is_shown() -> None:
 
 
 def test_ours_times_and_sizes_are_for_people() -> None:
-    assert [clock(seconds) for seconds in (0.42, 42, 187, 7387)] == ["0.4 s", "42 s", "3:07", "2:03:07"]
-    assert [amount(size) for size in (812, 1400, 268e6, 5e9)] == ["812 bytes", "1.4 kB", "268 MB", "5.0 GB"]
+    assert [clock_text(seconds) for seconds in (0.42, 42, 187, 7387)] == ["0.4 s", "42 s", "3:07", "2:03:07"]
+    assert [size_text(size) for size in (812, 1400, 268e6, 5e9)] == [
+        "812 bytes",
+        "1.4 kB",
+        "268 MB",
+        "5.0 GB",
+    ]
 
 
 def test_ours_nothing_from_the_web_commands_a_terminal() -> None:

@@ -15,8 +15,8 @@ from crawler.audit.rules import RULES
 from crawler.cli.app import app
 from crawler.config.config import Config
 from crawler.config.deprecated import FLAGS, KEYS
-from crawler.config.sites import split
-from crawler.crawl.indexability import table
+from crawler.config.sites import split_sites
+from crawler.crawl.indexability import indexability_table
 from crawler.model import State
 
 ROOT = Path(__file__).parent.parent
@@ -108,7 +108,7 @@ def test_ours_the_table_of_contents_names_every_page_of_the_manual() -> None:
 @PAGES
 def test_ours_the_configurations_in_the_pages_are_read(page: Path) -> None:
     for block in blocks_of(page, "toml"):
-        split(tomllib.loads(block), page.name)
+        split_sites(tomllib.loads(block), page.name)
 
 
 def test_ours_the_options_in_the_pages_are_there() -> None:
@@ -131,7 +131,7 @@ def test_ours_the_exit_codes_of_the_manual_are_those_of_the_code() -> None:
 
 def test_ours_the_rules_and_states_of_the_manual_are_those_of_the_code() -> None:
     page = MANUAL / "listing.md"
-    assert f"{table()}\n" in blocks_of(page, "text")
+    assert f"{indexability_table()}\n" in blocks_of(page, "text")
     states = [name for cell, _ in rows_of(page, "The states") for name in quoted(cell)]
     assert sorted(states) == sorted(state.value for state in set(State) - {State.PENDING})
     groups = rows_of(MANUAL / "audit.md", "What an audit finds")

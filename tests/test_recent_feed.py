@@ -7,34 +7,34 @@ from pathlib import Path
 import pytest
 from site_history import SITE, History, Seen
 
-from crawler.config.load import build
-from crawler.config.plan import Plan, plan
+from crawler.config.load import build_config
+from crawler.config.plan import CrawlPlan, plan_crawl
 from crawler.errors import UsageError
-from crawler.model import Found, State
-from crawler.publish.recent_feed import publish_recent, recent_address
-from crawler.state.migrations import STATE
+from crawler.model import DiscoveredBy, State
+from crawler.publish.recent_feed import publish_recent_feed, recent_feed_url
+from crawler.state.migrations import STATE_DB
 from sitemap import Directory, lint, read
 
-HOME = Seen(found=Found.SEED, source=None, title="Home", lastmod="2025-01-01")
+HOME = Seen(found=DiscoveredBy.SEED, source=None, title="Home", lastmod="2025-01-01")
 GONE = Seen(State.CLIENT_ERROR, "answered 404, not found")
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    opened = STATE.connect(tmp_path / "state.db")
+    opened = STATE_DB.connect(tmp_path / "state.db")
     yield opened
     opened.close()
 
 
-def planned(directory: Path, **output: object) -> Plan:
+def planned(directory: Path, **output: object) -> CrawlPlan:
     sitemap_url = str(output.pop("sitemap_url", f"{SITE}/sitemap.xml"))
     site = {"url": sitemap_url.rpartition("/")[0] + "/", "sitemap_url": sitemap_url}
-    return plan(build({"site": site, "output": {"directory": str(directory), **output}}))
+    return plan_crawl(build_config({"site": site, "output": {"directory": str(directory), **output}}))
 
 
 def publish(db: sqlite3.Connection, directory: Path, **output: object) -> Path:
     """The one file that is published."""
-    published = publish_recent(db, planned(directory, **output), Directory(directory))
+    published = publish_recent_feed(db, planned(directory, **output), Directory(directory))
     assert published is not None
     (file,) = published.files
     return directory / file.name
@@ -101,7 +101,7 @@ def test_ours_the_files_of_the_sitemap_are_left_alone(
     history = History(db)
     for number in range(3):
         history.run({"/": HOME, f"/{number}": Seen()})
-        publish_recent(db, planned(tmp_path, recent=kind), Directory(tmp_path, settle=0, grace=0))
+        publish_recent_feed(db, planned(tmp_path, recent=kind), Directory(tmp_path, settle=0, grace=0))
     assert {path.name for path in tmp_path.glob("sitemap*")} == {*names, f"sitemap-recent.{kind}"}
     assert all((tmp_path / name).read_text() == name for name in names)
 
@@ -110,9 +110,9 @@ def test_ours_without_a_wish_or_without_pages_there_is_no_file(
     db: sqlite3.Connection, tmp_path: Path
 ) -> None:
     destination = Directory(tmp_path / "public")
-    assert publish_recent(db, planned(tmp_path / "public", recent="rss"), destination) is None
+    assert publish_recent_feed(db, planned(tmp_path / "public", recent="rss"), destination) is None
     History(db).run({"/": HOME})
-    assert publish_recent(db, planned(tmp_path / "public"), destination) is None
+    assert publish_recent_feed(db, planned(tmp_path / "public"), destination) is None
     assert not (tmp_path / "public").exists()
 
 
@@ -131,7 +131,7 @@ def test_ours_the_feed_is_called_after_the_sitemap(
     output: dict[str, object], address: str, tmp_path: Path
 ) -> None:
     ready = planned(tmp_path, **{"recent": "atom", **output})
-    assert recent_address(ready) == address
+    assert recent_feed_url(ready) == address
 
 
 @pytest.mark.parametrize("kind", ["atom", "rss"])
@@ -140,8 +140,10 @@ def test_w3c_websub_the_feed_names_the_hubs_that_are_told_of_it(
 ) -> None:
     History(db).run({"/": HOME})
     wanted = planned(tmp_path, recent=kind)
-    told = plan(build({**wanted.config.model_dump(), "websub": {"hubs": ["https://hub.example/push"]}}))
-    publish_recent(db, told, Directory(tmp_path))
+    told = plan_crawl(
+        build_config({**wanted.config.model_dump(), "websub": {"hubs": ["https://hub.example/push"]}})
+    )
+    publish_recent_feed(db, told, Directory(tmp_path))
     content = (tmp_path / f"sitemap-recent.{kind}").read_text()
     assert 'rel="hub" href="https://hub.example/push"' in content
     assert f'rel="self" href="{SITE}/sitemap-recent.{kind}"' in content
@@ -151,10 +153,10 @@ def test_w3c_websub_the_feed_names_the_hubs_that_are_told_of_it(
 def test_ours_a_hub_that_is_none_is_refused_before_a_request_is_sent(tmp_path: Path) -> None:
     wanted = planned(tmp_path, recent="atom").config.model_dump()
     with pytest.raises(UsageError, match=r"websub\.hubs"):
-        recent_address(plan(build({**wanted, "websub": {"hubs": ["hub.example"]}})))
+        recent_feed_url(plan_crawl(build_config({**wanted, "websub": {"hubs": ["hub.example"]}})))
 
 
 @pytest.mark.parametrize("name", ["sitemap.xml", "a/b.atom", ".rss", "feed", "sitemap-1.xml"])
 def test_ours_a_name_that_may_be_that_of_a_sitemap_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--recent-name"):
-        recent_address(planned(tmp_path, recent="atom", recent_name=name))
+        recent_feed_url(planned(tmp_path, recent="atom", recent_name=name))

@@ -20,9 +20,9 @@ from run import FAST, Ran, environment, siteatlas
 from scripted import Answer, Site, links, scripted
 
 from crawler.model import State
-from crawler.run.outcome import ended
-from crawler.run.report import LeftOut, Report
-from crawler.state.runs import Fate
+from crawler.run.outcome import run_result
+from crawler.run.report import OmittedUrls, Report
+from crawler.state.runs import RunStatus
 
 KEY = "0123456789abcdef-KEY"
 DOWN = Fault("error", 503, "SlowDown")
@@ -512,8 +512,8 @@ def test_ours_a_site_that_another_process_works_on_is_said_once_and_told_nobody(
 def test_ours_what_failed_in_us_is_told_with_what_was_published(world: World) -> None:
     told = json.loads(world.run("--json").out)["sites"][0]
     report = msgspec.convert({name: value for name, value in told.items() if name != "name"}, Report)
-    assert ended(report).told == "3 pages listed: 3 added"
-    lost = LeftOut(State.INTERNAL_ERROR, 2, [])
-    odd = ended(replace(report, exit_code=1, left_out=[lost]))
+    assert run_result(report).told == "3 pages listed: 3 added"
+    lost = OmittedUrls(State.INTERNAL_ERROR, 2, [])
+    odd = run_result(replace(report, exit_code=1, left_out=[lost]))
     assert odd.told == "internal error with 2 URLs, left out; 3 pages listed: 3 added"
-    assert odd.fate is Fate.DONE
+    assert odd.fate is RunStatus.DONE

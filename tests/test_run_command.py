@@ -12,7 +12,7 @@ import pytest
 from run import FAST, Ran, command, environment, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
-from crawler.cli.run_sites import planned
+from crawler.cli.run_sites import site_plans
 from crawler.errors import UsageError
 
 
@@ -122,7 +122,7 @@ def test_ours_what_is_wrong_with_any_site_is_told_before_the_first_request(
     with Path("sites.toml").open("a", encoding="utf-8") as file:
         file.write(f"\n{more}\n")
     with pytest.raises(UsageError) as told:
-        planned(Path("sites.toml"), {}, ["a"])
+        site_plans(Path("sites.toml"), {}, ["a"])
     assert said in str(told.value)
 
 

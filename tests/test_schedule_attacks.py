@@ -8,18 +8,18 @@ from typing import Any
 import anyio
 import pytest
 
-from crawler.cli.schedule_run import load
+from crawler.cli.schedule_run import load_sites
 from crawler.config.config import Config
-from crawler.config.plan import plan
-from crawler.config.schedule import Schedule
+from crawler.config.plan import plan_crawl
+from crawler.config.schedule import ScheduleConfig
 from crawler.errors import StorageError
-from crawler.schedule.attempt import Attempt, Because
+from crawler.schedule.attempt import Attempt, Trigger
 from crawler.schedule.history import History
-from crawler.schedule.queue import Agenda
+from crawler.schedule.queue import RunQueue
 from crawler.schedule.scheduler import Scheduler
-from crawler.schedule.site import Scheduled, scheduled
-from crawler.schedule.site_state import Asked
-from crawler.state.runs import Ended, Fate
+from crawler.schedule.site import ScheduledSite, scheduled_site
+from crawler.schedule.site_state import SiteSchedule
+from crawler.state.runs import RunResult, RunStatus
 
 _SHARED = """
 [state]
@@ -63,24 +63,24 @@ def test_ours_what_hundreds_of_sites_have_alike_is_checked_once(
         for n in range(20)
     ]
     (tmp_path / "sites.toml").write_text("\n".join((_SHARED, *tables)), encoding="utf-8")
-    assert len(load(tmp_path / "sites.toml", {}, []).sites) == 20
+    assert len(load_sites(tmp_path / "sites.toml", {}, []).sites) == 20
     assert (made.count("client") <= 1, made.count("from_string") <= 2) == (True, True)
 
 
 NOW = 1_790_000_000.0
-STOPPED = Ended(exit_code=4, fate=Fate.STOPPED, told="saved")
+STOPPED = RunResult(exit_code=4, fate=RunStatus.STOPPED, told="saved")
 
 
 class Hand:
     """A runner that plays ``ends`` one after the other, then waits to be stopped; and a clock in its hand."""
 
-    def __init__(self, *ends: Ended) -> None:
+    def __init__(self, *ends: RunResult) -> None:
         self.now, self.ends = NOW, list(ends)
-        self.begun: list[Because] = []
+        self.begun: list[Trigger] = []
         self.last: list[Attempt | None] = []
         self.daemon: Scheduler | None = None
 
-    async def run(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
+    async def run(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
         self.begun.append(attempt.because)
         if self.daemon:
             self.last.append(self.daemon.last(site.name))
@@ -90,14 +90,14 @@ class Hand:
         return STOPPED
 
 
-def made(folder: Path, **schedule: object) -> Scheduled:
+def made(folder: Path, **schedule: object) -> ScheduledSite:
     tables = {
         "site": {"url": "https://shop.example/"},
         "output": {"directory": str(folder / "out")},
         "state": {"directory": str(folder)},
         "schedule": {"every": "1d", "retries": 0, "retry_delay": 1, **schedule},
     }
-    return scheduled("shop", plan(Config.model_validate(tables)))
+    return scheduled_site("shop", plan_crawl(Config.model_validate(tables)))
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def history(tmp_path: Path) -> Iterator[History]:
         yield history
 
 
-async def kept(history: History, hand: Hand, site: Scheduled, until: int) -> None:
+async def kept(history: History, hand: Hand, site: ScheduledSite, until: int) -> None:
     """The schedule of a site, on a clock that goes on by a second at each look, until so many have begun."""
     stop = anyio.Event()
     hand.daemon = Scheduler([site], history, hand, site.config.daemon, lambda: hand.now, look=0.001)
@@ -125,21 +125,21 @@ async def kept(history: History, hand: Hand, site: Scheduled, until: int) -> Non
     ids=["overlong", "ended by somebody else"],
 )
 def test_ours_a_run_that_was_ended_before_it_could_tell_is_told_of(
-    history: History, tmp_path: Path, first: tuple[Ended, ...], longest: float, told: str
+    history: History, tmp_path: Path, first: tuple[RunResult, ...], longest: float, told: str
 ) -> None:
     hand = Hand(*first)
     anyio.run(kept, history, hand, made(tmp_path, run_timeout=longest), 2)
-    assert hand.begun[:2] == [Because.FIRST, Because.TELL]
+    assert hand.begun[:2] == [Trigger.FIRST, Trigger.TELL]
     last = hand.last[1]
     assert last is not None
-    assert (last.fate, told in last.told) == (Fate.FAILED, True)
+    assert (last.fate, told in last.told) == (RunStatus.FAILED, True)
 
 
 def test_ours_the_last_run_is_known_however_often_others_were_told_in_vain(
     history: History, tmp_path: Path
 ) -> None:
-    in_vain = Ended(exit_code=4, fate=Fate.DONE, untold=True)
-    hand = Hand(Ended(exit_code=-9, fate=Fate.FAILED, told="killed", untold=True), *[in_vain] * 6)
+    in_vain = RunResult(exit_code=4, fate=RunStatus.DONE, untold=True)
+    hand = Hand(RunResult(exit_code=-9, fate=RunStatus.FAILED, told="killed", untold=True), *[in_vain] * 6)
     anyio.run(kept, history, hand, made(tmp_path, max_retry_delay=1), 8)
     assert [each.told for each in hand.last[1:] if each] == ["killed"] * 7
 
@@ -147,7 +147,7 @@ def test_ours_the_last_run_is_known_however_often_others_were_told_in_vain(
 def test_ours_sites_that_cannot_be_taken_up_leave_the_schedule_as_it_was(
     history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hand, one = Hand(*[Ended(exit_code=0, fate=Fate.DONE)] * 9), made(tmp_path)
+    hand, one = Hand(*[RunResult(exit_code=0, fate=RunStatus.DONE)] * 9), made(tmp_path)
     real = history.since_done
 
     def since_done(name: str) -> list[Attempt]:
@@ -169,11 +169,11 @@ def test_ours_sites_that_cannot_be_taken_up_leave_the_schedule_as_it_was(
             stop.set()
 
     anyio.run(live)
-    assert hand.begun == [Because.FIRST]
+    assert hand.begun == [Trigger.FIRST]
 
 
 def test_ours_a_site_that_comes_and_goes_while_nothing_can_be_written_is_forgotten() -> None:
-    agenda, asked = Agenda(1), Asked("a", None, Schedule())
+    agenda, asked = RunQueue(1), SiteSchedule("a", None, ScheduleConfig())
     agenda.add(asked, None, [], NOW)
     assert agenda.moved == {"a"}
     agenda.replace([], NOW)

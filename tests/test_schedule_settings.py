@@ -8,17 +8,17 @@ import anyio
 import httpx
 import pytest
 
-from crawler.cli.schedule_run import load
-from crawler.config.schedule import Daemon
+from crawler.cli.schedule_run import load_sites
+from crawler.config.schedule import DaemonConfig
 from crawler.crawl.engine import Tally
-from crawler.crawl.progress import Logged
+from crawler.crawl.progress import ProgressLogger
 from crawler.errors import UsageError
-from crawler.schedule.attempt import Attempt, Because
-from crawler.schedule.site import differences
-from crawler.schedule.status import Board
-from crawler.schedule.web.app import app
-from crawler.schedule.words import how
-from crawler.state.runs import Fate
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.site import config_changes
+from crawler.schedule.status import ScheduleStatus
+from crawler.schedule.web.app import build_app
+from crawler.schedule.words import attempt_text
+from crawler.state.runs import RunStatus
 
 FILE = """
 [schedule]
@@ -62,7 +62,7 @@ def test_ours_a_flag_says_when_over_the_environment_and_that_over_the_file(
     for name, value in variables.items():
         monkeypatch.setenv(f"SITEATLAS_{name}", value)
     given = {f"schedule__{key}": value for key, value in flags.items()}
-    (site, _) = load(written(tmp_path, schedule), given, []).sites
+    (site, _) = load_sites(written(tmp_path, schedule), given, []).sites
     assert site.timetable is not None
     assert site.timetable.words() == words
 
@@ -80,63 +80,63 @@ def test_ours_settings_that_cannot_be_kept_are_told(
     tmp_path: Path, flags: dict[str, object], told: str
 ) -> None:
     with pytest.raises(UsageError) as error:
-        load(written(tmp_path), flags, [])
+        load_sites(written(tmp_path), flags, [])
     assert told in str(error.value)
 
 
 def test_ours_a_file_is_named_for_what_stands_in_it_and_not_for_what_was_typed(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as error:
-        load(written(tmp_path), {"schedule__every": "6q"}, [])
+        load_sites(written(tmp_path), {"schedule__every": "6q"}, [])
     assert str(error.value).startswith('--every (schedule.every): "6q" is not a duration')
     with pytest.raises(UsageError) as error:
-        load(written(tmp_path, 'every = "6q"'), {}, [])
+        load_sites(written(tmp_path, 'every = "6q"'), {}, [])
     assert "sites.toml" in str(error.value)
 
 
 def test_ours_one_site_is_taken_out_of_what_all_share(tmp_path: Path) -> None:
-    a, b = load(written(tmp_path, more="[sites.b.schedule]\nenabled = false\n"), {}, []).sites
+    a, b = load_sites(written(tmp_path, more="[sites.b.schedule]\nenabled = false\n"), {}, []).sites
     assert (a.timetable is None, b.timetable is None) == (False, True)
 
 
 def test_ours_a_reload_names_what_is_used_from_now_on_and_what_only_later(tmp_path: Path) -> None:
-    before = load(written(tmp_path), {}, [])
-    assert list(differences(before, load(written(tmp_path), {}, []))) == []
-    now = load(
+    before = load_sites(written(tmp_path), {}, [])
+    assert list(config_changes(before, load_sites(written(tmp_path), {}, []))) == []
+    now = load_sites(
         written(tmp_path, daemon="max_parallel_runs = 3\nserve_sitemaps = true\nmax_clients = 9"), {}, []
     )
-    assert list(differences(before, now)) == [
+    assert list(config_changes(before, now)) == [
         "used from now on: daemon.max_parallel_runs, daemon.serve_sitemaps",
         "used after the next start: daemon.max_clients",
     ]
-    (elsewhere,) = differences(before, load(written(tmp_path, daemon='directory = "h"'), {}, []))
+    (elsewhere,) = config_changes(before, load_sites(written(tmp_path, daemon='directory = "h"'), {}, []))
     assert elsewhere == "used after the next start: daemon.directory"
 
 
 @pytest.mark.parametrize(
     ("fate", "because", "untold", "told"),
     [
-        (Fate.FAILED, Because.DUE, False, "failed after 2.0 s: it is down; next try in 5 min"),
-        (Fate.DONE, Because.DUE, False, "done after 2.0 s: it is down"),
-        (Fate.DONE, Because.DUE, True, "its notifications are outstanding; next try in 5 min"),
-        (Fate.DONE, Because.TELL, True, "it is down; next try in 5 min"),
+        (RunStatus.FAILED, Trigger.DUE, False, "failed after 2.0 s: it is down; next try in 5 min"),
+        (RunStatus.DONE, Trigger.DUE, False, "done after 2.0 s: it is down"),
+        (RunStatus.DONE, Trigger.DUE, True, "its notifications are outstanding; next try in 5 min"),
+        (RunStatus.DONE, Trigger.TELL, True, "it is down; next try in 5 min"),
     ],
 )  # fmt: skip
 def test_ours_the_log_says_how_it_ended_and_when_it_is_tried_again(
-    monkeypatch: pytest.MonkeyPatch, fate: Fate, because: Because, untold: bool, told: str
+    monkeypatch: pytest.MonkeyPatch, fate: RunStatus, because: Trigger, untold: bool, told: str
 ) -> None:
     monkeypatch.setattr("time.time", lambda: 12.0)
     attempt = Attempt(
         number=1, site="a", slot=10.0, because=because, turn=1, began=10.0, ended=12.0, fate=fate,
         told="it is down", untold=untold,
     )  # fmt: skip
-    assert how(attempt, 312.0).endswith(told)
-    assert "next try" not in how(attempt)
+    assert attempt_text(attempt, 312.0).endswith(told)
+    assert "next try" not in attempt_text(attempt)
 
 
 def test_ours_names_and_serving_are_taken_at_once() -> None:
-    settings = [Daemon()]
-    board = Board(version="1", now=time.time(), sites=())
-    answers = httpx.ASGITransport(app(lambda: board, lambda: settings[-1]))
+    settings = [DaemonConfig()]
+    board = ScheduleStatus(version="1", now=time.time(), sites=())
+    answers = httpx.ASGITransport(build_app(lambda: board, lambda: settings[-1]))
 
     async def codes() -> list[int]:
         async with httpx.AsyncClient(transport=answers) as client:
@@ -144,9 +144,9 @@ def test_ours_names_and_serving_are_taken_at_once() -> None:
             return [(await client.get(url)).status_code for url in urls]
 
     assert anyio.run(codes) == [421, 421]
-    settings.append(Daemon(allowed_hosts=("mine.example",)))
+    settings.append(DaemonConfig(allowed_hosts=("mine.example",)))
     assert anyio.run(codes) == [200, 421]
-    settings.append(Daemon(serve_sitemaps=True))
+    settings.append(DaemonConfig(serve_sitemaps=True))
     assert anyio.run(codes) == [421, 404]
 
 
@@ -155,7 +155,7 @@ def test_ours_a_log_tells_of_a_crawl_once_a_minute_and_when_it_first_waits(
 ) -> None:
     caplog.set_level(logging.INFO)
     now = [0.0]
-    logged = Logged(lambda: now[0])
+    logged = ProgressLogger(lambda: now[0])
     for second, tally in (
         (1, Tally(known=20, done=1)),
         (10, Tally(known=20, done=10, paused="waiting 16 s")),

@@ -16,23 +16,23 @@ from kept import wait_for
 from msgspec.structs import replace
 from scripted import Answer, scripted
 
-from crawler.config.load import build
-from crawler.config.plan import plan
+from crawler.config.load import build_config
+from crawler.config.plan import plan_crawl
 from crawler.schedule import process as processes
-from crawler.schedule.attempt import Attempt, Because
-from crawler.schedule.config_watch import Watched
-from crawler.schedule.process import Order, ProcessRunner
-from crawler.schedule.site import Scheduled, scheduled
-from crawler.schedule.systemd_notify import ServiceManager
-from crawler.state.runs import Ended, Fate
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.config_watch import ConfigWatcher
+from crawler.schedule.process import ProcessRunner, SiteJob
+from crawler.schedule.site import ScheduledSite, scheduled_site
+from crawler.schedule.systemd_notify import SystemdNotifier
+from crawler.state.runs import RunResult, RunStatus
 
 pytestmark = pytest.mark.anyio
-DUE = Attempt(number=1, site="shop", slot=0.0, because=Because.DUE, turn=1, began=0.0)
+DUE = Attempt(number=1, site="shop", slot=0.0, because=Trigger.DUE, turn=1, began=0.0)
 
 
 def site(
     folder: Path, url: str = "http://127.0.0.1:9/", audit: dict[str, str] | None = None, **daemon: object
-) -> Scheduled:
+) -> ScheduledSite:
     tables = {
         "site": {"url": url},
         "output": {"directory": str(folder / "out"), "swap_delay": 0},
@@ -42,7 +42,7 @@ def site(
         "audit": audit or {},
         "daemon": daemon,
     }
-    return scheduled("shop", plan(build(tables)))
+    return scheduled_site("shop", plan_crawl(build_config(tables)))
 
 
 class Said:
@@ -61,8 +61,8 @@ async def test_ours_a_site_is_run_in_a_process_of_its_own(tmp_path: Path) -> Non
     said = Said()
     with scripted({"/": '<a href="/a">', "/a": "<p>a"}) as shop:
         ended = await ProcessRunner(said).run(site(tmp_path, shop.url), DUE, anyio.Event())
-    assert ended == Ended(
-        exit_code=0, fate=Fate.DONE, run=1, outcome="published", told="2 pages listed: 2 added"
+    assert ended == RunResult(
+        exit_code=0, fate=RunStatus.DONE, run=1, outcome="published", told="2 pages listed: 2 added"
     )
     assert said.lines == []
     assert (tmp_path / "out" / "sitemap.xml").read_bytes().count(b"<loc>") == 2
@@ -82,7 +82,7 @@ async def test_ours_a_stop_before_the_first_page_ends_a_run_at_once(tmp_path: Pa
                 await anyio.sleep(0.01)
             stop.set()
         told = "what is known is saved, and the next run goes on"
-        assert ends == [Ended(exit_code=4, fate=Fate.STOPPED, told=told)]
+        assert ends == [RunResult(exit_code=4, fate=RunStatus.STOPPED, told=told)]
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ async def test_ours_a_run_without_a_report_has_failed_and_others_are_to_be_told(
 ) -> None:
     instead(program)
     ended = await ProcessRunner(Said()).run(site(tmp_path), DUE, anyio.Event())
-    assert ended == Ended(exit_code=code, fate=Fate.FAILED, told=told, untold=True)
+    assert ended == RunResult(exit_code=code, fate=RunStatus.FAILED, told=told, untold=True)
 
 
 async def test_ours_a_log_is_passed_on_line_by_line_and_a_line_without_end_is_cut(
@@ -152,7 +152,7 @@ async def test_ours_who_does_not_stop_is_killed_with_all_it_has_started(
     wait_for(lambda: not psutil.pid_exists(grandchild) or psutil.Process(grandchild).status() == "zombie")
     if not is_cancelled:
         told = "it did not stop within 0.05 s and was killed; the next run goes on"
-        assert ends == [Ended(exit_code=-9, fate=Fate.STOPPED, told=told)]
+        assert ends == [RunResult(exit_code=-9, fate=RunStatus.STOPPED, told=told)]
 
 
 async def test_ours_a_pipe_that_somebody_else_holds_does_not_hold_up_the_daemon(
@@ -180,7 +180,7 @@ async def test_ours_audits_leave_a_place_to_the_sites_that_wait_for_their_runs(
     runner = ProcessRunner(said, is_late=lambda: late)
     audited = site(tmp_path, audit={"every": "1m"}, max_parallel_runs=3)
 
-    async def begin(number: int, which: Scheduled = audited) -> None:
+    async def begin(number: int, which: ScheduledSite = audited) -> None:
         tasks.start_soon(runner.run, which, replace(DUE, number=number), anyio.Event())
         while len(said.lines) < number:  # noqa: ASYNC110 - it is told by a process
             await anyio.sleep(0.01)
@@ -211,7 +211,7 @@ async def test_systemd_a_service_manager_is_told_in_its_own_words(tmp_path: Path
     path = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(path))
-        daemon = ServiceManager({"NOTIFY_SOCKET": str(path), "WATCHDOG_USEC": "20000"})
+        daemon = SystemdNotifier({"NOTIFY_SOCKET": str(path), "WATCHDOG_USEC": "20000"})
         daemon.ready("2 sites")
         assert manager.recv(1000) == b"READY=1\nSTATUS=2 sites"
         daemon.reloading()
@@ -232,22 +232,22 @@ async def test_systemd_a_name_that_is_in_no_file_system_and_a_watchdog_of_somebo
     name = f"siteatlas-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(f"\0{name}")
-        daemon = ServiceManager({"NOTIFY_SOCKET": f"@{name}", "WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"})
+        daemon = SystemdNotifier({"NOTIFY_SOCKET": f"@{name}", "WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"})
         await daemon.keep_alive()  # ends at once: nobody watches this process
         daemon.stopping()
         assert manager.recv(1000) == b"STOPPING=1"
     for nothing in ({}, {"NOTIFY_SOCKET": ""}, {"NOTIFY_SOCKET": "/nowhere/at/all", "WATCHDOG_USEC": "many"}):
-        ServiceManager(nothing).ready("")
+        SystemdNotifier(nothing).ready("")
 
 
-def changes(watched: Watched, looks: int = 3) -> list[bool]:
+def changes(watched: ConfigWatcher, looks: int = 3) -> list[bool]:
     return [watched.has_changed() for _ in range(looks)]
 
 
 def test_ours_a_file_that_was_written_in_place_has_changed_once_it_stays_the_same(tmp_path: Path) -> None:
     path = tmp_path / "sites.toml"
     path.write_text("one", encoding="utf-8")
-    watched = Watched(path)
+    watched = ConfigWatcher(path)
     assert changes(watched) == [False, False, False]
     path.write_text("tw", encoding="utf-8")  # half of it
     assert watched.has_changed() is False
@@ -262,7 +262,7 @@ def test_ours_a_file_that_was_written_in_place_has_changed_once_it_stays_the_sam
 def test_ours_a_file_that_is_gone_has_changed_once_and_again_when_it_is_there_again(tmp_path: Path) -> None:
     path, new = tmp_path / "sites.toml", tmp_path / "new"
     path.write_text("one", encoding="utf-8")
-    watched = Watched(path)
+    watched = ConfigWatcher(path)
     path.unlink()
     assert watched.has_changed() is False  # somebody may be replacing it
     new.write_text("one", encoding="utf-8")
@@ -284,7 +284,7 @@ def test_kubernetes_a_link_that_comes_to_mean_another_directory_is_a_change(tmp_
     data, path = tmp_path / "..data", tmp_path / "sites.toml"
     data.symlink_to("first")
     path.symlink_to("..data/sites.toml")
-    watched = Watched(path)
+    watched = ConfigWatcher(path)
     (tmp_path / "..new").symlink_to("second")
     (tmp_path / "..new").rename(data)
     assert changes(watched, 2) == [False, True]
@@ -312,7 +312,7 @@ worker.main()
 
 
 def test_ours_a_run_that_does_not_hear_ends_by_force_when_its_daemon_is_gone() -> None:
-    order = Order(name="shop", task="run", config={}, shutdown_timeout=0.2)
+    order = SiteJob(name="shop", task="run", config={}, shutdown_timeout=0.2)
     with subprocess.Popen(
         [sys.executable, "-c", DEAF], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     ) as run:

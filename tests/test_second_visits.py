@@ -10,8 +10,8 @@ import anyio
 from run import published
 from scripted import Answer, Route, Site, links, scripted
 
-from crawler.config.load import build
-from crawler.config.plan import plan
+from crawler.config.load import build_config
+from crawler.config.plan import plan_crawl
 from crawler.run.crawl import crawl
 from crawler.run.report import Report
 
@@ -59,7 +59,7 @@ class Nights:
         self.night += 1
 
         async def go() -> Report:
-            return await crawl(plan(build(tables)), lambda _: None, clock=lambda: now)
+            return await crawl(plan_crawl(build_config(tables)), lambda _: None, clock=lambda: now)
 
         return anyio.run(go)
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from crawler.cli.options import flag_of, settings
-from crawler.cli.sites import configured
-from crawler.config.sites import Place, anchored, choose, keep_apart, split
-from crawler.errors import SEVERITY, UsageError, worst
+from crawler.cli.options import flag_of, site_config
+from crawler.cli.sites import configured_sites
+from crawler.config.sites import SitePaths, check_distinct_paths, choose_sites, resolve_paths, split_sites
+from crawler.errors import EXIT_CODES_BY_SEVERITY, UsageError, worst_exit_code
 
 TWO = """
 [fetch]
@@ -46,7 +46,7 @@ def flags(**given: Any) -> dict[str, Any]:
 
 
 def test_ours_a_site_has_what_all_share_with_its_own_keys_in_their_place(tmp_path: Path) -> None:
-    shop, blog = configured(written(tmp_path, TWO), flags(), [])
+    shop, blog = configured_sites(written(tmp_path, TWO), flags(), [])
     assert (shop.name, blog.name) == ("shop", "blog")
     assert shop.config.fetch.user_agent == blog.config.fetch.user_agent == "Bot/1"
     assert (shop.config.output.directory, shop.config.output.gzip) == (str(tmp_path / "shop"), True)
@@ -60,22 +60,22 @@ def test_ours_a_site_has_what_all_share_with_its_own_keys_in_their_place(tmp_pat
 
 def test_ours_a_flag_wins_over_the_file_for_the_sites_that_are_meant(tmp_path: Path) -> None:
     file = written(tmp_path, TWO)
-    both = configured(file, flags(output__gzip=False, fetch__user_agent="Other/2"), [])
+    both = configured_sites(file, flags(output__gzip=False, fetch__user_agent="Other/2"), [])
     assert [(each.config.output.gzip, each.config.fetch.user_agent) for each in both] == [
         (False, "Other/2")
     ] * 2
-    shop, blog = configured(file, flags(output__directory="here"), ["shop"])
+    shop, blog = configured_sites(file, flags(output__directory="here"), ["shop"])
     assert (shop.is_wanted, shop.config.output.directory) == (True, "here")
     assert (blog.is_wanted, blog.config.output.directory) == (False, str(tmp_path / "blog"))
     for key in ("output__directory", "site__sitemap_url"):
         with pytest.raises(UsageError, match=r"is for one site.*--site"):
-            configured(file, {key: "x"}, [])
+            configured_sites(file, {key: "x"}, [])
 
 
 def test_ours_a_site_that_says_when_it_is_run_does_without_what_all_share(tmp_path: Path) -> None:
     shared = '[schedule]\ncron = "30 3 * * *"\ntimezone = "Europe/Berlin"\n'
     file = written(tmp_path, f'{shared}{TWO}[sites.blog.schedule]\nevery = "6h"\n')
-    shop, blog = (each.config.schedule for each in configured(file, {}, []))
+    shop, blog = (each.config.schedule for each in configured_sites(file, {}, []))
     assert (shop.cron, shop.every, shop.timezone) == ("30 3 * * *", None, "Europe/Berlin")
     assert (blog.cron, blog.every, blog.timezone) == ("", 21_600, "Europe/Berlin")
 
@@ -83,7 +83,7 @@ def test_ours_a_site_that_says_when_it_is_run_does_without_what_all_share(tmp_pa
 def test_ours_one_daemon_is_for_all_sites(tmp_path: Path) -> None:
     file = written(tmp_path, f"{TWO}[sites.blog.daemon]\nmax_parallel_runs = 9\n")
     with pytest.raises(UsageError, match=r"\[sites\.blog\.daemon\] in .*: there is one daemon for all sites"):
-        configured(file, {}, [])
+        configured_sites(file, {}, [])
 
 
 def test_ours_paths_of_a_file_are_taken_from_its_folder_and_secrets_stay_what_they_are(
@@ -94,7 +94,7 @@ def test_ours_paths_of_a_file_are_taken_from_its_folder_and_secrets_stay_what_th
         '[webhook]\nurls = ["file:secrets/hook", "https://chat.example/x", "env:HOOK"]\ntemplate = "chat.json"\n'
         '[search_console]\naccount = "google.json"\n[daemon]\ndirectory = "history"\n'
     )
-    (site,) = configured(written(tmp_path, own), {}, [])
+    (site,) = configured_sites(written(tmp_path, own), {}, [])
     config = site.config
     assert config.indexnow.key == f"file:{tmp_path}/secrets/key"
     assert config.email.login == "me:pass/word"
@@ -106,22 +106,22 @@ def test_ours_paths_of_a_file_are_taken_from_its_folder_and_secrets_stay_what_th
 
 def test_ours_without_sites_there_is_one_that_is_named_after_its_host(tmp_path: Path) -> None:
     file = written(tmp_path, '[site]\nurl = "https://www.Example.org:8443/docs/"\n')
-    (only,) = configured(file, flags(), [])
+    (only,) = configured_sites(file, flags(), [])
     assert (only.name, only.is_wanted) == ("www.example.org", True)
-    assert configured(file, flags(), ["www.example.org"]) == [only]
+    assert configured_sites(file, flags(), ["www.example.org"]) == [only]
     with pytest.raises(UsageError, match='no site "shop"'):
-        configured(file, flags(), ["shop"])
+        configured_sites(file, flags(), ["shop"])
     with pytest.raises(UsageError, match="names no site"):
-        configured(written(tmp_path, ""), flags(), [])
+        configured_sites(written(tmp_path, ""), flags(), [])
 
 
 def test_ours_a_command_for_one_site_takes_one_of_several_by_its_name(tmp_path: Path) -> None:
     file = written(tmp_path, TWO)
-    assert settings(file, flags(), site="blog").output.directory == str(tmp_path / "blog")
+    assert site_config(file, flags(), site="blog").output.directory == str(tmp_path / "blog")
     with pytest.raises(UsageError, match=r"several sites \(shop, blog\).*: choose it with --site$"):
-        settings(file, flags())
+        site_config(file, flags())
     only = written(tmp_path, TWO.partition("[sites.blog]")[0])
-    assert settings(only, flags()).output.directory == str(tmp_path / "shop")
+    assert site_config(only, flags()).output.directory == str(tmp_path / "shop")
 
 
 @pytest.mark.parametrize(
@@ -144,48 +144,52 @@ def test_ours_a_command_for_one_site_takes_one_of_several_by_its_name(tmp_path: 
 )  # fmt: skip
 def test_ours_what_is_wrong_is_named_as_it_stands_in_the_file(text: str, said: str) -> None:
     with pytest.raises(UsageError) as told:
-        split(tomllib.loads(text), "sites.toml", flag_of)
+        split_sites(tomllib.loads(text), "sites.toml", flag_of)
     assert said in str(told.value)
     assert "\n" not in str(told.value)
 
 
 def test_ours_a_mistyped_word_for_sites_is_met_with_the_right_one(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match='did you mean "sites"'):
-        configured(written(tmp_path, "[sites_.shop]"), flags(), [])
+        configured_sites(written(tmp_path, "[sites_.shop]"), flags(), [])
 
 
 def test_ours_sites_are_chosen_by_name() -> None:
-    assert choose(["a", "b", "c"], [], "f") == ["a", "b", "c"]
-    assert choose(["a", "b", "c"], ["c", "a"], "f") == ["a", "c"]
+    assert choose_sites(["a", "b", "c"], [], "f") == ["a", "b", "c"]
+    assert choose_sites(["a", "b", "c"], ["c", "a"], "f") == ["a", "c"]
     with pytest.raises(UsageError, match='no site "shp" in f: did you mean "shop"'):
-        choose(["shop", "blog"], ["shp"], "f")
+        choose_sites(["shop", "blog"], ["shp"], "f")
     with pytest.raises(UsageError, match="known are: shop, blog"):
-        choose(["shop", "blog"], ["x"], "f")
+        choose_sites(["shop", "blog"], ["x"], "f")
 
 
 def test_ours_sites_that_would_be_in_each_others_way_are_named() -> None:
-    a = Place("a", Path("/x/sitemap.xml"), Path("/s/a"))
-    keep_apart([a, Place("b", Path("/x/sitemap-b.xml"), Path("/s/b"))], "f")
+    a = SitePaths("a", Path("/x/sitemap.xml"), Path("/s/a"))
+    check_distinct_paths([a, SitePaths("b", Path("/x/sitemap-b.xml"), Path("/s/b"))], "f")
     with pytest.raises(UsageError, match='the sites "a" and "c" in f would both write /x/sitemap'):
-        keep_apart([a, Place("b", Path("/y"), Path("/s/b")), Place("c", a.sitemap, Path("/s/c"))], "f")
+        check_distinct_paths(
+            [a, SitePaths("b", Path("/y"), Path("/s/b")), SitePaths("c", a.sitemap, Path("/s/c"))], "f"
+        )
     with pytest.raises(UsageError, match='the sites "a" and "b" in f would share one state'):
-        keep_apart([a, Place("b", Path("/y"), a.state)], "f")
+        check_distinct_paths([a, SitePaths("b", Path("/y"), a.state)], "f")
 
 
 def test_ours_the_worst_exit_code_is_that_of_the_ending_that_needs_a_person_most() -> None:
-    assert worst([]) == 0
-    assert worst([0, 4, 0]) == 4
-    assert worst([4, 3]) == 3
-    assert worst([3, 5, 4]) == 5
-    assert worst([1, 7, 2]) == 1
-    assert sorted(SEVERITY) == [0, 1, 2, 3, 4, 5, 6, 7, 10]
+    assert worst_exit_code([]) == 0
+    assert worst_exit_code([0, 4, 0]) == 4
+    assert worst_exit_code([4, 3]) == 3
+    assert worst_exit_code([3, 5, 4]) == 5
+    assert worst_exit_code([1, 7, 2]) == 1
+    assert sorted(EXIT_CODES_BY_SEVERITY) == [0, 1, 2, 3, 4, 5, 6, 7, 10]
 
 
 def test_ours_sites_upload_to_places_of_their_own() -> None:
-    a = Place("a", Path("/x/sitemap.xml"), Path("/s/a"), "s3://shop/sitemap.xml")
-    keep_apart([a, Place("b", Path("/y"), Path("/s/b")), Place("c", Path("/z"), Path("/s/c"))], "f")
+    a = SitePaths("a", Path("/x/sitemap.xml"), Path("/s/a"), "s3://shop/sitemap.xml")
+    check_distinct_paths(
+        [a, SitePaths("b", Path("/y"), Path("/s/b")), SitePaths("c", Path("/z"), Path("/s/c"))], "f"
+    )
     with pytest.raises(UsageError, match=r'"a" and "b" in f would both upload s3://shop/sitemap.xml'):
-        keep_apart([a, Place("b", Path("/y"), Path("/s/b"), a.elsewhere)], "f")
+        check_distinct_paths([a, SitePaths("b", Path("/y"), Path("/s/b"), a.elsewhere)], "f")
 
 
 @pytest.mark.parametrize(
@@ -200,18 +204,18 @@ def test_ours_sites_upload_to_places_of_their_own() -> None:
 def test_ours_a_home_and_an_account_itself_are_no_paths_from_the_file(
     section: str, key: str, written: str, meant: str
 ) -> None:
-    assert anchored({section: {key: written}}, Path("etc"))[section][key] == meant
+    assert resolve_paths({section: {key: written}}, Path("etc"))[section][key] == meant
 
 
 def test_ours_a_secret_of_a_header_lies_beside_the_file() -> None:
     tables = {"fetch": {"headers": {"X-Token": "file:token", "X-Own": "file"}, "cookies": {"a": "env:A"}}}
-    fetch = anchored(tables, Path("etc"))["fetch"]
+    fetch = resolve_paths(tables, Path("etc"))["fetch"]
     assert fetch == {"headers": {"X-Token": "file:etc/token", "X-Own": "file"}, "cookies": {"a": "env:A"}}
 
 
 def test_ours_the_reports_of_sites_that_share_a_directory_are_beside_each_other(tmp_path: Path) -> None:
     file = written(tmp_path, f'{TWO}[sites.blog.audit]\nreport = "mine"\n[audit]\nreport = "reports"\n')
-    shop, blog = configured(file, flags(), [])
+    shop, blog = configured_sites(file, flags(), [])
     assert shop.config.audit.report == str(tmp_path / "reports" / "shop")
     assert blog.config.audit.report == str(tmp_path / "mine")
-    assert settings(file, flags(audit__report="here"), None, "shop").audit.report == "here"
+    assert site_config(file, flags(audit__report="here"), None, "shop").audit.report == "here"

@@ -15,11 +15,11 @@ from run import crawl, listed
 from scripted import Answer, Route, Site, links, scripted
 
 from crawler.config.config import Config
-from crawler.config.fetcher import fetcher
-from crawler.config.load import build
-from crawler.config.source import key, overrides, source
+from crawler.config.fetcher import build_fetcher
+from crawler.config.load import build_config
+from crawler.config.source import address_overrides, read_source, server_key
 from crawler.errors import UsageError
-from crawler.url.normalize import normalise
+from crawler.url.normalize import normalize_url
 
 with socket.socket() as probe:
     probe.bind(("127.0.0.1", 0))
@@ -220,7 +220,7 @@ def test_ours_a_source_that_does_not_answer_is_named_beside_the_site(tmp_path: P
 
 
 def source_of(config: Config) -> None:
-    source(config, normalise("https://www.example.com/"))
+    read_source(config, normalize_url("https://www.example.com/"))
 
 
 @pytest.mark.parametrize(
@@ -244,8 +244,8 @@ def source_of(config: Config) -> None:
     ],
 )
 def test_ours_a_source_that_cannot_be_is_refused_in_a_sentence(fetch: dict[str, object], said: str) -> None:
-    config = build({"fetch": fetch})
-    read = overrides if "resolve" in fetch else source_of
+    config = build_config({"fetch": fetch})
+    read = address_overrides if "resolve" in fetch else source_of
     with pytest.raises(UsageError) as told:
         read(config)
     assert said in str(told.value)
@@ -253,13 +253,13 @@ def test_ours_a_source_that_cannot_be_is_refused_in_a_sentence(fetch: dict[str, 
 
 
 def test_ours_a_host_of_ones_own_needs_http1() -> None:
-    config = build({"fetch": {"headers": {"host": "www.example.com"}, "http2": True}})
+    config = build_config({"fetch": {"headers": {"host": "www.example.com"}, "http2": True}})
     with pytest.raises(UsageError, match="--http2"):
-        fetcher(config, ["https://www.example.com"])
+        build_fetcher(config, ["https://www.example.com"])
 
 
 def test_ours_the_key_of_a_source_tells_servers_apart_and_holds_no_secret() -> None:
-    start = normalise("https://www.example.com/")
+    start = normalize_url("https://www.example.com/")
     fetches: list[dict[str, object]] = [
         {},
         {"source": "http://10.0.0.5"},
@@ -268,8 +268,10 @@ def test_ours_the_key_of_a_source_tells_servers_apart_and_holds_no_secret() -> N
         {"resolve": ["www.example.com:443:10.0.0.5"]},
         {"resolve": ["www.example.com:443:10.0.0.6"]},
     ]
-    keys = [key(build({"fetch": {**fetch, "basic_auth": "u:open"}}), start) for fetch in fetches]
+    keys = [
+        server_key(build_config({"fetch": {**fetch, "basic_auth": "u:open"}}), start) for fetch in fetches
+    ]
     assert keys[0] == ""
     assert len(set(keys)) == len(fetches)
     assert not [each for each in keys if "open" in each]
-    assert key(build({"fetch": {"resolve": ["other.example.com:443:10.0.0.5"]}}), start) == ""
+    assert server_key(build_config({"fetch": {"resolve": ["other.example.com:443:10.0.0.5"]}}), start) == ""

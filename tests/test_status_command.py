@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from run import siteatlas
 
 from crawler.cli import status_words
-from crawler.cli.status_collect import trend
-from crawler.cli.tables import Column, table, wrapped
+from crawler.cli.status_collect import run_trend
+from crawler.cli.tables import TableColumn, table_lines, wrap
 from crawler.config.plan import AUDIT
-from crawler.schedule.attempt import Attempt, Because
+from crawler.schedule.attempt import Attempt, Trigger
 from crawler.schedule.history import History
-from crawler.schedule.site_state import Start
-from crawler.state.migrations import STATE
-from crawler.state.runs import Fate, PublishedFile, Run, Runs
-from crawler.state.store import directory_for, held
+from crawler.schedule.site_state import PlannedAttempt
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import PublishedFile, Run, RunsPage, RunStatus
+from crawler.state.store import lock_state, state_directory
 
 START = 1_790_000_000.0
 
@@ -44,37 +44,37 @@ def run(number: int, seconds: float = 60.0, outcome: str = "published", **more: 
 def state(folder: Path, name: str, runs: Sequence[Run]) -> None:
     """A state as these runs would have left it."""
     url = f"http://{name}.example/"
-    directory = directory_for(folder / "state", f"{url}sitemap.xml")
+    directory = state_directory(folder / "state", f"{url}sitemap.xml")
     directory.mkdir(parents=True)
-    with closing(STATE.connect(directory / STATE.file)) as db:
+    with closing(STATE_DB.connect(directory / STATE_DB.file)) as db:
         for each in runs:
-            Runs(db).write(each)
+            RunsPage(db).write(each)
         db.execute("INSERT INTO about VALUES ('url', ?)", (url,))
 
 
-def attempt(history: History, site: str, fate: Fate, told: str = "", *, retry: bool = False) -> None:
-    because = Because.RETRY if retry else Because.DUE
-    begun = history.begin(Start(site=site, slot=START, because=because, turn=1 + retry), START)
+def attempt(history: History, site: str, fate: RunStatus, told: str = "", *, retry: bool = False) -> None:
+    because = Trigger.RETRY if retry else Trigger.DUE
+    begun = history.begin(PlannedAttempt(site=site, slot=START, because=because, turn=1 + retry), START)
     whole = {name: getattr(begun, name) for name in Attempt.__struct_fields__}
     history.end(Attempt(**{**whole, "ended": START + 60, "fate": fate, "exit_code": 5, "told": told}))
 
 
 def test_ours_a_trend_compares_the_last_run_with_the_median_of_those_before() -> None:
     before = [run(number, seconds) for number, seconds in enumerate((900, 50, 70, 60), 1)]
-    found = trend([run(6, 250, listed=1190), run(5, 0, "refused"), *before[::-1]])
+    found = run_trend([run(6, 250, listed=1190), run(5, 0, "refused"), *before[::-1]])
     assert found is not None
     assert (found.seconds, found.usual_seconds, found.runs) == (250, 65, 4)
     assert (found.listed, found.usual_listed, found.usual_fetched) == (1190, 1202, 1000)
-    assert status_words.trend(found) == "the last run took 4:10, usually 1:05", (
+    assert status_words.trend_text(found) == "the last run took 4:10, usually 1:05", (
         "1,190 pages are as good as 1,202"
     )
     far = replace(found, seconds=70, listed=900, fetched=2000)
-    assert status_words.trend(far) == (
+    assert status_words.trend_text(far) == (
         "the last run listed 900 pages, usually 1,202; it sent 2,000 requests, usually 1,000"
     )
-    assert status_words.trend(replace(found, seconds=70)) == "", "what is as ever is not told each time"
-    assert trend([run(3), run(2), run(1)]) is None
-    assert trend([]) is None
+    assert status_words.trend_text(replace(found, seconds=70)) == "", "what is as ever is not told each time"
+    assert run_trend([run(3), run(2), run(1)]) is None
+    assert run_trend([]) is None
 
 
 def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ def test_ours_many_sites_are_told_of_in_a_line_each(tmp_path: Path) -> None:
     state(tmp_path, names[1], [run(1), run(2, 0, "refused", refusal="the start URL failed", exit_code=3)])
     state(tmp_path, names[2], [run(1, outcome="")])
     with History(tmp_path / "state") as history:
-        attempt(history, names[3], Fate.FAILED, "its process was ended by SIGKILL")
-        attempt(history, names[3], Fate.FAILED, "its process was ended by SIGKILL", retry=True)
+        attempt(history, names[3], RunStatus.FAILED, "its process was ended by SIGKILL")
+        attempt(history, names[3], RunStatus.FAILED, "its process was ended by SIGKILL", retry=True)
     ran = siteatlas(tmp_path, "status", "--config", "sites.toml", COLUMNS="80")
     lines = ran.out.splitlines()
     assert max(map(len, lines)) <= 80
@@ -137,26 +137,26 @@ def test_ours_what_is_not_known_is_no_zero_and_what_is_going_on_has_no_numbers(t
         run(3, outcome="unchanged", files=files, **said),
     ]
     state(tmp_path, "shop", known)
-    place = directory_for(tmp_path / "state", "http://shop.example/sitemap.xml")
+    place = state_directory(tmp_path / "state", "http://shop.example/sitemap.xml")
     told = siteatlas(tmp_path, "status", "--state", "state", TZ="UTC").out
     assert "published, written by run 1 and unchanged up to run 3: http://shop.example/sitemap.xml" in told
     last, why, before, *_ = told.partition("exit\n")[2].splitlines()
     assert last.split()[-1] == "7"
     assert why.strip() == said["because"]
     assert before.split()[3:] == ["-", "-", "came", "to", "nothing", "-", "-", "-", "-", "5"]
-    with closing(STATE.connect(place / STATE.file)) as db:
-        Runs(db).write(replace(run(4, outcome=""), outcome="refused", ended=None, **stale))
-    with held(place):
+    with closing(STATE_DB.connect(place / STATE_DB.file)) as db:
+        RunsPage(db).write(replace(run(4, outcome=""), outcome="refused", ended=None, **stale))
+    with lock_state(place):
         row = siteatlas(tmp_path, "status", "--state", "state").out.partition("exit\n")[2].splitlines()[0]
     assert row.split()[3:] == ["-", "active", *"------"]
 
 
 def test_ours_a_site_that_was_audited_and_not_crawled_is_one_of_them(tmp_path: Path) -> None:
     state(tmp_path, "crawled", [run(1)])
-    directory = directory_for(tmp_path / "state", "http://audited.example/sitemap.xml") / AUDIT
+    directory = state_directory(tmp_path / "state", "http://audited.example/sitemap.xml") / AUDIT
     directory.mkdir(parents=True)
-    with closing(STATE.connect(directory / STATE.file)) as db:
-        Runs(db).write(run(1, outcome="nothing", refusal="there is no log of that name"))
+    with closing(STATE_DB.connect(directory / STATE_DB.file)) as db:
+        RunsPage(db).write(run(1, outcome="nothing", refusal="there is no log of that name"))
     shown = siteatlas(tmp_path, "status", "--state", "state")
     assert (shown.code, shown.err) == (0, "")
     assert shown.out.startswith("== audited.example-")
@@ -204,20 +204,25 @@ def test_ours_without_a_schedule_there_is_no_word_of_one(tmp_path: Path) -> None
     ],
 )
 def test_ours_a_table_leaves_out_what_is_missed_least_and_then_shortens(width: int, shown: str) -> None:
-    columns = (Column("name", is_text=True, shrinks=True), Column("a", 2), Column("bee", 1), Column("c"))
+    columns = (
+        TableColumn("name", is_text=True, shrinks=True),
+        TableColumn("a", 2),
+        TableColumn("bee", 1),
+        TableColumn("c"),
+    )
     rows = [("a name of 20 letters", "1", "22", "3333"), ("short", "", "", "")]
-    assert list(table(columns, rows, width))[1] == shown
+    assert list(table_lines(columns, rows, width))[1] == shown
 
 
 def test_ours_a_long_name_is_cut_before_a_column_is_left_out() -> None:
-    columns = (Column("name", is_text=True, shrinks=True), Column("a", 1))
+    columns = (TableColumn("name", is_text=True, shrinks=True), TableColumn("a", 1))
     rows = [("https-www-example-com-a-long-way-below-1", "12,345"), ("short", "1")]
-    head, row, _ = table(columns, rows, 30, "")
+    head, row, _ = table_lines(columns, rows, 30, "")
     assert (head.split(), row) == (["name", "a"], "https-www-e…ay-below-1  12,345")
 
 
 def test_ours_a_sentence_is_wrapped_and_a_url_stays_whole() -> None:
     url = "https://www.example.com/" + "a" * 60
-    told = list(wrapped(f"it was {url} and more, with-a-hyphen", 50, "  ", "  "))
+    told = list(wrap(f"it was {url} and more, with-a-hyphen", 50, "  ", "  "))
     assert told == ["  it was", f"    {url}", "    and more, with-a-hyphen"]
-    assert list(wrapped("short", 50)) == ["  short"]
+    assert list(wrap("short", 50)) == ["  short"]

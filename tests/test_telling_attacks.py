@@ -10,14 +10,14 @@ import pytest
 from doubles_indexnow import KEY, Double, Say, Site, memory
 from msgspec.structs import replace
 
-from crawler.notify.ledger import LEDGER
-from crawler.notify.notify import announce, register_channels
-from crawler.notify.result import Announced
-from crawler.run.regenerate import regenerate
+from crawler.notify.ledger import LEDGER_DB
+from crawler.notify.notify import register_channels, send_notifications
+from crawler.notify.result import NotifyResult
+from crawler.run.regenerate import regenerate_site
 from crawler.schedule import worker
-from crawler.schedule.attempt import Attempt, Because
-from crawler.schedule.process import Order
-from crawler.state.runs import Ended, Fate, Runs
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.process import SiteJob
+from crawler.state.runs import RunResult, RunsPage, RunStatus
 from crawler.state.store import Store
 
 
@@ -32,62 +32,62 @@ def occasions(site: Site) -> list[str]:
     return [message["occasion"] for message in site.double.messages]
 
 
-def tell(site: Site, code: int, fate: Fate, run: int | None = None) -> Announced:
-    ended = Ended(exit_code=code, fate=fate, run=run, told="what happened")
-    return anyio.run(lambda: announce(site.plan, "shop", ended=ended))
+def tell(site: Site, code: int, fate: RunStatus, run: int | None = None) -> NotifyResult:
+    ended = RunResult(exit_code=code, fate=fate, run=run, told="what happened")
+    return anyio.run(lambda: send_notifications(site.plan, "shop", ended=ended))
 
 
 @pytest.mark.parametrize("code", [4, 0, -9])
 def test_ours_a_run_that_has_failed_is_trouble_whatever_its_exit_code(site: Site, code: int) -> None:
     site.run(["/"])
-    tell(site, code, Fate.FAILED)
+    tell(site, code, RunStatus.FAILED)
     assert occasions(site) == ["trouble"]
-    tell(site, code, Fate.FAILED)
-    tell(site, 0, Fate.DONE, site.run(["/"]))
+    tell(site, code, RunStatus.FAILED)
+    tell(site, 0, RunStatus.DONE, site.run(["/"]))
     assert occasions(site) == ["trouble", "recovery"]
 
 
 @pytest.mark.parametrize(
-    ("code", "fate"), [(4, Fate.DONE), (4, Fate.STOPPED), (6, Fate.BUSY), (0, Fate.DONE)]
+    ("code", "fate"), [(4, RunStatus.DONE), (4, RunStatus.STOPPED), (6, RunStatus.BUSY), (0, RunStatus.DONE)]
 )
 def test_ours_who_was_cut_short_or_came_to_a_busy_site_is_no_trouble(
-    site: Site, code: int, fate: Fate
+    site: Site, code: int, fate: RunStatus
 ) -> None:
     site.run(["/"])
     tell(site, code, fate)
     assert not site.double.messages
 
 
-def failed(site: Site, run: int | None = None) -> Order:
+def failed(site: Site, run: int | None = None) -> SiteJob:
     """The errand to tell of a run that was killed now, and could not tell itself."""
     now = time.time()
     last = Attempt(
-        number=1, site="shop", slot=now, because=Because.DUE, turn=1, began=now, ended=now + 1,
-        fate=Fate.FAILED, exit_code=-9, run=run, told="killed",
+        number=1, site="shop", slot=now, because=Trigger.DUE, turn=1, began=now, ended=now + 1,
+        fate=RunStatus.FAILED, exit_code=-9, run=run, told="killed",
     )  # fmt: skip
-    return Order(name="shop", task="tell", config=site.plan.config.model_dump(mode="json"), last=last)
+    return SiteJob(name="shop", task="tell", config=site.plan.config.model_dump(mode="json"), last=last)
 
 
 def dated(site: Site, run: int, started: float, exit_code: int = 0) -> None:
-    records = Runs(site.db)
+    records = RunsPage(site.db)
     records.write(replace(records.get(run), started=started, ended=started + 1, exit_code=exit_code))
 
 
 def test_ours_who_was_killed_is_told_of_unless_somebody_has_run_the_site_well_since(site: Site) -> None:
     dated(site, site.run(["/"]), time.time() - 60)
     dated(site, site.run(["/"]), time.time() + 60, exit_code=5)
-    worker._tell(site.plan, failed(site))
+    worker._notify(site.plan, failed(site))
     assert occasions(site) == ["trouble"]
     dated(site, site.run(["/"]), time.time() + 60)
-    tell(site, 0, Fate.DONE, 3)
-    worker._tell(site.plan, failed(site))
+    tell(site, 0, RunStatus.DONE, 3)
+    worker._notify(site.plan, failed(site))
     assert occasions(site) == ["trouble", "recovery"]
     dated(site, 3, time.time() - 60)
-    worker._tell(site.plan, failed(site))
+    worker._notify(site.plan, failed(site))
     assert occasions(site)[2:] == ["trouble"]
 
 
-def interrupted(monkeypatch: pytest.MonkeyPatch, site: Site, **settings: Any) -> Ended:
+def interrupted(monkeypatch: pytest.MonkeyPatch, site: Site, **settings: Any) -> RunResult:
     """A run that is interrupted when it has published."""
 
     def crawl_site(*_: object) -> None:
@@ -97,16 +97,16 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, site: Site, **settings: Any) ->
     monkeypatch.setattr(worker, "crawl_site", crawl_site)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     config = site.planned(**settings).config.model_dump(mode="json")
-    return worker._obey(Order(name="shop", task="run", config=config))
+    return worker._run_job(SiteJob(name="shop", task="run", config=config))
 
 
 def test_ours_an_interrupt_before_the_files_are_elsewhere_is_gone_on_with_at_once(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = {"upload__to": "s3://bucket/", "upload__s3_endpoint": site.double.home}
-    assert interrupted(monkeypatch, site, **there).fate is Fate.STOPPED
+    assert interrupted(monkeypatch, site, **there).fate is RunStatus.STOPPED
     ended = interrupted(monkeypatch, site)
-    assert (ended.fate, ended.untold, ended.exit_code) == (Fate.DONE, True, 0)
+    assert (ended.fate, ended.untold, ended.exit_code) == (RunStatus.DONE, True, 0)
 
 
 def test_ours_trouble_of_a_site_that_never_had_a_run_is_told_once_too(site: Site) -> None:
@@ -114,14 +114,14 @@ def test_ours_trouble_of_a_site_that_never_had_a_run_is_told_once_too(site: Site
     new = site.planned(**other)
     assert new.state != site.plan.state
 
-    def tell_of(code: int, fate: Fate) -> None:
-        ended = Ended(exit_code=code, fate=fate, told="the directory cannot be used")
-        anyio.run(lambda: announce(new, "shop", ended=ended))
+    def tell_of(code: int, fate: RunStatus) -> None:
+        ended = RunResult(exit_code=code, fate=fate, told="the directory cannot be used")
+        anyio.run(lambda: send_notifications(new, "shop", ended=ended))
 
-    tell_of(6, Fate.BUSY)
+    tell_of(6, RunStatus.BUSY)
     assert not new.state.exists()
     for _ in range(2):
-        tell_of(7, Fate.FAILED)
+        tell_of(7, RunStatus.FAILED)
     assert occasions(site) == ["trouble"]
     with Store(new.state, {}) as store:
         assert store.is_first
@@ -134,24 +134,24 @@ def test_ours_a_failure_that_could_not_even_be_noted_is_told_when_it_can_be(
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     # as the command does, which freezes what the garbage collector knows
     monkeypatch.setattr(
-        worker, "crawl_site", lambda name, ready, *_: anyio.run(regenerate, ready, name, lambda *_: None)
+        worker, "crawl_site", lambda name, ready, *_: anyio.run(regenerate_site, ready, name, lambda *_: None)
     )
     site.run(["/"])
     (site.plan.output / "sitemap.xml").unlink()
     site.plan.output.rmdir()
     site.plan.output.write_text("in the way")
-    ledger = site.plan.state / LEDGER.file
+    ledger = site.plan.state / LEDGER_DB.file
     ledger.mkdir()  # as unusable as one on a full disk
     order = replace(failed(site), task="run", last=None)
-    ended = worker._obey(order)
-    assert (ended.fate, ended.exit_code, ended.untold) == (Fate.FAILED, 7, True)
+    ended = worker._run_job(order)
+    assert (ended.fate, ended.exit_code, ended.untold) == (RunStatus.FAILED, 7, True)
     assert not site.double.messages
     ledger.rmdir()
     last = Attempt(
-        number=1, site="shop", slot=0, because=Because.DUE, turn=1, began=time.time(), ended=time.time(),
+        number=1, site="shop", slot=0, because=Trigger.DUE, turn=1, began=time.time(), ended=time.time(),
         fate=ended.fate, exit_code=ended.exit_code, told=ended.told,
     )  # fmt: skip
-    assert not worker._obey(replace(order, task="tell", last=last)).untold
+    assert not worker._run_job(replace(order, task="tell", last=last)).untold
     assert occasions(site) == ["trouble"]
 
 
@@ -160,10 +160,10 @@ def test_indexnow_org_who_asked_to_wait_is_not_sent_what_lies_on_another_host_me
     settings = {"indexnow__key": KEY, "webhook__urls": []}
     now = time.time()
 
-    def tell_at(moment: float, run: int) -> Announced:
-        ended = Ended(exit_code=0, fate=Fate.DONE, run=run)
+    def tell_at(moment: float, run: int) -> NotifyResult:
+        ended = RunResult(exit_code=0, fate=RunStatus.DONE, run=run)
         plan = site.planned(**settings)
-        return anyio.run(lambda: announce(plan, "shop", ended=ended, clock=lambda: moment))
+        return anyio.run(lambda: send_notifications(plan, "shop", ended=ended, clock=lambda: moment))
 
     pages = ["/", site.other("/")]
     tell_at(now, site.run(pages))
@@ -192,7 +192,9 @@ def test_ours_what_the_first_run_changed_of_who_is_new_is_told_although_it_died_
     site.run(["/", "/new"])  # killed before it could tell
     run = site.run(["/", "/new"], outcome="unchanged")
     register_channels(plan)
-    anyio.run(lambda: announce(plan, "shop", ended=Ended(exit_code=0, fate=Fate.DONE, run=run)))
+    anyio.run(
+        lambda: send_notifications(plan, "shop", ended=RunResult(exit_code=0, fate=RunStatus.DONE, run=run))
+    )
     told = [message for message in site.double.messages if "occasion" in message]
     assert [message["counts"]["added"] for message in told] == [1 if before else 2]
     assert set(site.double.taken) == ({site.url("/new"), site.url("/old-1")} if before else set())
@@ -206,7 +208,7 @@ def test_ours_why_somebody_could_not_be_told_is_said_once_and_again_when_it_chan
     errand = replace(failed(site), config=plan.config.model_dump(mode="json"), last=None)
     register_channels(plan)
     site.run(["/"])
-    worker._tell(plan, errand)
+    worker._notify(plan, errand)
     site.run(["/", "/a"])
 
     def told(sitemap: bytes | None) -> list[str]:
@@ -215,9 +217,9 @@ def test_ours_why_somebody_could_not_be_told_is_said_once_and_again_when_it_chan
         site.double.files["/sitemap.xml"] = sitemap or b""
         if sitemap is None:
             del site.double.files["/sitemap.xml"]
-        known = worker._known(plan)
-        worker._log_news(anyio.run(lambda: announce(plan, "shop")), known)
-        return [*caplog.messages, worker._tell(plan, errand).told]
+        known = worker._notify_status(plan)
+        worker._log_news(anyio.run(lambda: send_notifications(plan, "shop")), known)
+        return [*caplog.messages, worker._notify(plan, errand).told]
 
     first, after = told(b"an older one")
     assert "is not yet the one that was published" in first

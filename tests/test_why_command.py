@@ -13,13 +13,13 @@ from run import crawl, siteatlas
 from scripted import Answer, Route, Site, links, scripted
 
 from crawler.cli.why.explain import Explanation
-from crawler.cli.why.lookup import lines, stories
-from crawler.cli.why.sites import known_sites, meant
-from crawler.cli.why.words import Topic
+from crawler.cli.why.lookup import explain_urls, story_lines
+from crawler.cli.why.sites import known_sites, site_for_url
+from crawler.cli.why.words import StoryTopic
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.errors import UsageError
-from crawler.model import Find, Found, Url
-from crawler.state.store import Store, directory_for
+from crawler.model import DiscoveredBy, DiscoveredUrl, Url
+from crawler.state.store import Store, state_directory
 
 TEXT = {"Content-Type": "text/plain"}
 LONG = "x" * 2100
@@ -91,7 +91,7 @@ class Crawled:
     def tell(self, *texts: str) -> list[Explanation]:
         """The stories; a path is one of the site."""
         urls = [self.site.url.rstrip("/") + text if text.startswith("/") else text for text in texts]
-        return stories(urls, None, {"state__directory": str(self.folder / ".siteatlas")}, [])
+        return explain_urls(urls, None, {"state__directory": str(self.folder / ".siteatlas")}, [])
 
     def told(self, text: str, topic: str) -> list[str]:
         """What is told of one topic, with times and addresses that are the same in every run of this test."""
@@ -298,7 +298,7 @@ def test_ours_a_url_is_found_in_any_spelling(crawled: Crawled, text: str) -> Non
 
 def test_ours_a_path_is_one_of_the_site_and_the_host_has_any_case(crawled: Crawled) -> None:
     flags = {"state__directory": str(crawled.folder / ".siteatlas")}
-    told = stories(["/a", crawled.site.url.replace("http", "HTTP") + "a"], None, flags, [])
+    told = explain_urls(["/a", crawled.site.url.replace("http", "HTTP") + "a"], None, flags, [])
     assert [story.is_listed for story in told] == [True, True]
 
 
@@ -384,8 +384,8 @@ def test_ours_without_a_state_there_is_no_story(tmp_path: Path) -> None:
 
 
 def test_ours_a_terminal_shows_what_a_page_says_and_never_obeys_it(crawled: Crawled) -> None:
-    raw = Explanation("", "b\x1b[2J", True, False, "c\u202e", [Topic("state", ["\x9b2Jd"], None)])
-    text = "\n".join(lines([*crawled.tell("/evil"), raw]))
+    raw = Explanation("", "b\x1b[2J", True, False, "c\u202e", [StoryTopic("state", ["\x9b2Jd"], None)])
+    text = "\n".join(story_lines([*crawled.tell("/evil"), raw]))
     assert "red" in text
     assert "b\\x1b[2J\n  c\\u202e\n\nstate      \\x9b2Jd" in text
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
@@ -423,9 +423,9 @@ def test_ours_each_url_is_asked_of_the_site_that_covers_it(tmp_path: Path) -> No
     for home in ("https://a.example/", "https://a.example/docs/", "https://b.example/"):
         url = Url(home)
         settings = {"site.url": home, "urls.drop_params": ["ref"]}
-        with Store(directory_for(root, Url(f"{home}sitemap.xml")), settings) as store:
+        with Store(state_directory(root, Url(f"{home}sitemap.xml")), settings) as store:
             SqliteFrontier(store.db, lambda _: None, run=store.run.number).admit(
-                [Find(url, Found.SEED, 0), Find(Url("https://c.example/"), 2, 1)]
+                [DiscoveredUrl(url, DiscoveredBy.SEED, 0), DiscoveredUrl(Url("https://c.example/"), 2, 1)]
             )
             store.db.execute("COMMIT")
     flags = {"state__directory": str(root)}
@@ -436,23 +436,23 @@ def test_ours_each_url_is_asked_of_the_site_that_covers_it(tmp_path: Path) -> No
         "https://c.example/",
     ]
     with known_sites(None, flags, []) as sites:
-        assert [meant(text, sites).start for text in urls] == [
+        assert [site_for_url(text, sites).start for text in urls] == [
             "https://a.example/docs/",
             "https://a.example/",
             "https://b.example/",
             "https://a.example/",
         ]
-    told = stories(urls, None, flags, [])
+    told = explain_urls(urls, None, flags, [])
     assert [story.is_known for story in told] == [True, True, False, True]
     with pytest.raises(UsageError, match=r"no site that was crawled covers .https://d\.example/"):
-        stories(["https://d.example/"], None, flags, [])
+        explain_urls(["https://d.example/"], None, flags, [])
     with pytest.raises(
         UsageError, match=r"/ is a path of https://a\.example/ and of https://b\.example/: write"
     ):
-        stories(["/"], None, flags, [])
+        explain_urls(["/"], None, flags, [])
     config = tmp_path / "b.toml"
     config.write_text(f'[site]\nurl = "https://b.example/"\n[state]\ndirectory = "{root}"\n')
-    assert lines_of(stories(["https://d.example/"], config, {}, [])[0], "would") == [
+    assert lines_of(explain_urls(["https://d.example/"], config, {}, [])[0], "would") == [
         "it would end as out of scope (another host: d.example)"
     ]
 

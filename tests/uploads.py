@@ -16,10 +16,10 @@ from typing import Any
 import anyio
 import msgspec
 
-from crawler.config.load import build
-from crawler.config.plan import Plan, plan
-from crawler.publish.upload.upload import Uploaded, upload
-from crawler.publish.write import destination, writer
+from crawler.config.load import build_config
+from crawler.config.plan import CrawlPlan, plan_crawl
+from crawler.publish.upload.upload import UploadResult, upload
+from crawler.publish.write import build_destination, build_writer
 from crawler.state.runs import PublishedFile, Run
 from sitemap import Child, Entry, SitemapParser
 
@@ -38,7 +38,7 @@ class Site:
         self.said: list[str] = []
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> CrawlPlan:
         tables = {
             "site": {"url": HOME},
             "output": {
@@ -50,13 +50,13 @@ class Site:
             "state": {"directory": str(self.folder / "state")},
             "upload": self.upload,
         }
-        return plan(build(tables))
+        return plan_crawl(build_config(tables))
 
     def publish(self, *pages: str, lastmod: str = "") -> Run:
         """Publish pages by their paths, each with the same date, and make it the last run."""
         ready = self.plan
         former = [file.name for file in self.run.files] if self.run else ()
-        with writer(ready, destination(ready)) as target:
+        with build_writer(ready, build_destination(ready)) as target:
             target.extend(Entry(HOME + page, lastmod=lastmod) for page in pages)
             published = target.finish(former)
         number = self.run.number + 1 if self.run else 1
@@ -64,7 +64,7 @@ class Site:
         self.run = Run(number=number, started=0, version="test", outcome="published", files=files[::-1])
         return self.run
 
-    def send(self, **settings: object) -> Uploaded:
+    def send(self, **settings: object) -> UploadResult:
         """Upload what was published last."""
         self.upload |= settings
         assert self.run is not None

@@ -17,48 +17,48 @@ from msgspec import structs
 
 from crawler.audit import collect
 from crawler.audit.base_crawl import BaseCrawl, base_crawl, begin_settings
-from crawler.audit.compare.compare import Comparing
-from crawler.audit.conclude import Conclusion
+from crawler.audit.compare.compare import AuditComparison
+from crawler.audit.conclude import AuditFinisher
 from crawler.audit.evidence import schema
-from crawler.audit.evidence.entries import Entries
-from crawler.audit.evidence.store import Found
-from crawler.audit.evidence.url_matching import Homes
-from crawler.audit.evidence.visits import Visits
+from crawler.audit.evidence.entries import PublishedEntries
+from crawler.audit.evidence.store import FindingStore
+from crawler.audit.evidence.url_matching import UrlMatcher
+from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFindings, AuditReport
-from crawler.audit.host_aliases import MAX_DOORS, ask_doors
+from crawler.audit.host_aliases import MAX_ALIAS_URLS, check_host_aliases
 from crawler.audit.media import CheckedMedia, check_media
-from crawler.audit.second_crawl import Outside, Start
-from crawler.audit.summary import news_of
+from crawler.audit.second_crawl import StartUrlCheck, UncrawledUrlQueue
+from crawler.audit.summary import summarize
 from crawler.config import fetcher as fetching
 from crawler.config.deprecated import KEYS
-from crawler.config.plan import Plan
-from crawler.crawl.engine import Ending, Watch
+from crawler.config.plan import CrawlPlan
+from crawler.crawl.engine import RunEnd, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.crawl.visit import Clock, Visited, frontier, reach, rulebook, visit
-from crawler.errors import NothingCrawlable, StorageError, alone
-from crawler.state.migrations import STATE
-from crawler.state.store import Begin, Store
-from crawler.url.normalize import origin
-from crawler.url.scope import doors
+from crawler.crawl.visit import Clock, VisitResult, build_robots_cache, check_reachable, open_frontier, visit
+from crawler.errors import NothingCrawlable, StorageError, single_error
+from crawler.state.migrations import STATE_DB
+from crawler.state.store import Resume, Store
+from crawler.url.normalize import origin_of
+from crawler.url.scope import alias_origins
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Watches:
+class ProgressWatchers:
     """Who is told how far things are: the crawl, the reading of sources, and which part of the audit has begun."""
 
     crawl: Watch
-    reading: collect.OnReading
+    reading: collect.OnSourceProgress
     part: Callable[[str], object] = lambda _: None
 
 
 @contextmanager
 def audit(
-    plan: Plan,
-    watches: Watches,
+    plan: CrawlPlan,
+    watches: ProgressWatchers,
     *,
-    begin: Begin = Begin.GO_ON,
+    begin: Resume = Resume.GO_ON,
     loop: dict[str, Any] | None = None,
     clock: Clock = time.time,
     write: Callable[[AuditReport, AuditFindings], object] = lambda _report, _findings: None,
@@ -70,23 +70,27 @@ def audit(
     Unix time. Raises a SiteatlasError when nothing could be done; a crawl that was cut short is told by the report.
     """
     begun = clock()
-    collect.check(plan)
+    collect.check_sources(plan)
     with Store(
         plan.state, begin_settings(plan), begin=begin, about=plan.about, now=clock(), renamed=KEYS
     ) as store:
-        db = schema.create(store.directory / schema.FILE, store.directory / STATE.file)
-        comparing = Comparing(db, store.directory, plan, is_fresh=begin is Begin.FRESH)
+        db = schema.create_audit_file(store.directory / schema.AUDIT_FILE, store.directory / STATE_DB.file)
+        comparing = AuditComparison(db, store.directory, plan, is_fresh=begin is Resume.FRESH)
         try:
-            with _giving_up(store, clock):
+            with _record_failure_on_error(store, clock):
                 if plan.config.audit.logs:  # they take long, and would be read for nothing
-                    _run(lambda: reach(plan, store, clock), loop)
-                gathered = collect.gather(plan, db, watches.reading, store.run.started)
-                wave = Outside(Homes(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits)
+                    _run_in_loop(lambda: check_reachable(plan, store, clock), loop)
+                gathered = collect.collect_sources(plan, db, watches.reading, store.run.started)
+                wave = UncrawledUrlQueue(
+                    UrlMatcher(db), plan.config.audit.max_unlinked, plan.config.audit.min_visits
+                )
                 with base_crawl(plan, store, begin, clock()) as base:
-                    visited, media = _run(lambda: _look(plan, store, db, wave, watches, clock, base), loop)
+                    visited, media = _run_in_loop(
+                        lambda: _visit_all(plan, store, db, wave, watches, clock, base), loop
+                    )
             notes = [*gathered.notes, *wave.notes(), *media.notes]
             watches.part("judging")
-            report = Conclusion(plan, store, db).conclude(
+            report = AuditFinisher(plan, store, db).conclude(
                 visited, gathered.lint, media, notes, wave.passed_by
             )
             report = structs.replace(
@@ -95,11 +99,11 @@ def audit(
                 crawl=base.reported(store, report.seconds),
             )
             watches.part("writing reports")
-            found = Found(db)
+            found = FindingStore(db)
             write(report, found)
             try:
-                if visited.ending is Ending.COMPLETE:
-                    comparing.keep(report, news_of(report, store.run.number, found))
+                if visited.ending is RunEnd.COMPLETE:
+                    comparing.keep(report, summarize(report, store.run.number, found))
             except StorageError as error:  # hours of work are told all the same
                 yield report, found
                 raise error from None
@@ -109,7 +113,7 @@ def audit(
 
 
 @contextmanager
-def _giving_up(store: Store, clock: Clock) -> Iterator[None]:
+def _record_failure_on_error(store: Store, clock: Clock) -> Iterator[None]:
     """An audit that comes to nothing is remembered as such."""
     try:
         yield
@@ -118,43 +122,45 @@ def _giving_up(store: Store, clock: Clock) -> Iterator[None]:
         raise
 
 
-def _run(part: Callable[[], Coroutine[Any, Any, T]], loop: dict[str, Any] | None) -> T:
+def _run_in_loop(part: Callable[[], Coroutine[Any, Any, T]], loop: dict[str, Any] | None) -> T:
     try:
         return anyio.run(part, backend_options=loop)
     except BaseExceptionGroup as group:
-        raise alone(group) from None
+        raise single_error(group) from None
 
 
-async def _look(  # noqa: PLR0913 - what it looks at, and with what
-    plan: Plan,
+async def _visit_all(  # noqa: PLR0913 - what it looks at, and with what
+    plan: CrawlPlan,
     store: Store,
     db: sqlite3.Connection,
-    wave: Outside,
-    watches: Watches,
+    wave: UncrawledUrlQueue,
+    watches: ProgressWatchers,
     clock: Clock,
     base: BaseCrawl,
-) -> tuple[Visited, CheckedMedia]:
+) -> tuple[VisitResult, CheckedMedia]:
     """Visit the site, then what only the sources know of it, then what else its sitemaps list: other names, media."""
 
     def more(frontier: SqliteFrontier) -> bool:
         watches.part("asking what only sources know")
         frontier.commit()  # what is not committed the other connection does not see
-        return not Start(db, plan.seed).elsewhere and wave.ask(frontier)
+        return not StartUrlCheck(db, plan.seed).elsewhere and wave.ask(frontier)
 
     def asking(done: int, of: int) -> None:
         watches.part(f"asking for images and videos, {done:,} of {of:,}")
 
     run = base.basis.run
     watches.part("crawling" if run is None else f"reading the crawl of run {run}")
-    visited = await visit(plan, store, frontier(plan, store), watches.crawl, more, clock, base.answers)
-    if visited.ending is not Ending.COMPLETE:
+    visited = await visit(plan, store, open_frontier(plan, store), watches.crawl, more, clock, base.answers)
+    if visited.ending is not RunEnd.COMPLETE:
         return visited, CheckedMedia(0, [], [])
-    visits, beside = Visits(db), doors(plan.seed)
-    listed = Entries(db, visits, plan.params)
-    async with fetching.fetcher(plan.config, [origin(plan.seed), *beside], clock, plan.source) as fetcher:
-        rules = rulebook(plan, store, fetcher, clock)
-        others = dict.fromkeys([*listed.doors(MAX_DOORS), *visits.behind(beside, MAX_DOORS)])
+    visits, beside = VisitLookup(db), alias_origins(plan.seed)
+    listed = PublishedEntries(db, visits, plan.params)
+    async with fetching.build_fetcher(
+        plan.config, [origin_of(plan.seed), *beside], clock, plan.source
+    ) as fetcher:
+        rules = build_robots_cache(plan, store, fetcher, clock)
+        others = dict.fromkeys([*listed.doors(MAX_ALIAS_URLS), *visits.behind(beside, MAX_ALIAS_URLS)])
         if others:
             watches.part("asking for what stands under other names of the site")
-            listed.answered(await ask_doors(plan, fetcher, rules, others, clock))
+            listed.answered(await check_host_aliases(plan, fetcher, rules, others, clock))
         return visited, await check_media(plan.config, fetcher, rules, listed.media(), clock, asking)

@@ -16,16 +16,16 @@ from msgspec.structs import replace
 
 from crawler.audit.finding import CrawlBasis
 from crawler.config import plan as planning
-from crawler.config.plan import Plan
-from crawler.crawl.build import reading_key
+from crawler.config.plan import CrawlPlan
+from crawler.crawl.build import parse_settings_key
 from crawler.crawl.earlier_crawl import EarlierCrawl
 from crawler.errors import SiteatlasError
 from crawler.model import State
-from crawler.state.database import storage
-from crawler.state.lock import holder
-from crawler.state.migrations import STATE
-from crawler.state.runs import ROLLED_BACK, Run, Runs
-from crawler.state.store import Begin, Store
+from crawler.state.database import storage_errors
+from crawler.state.lock import lock_holder
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import ROLLED_BACK, Run, RunsPage
+from crawler.state.store import Resume, Store
 from crawler.units import span
 from crawler.version import __version__
 
@@ -82,9 +82,9 @@ def why_outdated(ended: float, now: float, max_age: float, audited: float | None
     return "an audit crawled the site after the last run" if audited and audited > ended else ""
 
 
-def begin_settings(plan: Plan) -> dict[str, object]:
+def begin_settings(plan: CrawlPlan) -> dict[str, object]:
     """The settings that an unfinished audit must have begun with to be gone on with."""
-    return planning.deciding(plan.config) | {"--fresh-crawl": not plan.config.audit.max_crawl_age}
+    return planning.result_settings(plan.config) | {"--fresh-crawl": not plan.config.audit.max_crawl_age}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,13 +99,13 @@ class BaseCrawl:
         started = store.run.started
         if self.basis.run is None:
             return replace(self.basis, ended=started + seconds)
-        with storage():
+        with storage_errors():
             (reused,) = store.db.execute(_REUSED, (started,)).fetchone()
         return replace(self.basis, age=max(0.0, started - self.basis.ended), reused=reused)
 
 
 @contextmanager
-def base_crawl(plan: Plan, store: Store, begin: Begin, now: float) -> Iterator[BaseCrawl]:
+def base_crawl(plan: CrawlPlan, store: Store, begin: Resume, now: float) -> Iterator[BaseCrawl]:
     """Choose the crawl that an audit rests on. ``store`` is the state of the audit, ``now`` Unix time.
 
     An unfinished audit keeps the crawl that it began with. While the context lasts, the state of the run is read as
@@ -113,18 +113,18 @@ def base_crawl(plan: Plan, store: Store, begin: Begin, now: float) -> Iterator[B
     """
     with ExitStack() as stack:
         base = _chosen(plan, store, begin, now, stack)
-        with storage():
+        with storage_errors():
             encoded = msgspec.json.encode(base.basis).decode()
             store.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (_KEY, encoded))
         yield base
 
 
-def _chosen(plan: Plan, store: Store, begin: Begin, now: float, stack: ExitStack) -> BaseCrawl:
+def _chosen(plan: CrawlPlan, store: Store, begin: Resume, now: float, stack: ExitStack) -> BaseCrawl:
     before = _recorded(store)  # by this audit if it goes on, else by the one before it
     if store.resumed and before.run is None:
         return BaseCrawl(before)
     max_age = plan.config.audit.max_crawl_age
-    asked = "--fresh" if begin is Begin.FRESH else "" if max_age else "--fresh-crawl"
+    asked = "--fresh" if begin is Resume.FRESH else "" if max_age else "--fresh-crawl"
     last = asked or _of_last_run(plan, stack)
     if store.resumed:
         return BaseCrawl(before, None if isinstance(last, str) else last.answers)
@@ -136,7 +136,7 @@ def _chosen(plan: Plan, store: Store, begin: Begin, now: float, stack: ExitStack
 
 def _recorded(store: Store) -> CrawlBasis:
     """What the last audit that chose a crawl rests on; its own one when it is not known."""
-    with storage():
+    with storage_errors():
         row = store.db.execute("SELECT value FROM about WHERE key = ?", (_KEY,)).fetchone()
     return (
         msgspec.json.decode(row[0], type=CrawlBasis) if row else CrawlBasis(reason="the audit began with it")
@@ -145,21 +145,21 @@ def _recorded(store: Store) -> CrawlBasis:
 
 def _audited(store: Store, before: CrawlBasis) -> float | None:
     """When the audit before crawled the site itself (Unix time), if it did and came to its end."""
-    runs = Runs(store.db).last(1, before=store.run.number)
+    runs = RunsPage(store.db).last(1, before=store.run.number)
     is_own = runs and before.run is None and runs[0].outcome == "audited"
     return runs[0].started if is_own else None
 
 
-def _of_last_run(plan: Plan, stack: ExitStack) -> BaseCrawl | str:
+def _of_last_run(plan: CrawlPlan, stack: ExitStack) -> BaseCrawl | str:
     """The crawl of the last run, whose state is closed with the ``stack``, or why it cannot be used."""
     directory = plan.state.parent
     try:
-        if not STATE.is_in(directory):
+        if not STATE_DB.is_in(directory):
             return "no run has crawled this site yet"
-        db = stack.enter_context(closing(STATE.look(directory / STATE.file)))
-        with storage():
+        db = stack.enter_context(closing(STATE_DB.look(directory / STATE_DB.file)))
+        with storage_errors():
             db.execute("BEGIN")  # everything from one moment, whatever a run writes meanwhile
-            run = _crawled(Runs(db))
+            run = _crawled(RunsPage(db))
             if run is None:
                 return "no run has crawled this site yet"
             about = dict(db.execute("SELECT key, value FROM about"))
@@ -168,19 +168,19 @@ def _of_last_run(plan: Plan, stack: ExitStack) -> BaseCrawl | str:
             last = LastRun(
                 run=run,
                 settings=_seen_by(before, about),
-                is_going_on=run.is_open and bool(holder(directory)),
+                is_going_on=run.is_open and bool(lock_holder(directory)),
                 has_pending=bool(db.execute(_HAS_PENDING).fetchone()[0]),
                 is_read_alike=bool(db.execute(_IS_READ_ALIKE, (reading,)).fetchone()[0]),
             )
     except SiteatlasError as error:
         return str(error)
-    wanted = msgspec.json.decode(msgspec.json.encode(planning.deciding(plan.config)))
+    wanted = msgspec.json.decode(msgspec.json.encode(planning.result_settings(plan.config)))
     reason = why_unusable(last, _seen_by(wanted, plan.about))
     basis = CrawlBasis(run=run.number, ended=run.ended or 0.0)
     return reason or BaseCrawl(basis, EarlierCrawl(db, reading))
 
 
-def _crawled(runs: Runs) -> Run | None:
+def _crawled(runs: RunsPage) -> Run | None:
     """The last run that crawled the site: going back to an earlier set is a run too."""
     found = runs.last(1)
     while found and found[0].outcome == ROLLED_BACK:
@@ -199,8 +199,10 @@ def _seen_by(settings: Mapping[str, object], about: Mapping[str, str]) -> dict[s
     )
 
 
-def _reading_key(plan: Plan, settings: Mapping[str, object]) -> str:
+def _reading_key(plan: CrawlPlan, settings: Mapping[str, object]) -> str:
     """The key of the settings that a run read pages with, if they are those of the plan but for following sitemaps."""
     follows = bool(settings.get("scope.sitemap_seeds", True))
     scope = plan.config.scope.model_copy(update={"sitemap_seeds": follows})
-    return reading_key(dataclasses.replace(plan, config=plan.config.model_copy(update={"scope": scope})))
+    return parse_settings_key(
+        dataclasses.replace(plan, config=plan.config.model_copy(update={"scope": scope}))
+    )

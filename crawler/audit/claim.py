@@ -7,7 +7,7 @@ from msgspec import Struct
 from crawler.model import Url
 
 
-class Source(StrEnum):
+class SourceKind(StrEnum):
     """A kind of source that knows URLs of the site."""
 
     SITEMAP = "sitemap"
@@ -19,7 +19,7 @@ class Source(StrEnum):
     CRAWL = "crawl"  # another crawl of the site
 
 
-class Claim(Struct, frozen=True, kw_only=True):
+class SourceRecord(Struct, frozen=True, kw_only=True):
     """What one source says of one URL; claims of one source for the same URL add up.
 
     ``url`` is in canonical form. ``first`` and ``last`` are the days (``2026-11-21``, UTC) between which it was seen,
@@ -48,7 +48,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     agents: dict[str, int] = {}  # requests of each known bot: {"Googlebot": 12}
 
 
-class Account(Struct, kw_only=True):
+class SourceReport(Struct, kw_only=True):
     """How the reading of one source went. Rows are lines of a log, rows of a table or entries of a sitemap.
 
     ``used`` of them named a URL of the site, ``unread`` could not be read, ``foreign`` named another site, ``beside``
@@ -56,7 +56,7 @@ class Account(Struct, kw_only=True):
     a person should know.
     """
 
-    source: Source
+    source: SourceKind
     name: str  # path or URL, as given
     about: str = ""  # what it says of all its URLs: "Crawled - currently not indexed"
     format: str = ""  # "nginx combined", "Search Console pages": as detected or given

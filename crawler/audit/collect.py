@@ -9,35 +9,35 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from crawler.audit.claim import Account, Claim, Source
-from crawler.audit.evidence.store import Claims
+from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
+from crawler.audit.evidence.store import ClaimStore
 from crawler.audit.finding import AuditFinding
 from crawler.audit.sitemaps import check_sitemaps, read_sitemaps
-from crawler.audit.sources.exports.reader import ExportOptions, check_export, looks_like, read_export
-from crawler.audit.sources.logs.files import named
+from crawler.audit.sources.exports.reader import ExportOptions, check_export, export_hint, read_export
+from crawler.audit.sources.logs.files import find_logs
 from crawler.audit.sources.logs.log import LogOptions
-from crawler.audit.sources.logs.reader import Progress, check_logs, is_log, read_logs
-from crawler.audit.sources.paths import matching
-from crawler.audit.sources.urls import Addresses
+from crawler.audit.sources.logs.reader import LogProgress, check_logs, is_log, read_logs
+from crawler.audit.sources.paths import find_files
+from crawler.audit.sources.urls import SourceUrlParser
 from crawler.config.config import Config
-from crawler.config.plan import Plan
-from crawler.crawl.download import Remote, homes
+from crawler.config.plan import CrawlPlan
+from crawler.crawl.download import Downloader, origins_of
 from crawler.errors import UsageError
-from crawler.model import Found, Url
+from crawler.model import DiscoveredBy, Url
 from sitemap import SourceError
 
 STDIN: Final = "-"
 _EXPORTS: Final = (
-    (Source.SEARCH, "search"),
-    (Source.ANALYTICS, "analytics"),
-    (Source.BACKLINKS, "backlinks"),
-    (Source.LIST, "lists"),
-    (Source.CRAWL, "crawls"),
+    (SourceKind.SEARCH, "search"),
+    (SourceKind.ANALYTICS, "analytics"),
+    (SourceKind.BACKLINKS, "backlinks"),
+    (SourceKind.LIST, "lists"),
+    (SourceKind.CRAWL, "crawls"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SourceProgress:
     """How far the reading is: what is read now, and bytes of bytes in all where they are known."""
 
     name: str
@@ -46,25 +46,25 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class SitemapFindings:
     """What the reading of sitemaps found besides claims: the findings of lint, and what could not be judged."""
 
     lint: list[AuditFinding]
     notes: list[str]
 
 
-OnReading = Callable[[Reading], None]
+OnSourceProgress = Callable[[SourceProgress], None]
 
 
-def check(plan: Plan) -> None:
+def check_sources(plan: CrawlPlan) -> None:
     """Whether everything that was named can be read, as far as a look tells. Raises UsageError."""
     config = plan.config
     try:
         check_sitemaps(config.audit.sitemaps)
     except OSError as error:
         raise UsageError(f"cannot read {error.filename}: {error.strerror} (--sitemap)") from None
-    homes([name for name in config.audit.logs if "://" in name])
-    for name in named(_local(config.audit.logs)):
+    origins_of([name for name in config.audit.logs if "://" in name])
+    for name in find_logs(_local_files(config.audit.logs)):
         _check_log(name, _log_options(plan))
     for source, name in _exports(config):
         if name == STDIN or Path(name).is_fifo():  # they are looked at before they are read
@@ -83,80 +83,84 @@ def _check_log(name: str, options: LogOptions) -> None:
     try:
         check_logs([name], options)
     except UsageError:
-        if name != STDIN and (said := looks_like(name)):
+        if name != STDIN and (said := export_hint(name)):
             raise UsageError(f"{name}: {said}") from None
         raise
 
 
-def addresses(plan: Plan) -> Addresses:
+def source_url_parser(plan: CrawlPlan) -> SourceUrlParser:
     """Who makes URLs of what sources name: those that a crawl would ask for."""
     scope = plan.scope
 
     def is_ours(url: Url) -> bool:
-        refused = scope.admit(url, 0, Found.LINK)
+        refused = scope.admit(url, 0, DiscoveredBy.LINK)
         return refused is None
 
-    return Addresses(plan.seed, plan.params, is_ours)
+    return SourceUrlParser(plan.seed, plan.params, is_ours)
 
 
-def gather(plan: Plan, db: sqlite3.Connection, watch: OnReading, now: float) -> Gathered:
+def collect_sources(
+    plan: CrawlPlan, db: sqlite3.Connection, watch: OnSourceProgress, now: float
+) -> SitemapFindings:
     """Read sitemaps, logs, exports and lists. Raises UsageError for what cannot be read after all, StorageError.
 
     ``now`` is Unix time.
     """
-    config, claims, known = plan.config, Claims(db), addresses(plan)
-    published = read_sitemaps(plan, db, known, now, lambda name: watch(Reading(name)))
-    with closing(_logs(plan, watch)) as logs:  # whatever happens, no process goes on counting
+    config, claims, known = plan.config, ClaimStore(db), source_url_parser(plan)
+    published = read_sitemaps(plan, db, known, now, lambda name: watch(SourceProgress(name)))
+    with closing(_read_logs(plan, watch)) as logs:  # whatever happens, no process goes on counting
         for account, found in logs:
-            _keep(claims, account, found)
+            _store_claims(claims, account, found)
     options = _export_options(config)
     for source, name in _exports(config):
-        watch(Reading(name))
+        watch(SourceProgress(name))
         if "://" in name:
-            with Remote(config, homes([plan.seed, name]), config.fetch.max_sitemap) as remote:
-                _keep(claims, *read_export(name, source, known, options, remote.open))
+            with Downloader(config, origins_of([plan.seed, name]), config.fetch.max_sitemap) as remote:
+                _store_claims(claims, *read_export(name, source, known, options, remote.open))
         else:
-            _keep(claims, *read_export(name, source, known, options, _never))
-    return Gathered(published.findings, published.notes)
+            _store_claims(claims, *read_export(name, source, known, options, _refuse_url))
+    return SitemapFindings(published.findings, published.notes)
 
 
-def _logs(plan: Plan, watch: OnReading) -> Generator[tuple[Account, Iterator[Claim]]]:
-    def told(progress: Progress) -> None:
-        watch(Reading(progress.name, progress.read, progress.size))
+def _read_logs(
+    plan: CrawlPlan, watch: OnSourceProgress
+) -> Generator[tuple[SourceReport, Iterator[SourceRecord]]]:
+    def told(progress: LogProgress) -> None:
+        watch(SourceProgress(progress.name, progress.read, progress.size))
 
-    config, known = plan.config, addresses(plan)
-    yield from read_logs(_local(config.audit.logs), known, _log_options(plan), told)
+    config, known = plan.config, source_url_parser(plan)
+    yield from read_logs(_local_files(config.audit.logs), known, _log_options(plan), told)
     for url in dict.fromkeys(name for name in config.audit.logs if "://" in name):
         with TemporaryDirectory(prefix="siteatlas-") as folder:
-            yield _fetched_log(url, Path(folder) / "log", plan, told)
+            yield _fetch_log(url, Path(folder) / "log", plan, told)
 
 
-def _local(names: Iterable[str]) -> list[str]:
+def _local_files(names: Iterable[str]) -> list[str]:
     return [name for name in names if "://" not in name]
 
 
-def _fetched_log(
-    url: str, path: Path, plan: Plan, told: Callable[[Progress], None]
-) -> tuple[Account, Iterator[Claim]]:
+def _fetch_log(
+    url: str, path: Path, plan: CrawlPlan, told: Callable[[LogProgress], None]
+) -> tuple[SourceReport, Iterator[SourceRecord]]:
     """A log by its URL, no larger than a sitemap may be (``--max-sitemap``). ``path`` is where it is put meanwhile."""
     config = plan.config
     most = config.fetch.max_sitemap
     try:
-        with Remote(config, homes([plan.seed, url]), most) as remote:
+        with Downloader(config, origins_of([plan.seed, url]), most) as remote:
             content = remote.open(url)
     except SourceError as error:
-        return Account(source=Source.LOG, name=url, complete=False, faults=[str(error)]), iter(())
+        return SourceReport(source=SourceKind.LOG, name=url, complete=False, faults=[str(error)]), iter(())
     path.write_bytes(content)
     options = _log_options(plan)
     try:
         check_logs([str(path)], options)
     except UsageError as error:
         raise UsageError(str(error).replace(str(path), url)) from None
-    reading = read_logs([str(path)], addresses(plan), options, told)
+    reading = read_logs([str(path)], source_url_parser(plan), options, told)
     account, found = next(reading)
     account.name = url
 
-    def claims() -> Iterator[Claim]:
+    def claims() -> Iterator[SourceRecord]:
         yield from found
         next(reading, None)  # there is no other: it closes the file
         account.faults = [fault.replace(str(path), url) for fault in account.faults]
@@ -167,28 +171,28 @@ def _fetched_log(
     return account, claims()
 
 
-def _keep(claims: Claims, account: Account, found: Iterator[Claim]) -> None:
+def _store_claims(claims: ClaimStore, account: SourceReport, found: Iterator[SourceRecord]) -> None:
     number = claims.begin(account)
     claims.put(number, found)
     claims.end(number, account)
 
 
-def _exports(config: Config) -> Iterator[tuple[Source, str]]:
+def _exports(config: Config) -> Iterator[tuple[SourceKind, str]]:
     for source, key in _EXPORTS:
         once: dict[str, str] = {}  # a file that is named twice says the same twice
         for given in getattr(config.audit, key):
             for name in (
-                [given] if "://" in given or given == STDIN else sorted(matching(given, f"--{source}"))
+                [given] if "://" in given or given == STDIN else sorted(find_files(given, f"--{source}"))
             ):
                 once.setdefault(name if "://" in name else os.path.realpath(name), name)
         yield from ((source, name) for name in once.values())
 
 
-def _never(url: str) -> bytes:
+def _refuse_url(url: str) -> bytes:
     raise AssertionError(f"{url} is a file")
 
 
-def _log_options(plan: Plan) -> LogOptions:
+def _log_options(plan: CrawlPlan) -> LogOptions:
     audit = plan.config.audit
     return LogOptions(format=audit.log_format, verify=audit.verify_bots, processes=plan.processes)
 

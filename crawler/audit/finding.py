@@ -5,8 +5,8 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from crawler.audit.claim import Account
-from crawler.audit.rules import TOLD
+from crawler.audit.claim import SourceReport
+from crawler.audit.rules import REPORTED_RULES
 from sitemap import Finding, Severity
 
 
@@ -17,7 +17,7 @@ class Referrer(Struct, frozen=True):
     how: str
 
 
-class Hub(Struct, frozen=True):
+class LinkSuggestion(Struct, frozen=True):
     """A page that should link to an orphan, and the reason in words; ``score`` is from 0 to 1."""
 
     url: str
@@ -57,7 +57,7 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     domains: int = 0  # that have backlinks
     spellings: list[str] = field(default_factory=list)  # others that the sources use for it
     referrers: list[Referrer] = field(default_factory=list)  # some of them
-    hubs: list[Hub] = field(default_factory=list)  # the best first
+    hubs: list[LinkSuggestion] = field(default_factory=list)  # the best first
     evidence: list[str] = field(default_factory=list)  # sentences, each naming its source
     group: str = ""  # the island, the cluster
     since: str = ""  # the day (UTC) of the first of the audits in a row that had it
@@ -66,10 +66,10 @@ class AuditFinding(Finding, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def severity(self) -> Severity:
         """How bad it is, as the rule says."""
-        return TOLD[self.rule].severity
+        return REPORTED_RULES[self.rule].severity
 
 
-class Mended(Struct, frozen=True):
+class ResolvedFinding(Struct, frozen=True):
     """A finding of the audit before that is no more.
 
     ``since`` as in :class:`AuditFinding`, ``now`` is what is there now. ``became`` is the rule of the finding that has
@@ -84,7 +84,7 @@ class Mended(Struct, frozen=True):
     became: str = ""
 
 
-class Trend(Struct, frozen=True):
+class RuleTrend(Struct, frozen=True):
     """What became of the findings of one rule since the audit before: those new, still there, and mended.
 
     ``undecided`` are those that were not found and may be there all the same: they are neither mended nor forgotten.
@@ -99,7 +99,7 @@ class Trend(Struct, frozen=True):
     became: int = 0
 
 
-class Compared(Struct, frozen=True, kw_only=True):
+class AuditComparisonResult(Struct, frozen=True, kw_only=True):
     """What an audit says compared with the one before, which began at ``started`` (Unix time).
 
     ``uncompared`` says why nothing can be called new or mended, by the id of a rule: one of the two did not look,
@@ -108,16 +108,16 @@ class Compared(Struct, frozen=True, kw_only=True):
     """
 
     started: float
-    trends: list[Trend]
+    trends: list[RuleTrend]
     uncompared: dict[str, str] = {}
     earlier: dict[str, float] = {}
 
-    def trend(self, rule: str) -> Trend:
+    def trend(self, rule: str) -> RuleTrend:
         """What became of the findings of a rule."""
-        return next((each for each in self.trends if each.rule == rule), Trend(rule, 0, 0, 0))
+        return next((each for each in self.trends if each.rule == rule), RuleTrend(rule, 0, 0, 0))
 
 
-class Count(Struct, frozen=True):
+class RuleCount(Struct, frozen=True):
     """How many findings of one rule there are; ``open_`` of them are inconclusive."""
 
     rule: str
@@ -130,14 +130,14 @@ class Count(Struct, frozen=True):
         return self.certain + self.open_
 
 
-class Bar(Struct, frozen=True):
+class HistogramBar(Struct, frozen=True):
     """A bar of a histogram."""
 
     label: str
     count: int
 
 
-class Section(Struct, frozen=True):
+class SiteSection(Struct, frozen=True):
     """A part of the site, by the first directory of its paths: ``/shop/``. ``orphans`` include the weakly linked."""
 
     path: str
@@ -183,28 +183,28 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     pages: int  # of these, the indexable ones
     reached: int  # of these, those that followed links lead to
     listed: int  # of these, those in a sitemap
-    inputs: list[Account]
-    counts: list[Count]
-    states: list[Bar]
-    statuses: list[Bar]
-    depths: list[Bar]
-    ages: list[Bar]
-    inlinks: list[Bar]
-    sections: list[Section]
+    inputs: list[SourceReport]
+    counts: list[RuleCount]
+    states: list[HistogramBar]
+    statuses: list[HistogramBar]
+    depths: list[HistogramBar]
+    ages: list[HistogramBar]
+    inlinks: list[HistogramBar]
+    sections: list[SiteSection]
     exit_code: int = 0
     unchecked: dict[str, str] = {}
     undecided: dict[str, str] = {}
     absent: dict[str, str] = {}
     crawl: CrawlBasis | None = None  # None: an audit by a version that always crawled
     unasked: int = 0  # URLs that only sources know and that were not asked for, for want of room
-    compared: Compared | None = None
+    compared: AuditComparisonResult | None = None
     why_uncompared: str = (
         ""  # why it is None: no audit before this one came to its end, or its memory is lost
     )
 
-    def count(self, rule: str) -> Count:
+    def count(self, rule: str) -> RuleCount:
         """How many findings of a rule there are."""
-        return next((each for each in self.counts if each.rule == rule), Count(rule, 0))
+        return next((each for each in self.counts if each.rule == rule), RuleCount(rule, 0))
 
 
 class AuditFindings(Protocol):
@@ -214,6 +214,6 @@ class AuditFindings(Protocol):
         """Those of a rule: the new ones first, and of these and the others the most important."""
         ...
 
-    def mended(self, rule: str) -> Iterator[Mended]:
+    def mended(self, rule: str) -> Iterator[ResolvedFinding]:
         """Those of a rule that the audit before had and that are no more: the mended first, and what stood longest."""
         ...

@@ -3,38 +3,38 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from crawler.audit.health.visit import Visited
-from crawler.audit.media import Asking
-from crawler.config.plan import Plan
-from crawler.crawl.build import hello
-from crawler.crawl.indexability import Judge, is_readable
+from crawler.audit.health.visit import VisitedUrl
+from crawler.audit.media import MediaRequests
+from crawler.config.plan import CrawlPlan
+from crawler.crawl.build import parser_options
+from crawler.crawl.indexability import IndexabilityJudge, is_readable
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import BodyLimits
-from crawler.model import Document, Failure, Page, Reply, Url
+from crawler.model import Failure, FetchedDocument, Page, Reply, Url
 from crawler.parse.html.page import scan_page
-from crawler.robots.cache import Rulebook
-from crawler.url.resolve import Resolver
+from crawler.robots.cache import RobotsCache
+from crawler.url.resolve import UrlResolver
 
-MAX_DOORS: Final = 100
+MAX_ALIAS_URLS: Final = 100
 """URLs that are asked for: where they lead, the others most likely lead too."""
 HEAD: Final = 64 * 1024  # bytes of a page, which has its canonical among the first of them
 _LIMITS: Final = BodyLimits(wire=HEAD, decoded=HEAD, refuse=2**62, ratio=2**30)
-_OURS: Final = ("policy.", "internal.")
+_OWN_FAILURES: Final = ("policy.", "internal.")
 
 
-async def ask_doors(
-    plan: Plan, fetcher: Fetcher, rulebook: Rulebook, urls: Iterable[Url], clock: Callable[[], float]
-) -> list[Visited]:
+async def check_host_aliases(
+    plan: CrawlPlan, fetcher: Fetcher, rulebook: RobotsCache, urls: Iterable[Url], clock: Callable[[], float]
+) -> list[VisitedUrl]:
     """How each URL was found to be, without those that could not be asked for. ``clock`` gives Unix time.
 
     robots.txt of each host is obeyed, redirects are not followed. Where the site is read elsewhere (``--source``)
     nothing is asked: the public one is another. Raises StorageError when rules cannot be kept.
     """
-    asking = Asking(plan.config, fetcher, rulebook, clock)
-    judge, found = Judge(plan.scope, plan.params), []
+    asking = MediaRequests(plan.config, fetcher, rulebook, clock)
+    judge, found = IndexabilityJudge(plan.scope, plan.params), []
     for url in urls if plan.source is None else ():
         answer = await asking.answer(url, _LIMITS)
-        if answer is None or (isinstance(answer, Failure) and answer.code.startswith(_OURS)):
+        if answer is None or (isinstance(answer, Failure) and answer.code.startswith(_OWN_FAILURES)):
             continue
         if isinstance(answer, Failure):
             verdict, page = judge.failure(answer), None
@@ -42,7 +42,7 @@ async def ask_doors(
             page = _page(plan, answer) if is_readable(answer) else None
             verdict = judge.verdict(answer, page)
         found.append(
-            Visited(
+            VisitedUrl(
                 url=url,
                 state=verdict.state,
                 reason=verdict.reason,
@@ -54,9 +54,9 @@ async def ask_doors(
     return found
 
 
-def _page(plan: Plan, reply: Reply) -> Page:
+def _page(plan: CrawlPlan, reply: Reply) -> Page:
     """What the beginning of a page says, read by a scan that no markup can slow down."""
-    document = Document(
+    document = FetchedDocument(
         url=reply.url,
         content_type=reply.header("content-type") or "",
         links=reply.header_all("link"),
@@ -64,4 +64,4 @@ def _page(plan: Plan, reply: Reply) -> Page:
         refresh=reply.header("refresh") or "",
         body=reply.body,
     )
-    return scan_page(document, hello(plan).options, Resolver(plan.params), reply.fetched_at, "")
+    return scan_page(document, parser_options(plan).options, UrlResolver(plan.params), reply.fetched_at, "")

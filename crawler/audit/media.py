@@ -8,25 +8,25 @@ import anyio
 from msgspec import Struct
 
 from crawler.audit.finding import AuditFinding
-from crawler.audit.health.media import Medium, Role, judge_medium
+from crawler.audit.health.media import ListedMedia, MediaRole, check_media_url
 from crawler.config.config import Config
-from crawler.fetch.errors import Code
+from crawler.fetch.errors import FailureCode
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY, BodyLimits
 from crawler.fetch.paced_fetcher import AskedToWait, PacedFetcher, follow
-from crawler.fetch.throttle import Pace
+from crawler.fetch.throttle import ThrottleOptions
 from crawler.model import Failure, Reply, Url
-from crawler.robots.cache import Rulebook
-from crawler.robots.rules import Access, Blocked
-from crawler.url.normalize import origin
-from crawler.url.params import Params
+from crawler.robots.cache import RobotsCache
+from crawler.robots.rules import Blocked, RobotsAccess
+from crawler.url.normalize import origin_of
+from crawler.url.params import UrlParams
 
 HOSTS_AT_ONCE: Final = 8
-PIECE: Final = 1024  # bytes of each that are asked for; HEAD is answered by too few as they answer GET
-PIECES: Final = BodyLimits(wire=PIECE, decoded=PIECE, refuse=2**62, ratio=2**30)
-_RANGE: Final = (("Range", f"bytes=0-{PIECE - 1}"),)
+PROBE_BYTES: Final = 1024  # bytes of each that are asked for; HEAD is answered by too few as they answer GET
+PROBE_BODY: Final = BodyLimits(wire=PROBE_BYTES, decoded=PROBE_BYTES, refuse=2**62, ratio=2**30)
+_RANGE: Final = (("Range", f"bytes=0-{PROBE_BYTES - 1}"),)
 _UNSATISFIABLE: Final = 416  # of what is empty there is no first byte (RFC 9110, section 15.5.17)
-_AS_IT_IS: Final = Params((), ())
+_KEEP_ALL_PARAMS: Final = UrlParams((), ())
 
 
 class CheckedMedia(Struct):
@@ -51,8 +51,8 @@ class CheckedMedia(Struct):
 async def check_media(
     config: Config,
     fetcher: Fetcher,
-    rulebook: Rulebook,
-    media: Iterable[Medium],
+    rulebook: RobotsCache,
+    media: Iterable[ListedMedia],
     clock: Callable[[], float] = time.time,
     watch: Callable[[int, int], object] = lambda _done, _total: None,
 ) -> CheckedMedia:
@@ -62,10 +62,10 @@ async def check_media(
     done. Raises StorageError when rules cannot be kept.
     """
     chosen, more = _choose(media, config.audit.max_media if config.audit.media else 0)
-    asking = Asking(config, fetcher, rulebook, clock, lambda done: watch(done, len(chosen)))
-    by_origin: dict[str, list[Medium]] = {}
+    asking = MediaRequests(config, fetcher, rulebook, clock, lambda done: watch(done, len(chosen)))
+    by_origin: dict[str, list[ListedMedia]] = {}
     for medium in chosen:
-        by_origin.setdefault(origin(Url(medium.url)), []).append(medium)
+        by_origin.setdefault(origin_of(Url(medium.url)), []).append(medium)
     limiter = anyio.CapacityLimiter(HOSTS_AT_ONCE)
     async with anyio.create_task_group() as group:
         for home, theirs in by_origin.items():
@@ -88,12 +88,12 @@ async def check_media(
     )
 
 
-def _choose(media: Iterable[Medium], most: int) -> tuple[list[Medium], bool]:
+def _choose(media: Iterable[ListedMedia], most: int) -> tuple[list[ListedMedia], bool]:
     """The first that are distinct, and whether there are more. What is also a player is asked for as both."""
-    chosen: dict[tuple[str, bool], Medium] = {}
+    chosen: dict[tuple[str, bool], ListedMedia] = {}
     urls: set[str] = set()
     for medium in media:
-        key = medium.url, medium.role is Role.PLAYER
+        key = medium.url, medium.role is MediaRole.PLAYER
         if key in chosen:
             continue
         if medium.url not in urls and len(urls) >= most:
@@ -103,14 +103,14 @@ def _choose(media: Iterable[Medium], most: int) -> tuple[list[Medium], bool]:
     return list(chosen.values()), False
 
 
-class Asking:
+class MediaRequests:
     """The requests, each host's in turn, at its pace and as its robots.txt allows."""
 
     def __init__(
         self,
         config: Config,
         fetcher: Fetcher,
-        rulebook: Rulebook,
+        rulebook: RobotsCache,
         clock: Callable[[], float],
         watch: Callable[[int], object] = lambda _: None,
     ) -> None:
@@ -123,7 +123,7 @@ class Asking:
         self._watch = watch
         self._done = 0
         self._paced = PacedFetcher(
-            fetcher, Pace(1, config.pace.rate, config.pace.delay), config.fetch.retries, clock
+            fetcher, ThrottleOptions(1, config.pace.rate, config.pace.delay), config.fetch.retries, clock
         )
         self._blocked = 0
         self._silent: dict[str, int] = {}  # hosts that want no request for now, and what was left there
@@ -141,7 +141,7 @@ class Asking:
         notes += [f"{home} {said}" for home in sorted(self._private)]
         return notes
 
-    async def ask_all(self, home: str, media: list[Medium], limiter: anyio.CapacityLimiter) -> None:
+    async def ask_all(self, home: str, media: list[ListedMedia], limiter: anyio.CapacityLimiter) -> None:
         """Ask one host for all of them."""
         async with limiter:
             for number, medium in enumerate(media):
@@ -154,27 +154,27 @@ class Asking:
                 if answer is None:
                     continue
                 self.asked += home not in self._private
-                if finding := judge_medium(medium, answer):
+                if finding := check_media_url(medium, answer):
                     self.findings.append(finding)
                 elif isinstance(answer, Reply) and answer.status < 300:
                     self.answering.add(medium.url)
 
     async def _follow(self, url: Url) -> Reply | Failure | None:
         """The answer at the end of its redirects; None when somebody there is not to be asked."""
-        return await follow(self.answer, url, self._config.fetch.max_redirects, _AS_IT_IS)
+        return await follow(self.answer, url, self._config.fetch.max_redirects, _KEEP_ALL_PARAMS)
 
-    async def answer(self, url: Url, body: BodyLimits = PIECES) -> Reply | Failure | None:
+    async def answer(self, url: Url, body: BodyLimits = PROBE_BODY) -> Reply | Failure | None:
         """The answer to one URL, tried again while that may help; None when it is not to be asked for."""
-        home = origin(url)
+        home = origin_of(url)
         rules = await self._rulebook.rules(home)
-        if rules.access is Access.NOTHING and (dead := await self._dead(home)):
+        if rules.access is RobotsAccess.NOTHING and (dead := await self._dead(home)):
             return dead
         if isinstance(rules.can_fetch(url), Blocked):
             self._blocked += 1
             return None
         if delay := rules.crawl_delay(self._config.obey.max_crawl_delay):
             self._paced.lanes.set_crawl_delay(home, delay)
-        headers = _RANGE if body is PIECES else ()
+        headers = _RANGE if body is PROBE_BODY else ()
         try:
             answer = await self._paced.fetch(url, headers, body)
             if isinstance(answer, Reply) and answer.status == _UNSATISFIABLE and headers:
@@ -189,6 +189,6 @@ class Asking:
         if home not in self._known_dead:
             answer = await self._fetcher.fetch(Url(f"{home}/robots.txt"), body=ROBOTS_BODY)
             self._known_dead[home] = answer if isinstance(answer, Failure) else None
-            if isinstance(answer, Failure) and answer.code == Code.PRIVATE_ADDRESS:
+            if isinstance(answer, Failure) and answer.code == FailureCode.PRIVATE_ADDRESS:
                 self._private.add(home)
         return self._known_dead[home]

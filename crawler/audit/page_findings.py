@@ -12,25 +12,32 @@ from typing import Final
 
 import msgspec
 
-from crawler.audit.claim import Source
-from crawler.audit.evidence.by_url import Knowledge
+from crawler.audit.claim import SourceKind
+from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.finding import AuditFinding, Referrer
 from crawler.audit.graph.graph import LinkGraph
 from crawler.audit.graph.link_kind import STATES
-from crawler.audit.graph.load import Hubbing
-from crawler.audit.orphans.classes import JUDGED, NOBODY, Known, Standing, Thresholds, classes
-from crawler.audit.orphans.duplicates import is_of_series
-from crawler.audit.orphans.scanner_probes import is_probe
+from crawler.audit.graph.load import LinkSuggester
+from crawler.audit.orphans.classes import (
+    CLASSIFIED_STATES,
+    NO_SOURCES,
+    SourceStats,
+    Thresholds,
+    UrlFacts,
+    orphan_classes,
+)
+from crawler.audit.orphans.duplicates import is_paginated
+from crawler.audit.orphans.scanner_probes import is_scanner_probe
 from crawler.audit.rules import needs_complete
 from crawler.model import Page, State, Url
-from crawler.state.database import storage
-from crawler.units import count
+from crawler.state.database import storage_errors
+from crawler.units import count_text
 
-_ANY: Final = 0xFFFF  # all flags of Found
+_ANY_STATUS: Final = 0xFFFF  # all flags of Found
 MAX_REFERRERS: Final = 10  # that are told of a finding
-_FOR_GOOD: Final = 410  # https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11
-_LOST: Final = frozenset({"orphan", "weak"})  # families of pages that want a hub
-_SAID: Final = {
+_GONE_STATUS: Final = 410  # https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11
+_ORPHAN_FAMILIES: Final = frozenset({"orphan", "weak"})  # families of pages that want a hub
+_SENTENCES: Final = {
     "orphan.sitemap": "listed in a sitemap, and no page of the site links to it",
     "orphan.search": "known to search or analytics, linked nowhere and in no sitemap",
     "orphan.log": "requested, linked nowhere and in no sitemap",
@@ -50,7 +57,7 @@ _PAGE: Final = (
 _page = msgspec.msgpack.Decoder(Page).decode
 
 
-class Survey:
+class PageFindings:
     """Makes the findings about what leads where. ``copies`` are ids of pages that are another one, and that one's.
 
     ``doubtful``: something was not seen, so that what ``needs_complete`` is inconclusive. ``has_sitemap``: a sitemap
@@ -61,7 +68,7 @@ class Survey:
         self,
         db: sqlite3.Connection,
         graph: LinkGraph,
-        knowledge: Knowledge,
+        knowledge: UrlEvidence,
         limits: Thresholds,
         *,
         copies: dict[int, int],
@@ -77,7 +84,7 @@ class Survey:
         self._doubtful = doubtful
         self._has_sitemap = has_sitemap
         self._is_listing_whole = is_listing_whole
-        self._hubbing = Hubbing(db, graph)
+        self._hubbing = LinkSuggester(db, graph)
         self.lost: Counter[str] = Counter()  # orphans, weakly linked ones too, by their section
         self.unlisted: Counter[str] = Counter()
         self.listed = 0  # indexable pages in a sitemap
@@ -87,19 +94,19 @@ class Survey:
         graph = self._graph
         ids, states = graph.nodes.ids.tolist(), graph.nodes.state.tolist()
         known = self._knowledge.pages()
-        number, claims = next(known, (-1, NOBODY))
+        number, claims = next(known, (-1, NO_SOURCES))
         for node, each in enumerate(ids):
             while -1 < number < each:
-                number, claims = next(known, (-1, NOBODY))
-            now = claims if number == each else NOBODY
+                number, claims = next(known, (-1, NO_SOURCES))
+            now = claims if number == each else NO_SOURCES
             state = STATES[states[node]]
-            is_meant = state in JUDGED and each not in self.copies
+            is_meant = state in CLASSIFIED_STATES and each not in self.copies
             if is_meant and not self._is_forgotten(node, now):
                 yield from self._of(node, each, self._standing(node, state), now)
 
     def placed(self, finding: AuditFinding) -> AuditFinding:
         """A finding of others with what the links of the site say of its URL, if they know it. Raises StorageError."""
-        with storage():
+        with storage_errors():
             row = self._db.execute("SELECT id FROM url WHERE url = ?", (finding.url,)).fetchone()
         node = self._graph.nodes.node(row[0]) if row else -1
         if node < 0:
@@ -116,18 +123,18 @@ class Survey:
     def linked(self, finding: AuditFinding) -> AuditFinding:
         """The same, and its sentence says which pages link to it. Raises StorageError."""
         placed = self.placed(finding)
-        return msgspec.structs.replace(placed, sentence=f"{placed.sentence}{_linked(placed)}")
+        return msgspec.structs.replace(placed, sentence=f"{placed.sentence}{_linked_by(placed)}")
 
-    def _is_forgotten(self, node: int, known: Known) -> bool:
+    def _is_forgotten(self, node: int, known: SourceStats) -> bool:
         """Whether nothing speaks of a URL: the source that did was given before this run was gone on with."""
         graph = self._graph
         is_spoken_of = known.sources or graph.ways[node] or node == graph.start
-        return not is_spoken_of and not len(graph.linking(node, _ANY))
+        return not is_spoken_of and not len(graph.linking(node, _ANY_STATUS))
 
-    def _standing(self, node: int, state: State) -> Standing:
+    def _standing(self, node: int, state: State) -> UrlFacts:
         graph = self._graph
         status = int(graph.nodes.status[node]) or None
-        return Standing(
+        return UrlFacts(
             state=state,
             status=status,
             # who names a dead page as canonical leads nobody there
@@ -135,50 +142,50 @@ class Survey:
             depth=int(graph.depth[node]),
             inlinks=int(graph.inlinks[node]),
             is_start=node == graph.start,
-            is_probe=state is not State.INDEXABLE and is_probe(self._url(node)),
+            is_probe=state is not State.INDEXABLE and is_scanner_probe(self._url(node)),
             is_open=bool(graph.open[node]),
             is_circle=status is not None
             and graph.is_endless(node),  # another name of the site was not asked for
         )
 
     def _of(
-        self, node: int, number: int, standing: Standing, known: Known
+        self, node: int, number: int, standing: UrlFacts, known: SourceStats
     ) -> Iterator[tuple[float, AuditFinding]]:
         is_page = standing.state is State.INDEXABLE
-        self.listed += is_page and Source.SITEMAP in known.sources
-        found = [rule for rule in classes(standing, known, self._limits) if self._can_tell(rule)]
+        self.listed += is_page and SourceKind.SITEMAP in known.sources
+        found = [rule for rule in orphan_classes(standing, known, self._limits) if self._can_tell(rule)]
         if not found:
             return
-        wants_hub = any(_family(rule) in _LOST for rule in found)
+        wants_hub = any(_rule_family(rule) in _ORPHAN_FAMILIES for rule in found)
         base = self._finding(node, number, standing, known, wants_hub=wants_hub)
         for each in found:
-            rule = "listed.series" if each == "listed.missing" and is_of_series(Url(base.url)) else each
-            if _family(rule) in _LOST:
-                self.lost[section(base.url)] += 1
+            rule = "listed.series" if each == "listed.missing" and is_paginated(Url(base.url)) else each
+            if _rule_family(rule) in _ORPHAN_FAMILIES:
+                self.lost[section_of(base.url)] += 1
             elif rule == "listed.missing":
-                self.unlisted[section(base.url)] += 1
+                self.unlisted[section_of(base.url)] += 1
             told = msgspec.structs.replace(
                 base,
                 rule=rule,
                 sentence=self._said(rule, standing, known, base),
                 is_certain=self._is_certain(rule),
-                hubs=base.hubs if _family(rule) in _LOST else [],
+                hubs=base.hubs if _rule_family(rule) in _ORPHAN_FAMILIES else [],
             )
             yield _rank(rule, standing, known, base), told
 
     def _can_tell(self, rule: str) -> bool:
-        return self._has_sitemap or _family(rule) != "listed"
+        return self._has_sitemap or _rule_family(rule) != "listed"
 
     def _is_certain(self, rule: str) -> bool:
-        if _family(rule) == "listed":
+        if _rule_family(rule) == "listed":
             return self._is_listing_whole
         return not (self._doubtful and needs_complete(rule))
 
     def _finding(
-        self, node: int, number: int, standing: Standing, known: Known, *, wants_hub: bool
+        self, node: int, number: int, standing: UrlFacts, known: SourceStats, *, wants_hub: bool
     ) -> AuditFinding:
         """A finding without its rule."""
-        with storage():
+        with storage_errors():
             row = self._db.execute(
                 f"{_PAGE} LEFT JOIN content c ON c.id = v.content WHERE u.id = ?", (number,)
             )
@@ -215,32 +222,30 @@ class Survey:
         return found
 
     def _url(self, node: int) -> Url:
-        with storage():
+        with storage_errors():
             row = self._db.execute("SELECT url FROM url WHERE id = ?", (int(self._graph.nodes.ids[node]),))
             return Url(row.fetchone()[0])
 
-    def _said(self, rule: str, standing: Standing, known: Known, base: AuditFinding) -> str:
+    def _said(self, rule: str, standing: UrlFacts, known: SourceStats, base: AuditFinding) -> str:
         match rule:
             case "reach.deep":
                 return f"more than {self._limits.max_clicks} clicks away (--max-clicks)"
             case "reach.few":
-                return (
-                    f"{count(standing.inlinks, 'page')} {'links' if standing.inlinks == 1 else 'link'} to it"
-                )
+                return f"{count_text(standing.inlinks, 'page')} {'links' if standing.inlinks == 1 else 'link'} to it"
             case "gone.visited":
                 before = "it answered before" if known.ok else "somebody asks for it"
-                meant = ", as it should when it is gone for good" if standing.status == _FOR_GOOD else ""
+                meant = ", as it should when it is gone for good" if standing.status == _GONE_STATUS else ""
                 return f"{before}, and today it {base.sentence}{meant}"
             case "gone.named":
                 return f"it is known from {' and '.join(base.known)}, and today it {base.sentence}"
             case "gone.down":
                 return f"{base.sentence}; {'it answered before' if known.ok else 'somebody asks for it'}"
             case "gone.linked" | "gone.failing":
-                return f"{base.sentence}{_linked(base)}"
-        return _SAID[rule]
+                return f"{base.sentence}{_linked_by(base)}"
+        return _SENTENCES[rule]
 
 
-def with_visits(finding: AuditFinding, known: Known) -> AuditFinding:
+def with_visits(finding: AuditFinding, known: SourceStats) -> AuditFinding:
     """A finding with what the sources know of its URL."""
     return msgspec.structs.replace(
         finding,
@@ -259,31 +264,33 @@ def with_visits(finding: AuditFinding, known: Known) -> AuditFinding:
     )
 
 
-def section(url: str) -> str:
+def section_of(url: str) -> str:
     """The part of a site that a URL is in: its first directory."""
     path = url.partition("?")[0].split("/", 3)[3]
     first, slash, _ = path.partition("/")
     return f"/{first}/" if slash else "/"
 
 
-def _family(rule: str) -> str:
+def _rule_family(rule: str) -> str:
     return rule.partition(".")[0]
 
 
-def _linked(base: AuditFinding) -> str:
+def _linked_by(base: AuditFinding) -> str:
     """By how many pages, as far as that is known, and one of them."""
     if not base.referrers:
         return ""
     pages, first = max(base.inlinks, len(base.referrers)), base.referrers[0].url
     return (
-        f"; linked from {first}" if pages == 1 else f"; linked from {count(pages, 'page')}, such as {first}"
+        f"; linked from {first}"
+        if pages == 1
+        else f"; linked from {count_text(pages, 'page')}, such as {first}"
     )
 
 
-def _rank(rule: str, standing: Standing, known: Known, base: AuditFinding) -> float:
+def _rank(rule: str, standing: UrlFacts, known: SourceStats, base: AuditFinding) -> float:
     if rule == "reach.deep":
         return float(standing.depth)
-    if rule == "reach.few" or _family(rule) == "listed":
+    if rule == "reach.few" or _rule_family(rule) == "listed":
         return base.weight
     rank = known.visits + known.impressions / 100 + len(base.referrers) / 1000
     # what was there comes before what perhaps never was, however often that is asked for

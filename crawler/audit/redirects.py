@@ -11,24 +11,26 @@ from typing import Final
 
 import numpy as np
 
-from crawler.audit.claim import Source
-from crawler.audit.evidence.visits import Visits
+from crawler.audit.claim import SourceKind
+from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFinding
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import Way
-from crawler.audit.health.redirects import judge_canonical, judge_redirect
+from crawler.audit.graph.link_kind import LinkKind
+from crawler.audit.health.redirects import check_canonical, check_redirect
 from crawler.model import State
-from crawler.state.database import storage
+from crawler.state.database import storage_errors
 
 _URL: Final = "SELECT url FROM site.url WHERE id = ?"
-_NAMED: Final = "SELECT i.source FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ?"
-_CLICKED: Final = Way.FOLLOWED | Way.NOINDEX | Way.CANONICAL | Way.NOFOLLOW | Way.REDIRECT
+_SOURCES_OF_URL: Final = "SELECT i.source FROM claim c JOIN input i ON i.id = c.input WHERE c.url = ?"
+_VISITOR_LINKS: Final = (
+    LinkKind.FOLLOWED | LinkKind.NOINDEX | LinkKind.CANONICAL | LinkKind.NOFOLLOW | LinkKind.REDIRECT
+)
 
 
-class Leading:
+class RedirectFindings:
     """Looks at the redirects and the canonicals of a site that is visited. ``db`` is that of the audit."""
 
-    def __init__(self, db: sqlite3.Connection, graph: LinkGraph, visits: Visits) -> None:
+    def __init__(self, db: sqlite3.Connection, graph: LinkGraph, visits: VisitLookup) -> None:
         self._db = db
         self._graph = graph
         self._visits = visits
@@ -39,16 +41,16 @@ class Leading:
         They are such as answered: of another name of the site it is only taken that it redirects.
         """
         graph = self._graph
-        is_named = (graph.ways & np.uint8(_CLICKED)) != 0
+        is_named = (graph.ways & np.uint8(_VISITOR_LINKS)) != 0
         leads_on = (graph.moved >= 0) & (graph.moved[graph.moved] >= 0)
         may_be = (graph.moved >= 0) & (graph.nodes.status > 0) & (is_named | leads_on)
         for node in np.flatnonzero(may_be).tolist():
             url = self._url(node)
             known = self._named(url)
-            if not graph.clicked(node) & _CLICKED and Source.SITEMAP not in known:
+            if not graph.clicked(node) & _VISITOR_LINKS and SourceKind.SITEMAP not in known:
                 continue
             trail = self._visits.trail(url)
-            if fault := judge_redirect(trail):
+            if fault := check_redirect(trail):
                 yield AuditFinding(
                     rule=fault.rule,
                     url=url,
@@ -69,7 +71,7 @@ class Leading:
             if not graph.ways[node] and node != graph.start and not self._named(url):
                 continue
             trail = self._visits.trail(url)
-            if fault := judge_canonical(trail):
+            if fault := check_canonical(trail):
                 yield AuditFinding(
                     rule=fault.rule,
                     url=url,
@@ -81,10 +83,10 @@ class Leading:
                 )
 
     def _url(self, node: int) -> str:
-        with storage():
+        with storage_errors():
             return str(self._db.execute(_URL, (int(self._graph.nodes.ids[node]),)).fetchone()[0])
 
     def _named(self, url: str) -> set[str]:
         """The kinds of sources that name a URL."""
-        with storage():
-            return {source for (source,) in self._db.execute(_NAMED, (url,))}
+        with storage_errors():
+            return {source for (source,) in self._db.execute(_SOURCES_OF_URL, (url,))}

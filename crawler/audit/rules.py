@@ -9,7 +9,7 @@ from sitemap import RULES as LINT
 from sitemap import Rule, Severity
 
 if TYPE_CHECKING:
-    from crawler.audit.finding import AuditReport, Count
+    from crawler.audit.finding import AuditReport, RuleCount
 
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
@@ -93,20 +93,20 @@ def needs_complete(rule: str) -> bool:
 _ALL: Final = RULES | LINT
 
 
-class Group(Struct, frozen=True):
+class RuleGroup(Struct, frozen=True):
     """Rules that are told together, under a title; ``name`` is its short form, in ASCII and without blanks."""
 
     name: str
     title: str
     rules: tuple[str, ...]
 
-    def counts(self, report: "AuditReport") -> "list[Count]":
+    def counts(self, report: "AuditReport") -> "list[RuleCount]":
         """Those of the rules that have findings, in the order in which they are told."""
         found = {each.rule: each for each in report.counts if each.total}
         return [found[each] for each in self.rules if each in found]
 
 
-def _of(*families: str) -> tuple[str, ...]:
+def _rules_of(*families: str) -> tuple[str, ...]:
     return _worst_first(each.id for family in families for each in RULES.values() if each.family == family)
 
 
@@ -114,41 +114,41 @@ def _worst_first(rules: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(rules, key=lambda each: _ALL[each].severity, reverse=True))
 
 
-GROUPS: Final = (
-    Group("dead", "Dead", _of("gone")),
-    Group("health", "Sitemap health", _of("declared", "entry", "listed")),
-    Group("links", "Redirects and canonicals", _of("canonical", "link")),
-    Group("orphans", "Orphans", _of("orphan")),
-    Group("weak", "Weakly linked", _of("weak")),
-    Group("hreflang", "hreflang", _of("cluster")),
-    Group("media", "Images and videos", _of("media")),
-    Group("lint", "Lint of the sitemaps", _worst_first(LINT)),
-    Group("reach", "Hard to reach", _of("reach")),
+RULE_GROUPS: Final = (
+    RuleGroup("dead", "Dead", _rules_of("gone")),
+    RuleGroup("health", "Sitemap health", _rules_of("declared", "entry", "listed")),
+    RuleGroup("links", "Redirects and canonicals", _rules_of("canonical", "link")),
+    RuleGroup("orphans", "Orphans", _rules_of("orphan")),
+    RuleGroup("weak", "Weakly linked", _rules_of("weak")),
+    RuleGroup("hreflang", "hreflang", _rules_of("cluster")),
+    RuleGroup("media", "Images and videos", _rules_of("media")),
+    RuleGroup("lint", "Lint of the sitemaps", _worst_first(LINT)),
+    RuleGroup("reach", "Hard to reach", _rules_of("reach")),
 )
 
 """Every rule is in one of these, the worst first. What is broken comes first, what could be better last."""
 
 
-TOLD: Final = {each: _ALL[each] for group in GROUPS for each in group.rules}
+REPORTED_RULES: Final = {each: _ALL[each] for group in RULE_GROUPS for each in group.rules}
 
 """Every rule that a finding may have, by its id, in the order in which they are told."""
 
 
-def unproven(rule: str) -> str:
+def why_unproven(rule: str) -> str:
     """Why findings of a rule that are not certain are inconclusive, in a sentence."""
     if needs_complete(rule):
         return "The crawl did not see all of the site: a page that it did not see may prove this wrong."
     return "Not all of the sources could be read: what was not read may prove this wrong."
 
 
-def suites(report: "AuditReport") -> list[tuple[Group, list[str]]]:
+def reported_groups(report: "AuditReport") -> list[tuple[RuleGroup, list[str]]]:
     """The groups with the rules that a report speaks of: all of the audit, and those of lint that were broken.
 
     If nobody looked at what lint looks at, its first rule stands for all of them.
     """
     broken = {each.rule for each in report.counts if each.total}
     told = []
-    for group in GROUPS:
+    for group in RULE_GROUPS:
         some = [rule for rule in group.rules if rule in RULES or rule in broken]
         told.append((group, some or list(group.rules[:1] if group.name in report.unchecked else ())))
     return [(group, rules) for group, rules in told if rules]

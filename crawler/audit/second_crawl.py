@@ -5,49 +5,49 @@ from collections.abc import Iterator
 from heapq import nlargest
 from typing import Final
 
-from crawler.audit.claim import Source
-from crawler.audit.evidence.url_matching import Homes, Stranger
-from crawler.audit.evidence.visits import Visits
-from crawler.audit.health.visit import Visited
+from crawler.audit.claim import SourceKind
+from crawler.audit.evidence.url_matching import UncrawledUrl, UrlMatcher
+from crawler.audit.evidence.visits import VisitLookup
+from crawler.audit.health.visit import VisitedUrl
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.model import Find, Found, State, Url
+from crawler.model import DiscoveredBy, DiscoveredUrl, State, Url
 
-BATCH: Final = 1_000  # URLs admitted at once
+BATCH_SIZE: Final = 1_000  # URLs admitted at once
 
-ROUNDS: Final = 6  # of asking: how long a way of nofollow links is followed; the last are spellings
+MAX_ROUNDS: Final = 6  # of asking: how long a way of nofollow links is followed; the last are spellings
 
 # What is published is a promise, and a search engine has seen a page; a log knows every scanner's guess.
-_RANK: Final = {
-    Source.SITEMAP: 6,
-    Source.SEARCH: 4,
-    Source.ANALYTICS: 4,
-    Source.BACKLINKS: 3,
-    Source.CRAWL: 3,
-    Source.LIST: 3,
-    Source.LOG: 2,
+_SOURCE_RANK: Final = {
+    SourceKind.SITEMAP: 6,
+    SourceKind.SEARCH: 4,
+    SourceKind.ANALYTICS: 4,
+    SourceKind.BACKLINKS: 3,
+    SourceKind.CRAWL: 3,
+    SourceKind.LIST: 3,
+    SourceKind.LOG: 2,
 }
 
-_CARELESS: Final = frozenset(
-    {Source.LOG, Source.ANALYTICS}
+_UNVETTED_SOURCES: Final = frozenset(
+    {SourceKind.LOG, SourceKind.ANALYTICS}
 )  # they name what was asked for, not what is there
 
-_LINKED: Final = 5  # by nofollow, or under another name of the site
+_LINKED_RANK: Final = 5  # by nofollow, or under another name of the site
 
-_SPELLING: Final = 1  # of a page that is known, and perhaps a page of its own
+_SPELLING_RANK: Final = 1  # of a page that is known, and perhaps a page of its own
 
 
-class Outside:
+class UncrawledUrlQueue:
     """Chooses ``most`` of them at most, in all rounds.
 
     From ``min_visits`` by people and search engines on, a URL that never answered is asked for.
     """
 
-    def __init__(self, homes: Homes, most: int, min_visits: int) -> None:
+    def __init__(self, homes: UrlMatcher, most: int, min_visits: int) -> None:
         self._homes = homes
         self._most = most
         self._min_visits = min_visits
         self.passed_by = 0  # those that were not asked for, for want of room
-        self._rounds = ROUNDS
+        self._rounds = MAX_ROUNDS
 
     def ask(self, frontier: SqliteFrontier) -> bool:
         """Let a frontier in which nothing is left, and all is committed, know of them; answers whether to ask again.
@@ -57,8 +57,8 @@ class Outside:
         self._rounds -= 1
         self._homes.learn_spellings()
         chosen = self._chosen()
-        for start in range(0, len(chosen), BATCH):
-            frontier.admit(chosen[start : start + BATCH])
+        for start in range(0, len(chosen), BATCH_SIZE):
+            frontier.admit(chosen[start : start + BATCH_SIZE])
         return bool(chosen) and self._rounds > 0
 
     def notes(self) -> list[str]:
@@ -70,10 +70,10 @@ class Outside:
         )
         return [f"{said}: raise --max-unlinked"]
 
-    def _chosen(self) -> list[Find]:
+    def _chosen(self) -> list[DiscoveredUrl]:
         seen = 0
 
-        def strangers() -> Iterator[tuple[int, int, Stranger]]:
+        def strangers() -> Iterator[tuple[int, int, UncrawledUrl]]:
             nonlocal seen
             for each in self._homes.strangers():
                 if rank := self._rank(each):
@@ -87,34 +87,36 @@ class Outside:
         for _ in ranked:
             pass  # they are counted, also if none is wanted
         # what spellings link to is no news: they come last, when all that is linked is known and was read as such
-        others = [each for each in chosen if each[0] > _SPELLING]
-        chosen = others if others and self._rounds else [each for each in chosen if each[0] == _SPELLING]
+        others = [each for each in chosen if each[0] > _SPELLING_RANK]
+        chosen = others if others and self._rounds else [each for each in chosen if each[0] == _SPELLING_RANK]
         self.passed_by = seen - len(chosen)
-        return [Find(stranger.url, _found(rank, stranger), 1) for rank, _, stranger in chosen]
+        return [
+            DiscoveredUrl(stranger.url, _discovered_by(rank, stranger), 1) for rank, _, stranger in chosen
+        ]
 
-    def _rank(self, stranger: Stranger) -> int:
+    def _rank(self, stranger: UncrawledUrl) -> int:
         """How telling the answer would be; 0 if it would tell nothing that is not known."""
-        rank = max((_RANK[source] for source in stranger.sources), default=0)
-        if stranger.is_linked or Source.SITEMAP in stranger.sources:
-            return max(rank, _LINKED * stranger.is_linked)
-        if stranger.sources == {Source.LOG} and self._homes.is_dressed(stranger.url):
+        rank = max((_SOURCE_RANK[source] for source in stranger.sources), default=0)
+        if stranger.is_linked or SourceKind.SITEMAP in stranger.sources:
+            return max(rank, _LINKED_RANK * stranger.is_linked)
+        if stranger.sources == {SourceKind.LOG} and self._homes.is_dressed(stranger.url):
             # anybody can write parameters behind a URL, and its links may carry them on for ever
-            return _SPELLING if stranger.ok else 0
-        if stranger.ok or stranger.moved or stranger.other or stranger.sources != {Source.LOG}:
+            return _SPELLING_RANK if stranger.ok else 0
+        if stranger.ok or stranger.moved or stranger.other or stranger.sources != {SourceKind.LOG}:
             if self._homes.meet(stranger.url) is None:
                 return rank
             # another spelling of a page; one that was answered, and led nowhere else, may be a page of its own
-            return _SPELLING if stranger.ok or stranger.sources - _CARELESS else 0
+            return _SPELLING_RANK if stranger.ok or stranger.sources - _UNVETTED_SOURCES else 0
         return rank if stranger.people >= self._min_visits else 0
 
 
-def _found(rank: int, stranger: Stranger) -> int:
-    if rank == _SPELLING:
-        return Found.SPELLING
-    return Found.SITEMAP if Source.SITEMAP in stranger.sources else Found.OUTSIDE
+def _discovered_by(rank: int, stranger: UncrawledUrl) -> int:
+    if rank == _SPELLING_RANK:
+        return DiscoveredBy.SPELLING
+    return DiscoveredBy.SITEMAP if SourceKind.SITEMAP in stranger.sources else DiscoveredBy.OUTSIDE
 
 
-_LOGIN: Final = frozenset({401, 403, 407})
+_LOGIN_STATUSES: Final = frozenset({401, 403, 407})
 
 _REMEDIES: Final = {
     State.NOINDEX: "start from a page that is indexed, or read past it with --no-respect-noindex",
@@ -126,12 +128,12 @@ _REMEDIES: Final = {
 }
 
 
-class Start:
+class StartUrlCheck:
     """Looks at ``db``, which has the state of the site beside it as ``site``. Raises StorageError."""
 
     def __init__(self, db: sqlite3.Connection, seed: Url) -> None:
         self._seed = seed
-        self._end = _end(Visits(db), seed)
+        self._end = _redirect_end(VisitLookup(db), seed)
 
     @property
     def elsewhere(self) -> str:
@@ -152,7 +154,7 @@ class Start:
         return f"{told}: it{by_way} ended as {end.state}{why}; {_remedy(end)}"
 
 
-def _end(visits: Visits, url: str) -> Visited:
+def _redirect_end(visits: VisitLookup, url: str) -> VisitedUrl:
     """Where the redirects of a URL end, or the last of them that is known."""
     seen = {url}
     visited = visits.get(url).visited
@@ -165,8 +167,8 @@ def _end(visits: Visits, url: str) -> Visited:
     return visited
 
 
-def _remedy(end: Visited) -> str:
-    if end.status in _LOGIN:
+def _remedy(end: VisitedUrl) -> str:
+    if end.status in _LOGIN_STATUSES:
         return "--basic-auth, --header or --cookie let us in"
     if end.state == State.CANONICAL_ELSEWHERE and end.target:
         return f"siteatlas audit {end.target} audits the page that it names"

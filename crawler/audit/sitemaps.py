@@ -8,27 +8,27 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from crawler.audit.claim import Account, Source
-from crawler.audit.evidence.sitemap_entries import Published
+from crawler.audit.claim import SourceKind, SourceReport
+from crawler.audit.evidence.sitemap_entries import SitemapEntryCollector
 from crawler.audit.finding import AuditFinding
-from crawler.audit.sources.cross_submit import MAX_HOSTS, Submits
-from crawler.audit.sources.urls import Addresses
-from crawler.config.plan import Plan
-from crawler.crawl.documents import Place, is_page, is_url, local, places
-from crawler.crawl.download import NotThere, Remote, homes
+from crawler.audit.sources.cross_submit import MAX_HOSTS, CrossSubmitChecker
+from crawler.audit.sources.urls import SourceUrlParser
+from crawler.config.plan import CrawlPlan
+from crawler.crawl.documents import DocumentSource, is_url, looks_like_html, named_files, open_documents
+from crawler.crawl.download import DocumentNotFound, Downloader, origins_of
 from crawler.errors import UsageError
-from crawler.state.status import sitemap_address
-from crawler.url.normalize import InvalidUrl, normalise, origin
+from crawler.state.status import published_sitemap_url
+from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
 from sitemap import Document, ReadLimits, SourceError, TreeLimits, walk
 
-MAX_TOLD: Final = 100
+MAX_NOTES: Final = 100
 """Findings of one rule in one file that are told one by one; of the others their number."""
 MAX_REDIRECTS: Final = 20  # that are named
-USUAL: Final = "/sitemap.xml"
+DEFAULT_PATH: Final = "/sitemap.xml"
 
 
 @dataclass(frozen=True, slots=True)
-class ReadSitemaps:
+class SitemapReadings:
     """What the reading brought besides claims and entries: what lint found, and what a person should know."""
 
     findings: list[AuditFinding]
@@ -36,12 +36,12 @@ class ReadSitemaps:
 
 
 def read_sitemaps(
-    plan: Plan,
+    plan: CrawlPlan,
     db: sqlite3.Connection,
-    addresses: Addresses,
+    addresses: SourceUrlParser,
     now: float,
     watch: Callable[[str], object] = lambda _: None,
-) -> ReadSitemaps:
+) -> SitemapReadings:
     """Read all sitemaps of a site into the tables ``input``, ``claim`` and ``entry`` of ``db``. ``now`` is Unix time.
 
     ``watch`` is told the name of each sitemap when its turn comes. What the site itself names and cannot be had, and
@@ -51,10 +51,12 @@ def read_sitemaps(
     config = plan.config
     words = config.audit.sitemaps
     urls = [word for word in words if is_url(word)]
-    with Remote(config, homes([plan.seed, *urls]), config.fetch.max_sitemap, plan.source) as remote:
-        submits = Submits(remote.robots, addresses.doors)
-        published = Published(db, addresses, plan.params, submits, datetime.fromtimestamp(now, UTC))
-        reading = _Reading(plan, remote, published, watch)
+    with Downloader(config, origins_of([plan.seed, *urls]), config.fetch.max_sitemap, plan.source) as remote:
+        submits = CrossSubmitChecker(remote.robots, addresses.doors)
+        published = SitemapEntryCollector(
+            db, addresses, plan.params, submits, datetime.fromtimestamp(now, UTC)
+        )
+        reading = _SitemapSources(plan, remote, published, watch)
         reading.named(words) if words else reading.own()
         findings, not_judged = published.finish(remote.unpacked, remote.private)
         notes = [*reading.notes, *not_judged]
@@ -62,19 +64,23 @@ def read_sitemaps(
         notes += [f"{asked} redirects to {answered}" for asked, answered in islice(redirects, MAX_REDIRECTS)]
         if submits.full:
             notes.append(f"the robots.txt of {MAX_HOSTS} other hosts were asked, and of no more")
-    return ReadSitemaps([*reading.findings, *findings], notes)
+    return SitemapReadings([*reading.findings, *findings], notes)
 
 
 def check_sitemaps(words: tuple[str, ...]) -> None:
     """Whether the files that a person named are there. Raises UsageError."""
-    local(_known(words), "")
+    named_files(_reject_stdin(words), "")
 
 
-class _Reading:
+class _SitemapSources:
     """One reading of all of them."""
 
     def __init__(
-        self, plan: Plan, remote: Remote, published: Published, watch: Callable[[str], object]
+        self,
+        plan: CrawlPlan,
+        remote: Downloader,
+        published: SitemapEntryCollector,
+        watch: Callable[[str], object],
     ) -> None:
         self.notes: list[str] = []
         self.findings: list[AuditFinding] = []
@@ -85,24 +91,24 @@ class _Reading:
         self._watch = watch
         self._taken: set[str] = set()  # where documents really are that were read
         fetch = plan.config.fetch
-        self._limits = TreeLimits(read=ReadLimits(fetch.max_sitemap, max_findings=MAX_TOLD))
+        self._limits = TreeLimits(read=ReadLimits(fetch.max_sitemap, max_findings=MAX_NOTES))
 
     def named(self, words: tuple[str, ...]) -> None:
         """Those that a person named."""
-        files = local(_known(words), "")
-        for place in places(words, files, "", self._remote, self.notes.append):
+        files = named_files(_reject_stdin(words), "")
+        for place in open_documents(words, files, "", self._remote, self.notes.append):
             name = str(place.source) if isinstance(place.source, Path) else place.url
             self._read(name, place)
 
     def own(self) -> None:
         """Those that robots.txt names, the one that is where it usually is, and the one that is published here."""
-        home = origin(self._plan.seed)
+        home = origin_of(self._plan.seed)
         named = list(dict.fromkeys(map(self._meant, self._remote.rules(home).sitemaps)))
         is_read = False
         for url in named:
             is_read |= self._try(url)
-        ours = sitemap_address(self._plan.state.parent, self._plan.sitemap_url)
-        for url in dict.fromkeys((home + USUAL, ours)):
+        ours = published_sitemap_url(self._plan.state.parent, self._plan.sitemap_url)
+        for url in dict.fromkeys((home + DEFAULT_PATH, ours)):
             if url not in named:
                 is_read |= self._guess(url)
         if not named and not is_read:
@@ -114,7 +120,7 @@ class _Reading:
             where, content = self._locate(url)
         except SourceError as error:
             # what is not there lists nothing that could be unknown
-            self._lose(url, str(error), is_whole=isinstance(error, NotThere))
+            self._lose(url, str(error), is_whole=isinstance(error, DocumentNotFound))
             if str(error) not in self._remote.private:
                 self._declare(url, str(error))
             return False
@@ -127,23 +133,23 @@ class _Reading:
                 rule="declared.unreadable",
                 url=url,
                 sentence=f"robots.txt names it as a sitemap, and it cannot be read: {fault}",
-                known=[Source.SITEMAP],
+                known=[SourceKind.SITEMAP],
                 file=url,
             )
         )
 
     def _guess(self, url: str) -> bool:
         """Read what may be there; a page in its place is none."""
-        shown = url.removeprefix(origin(self._plan.seed))
+        shown = url.removeprefix(origin_of(self._plan.seed))
         try:
             where, content = self._locate(url)
-        except NotThere:
+        except DocumentNotFound:
             self._nowhere.append(f"there is no {shown}")
             return False
         except SourceError as error:
             self._lose(url, str(error))
             return False
-        if is_page(content):
+        if looks_like_html(content):
             self._nowhere.append(f"{shown} answers with an HTML page, which is no sitemap")
             return False
         return self._take(url, where, content)
@@ -152,7 +158,7 @@ class _Reading:
         """Read a document, unless it was read under another name: many sites redirect the usual one."""
         if where not in self._taken:
             self._taken.add(where)
-            self._read(url, Place(content, where, self._open))
+            self._read(url, DocumentSource(content, where, self._open))
         return True
 
     def _open(self, url: str) -> bytes:
@@ -166,20 +172,20 @@ class _Reading:
     def _meant(self, url: str) -> str:
         """A URL as the public knows it: a site that is read elsewhere may name that place."""
         try:
-            return normalise(url, self._plan.params.whole)
+            return normalize_url(url, self._plan.params.whole)
         except InvalidUrl:
             return url
 
     def _lose(self, name: str, fault: str, *, is_whole: bool = False) -> None:
         self._watch(name)
         self._published.begin_source(
-            Account(source=Source.SITEMAP, name=name, complete=is_whole, faults=[fault])
+            SourceReport(source=SourceKind.SITEMAP, name=name, complete=is_whole, faults=[fault])
         )
         self._published.end_source(None)
 
-    def _read(self, name: str, place: Place) -> None:
+    def _read(self, name: str, place: DocumentSource) -> None:
         self._watch(name)
-        account = Account(source=Source.SITEMAP, name=name, bytes=_size(place.source))
+        account = SourceReport(source=SourceKind.SITEMAP, name=name, bytes=_size(place.source))
         self._published.begin_source(account)
         document: Document | None = None
         try:
@@ -190,7 +196,7 @@ class _Reading:
         finally:
             self._published.end_source(document)
 
-    def _counting(self, opener: Callable[[str], bytes], account: Account) -> Callable[[str], bytes]:
+    def _counting(self, opener: Callable[[str], bytes], account: SourceReport) -> Callable[[str], bytes]:
         def opened(url: str) -> bytes:
             self._watch(url)
             content = opener(url)
@@ -200,7 +206,7 @@ class _Reading:
         return opened
 
 
-def _known(words: tuple[str, ...]) -> tuple[str, ...]:
+def _reject_stdin(words: tuple[str, ...]) -> tuple[str, ...]:
     if "-" in words:
         raise UsageError("an audit does not read sitemaps from the standard input: name files or URLs")
     return words

@@ -7,25 +7,25 @@ from typing import Final
 
 import numpy as np
 
-from crawler.audit.finding import Bar, Section
+from crawler.audit.finding import HistogramBar, SiteSection
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import Way
-from crawler.audit.page_findings import section
-from crawler.model import Kind, State
-from crawler.state.database import storage
+from crawler.audit.graph.link_kind import LinkKind
+from crawler.audit.page_findings import section_of
+from crawler.model import DocumentKind, State
+from crawler.state.database import storage_errors
 from sitemap import parse_date
 
 MAX_SECTIONS: Final = 100  # those with the most pages; the others are told together
-FAR: Final = 20  # clicks from which on pages are counted together
-NO_WAY: Final = "unreachable"
-_AGES: Final = (
+FAR_CLICKS: Final = 20  # clicks from which on pages are counted together
+UNREACHABLE: Final = "unreachable"
+_AGE_BARS: Final = (
     (7, "under a week"),
     (31, "under a month"),
     (92, "under 3 months"),
     (366, "under a year"),
     (1_096, "under 3 years"),
 )
-_INLINKS: Final = (
+_INLINK_BARS: Final = (
     (1, "0"),
     (2, "1"),
     (6, "2 to 5"),
@@ -34,15 +34,16 @@ _INLINKS: Final = (
     (10**9, "over 100"),
 )
 
-_STATES: Final = f"""SELECT state, count(*) FROM visit WHERE kind = {int(Kind.PAGE)} AND state != '{State.OUT_OF_SCOPE}'
+_STATES: Final = f"""SELECT state, count(*) FROM visit WHERE kind = {int(DocumentKind.PAGE)} AND state !=
+'{State.OUT_OF_SCOPE}'
   GROUP BY state ORDER BY 2 DESC"""  # noqa: S608
-_STATUSES: Final = f"""SELECT status, count(*) FROM visit WHERE kind = {int(Kind.PAGE)} AND status IS NOT NULL
+_STATUSES: Final = f"""SELECT status, count(*) FROM visit WHERE kind = {int(DocumentKind.PAGE)} AND status IS NOT NULL
   GROUP BY status ORDER BY status"""  # noqa: S608
 _PAGES: Final = f"""SELECT v.id, u.url, v.lastmod FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = '{State.INDEXABLE}'"""  # noqa: S608
 
 
-class Figures:
+class Statistics:
     """Counts the tables of a run that has ended its visiting. ``now`` is Unix time. Raises StorageError.
 
     ``copies`` are ids of pages that are another spelling of one; they are no pages of their own.
@@ -51,31 +52,31 @@ class Figures:
     def __init__(
         self, db: sqlite3.Connection, graph: LinkGraph, now: float, copies: Container[int] = ()
     ) -> None:
-        with storage():
-            self.states = [Bar(state, count) for state, count in db.execute(_STATES)]
-            self.statuses = [Bar(str(status), count) for status, count in db.execute(_STATUSES)]
+        with storage_errors():
+            self.states = [HistogramBar(state, count) for state, count in db.execute(_STATES)]
+            self.statuses = [HistogramBar(str(status), count) for status, count in db.execute(_STATUSES)]
             ages: Counter[str] = Counter()
             self._sections: Counter[str] = Counter()
             for number, url, lastmod in db.execute(_PAGES):
                 if number in copies:
                     continue
-                ages[_age(lastmod, now)] += 1
-                self._sections[section(url)] += 1
-        self.ages = _bars(ages, [*(label for _, label in _AGES), "older", "not known"])
+                ages[_age_label(lastmod, now)] += 1
+                self._sections[section_of(url)] += 1
+        self.ages = _bars(ages, [*(label for _, label in _AGE_BARS), "older", "not known"])
         self.urls = sum(bar.count for bar in self.states)
         pages = graph.nodes.of(State.INDEXABLE)
         pages &= np.array([number not in copies for number in graph.nodes.ids.tolist()], np.bool_)
         depth, inlinks = graph.depth[pages], graph.inlinks[pages]
         self.pages = len(depth)
         self.reached = int(np.count_nonzero(depth >= 0))
-        self.depths = _depths(depth.tolist())
-        self.inlinks = _inlinks(inlinks.tolist())
+        self.depths = _depth_bars(depth.tolist())
+        self.inlinks = _inlink_bars(inlinks.tolist())
 
-    def sections(self, lost: Mapping[str, int], unlisted: Mapping[str, int]) -> list[Section]:
+    def sections(self, lost: Mapping[str, int], unlisted: Mapping[str, int]) -> list[SiteSection]:
         """The parts of the site, the largest first."""
         pages, lost, unlisted = (self._folded(counts) for counts in (self._sections, lost, unlisted))
         parts = [
-            Section(path, count, lost[path], unlisted[path])
+            SiteSection(path, count, lost[path], unlisted[path])
             for path, count in sorted(pages.items(), key=lambda each: (-each[1], each[0]))
         ]
         kept, rest = parts[:MAX_SECTIONS], parts[MAX_SECTIONS:]
@@ -85,7 +86,7 @@ class Figures:
                 sum(each.orphans for each in rest),
                 sum(each.unlisted for each in rest),
             )
-            kept.append(Section(f"{len(rest):,} more", *total))
+            kept.append(SiteSection(f"{len(rest):,} more", *total))
         return kept
 
     def _folded(self, counts: Mapping[str, int]) -> Counter[str]:
@@ -96,36 +97,36 @@ class Figures:
         return folded
 
 
-def scarce(graph: LinkGraph, copies: Container[int], few: int) -> tuple[int, int]:
+def few_inlink_pages(graph: LinkGraph, copies: Container[int], few: int) -> tuple[int, int]:
     """How many pages that links lead to have not more than ``few`` inlinks, and how many pages these lead to at all."""
-    is_led = (graph.ways & np.uint8(Way.FOLLOWED)) != 0
+    is_led = (graph.ways & np.uint8(LinkKind.FOLLOWED)) != 0
     pages = graph.nodes.of(State.INDEXABLE) & is_led & graph.open
     pages &= np.array([number not in copies for number in graph.nodes.ids.tolist()], np.bool_)
     pages[graph.start] = False
     return int(np.count_nonzero(pages & (graph.inlinks <= few))), int(np.count_nonzero(pages))
 
 
-def _age(lastmod: str, now: float) -> str:
+def _age_label(lastmod: str, now: float) -> str:
     changed = parse_date(lastmod)
     if changed is None:
         return "not known"
     days = (now - changed.instant().timestamp()) / 86_400
-    return next((label for limit, label in _AGES if days < limit), "older")
+    return next((label for limit, label in _AGE_BARS if days < limit), "older")
 
 
-def _bars(counts: Mapping[str, int], labels: Iterable[str]) -> list[Bar]:
-    return [Bar(label, counts[label]) for label in labels if counts.get(label)]
+def _bars(counts: Mapping[str, int], labels: Iterable[str]) -> list[HistogramBar]:
+    return [HistogramBar(label, counts[label]) for label in labels if counts.get(label)]
 
 
-def _depths(depths: list[int]) -> list[Bar]:
-    counts = Counter(min(depth, FAR) for depth in depths)
+def _depth_bars(depths: list[int]) -> list[HistogramBar]:
+    counts = Counter(min(depth, FAR_CLICKS) for depth in depths)
     bars = [
-        Bar(f"{depth}" if depth < FAR else f"{FAR} and more", counts[depth])
+        HistogramBar(f"{depth}" if depth < FAR_CLICKS else f"{FAR_CLICKS} and more", counts[depth])
         for depth in range(max(counts, default=-1) + 1)
     ]
-    return [*bars, Bar(NO_WAY, counts[-1])] if counts.get(-1) else bars
+    return [*bars, HistogramBar(UNREACHABLE, counts[-1])] if counts.get(-1) else bars
 
 
-def _inlinks(inlinks: list[int]) -> list[Bar]:
-    counts = Counter(next(label for limit, label in _INLINKS if count < limit) for count in inlinks)
-    return _bars(counts, (label for _, label in _INLINKS))
+def _inlink_bars(inlinks: list[int]) -> list[HistogramBar]:
+    counts = Counter(next(label for limit, label in _INLINK_BARS if count < limit) for count in inlinks)
+    return _bars(counts, (label for _, label in _INLINK_BARS))

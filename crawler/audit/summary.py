@@ -8,16 +8,16 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.finding import AuditFindings, AuditReport, Count, Trend
-from crawler.audit.rules import GROUPS, TOLD, Group
-from crawler.audit.verdict import kind, rests_on
-from crawler.units import count
+from crawler.audit.finding import AuditFindings, AuditReport, RuleCount, RuleTrend
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RuleGroup
+from crawler.audit.verdict import rests_on, verdict_kind
+from crawler.units import count_text
 from sitemap import Severity
 
-FEW: Final = 10  # new findings that are told by name
+MAX_NAMED: Final = 10  # new findings that are told by name
 
 
-class GroupNews(Struct, frozen=True, kw_only=True):
+class GroupSummary(Struct, frozen=True, kw_only=True):
     """The findings of one group of rules: how many there are, and how many of them are new, or mended since.
 
     ``became`` are no more, and another finding has taken their place.
@@ -37,7 +37,7 @@ class GroupNews(Struct, frozen=True, kw_only=True):
     @property
     def told(self) -> str:
         """Its findings by severity: ``3 errors, 9 warnings``; "" for none."""
-        return ", ".join(count(number, name) for name, number in self.severities.items())
+        return ", ".join(count_text(number, name) for name, number in self.severities.items())
 
 
 class NewFinding(Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class NewFinding(Struct, frozen=True, kw_only=True):
     sentence: str
 
 
-class AuditNews(Struct, frozen=True, kw_only=True):
+class AuditSummary(Struct, frozen=True, kw_only=True):
     """One audit, by its ``number`` among those of its site, which began at ``started`` (Unix time).
 
     ``before`` is when the one began that it is compared with, None: there was none, and nothing can be new. ``verdict``
@@ -68,7 +68,7 @@ class AuditNews(Struct, frozen=True, kw_only=True):
     pages: int
     uncompared: int
     severities: dict[str, int]
-    groups: list[GroupNews]
+    groups: list[GroupSummary]
     first: list[NewFinding]
     rests_on: str = ""
 
@@ -108,8 +108,8 @@ class AuditNews(Struct, frozen=True, kw_only=True):
         if not self.total:
             told = "no findings"
         else:
-            kinds = [count(number, name) for name, number in self.severities.items() if number]
-            told = f"{count(self.total, 'finding')} ({', '.join(kinds)})"
+            kinds = [count_text(number, name) for name, number in self.severities.items() if number]
+            told = f"{count_text(self.total, 'finding')} ({', '.join(kinds)})"
         if self.before is None:
             return told
         since = [
@@ -122,7 +122,7 @@ class AuditNews(Struct, frozen=True, kw_only=True):
             if number
         ]
         if self.uncompared:
-            since.append(f"{count(self.uncompared, 'class', 'classes')} not compared")
+            since.append(f"{count_text(self.uncompared, 'class', 'classes')} not compared")
         return ", ".join((told, *(since or ["nothing new"])))
 
     def as_values(self) -> dict[str, Any]:
@@ -140,33 +140,35 @@ class AuditNews(Struct, frozen=True, kw_only=True):
         }
 
 
-def news_of(report: AuditReport, number: int, findings: AuditFindings) -> AuditNews:
+def summarize(report: AuditReport, number: int, findings: AuditFindings) -> AuditSummary:
     """What is told of an audit, made of its report; ``findings`` are asked for the rules that have new ones."""
     compared = report.compared
     trends = {each.rule: each for each in compared.trends} if compared else {}
-    return AuditNews(
+    return AuditSummary(
         number=number,
         started=report.started,
         before=compared.started if compared else None,
-        verdict=kind(report).value,
+        verdict=verdict_kind(report).value,
         why=next(iter(report.doubts), report.unchecked.get("orphans", "")),
         pages=report.pages,
         uncompared=len(compared.uncompared) if compared else 0,
         severities=_severities(report.counts),
-        groups=[told for group in GROUPS if (told := _group(group, report, trends))],
-        first=list(islice(_first(trends, findings), FEW)),
+        groups=[told for group in RULE_GROUPS if (told := _summarize_group(group, report, trends))],
+        first=list(islice(_first_findings(trends, findings), MAX_NAMED)),
         rests_on=rests_on(report),
     )
 
 
-def _severities(counts: Sequence[Count]) -> dict[str, int]:
+def _severities(counts: Sequence[RuleCount]) -> dict[str, int]:
     found = dict.fromkeys((each.value for each in Severity), 0)
     for each in counts:
-        found[TOLD[each.rule].severity.value] += each.total
+        found[REPORTED_RULES[each.rule].severity.value] += each.total
     return found
 
 
-def _group(group: Group, report: AuditReport, trends: dict[str, Trend]) -> GroupNews | None:
+def _summarize_group(
+    group: RuleGroup, report: AuditReport, trends: dict[str, RuleTrend]
+) -> GroupSummary | None:
     counts = group.counts(report)
     total = sum(each.total for each in counts)
     some = [trends[rule] for rule in group.rules if rule in trends]
@@ -174,13 +176,13 @@ def _group(group: Group, report: AuditReport, trends: dict[str, Trend]) -> Group
     if not (total or new or mended or became):
         return None
     severities = {name: number for name, number in _severities(counts).items() if number}
-    return GroupNews(
+    return GroupSummary(
         name=group.name, title=group.title, total=total, new=new, mended=mended, became=became, severities=severities,
     )  # fmt: skip
 
 
-def _first(trends: dict[str, Trend], findings: AuditFindings) -> Iterator[NewFinding]:
-    rules = [TOLD[rule] for rule in TOLD if rule in trends and trends[rule].new]
+def _first_findings(trends: dict[str, RuleTrend], findings: AuditFindings) -> Iterator[NewFinding]:
+    rules = [REPORTED_RULES[rule] for rule in REPORTED_RULES if rule in trends and trends[rule].new]
     for rule in sorted(rules, key=lambda each: each.severity, reverse=True):
         for each in (each for each in findings(rule.id) if each.is_new):
             yield NewFinding(

@@ -13,9 +13,9 @@ def main() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
-    from crawler.cli.app import run  # noqa: PLC0415 - `siteatlas --help` stays quick
+    from crawler.cli.app import run_command_line  # noqa: PLC0415 - `siteatlas --help` stays quick
 
-    code = run()
+    code = run_command_line()
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()

@@ -8,11 +8,10 @@ import typer
 
 from crawler.cli.audit import EPILOG as AUDIT_EPILOG
 from crawler.cli.audit import audit
-from crawler.cli.crawl import EPILOG as CRAWL_EPILOG
-from crawler.cli.crawl import crawl
+from crawler.cli.crawl import CRAWL_EPILOG, crawl
 from crawler.cli.diff import EPILOG as DIFF_EPILOG
 from crawler.cli.diff import diff
-from crawler.cli.help import EXIT_CODES, Command
+from crawler.cli.help import EXIT_CODES, HelpfulCommand
 from crawler.cli.init.init import EPILOG as INIT_EPILOG
 from crawler.cli.init.init import init
 from crawler.cli.lint import EPILOG as LINT_EPILOG
@@ -41,7 +40,7 @@ app = typer.Typer(
 )
 
 
-def run() -> int:
+def run_command_line() -> int:
     """Run the command line; answers the exit code. No traceback reaches a person unless -v asks for it."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that knows no ellipsis must not end a crawl
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -62,15 +61,15 @@ def siteatlas(
         raise typer.Exit
 
 
-app.command(cls=Command, epilog=CRAWL_EPILOG)(crawl)
-app.command(cls=Command, epilog=INIT_EPILOG)(init)
-app.command("run", cls=Command, epilog=EXIT_CODES)(run_command)
-app.command(cls=Command, epilog=SCHEDULE_EPILOG)(schedule)
-app.command(cls=Command)(status)
-app.command(cls=Command, epilog=AUDIT_EPILOG)(audit)
-app.command(cls=Command, epilog=LINT_EPILOG)(lint)
-app.command(cls=Command, epilog=WHY_EPILOG)(why)
-app.command(cls=Command, epilog=DIFF_EPILOG)(diff)
-app.command(cls=Command, epilog=NOTIFY_EPILOG)(notify)
-app.command(cls=Command, epilog=ROBOTS_EPILOG)(robots)
-app.command(cls=Command)(rollback)
+app.command(cls=HelpfulCommand, epilog=CRAWL_EPILOG)(crawl)
+app.command(cls=HelpfulCommand, epilog=INIT_EPILOG)(init)
+app.command("run", cls=HelpfulCommand, epilog=EXIT_CODES)(run_command)
+app.command(cls=HelpfulCommand, epilog=SCHEDULE_EPILOG)(schedule)
+app.command(cls=HelpfulCommand)(status)
+app.command(cls=HelpfulCommand, epilog=AUDIT_EPILOG)(audit)
+app.command(cls=HelpfulCommand, epilog=LINT_EPILOG)(lint)
+app.command(cls=HelpfulCommand, epilog=WHY_EPILOG)(why)
+app.command(cls=HelpfulCommand, epilog=DIFF_EPILOG)(diff)
+app.command(cls=HelpfulCommand, epilog=NOTIFY_EPILOG)(notify)
+app.command(cls=HelpfulCommand, epilog=ROBOTS_EPILOG)(robots)
+app.command(cls=HelpfulCommand)(rollback)

@@ -5,10 +5,19 @@ from typing import Annotated, Any
 
 import typer
 
-from crawler.cli.errors import INTERRUPTED, Told
+from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import FLAGS, Form, Fresh, Quiet, Restart, Settings, settings, with_flags
-from crawler.run.options import Wishes
+from crawler.cli.options import (
+    FLAGS,
+    ConfigOption,
+    Form,
+    FreshOption,
+    QuietOption,
+    RestartOption,
+    site_config,
+    with_flags,
+)
+from crawler.run.options import RunOptions
 
 EPILOG = f"""{RAW}Examples:
   siteatlas audit https://www.example.com/ -o report
@@ -22,16 +31,17 @@ continue), or findings that --fail-on names are inconclusive or may be new, 5 no
 another process, 7 storage error, 10 conclusive findings that --fail-on names.
 """
 
-_SECTIONS = ("scope", "urls", "obey", "pace", "fetch", "parse", "audit")
+_AUDIT_SECTIONS = ("scope", "urls", "obey", "pace", "fetch", "parse", "audit")
 
-_MORE = ("site.sitemap_url", "state.directory", "state.keep_runs")
+_MORE_KEYS = ("site.sitemap_url", "state.directory", "state.keep_runs")
 
-_NOT_OURS = ("scope.sitemap_seeds", "audit.every")
+_EXCLUDED_KEYS = ("scope.sitemap_seeds", "audit.every")
 
 _KEYS = tuple(
     flag.key
     for flag in FLAGS
-    if flag.key in _MORE or (flag.key.partition(".")[0] in _SECTIONS and flag.key not in _NOT_OURS)
+    if flag.key in _MORE_KEYS
+    or (flag.key.partition(".")[0] in _AUDIT_SECTIONS and flag.key not in _EXCLUDED_KEYS)
 )
 
 
@@ -40,7 +50,7 @@ def audit(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
     ] = None,
-    config: Settings = None,
+    config: ConfigOption = None,
     site: Annotated[
         str | None,
         typer.Option("--site", metavar="NAME", help="The site of the configuration."),
@@ -52,9 +62,9 @@ def audit(  # noqa: PLR0913 - the command line is wide
     fresh_crawl: Annotated[
         bool, typer.Option("--fresh-crawl", help="Crawl the site even if the last run is recent.")
     ] = False,
-    fresh: Fresh = False,
-    restart: Restart = False,
-    quiet: Quiet = False,
+    fresh: FreshOption = False,
+    restart: RestartOption = False,
+    quiet: QuietOption = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Name every URL that has a finding, and log more.")
     ] = False,
@@ -67,17 +77,17 @@ def audit(  # noqa: PLR0913 - the command line is wide
     reports what is wrong with the sitemaps. If the last run is recent (--max-crawl-age), the audit uses its crawl, and
     requests only what that run did not see.
     """
-    with Told(verbose, INTERRUPTED) as told:
+    with CommandErrors(verbose, INTERRUPTED) as told:
         if rules:
-            from crawler.audit.rules import TOLD  # noqa: PLC0415 - not needed to show help
+            from crawler.audit.rules import REPORTED_RULES  # noqa: PLC0415 - not needed to show help
             from sitemap import rules_text  # noqa: PLC0415
 
-            sys.stdout.write(rules_text(TOLD.values()))
+            sys.stdout.write(rules_text(REPORTED_RULES.values()))
             return
         from crawler.cli import audit_run as auditing  # noqa: PLC0415 - the crawler is not needed to show help
 
         if fresh_crawl:
             flags["audit__max_crawl_age"] = 0.0
-        chosen = settings(config, flags, url, site)
-        wishes = Wishes(fresh=fresh, restart=restart, quiet=quiet, verbose=verbose)
-        auditing.run(chosen, wishes, form, told)
+        chosen = site_config(config, flags, url, site)
+        wishes = RunOptions(fresh=fresh, restart=restart, quiet=quiet, verbose=verbose)
+        auditing.run_audit(chosen, wishes, form, told)

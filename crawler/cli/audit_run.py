@@ -3,44 +3,44 @@
 import sys
 from pathlib import Path
 
-from crawler.audit.finding import AuditFindings, AuditReport, Count
+from crawler.audit.finding import AuditFindings, AuditReport, RuleCount
 from crawler.audit.report.json import write_json
 from crawler.audit.report.junit import as_junit
 from crawler.audit.report.sarif import write_sarif
 from crawler.audit.report.text import write_text
-from crawler.audit.report.threshold import failing, undecided, why_not_new
-from crawler.cli.errors import Told
+from crawler.audit.report.threshold import failing_counts, inconclusive_counts, why_not_new
+from crawler.cli.errors import CommandErrors
 from crawler.cli.options import Form
-from crawler.cli.progress import Displays
+from crawler.cli.progress import AuditProgressDisplays
 from crawler.config.config import Config
-from crawler.errors import FindingsFound, Incomplete, worst
-from crawler.run.audit import DEFAULT_FAILURES, audited
-from crawler.run.options import Wishes
-from crawler.run.regenerate import beginning
+from crawler.errors import FindingsFound, Incomplete, worst_exit_code
+from crawler.run.audit import DEFAULT_FAILURES, open_audit
+from crawler.run.options import RunOptions
+from crawler.run.regenerate import resume_mode
 from sitemap import safe
 
 
-def run(config: Config, wishes: Wishes, form: Form, told: Told) -> None:
+def run_audit(config: Config, wishes: RunOptions, form: Form, told: CommandErrors) -> None:
     """Audit, tell and write; ``told`` gets the exit code. Raises SiteatlasError."""
-    displays = Displays(told.console, enabled=not wishes.quiet)
-    with displays as watches, audited(config, watches, beginning(wishes)) as (report, findings, written):
+    displays = AuditProgressDisplays(told.console, enabled=not wishes.quiet)
+    with displays as watches, open_audit(config, watches, resume_mode(wishes)) as (report, findings, written):
         displays.finish()
-        _tell(config, report, findings, wishes, form, told, written)
+        _print_result(config, report, findings, wishes, form, told, written)
 
 
-def _tell(  # noqa: PLR0913 - what is told, and how
+def _print_result(  # noqa: PLR0913 - what is told, and how
     config: Config,
     report: AuditReport,
     findings: AuditFindings,
-    wishes: Wishes,
+    wishes: RunOptions,
     form: Form,
-    told: Told,
+    told: CommandErrors,
     written: list[Path],
 ) -> None:
     names = config.audit.fail_on
-    failed = failing(report, names)
-    open_ = undecided(report, names)
-    told.exit_code = worst(  # also if nobody reads what is told
+    failed = failing_counts(report, names)
+    open_ = inconclusive_counts(report, names)
+    told.exit_code = worst_exit_code(  # also if nobody reads what is told
         (
             report.exit_code,
             FindingsFound.exit_code if failed else 0,
@@ -60,7 +60,7 @@ def _tell(  # noqa: PLR0913 - what is told, and how
     for sentence in why_not_new(report, names):
         told.say(sentence)
     if failed:
-        some = ", ".join(_named(each, findings) for each in failed)
+        some = ", ".join(_named_failure(each, findings) for each in failed)
         told.say(f"found what --fail-on names: {some}")
     if wishes.quiet:
         wrong = report.doubts if open_ or report.exit_code else []
@@ -68,7 +68,7 @@ def _tell(  # noqa: PLR0913 - what is told, and how
             told.say(sentence)
 
 
-def _named(failed: Count, findings: AuditFindings) -> str:
+def _named_failure(failed: RuleCount, findings: AuditFindings) -> str:
     """A rule that makes an audit fail, with the first URL that does, which is a new one if any is."""
     first = next((each for each in findings(failed.rule) if each.is_certain), None)
     if first is None:

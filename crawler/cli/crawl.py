@@ -6,24 +6,24 @@ from typing import Annotated, Any
 
 import typer
 
-from crawler.cli.errors import INTERRUPTED, Told
+from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.help import EXIT_CODES, RAW
 from crawler.cli.options import (
-    CRAWLING,
-    AcceptShrink,
-    AsJson,
+    CRAWL_KEYS,
+    AcceptShrinkOption,
+    ConfigOption,
     DryRun,
-    Fresh,
-    Quiet,
-    Restart,
-    Settings,
+    FreshOption,
+    JsonOption,
+    QuietOption,
+    RestartOption,
     Verbose,
-    settings,
+    site_config,
     with_flags,
 )
-from crawler.run.options import Wishes
+from crawler.run.options import RunOptions
 
-EPILOG = f"""{RAW}Examples:
+CRAWL_EPILOG = f"""{RAW}Examples:
   siteatlas crawl https://www.example.com/ -o public
   siteatlas crawl https://www.example.com/ -o public --exclude '/docs/old/*'
   siteatlas crawl https://www.example.com/ -o public --group section --gzip
@@ -32,18 +32,18 @@ EPILOG = f"""{RAW}Examples:
 {EXIT_CODES}"""
 
 
-@with_flags(*CRAWLING)
+@with_flags(*CRAWL_KEYS)
 def crawl(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None, typer.Argument(metavar="URL", help="The URL to start from.", show_default=False)
     ] = None,
-    config: Settings = None,
-    fresh: Fresh = False,
-    restart: Restart = False,
+    config: ConfigOption = None,
+    fresh: FreshOption = False,
+    restart: RestartOption = False,
     dry_run: DryRun = False,
-    accept_shrink: AcceptShrink = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    accept_shrink: AcceptShrinkOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
     verbose: Verbose = False,
     **flags: Any,
 ) -> None:
@@ -52,19 +52,19 @@ def crawl(  # noqa: PLR0913 - the command line is wide
     The sitemap covers the directory of URL: https://example.com/docs/ covers /docs/ and below. The sitemap protocol
     demands this. If a crawl is cut short, run the same command again to continue it.
     """
-    with Told(verbose, INTERRUPTED) as told:
-        chosen = settings(
+    with CommandErrors(verbose, INTERRUPTED) as told:
+        chosen = site_config(
             config,
             flags,
             url,
             remedy=f"siteatlas run --config {config} runs them all, or one with --site NAME",
         )
-        from crawler.cli.progress import Display  # noqa: PLC0415 - the crawler is not needed to show help
-        from crawler.config.plan import plan  # noqa: PLC0415
-        from crawler.run.regenerate import crawl_site  # noqa: PLC0415
-        from crawler.url.normalize import host  # noqa: PLC0415
+        from crawler.cli.progress import CrawlProgressDisplay  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.config.plan import plan_crawl  # noqa: PLC0415
+        from crawler.run.regenerate import crawl_and_report  # noqa: PLC0415
+        from crawler.url.normalize import host_of  # noqa: PLC0415
 
-        wishes = Wishes(
+        wishes = RunOptions(
             fresh=fresh,
             restart=restart,
             dry_run=dry_run,
@@ -73,15 +73,15 @@ def crawl(  # noqa: PLR0913 - the command line is wide
             quiet=quiet,
             verbose=verbose,
         )
-        ready = plan(chosen)
-        with Display(told.console, enabled=not wishes.quiet) as display:
-            report = crawl_site(host(ready.seed), ready, wishes, display.watch)
+        ready = plan_crawl(chosen)
+        with CrawlProgressDisplay(told.console, enabled=not wishes.quiet) as display:
+            report = crawl_and_report(host_of(ready.seed), ready, wishes, display.watch)
         told.exit_code = report.exit_code
         if as_json:
             json.dump(report.as_json(), sys.stdout, indent=2)
             sys.stdout.write("\n")
         else:
-            from crawler.cli.summary import show  # noqa: PLC0415
+            from crawler.cli.summary import print_summary  # noqa: PLC0415
 
-            show(report, told.say, quiet=quiet)
+            print_summary(report, told.say, quiet=quiet)
         sys.stdout.flush()

@@ -12,17 +12,17 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
-from crawler.cli.errors import Told
+from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import Settings, with_flags
-from crawler.cli.sites import state_directory
+from crawler.cli.options import ConfigOption, with_flags
+from crawler.cli.sites import find_state_directory
 from crawler.cli.tables import fitted
 from crawler.crawl.documents import is_url
 from crawler.errors import UsageError
-from crawler.publish.change_feed import Changes
-from crawler.publish.changes import Change, ChangeKind, Few, latest, lines
-from crawler.state.migrations import STATE
-from crawler.state.runs import Runs
+from crawler.publish.change_feed import ChangeFeed
+from crawler.publish.changes import Change, ChangeKind, ChangeSample, change_lines, latest
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import RunsPage
 from sitemap import Format
 
 EPILOG: Final = f"""{RAW}Examples:
@@ -31,11 +31,11 @@ EPILOG: Final = f"""{RAW}Examples:
   siteatlas diff 12 15 --format jsonl   between any two runs
   siteatlas diff https://www.example.com/ --format atom > changes.atom
 """
-_FEW: Final = 20  # URLs of each kind that a person is told
-_RECENT: Final = 500  # entries of a feed
+_DEFAULT_LIMIT: Final = 20  # URLs of each kind that a person is told
+_FEED_LIMIT: Final = 500  # entries of a feed
 
 
-class Form(StrEnum):
+class DiffFormat(StrEnum):
     """In which form the changes are told."""
 
     TEXT = "text"
@@ -46,7 +46,7 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class DiffRequest:
     """What is asked: from the end of run ``after`` to the end of run ``until``, of the site with this state."""
 
     db: sqlite3.Connection
@@ -57,7 +57,7 @@ class Comparison:
     @property
     def changes(self) -> Iterator[Change]:
         """The changes, sorted by URL."""
-        return Changes(self.db).between(self.after, self.until)
+        return ChangeFeed(self.db).between(self.after, self.until)
 
 
 @with_flags("state.directory", "site.sitemap_url")
@@ -71,12 +71,12 @@ def diff(
             show_default=False,
         ),
     ] = None,
-    config: Settings = None,
+    config: ConfigOption = None,
     site: Annotated[
         str | None,
         typer.Option("--site", metavar="NAME", help="The site of the configuration.", show_default=False),
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="Format of the changes.")] = Form.TEXT,
+    form: Annotated[DiffFormat, typer.Option("--format", help="Format of the changes.")] = DiffFormat.TEXT,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -84,7 +84,7 @@ def diff(
             metavar="N",
             min=0,
             help="Maximum URLs of each kind, or entries of a feed. 0: all."
-            f"  [default: {_FEW} as text, {_RECENT} in a feed, else all]",
+            f"  [default: {_DEFAULT_LIMIT} as text, {_FEED_LIMIT} in a feed, else all]",
             show_default=False,
         ),
     ] = None,
@@ -96,18 +96,18 @@ def diff(
     siteatlas status lists the runs. A page appears once, with the difference between the end of one run and the end of
     the other. A page that came and went between them does not appear.
     """
-    with Told(verbose):
-        url, first, last = _parted(words or [])
-        directory = state_directory(url, config, site, flags)
-        with STATE.reading(directory) as db:
+    with CommandErrors(verbose):
+        url, first, last = _parse_words(words or [])
+        directory = find_state_directory(url, config, site, flags)
+        with STATE_DB.reading(directory) as db:
             db.execute("BEGIN")  # one view, also while a run is working on it
-            asked = Comparison(db, *_runs(db, first, last), limit)
+            asked = DiffRequest(db, *_runs(db, first, last), limit)
             for text in _FORMS[form](asked):
                 sys.stdout.write(text)
         sys.stdout.flush()
 
 
-def _parted(words: list[str]) -> tuple[str | None, int | None, int | None]:
+def _parse_words(words: list[str]) -> tuple[str | None, int | None, int | None]:
     """The URL and the numbers of the runs. Raises UsageError."""
     url = words[0] if words and is_url(words[0]) else None
     numbers = words[1:] if url else words
@@ -126,11 +126,11 @@ def _parted(words: list[str]) -> tuple[str | None, int | None, int | None]:
 
 def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[int, int]:
     """Which runs are compared. Raises UsageError when one of them is not there, or no longer."""
-    changes = Changes(db)
+    changes = ChangeFeed(db)
     publishing = changes.publishing()
     if not publishing:
         raise UsageError("no run has published anything yet, so there is nothing to compare")
-    until = publishing[-1] if last is None else Runs(db).get(last).number
+    until = publishing[-1] if last is None else RunsPage(db).get(last).number
     if first is None:
         return max((each for each in publishing if each < until), default=until - 1), until
     oldest, newest = changes.known()
@@ -139,7 +139,7 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
             f"the changes after run {first} are no longer kept: the oldest known run is {oldest}"
         )
     if first > newest:
-        Runs(db).get(first)
+        RunsPage(db).get(first)
     if first > until:
         raise UsageError(f"run {first} comes after run {until}: name the earlier one first")
     return first, until
@@ -148,28 +148,30 @@ def _runs(db: sqlite3.Connection, first: int | None, last: int | None) -> tuple[
 # -------------------------------------------------------------------- forms
 
 
-def _text(asked: Comparison) -> Iterator[str]:
-    counts, *rest = lines(asked.changes, _FEW if asked.limit is None else asked.limit)
-    yield fitted([f"{_named(asked.db, asked.after)} to {_named(asked.db, asked.until)}: {counts}", *rest])
+def _text(asked: DiffRequest) -> Iterator[str]:
+    counts, *rest = change_lines(asked.changes, _DEFAULT_LIMIT if asked.limit is None else asked.limit)
+    yield fitted(
+        [f"{_run_name(asked.db, asked.after)} to {_run_name(asked.db, asked.until)}: {counts}", *rest]
+    )
 
 
-def _named(db: sqlite3.Connection, number: int) -> str:
+def _run_name(db: sqlite3.Connection, number: int) -> str:
     if number == 0:
         return "before the first run"
     try:
-        started = Runs(db).get(number).started
+        started = RunsPage(db).get(number).started
     except UsageError:  # forgotten, but all that came after it is known
         return f"run {number}"
     return f"run {number} ({datetime.fromtimestamp(started, UTC):%Y-%m-%d %H:%M} UTC)"
 
 
-def _jsonl(asked: Comparison) -> Iterator[str]:
-    for change in Few(asked.changes, asked.limit or 0):
+def _jsonl(asked: DiffRequest) -> Iterator[str]:
+    for change in ChangeSample(asked.changes, asked.limit or 0):
         yield msgspec.json.encode(change).decode() + "\n"
 
 
-def _json(asked: Comparison) -> Iterator[str]:
-    few = Few(asked.changes, asked.limit or 0)
+def _json(asked: DiffRequest) -> Iterator[str]:
+    few = ChangeSample(asked.changes, asked.limit or 0)
     yield f'{{\n  "from": {asked.after},\n  "to": {asked.until},\n  "changes": ['
     separator = "\n    "
     for change in few:
@@ -178,19 +180,19 @@ def _json(asked: Comparison) -> Iterator[str]:
     yield f'],\n  "counts": {msgspec.json.encode(few.counts).decode()}\n}}\n'
 
 
-def _feed(form: Format, asked: Comparison) -> Iterator[str]:
-    from crawler.publish.recent_feed import feed, feed_entries  # noqa: PLC0415 - the writers are not needed for the rest
+def _feed(form: Format, asked: DiffRequest) -> Iterator[str]:
+    from crawler.publish.recent_feed import feed_entries, read_feed  # noqa: PLC0415 - the writers are not needed for the rest
 
     (sitemap_url,) = asked.db.execute("SELECT value FROM about WHERE key = 'sitemap_url'").fetchone()
     listed = (change for change in asked.changes if change.kind in (ChangeKind.ADDED, ChangeKind.CHANGED))
-    chosen = latest(listed, _RECENT if asked.limit is None else asked.limit)
-    return (part.decode() for part in feed(form, sitemap_url, feed_entries(asked.db, chosen)))
+    chosen = latest(listed, _FEED_LIMIT if asked.limit is None else asked.limit)
+    return (part.decode() for part in read_feed(form, sitemap_url, feed_entries(asked.db, chosen)))
 
 
-_FORMS: Final[dict[Form, Callable[[Comparison], Iterator[str]]]] = {
-    Form.TEXT: _text,
-    Form.JSON: _json,
-    Form.JSONL: _jsonl,
-    Form.ATOM: partial(_feed, Format.ATOM),
-    Form.RSS: partial(_feed, Format.RSS),
+_FORMS: Final[dict[DiffFormat, Callable[[DiffRequest], Iterator[str]]]] = {
+    DiffFormat.TEXT: _text,
+    DiffFormat.JSON: _json,
+    DiffFormat.JSONL: _jsonl,
+    DiffFormat.ATOM: partial(_feed, Format.ATOM),
+    DiffFormat.RSS: partial(_feed, Format.RSS),
 }

@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from crawler.cli.environment import misspelt, renamed
-from crawler.cli.tables import wrapped
+from crawler.cli.environment import misspelt_variables, renamed
+from crawler.cli.tables import wrap
 from crawler.errors import Incomplete, SiteatlasError
 from sitemap import safe
 
@@ -22,7 +22,7 @@ _LEVEL: Final = 9  # characters of the level of a log line, with the blank after
 INTERRUPTED: Final = "interrupted; the state is saved, run the same command again to continue"
 
 
-class Told:
+class CommandErrors:
     """Errors told in one line, and the exit code of whatever happened."""
 
     def __init__(self, verbose: bool, interrupted: str = "interrupted") -> None:
@@ -32,16 +32,16 @@ class Told:
         self._verbose = verbose
         self._interrupted = interrupted
 
-    def __enter__(self) -> "Told":
-        handler = Lines(self.console)
-        handler.setFormatter(Harmless("%(message)s", width=self._width and self._width - _LEVEL))
+    def __enter__(self) -> "CommandErrors":
+        handler = LineLogHandler(self.console)
+        handler.setFormatter(SafeLogFormatter("%(message)s", width=self._width and self._width - _LEVEL))
         logging.basicConfig(
             level=logging.INFO if self._verbose else logging.WARNING,
             handlers=[handler],
             force=True,
         )
         logging.getLogger("httpx").setLevel(logging.WARNING)
-        for sentence in (*renamed(os.environ), *misspelt(os.environ)):
+        for sentence in (*renamed(os.environ), *misspelt_variables(os.environ)):
             log.warning("%s", sentence)
         return self
 
@@ -79,7 +79,7 @@ class Told:
         self.console.print(_lines(f"siteatlas: {text}", self._width), markup=False, soft_wrap=True)
 
 
-class Lines(logging.Handler):
+class LineLogHandler(logging.Handler):
     """What is logged, a line each, as long as it is: a pipe gets no blanks to the width of a screen."""
 
     def __init__(self, console: Console) -> None:
@@ -92,7 +92,7 @@ class Lines(logging.Handler):
         self._console.print(Text.assemble(level, " ", self.format(record)), soft_wrap=True)
 
 
-class Harmless(logging.Formatter):
+class SafeLogFormatter(logging.Formatter):
     """What is logged may hold what came from the web: a terminal shows it and does not obey.
 
     ``width`` is the characters of a line of the terminal, 0 for what is none: it gets each record in one line.
@@ -109,4 +109,4 @@ class Harmless(logging.Formatter):
 
 def _lines(text: str, width: int) -> str:
     lines = map(safe, text.split("\n"))
-    return "\n".join(part for line in lines for part in (wrapped(line, width, "", "  ") if width else [line]))
+    return "\n".join(part for line in lines for part in (wrap(line, width, "", "  ") if width else [line]))

@@ -20,15 +20,15 @@ EXIT_CODES: Final = (
     "continue), 5 nothing crawlable, 6 state in use by another process, 7 storage error, 10 findings."
 )
 RAW: Final = "\b\n"  # what follows, up to an empty line, is shown line by line
-_OWN: Final = "Options"
+_OPTIONS_PANEL: Final = "Options"
 _HYPHEN: Final = "\u2011"  # stands for a hyphen while lines are wrapped, for they must not break there
-_PLAIN: Final = {
+_PLAIN_MESSAGES: Final = {
     "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
     "Input should be a valid number, unable to parse string as a number": "it must be a number",
 }
 
 
-class Command(TyperCommand):
+class HelpfulCommand(TyperCommand):
     """A command whose help has a heading for each group of options (``rich_help_panel``), without frames."""
 
     def get_short_help_str(self, limit: int = 120) -> str:
@@ -60,7 +60,7 @@ class Command(TyperCommand):
         try:
             return super().parse_args(ctx, current)
         except BadParameter as error:
-            error.message = _PLAIN.get(error.message, error.message).removeprefix("Value error, ")
+            error.message = _PLAIN_MESSAGES.get(error.message, error.message).removeprefix("Value error, ")
             raise
 
     def _renamed(self, ctx: "Context", args: list[str], typed: dict[TyperOption, set[str]]) -> Iterator[str]:
@@ -86,7 +86,7 @@ class Command(TyperCommand):
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             if record := parameter.get_help_record(ctx):
-                name = "Arguments" if parameter.param_type_name == "argument" else _OWN
+                name = "Arguments" if parameter.param_type_name == "argument" else _OPTIONS_PANEL
                 panel = getattr(parameter, "rich_help_panel", None) or name
                 groups.setdefault(panel, []).append(_plain(parameter, *record))
         for name, records in groups.items():

@@ -6,32 +6,32 @@ from typing import Any
 from rich.console import Console
 
 import sitemap
-from crawler.audit.report.threshold import listed, named
-from crawler.cli.errors import Told
+from crawler.audit.report.threshold import rules_named, split_names
+from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.lint_options import (
-    Address,
-    Bytes,
-    CrossSubmits,
-    Depth,
-    Entries,
+    CrossSubmitsOption,
     FailOn,
-    Files,
-    Findings,
-    Follow,
-    Form,
-    Ignored,
-    Listed,
-    Only,
-    Shape,
-    Sources,
-    Table,
-    Threshold,
-    Verbose,
+    FailOnOption,
+    FollowOption,
+    FormatOption,
+    IgnoreOption,
+    LintFormat,
+    ListOption,
+    MaxBytesOption,
+    MaxDepthOption,
+    MaxEntriesOption,
+    MaxFilesOption,
+    MaxFindingsOption,
+    RulesOption,
+    RulesTableOption,
+    SourcesArgument,
+    UrlOption,
+    VerboseOption,
 )
-from crawler.cli.options import Quiet, Settings, settings, with_flags
+from crawler.cli.options import ConfigOption, QuietOption, site_config, with_flags
 from crawler.errors import FindingsFound, UsageError
-from crawler.units import size
+from crawler.units import parse_size
 from crawler.version import __version__
 from sitemap import RULES, Severity
 
@@ -66,89 +66,91 @@ REQUESTS = (
 
 @with_flags(*REQUESTS)
 def lint(  # noqa: PLR0913 - the command line is wide
-    sources: Sources = None,
-    url: Address = "",
-    form: Shape = Form.TEXT,
-    fail_on: Threshold = FailOn.ERROR,
-    ignore: Ignored = None,
-    only: Only = None,
-    rules: Table = False,
-    listing: Listed = None,
-    follow: Follow = True,
-    max_depth: Depth = 3,
-    max_files: Files = 100_000,
-    max_bytes: Bytes = "64M",
-    max_entries: Entries = 1_000_000,
-    max_findings: Findings = 20,
-    cross_submits: CrossSubmits = None,
-    config: Settings = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    sources: SourcesArgument = None,
+    url: UrlOption = "",
+    form: FormatOption = LintFormat.TEXT,
+    fail_on: FailOnOption = FailOn.ERROR,
+    ignore: IgnoreOption = None,
+    only: RulesOption = None,
+    rules: RulesTableOption = False,
+    listing: ListOption = None,
+    follow: FollowOption = True,
+    max_depth: MaxDepthOption = 3,
+    max_files: MaxFilesOption = 100_000,
+    max_bytes: MaxBytesOption = "64M",
+    max_entries: MaxEntriesOption = 1_000_000,
+    max_findings: MaxFindingsOption = 20,
+    cross_submits: CrossSubmitsOption = None,
+    config: ConfigOption = None,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
     **flags: Any,
 ) -> None:
     """Check sitemaps against the protocol, or list what is in them.
 
     With an index, lint also reads the sitemaps that it lists: by their URLs, or for a FILE, the files beside it.
     """
-    with Told(verbose) as told:
-        chosen = _rules(only, ignore)
+    with CommandErrors(verbose) as told:
+        chosen = _selected_rules(only, ignore)
         if rules:
             sys.stdout.write(sitemap.rules_text(RULES.values()))
             return
         from crawler.cli import lint_check as checking  # noqa: PLC0415 - not needed to show help
 
-        limits = checking.limits(
-            max_depth if follow else 0, max_files, _bytes(max_bytes), max_entries, max_findings
+        limits = checking.build_limits(
+            max_depth if follow else 0, max_files, _parse_size(max_bytes), max_entries, max_findings
         )
-        asked = settings(config, flags, remedy="give it a file with one site")
-        task = checking.Task(sources or [], url, limits, asked, cross_submits)
-        say = _silent if quiet else told.say
+        asked = site_config(config, flags, remedy="give it a file with one site")
+        task = checking.LintTask(sources or [], url, limits, asked, cross_submits)
+        say = _ignore if quiet else told.say
         if listing is not None:
-            if form not in (Form.TEXT, Form.JSON):
+            if form not in (LintFormat.TEXT, LintFormat.JSON):
                 raise UsageError(f"--list has the formats text and json, not {form}")
-            checking.show(task, listing, sys.stdout.write, say, as_json=form is Form.JSON)
+            checking.list_sources(task, listing, sys.stdout.write, say, as_json=form is LintFormat.JSON)
             sys.stdout.flush()
             return
-        report = checking.check(task, chosen, say)
+        report = checking.lint_sources(task, chosen, say)
         threshold = None if fail_on is FailOn.NEVER else Severity(fail_on)
         failing = bool(threshold and report.at_least(threshold))
         told.exit_code = FindingsFound.exit_code if failing else 0
-        if not quiet or form is not Form.TEXT:
-            sys.stdout.write(_report(report, form, threshold, sources=verbose))
+        if not quiet or form is not LintFormat.TEXT:
+            sys.stdout.write(_print_report(report, form, threshold, sources=verbose))
             sys.stdout.flush()
         if failing and quiet:
             raise FindingsFound(f"found findings of severity {threshold} or worse")
 
 
-def _report(report: "sitemap.LintReport", form: Form, threshold: Severity | None, *, sources: bool) -> str:
-    if form is Form.JSON:
+def _print_report(
+    report: "sitemap.LintReport", form: LintFormat, threshold: Severity | None, *, sources: bool
+) -> str:
+    if form is LintFormat.JSON:
         return sitemap.as_json(report)
-    if form is Form.SARIF:
+    if form is LintFormat.SARIF:
         return sitemap.as_sarif(report, __version__)
-    if form is Form.JUNIT:
+    if form is LintFormat.JUNIT:
         return sitemap.as_junit(report, threshold)
     terminal = Console()
     colour = terminal.color_system is not None and not terminal.no_color
     return sitemap.as_text(report, threshold, colour=colour, sources=sources)
 
 
-def _silent(line: str) -> None:
+def _ignore(line: str) -> None:
     """Say nothing."""
 
 
-def _bytes(text: str) -> int:
+def _parse_size(text: str) -> int:
     try:
-        return size(text)
+        return parse_size(text)
     except ValueError as error:
         raise UsageError(f"--max-bytes: {error}") from None
 
 
-def _rules(only: list[str] | None, ignore: list[str] | None) -> frozenset[str]:
+def _selected_rules(only: list[str] | None, ignore: list[str] | None) -> frozenset[str]:
     """The ids of the rules whose findings are told. Raises UsageError."""
-    return frozenset(_named(only) if only else RULES).difference(_named(ignore))
+    return frozenset(_rules_named(only) if only else RULES).difference(_rules_named(ignore))
 
 
-def _named(texts: list[str] | None) -> set[str]:
+def _rules_named(texts: list[str] | None) -> set[str]:
     """The rules that texts name, with commas between: each an id or a family, ``lastmod`` or ``lastmod.*``."""
     remedy = "siteatlas lint --rules lists them all"
-    return {rule for name in listed(texts) for rule in named(name, RULES, remedy=remedy)}
+    return {rule for name in split_names(texts) for rule in rules_named(name, RULES, remedy=remedy)}

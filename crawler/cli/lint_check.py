@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from crawler.audit.sources.cross_submit import MAX_HOSTS, Judging, Submits, told
+from crawler.audit.sources.cross_submit import (
+    MAX_HOSTS,
+    CrossSubmitChecker,
+    CrossSubmitLinter,
+    reportable_findings,
+)
 from crawler.config.config import Config
-from crawler.crawl.documents import Place, is_url, local, places
+from crawler.crawl.documents import DocumentSource, is_url, named_files, open_documents
 from crawler.errors import FindingsFound, UsageError
-from crawler.units import amount, count
+from crawler.units import count_text, size_text
 from sitemap import (
     Child,
     Document,
@@ -32,13 +37,13 @@ from sitemap import (
 )
 
 if TYPE_CHECKING:
-    from crawler.crawl.download import Remote
+    from crawler.crawl.download import Downloader
 
 
-_NOT_OPENED: Final = frozenset({"index.child_unreadable", "index.too_deep", "index.too_many"})
+_UNREAD_RULES: Final = frozenset({"index.child_unreadable", "index.too_deep", "index.too_many"})
 
 # Why the end of a document, or some of it, was not read. Some are also told of documents that were read whole.
-_NOT_WHOLE: Final = frozenset(
+_TRUNCATED_RULES: Final = frozenset(
     f"sitemap.{name}"
     for name in (
         "truncated",
@@ -54,10 +59,10 @@ _NOT_WHOLE: Final = frozenset(
 )
 
 
-Write = Callable[[str], object]
+OnLine = Callable[[str], object]
 
 
-class Lister:
+class SitemapLister:
     """Sees documents while they are read (the visitor of :func:`sitemap.walk`), and writes what was asked for.
 
     ``listing`` is "tree", "urls" or "counts". In JSON the URLs are objects, one a line: ``loc``, ``lastmod``,
@@ -66,7 +71,7 @@ class Lister:
     are ``files``, each with ``file`` and ``entries``, and ``urls``, their sum. What is met again is in the tree only.
     """
 
-    def __init__(self, listing: str, write: Write, *, as_json: bool = False) -> None:
+    def __init__(self, listing: str, write: OnLine, *, as_json: bool = False) -> None:
         self._documents: list[Document] = []
         self._again: set[Document] = set()
         self._files: set[str] = set()
@@ -87,7 +92,9 @@ class Lister:
         if self._listing == "urls" and document not in self._again:
             pages = [item for item in items if isinstance(item, Entry)]
             told = (
-                _lines(pages, document.file) if self._as_json else [f"{safe(page.loc)}\n" for page in pages]
+                _json_lines(pages, document.file)
+                if self._as_json
+                else [f"{safe(page.loc)}\n" for page in pages]
             )
             self._write("".join(told))
 
@@ -114,8 +121,8 @@ class Lister:
             finding
             for document in self._documents
             for finding in document.findings
-            if finding.rule in _NOT_OPENED
-            or (finding.rule in _NOT_WHOLE and not (document.complete or document.cut))
+            if finding.rule in _UNREAD_RULES
+            or (finding.rule in _TRUNCATED_RULES and not (document.complete or document.cut))
         ]
 
     def not_read(self) -> Document | None:
@@ -124,7 +131,7 @@ class Lister:
 
     def _tree(self) -> Iterator[str]:
         for document in self._documents:
-            yield f"{'  ' * document.depth}{safe(document.file)}  {_described(document)}"
+            yield f"{'  ' * document.depth}{safe(document.file)}  {_describe(document)}"
 
     def _counts(self) -> Iterator[str]:
         for document in self._once():
@@ -146,7 +153,7 @@ class Lister:
         return {"version": told["version"], "files": told["files"]}
 
 
-def _lines(pages: list[Entry], file: str) -> Iterator[str]:
+def _json_lines(pages: list[Entry], file: str) -> Iterator[str]:
     """Pages as JSON, one a line, in ASCII."""
     for page in pages:
         told = {
@@ -163,22 +170,22 @@ def _lines(pages: list[Entry], file: str) -> Iterator[str]:
         yield json.dumps(told) + "\n"
 
 
-def _described(document: Document) -> str:
+def _describe(document: Document) -> str:
     if document.format is None:
         return f"no sitemap: {safe(document.refusal)}"
-    entries = count(document.entries, "entry", "entries")
+    entries = count_text(document.entries, "entry", "entries")
     cut = "" if document.complete else ", not read to the end"
-    return f"{document.format}, {entries}, {amount(document.size)}{cut}"
+    return f"{document.format}, {entries}, {size_text(document.size)}{cut}"
 
 
-MAX_SAID: Final = 20  # redirects, or losses, that are named
+MAX_MESSAGES: Final = 20  # redirects, or losses, that are named
 
 
-Say = Callable[[str], None]
+OnMessage = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class LintTask:
     """What is read: the words that a person typed, the address of those that are files, and the settings for requests.
 
     ``cross_submits``: whether the robots.txt of other hosts is asked; None: when a URL was named.
@@ -191,7 +198,9 @@ class Task:
     cross_submits: bool | None = None
 
 
-def limits(max_depth: int, max_files: int, max_bytes: int, max_entries: int, max_findings: int) -> TreeLimits:
+def build_limits(
+    max_depth: int, max_files: int, max_bytes: int, max_entries: int, max_findings: int
+) -> TreeLimits:
     """How much is read: indexes under one another and files in all; bytes, unpacked, and entries of one file.
 
     ``max_findings`` is how many findings of a rule in one file are told, 0 for all.
@@ -199,14 +208,14 @@ def limits(max_depth: int, max_files: int, max_bytes: int, max_entries: int, max
     return TreeLimits(max_depth, max_files, ReadLimits(max_bytes, max_entries, max_findings=max_findings))
 
 
-def check(task: Task, rules: Collection[str], say: Say) -> LintReport:
+def lint_sources(task: LintTask, rules: Collection[str], say: OnMessage) -> LintReport:
     """Judge it by these rules. ``say`` gets a line for each thing that a report does not hold.
 
     Raises UsageError for a source that cannot be read, NothingCrawlable for a URL that does not answer.
     """
-    with _opened(task, say) as (found, remote):
-        submits = Submits(remote.robots if remote and task.cross_submits is not False else None)
-        linter = Judging(submits, datetime.now(UTC))
+    with _open_sources(task, say) as (found, remote):
+        submits = CrossSubmitChecker(remote.robots if remote and task.cross_submits is not False else None)
+        linter = CrossSubmitLinter(submits, datetime.now(UTC))
         for place in found:
             _walk(place, linter, task)
         if submits.full:
@@ -215,12 +224,12 @@ def check(task: Task, rules: Collection[str], say: Say) -> LintReport:
     report = linter.report()
     return replace(
         report,
-        findings=told(report.findings, rules, unpacked, private),
-        not_checked=(*report.not_checked, *_no_way(task, report)),
+        findings=reportable_findings(report.findings, rules, unpacked, private),
+        not_checked=(*report.not_checked, *_no_folder(task, report)),
     )
 
 
-def _no_way(task: Task, report: LintReport) -> Iterator[str]:
+def _no_folder(task: LintTask, report: LintReport) -> Iterator[str]:
     """What is said when the standard input is an index, which has no folder beside it."""
     if "-" in task.words and task.limits.max_depth:
         index = next((each for each in report.documents if each.format is Format.INDEX), None)
@@ -228,20 +237,22 @@ def _no_way(task: Task, report: LintReport) -> Iterator[str]:
             yield "an index on standard input does not say where its sitemaps are: give its file or URL instead"
 
 
-def show(task: Task, listing: str, write: Callable[[str], object], say: Say, *, as_json: bool) -> None:
+def list_sources(
+    task: LintTask, listing: str, write: Callable[[str], object], say: OnMessage, *, as_json: bool
+) -> None:
     """List it as "tree", "urls" or "counts". ``say`` and errors as for :func:`check`.
 
     ``say`` is told what could not be read. Raises FindingsFound when there was such a document.
     """
-    lister = Lister(listing, write, as_json=as_json)
-    with _opened(task, say) as (found, _):
+    lister = SitemapLister(listing, write, as_json=as_json)
+    with _open_sources(task, say) as (found, _):
         for place in found:
             _walk(place, lister, task)
     lister.finish()
-    for document in lister.cut()[:MAX_SAID]:
+    for document in lister.cut()[:MAX_MESSAGES]:
         say(f"{safe(document.file)}: {safe(document.cut)}")
     losses = lister.losses()
-    for finding in losses[:MAX_SAID]:
+    for finding in losses[:MAX_MESSAGES]:
         say(f"{safe(finding.file)}: {safe(finding.sentence)}")
     if lost := lister.not_read():
         raise FindingsFound(f"{safe(lost.file) or 'the document'} is no sitemap")
@@ -250,28 +261,30 @@ def show(task: Task, listing: str, write: Callable[[str], object], say: Say, *, 
 
 
 @contextmanager
-def _opened(task: Task, say: Say) -> Iterator[tuple[Iterator[Place], "Remote | None"]]:
+def _open_sources(
+    task: LintTask, say: OnMessage
+) -> Iterator[tuple[Iterator[DocumentSource], "Downloader | None"]]:
     """The places, and who makes requests if any are to be made."""
     if not task.words:
         raise UsageError("say what to check: siteatlas lint FILE, or URL, or - for standard input")
-    files = local(task.words, task.url)
+    files = named_files(task.words, task.url)
     if task.cross_submits and not task.url and not any(map(is_url, task.words)):
         raise UsageError("--cross-submits needs the URL of the file: --url")
     urls = [word for word in task.words if is_url(word)]
     if not urls and not (task.cross_submits and task.url):
-        yield places(task.words, files, task.url, None, say), None
+        yield open_documents(task.words, files, task.url, None, say), None
         return
-    from crawler.crawl.download import Remote, homes  # noqa: PLC0415 - files are checked without an HTTP client
+    from crawler.crawl.download import Downloader, origins_of  # noqa: PLC0415 - files are checked without an HTTP client
 
-    with Remote(task.config, homes(urls or [task.url]), task.limits.read.max_bytes) as remote:
-        yield places(task.words, files, task.url, remote, say), remote
-        for asked, answered in remote.redirects[:MAX_SAID]:
+    with Downloader(task.config, origins_of(urls or [task.url]), task.limits.read.max_bytes) as remote:
+        yield open_documents(task.words, files, task.url, remote, say), remote
+        for asked, answered in remote.redirects[:MAX_MESSAGES]:
             say(f"{asked} redirects to {answered}")
-        if more := len(remote.redirects[MAX_SAID:]):
+        if more := len(remote.redirects[MAX_MESSAGES:]):
             say(f"and {more:,} more redirects")
 
 
-def _walk(place: Place, visitor: Linter | Lister, task: Task) -> None:
+def _walk(place: DocumentSource, visitor: Linter | SitemapLister, task: LintTask) -> None:
     try:
         walk(place.source, visitor, opener=place.opener, url=place.url, limits=task.limits)
     except SourceError as error:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 
-class Form(StrEnum):
+class LintFormat(StrEnum):
     """In which form the report is told."""
 
     TEXT = "text"
@@ -24,7 +24,7 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
-class Listing(StrEnum):
+class ListMode(StrEnum):
     """What is listed instead of judged."""
 
     TREE = "tree"
@@ -32,7 +32,7 @@ class Listing(StrEnum):
     COUNTS = "counts"
 
 
-Sources = Annotated[
+SourcesArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="FILE|URL|-",
@@ -41,7 +41,7 @@ Sources = Annotated[
         show_default=False,
     ),
 ]
-Address = Annotated[
+UrlOption = Annotated[
     str,
     typer.Option(
         "--url",
@@ -51,13 +51,13 @@ Address = Annotated[
         show_default=False,
     ),
 ]
-Shape = Annotated[
-    Form,
+FormatOption = Annotated[
+    LintFormat,
     typer.Option(
         "--format", help="Format of the report or the list.", envvar="SITEATLAS_FORMAT", show_envvar=False
     ),
 ]
-Threshold = Annotated[
+FailOnOption = Annotated[
     FailOn,
     typer.Option(
         "--fail-on",
@@ -66,7 +66,7 @@ Threshold = Annotated[
         show_envvar=False,
     ),
 ]
-Ignored = Annotated[
+IgnoreOption = Annotated[
     list[str] | None,
     typer.Option(
         "--ignore",
@@ -77,7 +77,7 @@ Ignored = Annotated[
         show_envvar=False,
     ),
 ]
-Only = Annotated[
+RulesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--only",
@@ -87,12 +87,12 @@ Only = Annotated[
         show_envvar=False,
     ),
 ]
-Table = Annotated[bool, typer.Option("--rules", help="Print the table of rules and exit.")]
-Listed = Annotated[
-    Listing | None,
+RulesTableOption = Annotated[bool, typer.Option("--rules", help="Print the table of rules and exit.")]
+ListOption = Annotated[
+    ListMode | None,
     typer.Option("--list", help="List the content instead of checking it: the files, every URL, or counts."),
 ]
-Follow = Annotated[
+FollowOption = Annotated[
     bool,
     typer.Option(
         "--follow/--no-follow",
@@ -101,10 +101,10 @@ Follow = Annotated[
         show_envvar=False,
     ),
 ]
-Depth = Annotated[
+MaxDepthOption = Annotated[
     int, typer.Option("--max-depth", min=1, metavar="N", help="Maximum levels below the first file.")
 ]
-Files = Annotated[
+MaxFilesOption = Annotated[
     int,
     typer.Option(
         "--max-files",
@@ -115,7 +115,7 @@ Files = Annotated[
         show_envvar=False,
     ),
 ]
-Bytes = Annotated[
+MaxBytesOption = Annotated[
     str,
     typer.Option(
         "--max-bytes",
@@ -125,7 +125,7 @@ Bytes = Annotated[
         show_envvar=False,
     ),
 ]
-Entries = Annotated[
+MaxEntriesOption = Annotated[
     int,
     typer.Option(
         "--max-entries",
@@ -136,7 +136,7 @@ Entries = Annotated[
         show_envvar=False,
     ),
 ]
-Findings = Annotated[
+MaxFindingsOption = Annotated[
     int,
     typer.Option(
         "--max-findings",
@@ -147,7 +147,7 @@ Findings = Annotated[
         show_envvar=False,
     ),
 ]
-CrossSubmits = Annotated[
+CrossSubmitsOption = Annotated[
     bool | None,
     typer.Option(
         "--cross-submits/--no-cross-submits",
@@ -157,6 +157,6 @@ CrossSubmits = Annotated[
         show_envvar=False,
     ),
 ]
-Verbose = Annotated[
+VerboseOption = Annotated[
     bool, typer.Option("--verbose", "-v", help="Show what each rule demands, and its source.")
 ]

@@ -9,18 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from msgspec import Struct
 
-from crawler.cli.errors import Told
+from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import TELLING, AsJson, Quiet, Settings, Sites, settings, with_flags
+from crawler.cli.options import (
+    NOTIFY_KEYS,
+    ConfigOption,
+    JsonOption,
+    QuietOption,
+    SiteOption,
+    site_config,
+    with_flags,
+)
 from crawler.cli.tables import fitted
-from crawler.errors import Incomplete, UsageError, worst
-from crawler.units import count
+from crawler.errors import Incomplete, UsageError, worst_exit_code
+from crawler.units import count_text
 from sitemap import safe
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
-    from crawler.config.plan import Plan
-    from crawler.notify.result import Announced, Delivered
-    from crawler.notify.session import Again
+    from crawler.config.plan import CrawlPlan
+    from crawler.notify.result import DeliveryReport, NotifyResult
+    from crawler.notify.session import ReplayRequest
 
 EPILOG: Final = f"""{RAW}Examples:
   siteatlas notify --config sites.toml --dry-run     what would be sent
@@ -45,27 +53,27 @@ _KEYS: Final = (
     "fetch.proxy",
     "fetch.transport",
     "fetch.ca_file",
-    *TELLING,
+    *NOTIFY_KEYS,
 )
-_FEW: Final = 5  # URLs that a person is shown of a dry run
-_NOBODY: Final = (
+_MAX_NAMED: Final = 5  # URLs that a person is shown of a dry run
+_NO_CHANNEL: Final = (
     "there is nobody to notify: set key in [indexnow], account in [search_console], hubs in [websub], urls in "
     "[webhook], to in [email] or command in [hook], or give --indexnow-key, --webhook and so on"
 )
-_WHAT: Final = {
+_OCCASION_TEXTS: Final = {
     "trouble": "that runs fail",
     "recovery": "that runs are well again",
     "findings": "what an audit found",
 }
-_OFF: Final = "notifications are off (notify.enabled): --notify sends them anyway"
+_TURNED_OFF: Final = "notifications are off (notify.enabled): --notify sends them anyway"
 
-DryRun = Annotated[
+DryRunOption = Annotated[
     bool,
     typer.Option(
         "--dry-run", help="Show what would be sent to whom and what holds it back, but send nothing."
     ),
 ]
-Test = Annotated[
+TestOption = Annotated[
     bool,
     typer.Option(
         "--test",
@@ -74,7 +82,7 @@ Test = Annotated[
 ]
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class NotifyRequest(Struct, frozen=True, kw_only=True):
     """What a person asks for. Raises UsageError for what does not go together."""
 
     dry_run: bool = False
@@ -88,11 +96,11 @@ class Asked(Struct, frozen=True, kw_only=True):
             raise UsageError("--test sends a test message and nothing else: give it alone, or with --only")
 
     @property
-    def wish(self) -> "Again":
+    def wish(self) -> "ReplayRequest":
         """What of it is for the crawler."""
-        from crawler.notify.session import Again  # noqa: PLC0415 - the crawler is not needed to show help
+        from crawler.notify.session import ReplayRequest  # noqa: PLC0415 - the crawler is not needed to show help
 
-        return Again(since=self.since, refused=self.again, look=True, only=self.only)
+        return ReplayRequest(since=self.since, refused=self.again, look=True, only=self.only)
 
 
 @with_flags(*_KEYS)
@@ -100,9 +108,9 @@ def notify(  # noqa: PLR0913 - the command line is wide
     url: Annotated[
         str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
     ] = None,
-    config: Settings = None,
-    site: Sites = None,
-    dry_run: DryRun = False,
+    config: ConfigOption = None,
+    site: SiteOption = None,
+    dry_run: DryRunOption = False,
     again: Annotated[
         bool, typer.Option("--resend-refused", help="Send again what was refused and set aside.")
     ] = False,
@@ -123,9 +131,9 @@ def notify(  # noqa: PLR0913 - the command line is wide
             help="Notify only channels whose names start with this: indexnow, search console, webhook …",
         ),
     ] = "",
-    test: Test = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    test: TestOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show every URL of a dry run, and log more.")
     ] = False,
@@ -136,15 +144,15 @@ def notify(  # noqa: PLR0913 - the command line is wide
     Runs do this themselves after they publish. Use notify for what a run could not deliver, and to look first with
     --dry-run. Those who are up to date get nothing, however often you use it.
     """
-    with Told(
+    with CommandErrors(
         verbose, "interrupted; what was sent is recorded, run the same command again to continue"
     ) as told:
-        asked = Asked(dry_run=dry_run, again=again, since=since, only=only, test=test)
-        sites = _planned(url, config, site or [], flags)
-        _check_asked(sites, asked)
-        results = [(name, _one(name, ready, asked)) for name, ready in sites]
+        asked = NotifyRequest(dry_run=dry_run, again=again, since=since, only=only, test=test)
+        sites = _plans(url, config, site or [], flags)
+        _check_request(sites, asked)
+        results = [(name, _notify_site(name, ready, asked)) for name, ready in sites]
         _check([announced for _, announced in results], only)
-        told.exit_code = worst(map(_exit_code, (announced for _, announced in results)))
+        told.exit_code = worst_exit_code(map(_exit_code, (announced for _, announced in results)))
         if as_json:
             every = [{"name": name, **announced.as_json()} for name, announced in results]
             json.dump({"exit_code": told.exit_code, "sites": every}, sys.stdout, indent=2)
@@ -154,15 +162,15 @@ def notify(  # noqa: PLR0913 - the command line is wide
         sys.stdout.flush()
 
 
-def _exit_code(announced: "Announced") -> int:
+def _exit_code(announced: "NotifyResult") -> int:
     is_left = announced.untold or any(map(_is_refused, announced.deliveries))
     return announced.exit_code or (Incomplete.exit_code if is_left else 0)
 
 
-def _check_asked(sites: "list[tuple[str, Plan]]", asked: Asked) -> None:
+def _check_request(sites: "list[tuple[str, CrawlPlan]]", asked: NotifyRequest) -> None:
     """Raises UsageError for what cannot be done, before anything is sent."""
     if not any(ready.config.notify.enabled for _, ready in sites):
-        raise UsageError(_OFF)
+        raise UsageError(_TURNED_OFF)
     for name, ready in sites:
         try:
             asked.wish.check(ready)
@@ -170,31 +178,31 @@ def _check_asked(sites: "list[tuple[str, Plan]]", asked: Asked) -> None:
             raise UsageError(f"{name}: {error}") from None
 
 
-def _check(results: "list[Announced]", only: str) -> None:
+def _check(results: "list[NotifyResult]", only: str) -> None:
     """Raises UsageError when nobody was meant."""
     everyone = sorted({key for announced in results for key in announced.channels})
     if not everyone and not any(announced.untold for announced in results):
-        raise UsageError(_NOBODY)
+        raise UsageError(_NO_CHANNEL)
     if everyone and not any(key.startswith(only) for key in everyone):
         raise UsageError(f"--only {only}: no channel has this name, known are: {', '.join(everyone)}")
 
 
-def _planned(
+def _plans(
     url: str | None, file: Path | None, wanted: list[str], flags: Mapping[str, Any]
-) -> "list[tuple[str, Plan]]":
+) -> "list[tuple[str, CrawlPlan]]":
     """The sites that are meant; everything that is wrong with telling them is told before anything is sent."""
-    from crawler.cli.run_sites import planned  # noqa: PLC0415
-    from crawler.config.plan import plan  # noqa: PLC0415
+    from crawler.cli.run_sites import site_plans  # noqa: PLC0415
+    from crawler.config.plan import plan_crawl  # noqa: PLC0415
     from crawler.notify.configure import check_channels  # noqa: PLC0415 - the crawler is not needed to show help
-    from crawler.url.normalize import host  # noqa: PLC0415
+    from crawler.url.normalize import host_of  # noqa: PLC0415
 
     if url is None and file is None:
         raise UsageError("say which site: siteatlas notify URL -o DIR, or siteatlas notify --config FILE")
     if url is None and file is not None:
-        sites = planned(file, flags, wanted)
+        sites = site_plans(file, flags, wanted)
     else:
-        ready = plan(settings(file, flags, url, wanted[0] if wanted else None))
-        sites = [(wanted[0] if wanted else host(ready.seed), ready)]
+        ready = plan_crawl(site_config(file, flags, url, wanted[0] if wanted else None))
+        sites = [(wanted[0] if wanted else host_of(ready.seed), ready)]
     for name, ready in sites:
         try:
             check_channels(ready)
@@ -203,28 +211,28 @@ def _planned(
     return sites
 
 
-def _one(name: str, ready: "Plan", asked: Asked) -> "Announced":
+def _notify_site(name: str, ready: "CrawlPlan", asked: NotifyRequest) -> "NotifyResult":
     import anyio  # noqa: PLC0415 - the crawler is not needed to show help
 
-    from crawler.notify.notify import announce, try_out  # noqa: PLC0415
-    from crawler.notify.result import Announced  # noqa: PLC0415
+    from crawler.notify.notify import send_notifications, send_test_messages  # noqa: PLC0415
+    from crawler.notify.result import NotifyResult  # noqa: PLC0415
 
-    async def tell() -> Announced:
+    async def tell() -> NotifyResult:
         if not ready.config.notify.enabled:
-            return Announced(notes=(_OFF,))
+            return NotifyResult(notes=(_TURNED_OFF,))
         if asked.test:
-            return await try_out(ready, name, asked.only)
-        return await announce(ready, name, dry_run=asked.dry_run, again=asked.wish)
+            return await send_test_messages(ready, name, asked.only)
+        return await send_notifications(ready, name, dry_run=asked.dry_run, again=asked.wish)
 
     return anyio.run(tell)
 
 
-def _is_refused(delivered: "Delivered") -> bool:
+def _is_refused(delivered: "DeliveryReport") -> bool:
     return delivered.reception.value == "refused" or delivered.refused > 0
 
 
 def _show(
-    results: "list[tuple[str, Announced]]", say: Callable[[str], None], *, verbose: bool, quiet: bool
+    results: "list[tuple[str, NotifyResult]]", say: Callable[[str], None], *, verbose: bool, quiet: bool
 ) -> None:
     for name, announced in results:
         if quiet:
@@ -235,18 +243,18 @@ def _show(
         sys.stdout.write(fitted((*head, *_lines(announced, verbose=verbose))))
 
 
-def _lines(announced: "Announced", *, verbose: bool) -> Iterator[str]:
+def _lines(announced: "NotifyResult", *, verbose: bool) -> Iterator[str]:
     for note in announced.notes:
         yield f"  {safe(note)}"
     for each in announced.deliveries:
-        if _is_put_off(each):
+        if _is_deferred(each):
             continue
         yield f"  {_line(each)}"
-        shown = each.shown if verbose else each.shown[:_FEW]
+        shown = each.shown if verbose else each.shown[:_MAX_NAMED]
         yield from (f"    {safe(url)}" for url in shown)
         if len(shown) < len(each.shown):
             yield f"    … {len(each.shown) - len(shown):,} more (-v shows all)"
-    yield from _put_off(announced)
+    yield from _deferred_channels(announced)
     reading = announced.reading
     if reading and not any(reading.sentence in each.said for each in announced.deliveries):
         yield f"  {safe(reading.channel)}: {safe(reading.sentence)}"
@@ -256,34 +264,36 @@ def _lines(announced: "Announced", *, verbose: bool) -> Iterator[str]:
         yield f"  nothing to send: {', '.join(map(safe, announced.channels))}"
 
 
-def _is_put_off(each: "Delivered") -> bool:
+def _is_deferred(each: "DeliveryReport") -> bool:
     return each.reception.value == "later" and not each.urls and not each.refused
 
 
-def _put_off(announced: "Announced") -> Iterator[str]:
+def _deferred_channels(announced: "NotifyResult") -> Iterator[str]:
     """Who could not be told anything for now: those who could not for the same reason together."""
     reasons: dict[str, list[str]] = {}
-    for each in filter(_is_put_off, announced.deliveries):
+    for each in filter(_is_deferred, announced.deliveries):
         word = "failed" if each.occasion.value == "test" else "postponed"  # a test is not sent another time
         reasons.setdefault(f"{word}: {each.said}", []).append(each.channel)
     for said, channels in reasons.items():
         yield f"  {safe(', '.join(dict.fromkeys(channels)))}: {safe(said)}"
 
 
-def _line(each: "Delivered") -> str:
+def _line(each: "DeliveryReport") -> str:
     """What became of one delivery."""
     reception = "postponed" if each.reception.value == "later" else each.reception.value
-    return f"{safe(each.channel)}: {reception}: {safe(_what(each))}: {safe(each.said)}{_remedy(each)}"
+    return (
+        f"{safe(each.channel)}: {reception}: {safe(_contents_text(each))}: {safe(each.said)}{_remedy(each)}"
+    )
 
 
-def _what(each: "Delivered") -> str:
+def _contents_text(each: "DeliveryReport") -> str:
     """What it told of, or should have."""
     if each.occasion.value != "changes":
-        return _WHAT.get(each.occasion.value, each.occasion.value)
+        return _OCCASION_TEXTS.get(each.occasion.value, each.occasion.value)
     where = f" of {each.host}" if each.host else ""
     runs = f"run {each.after} to run {each.until}" if each.after else f"up to run {each.until}"
-    return f"{count(each.urls or each.refused, 'URL')}, {runs}{where}"
+    return f"{count_text(each.urls or each.refused, 'URL')}, {runs}{where}"
 
 
-def _remedy(each: "Delivered") -> str:
+def _remedy(each: "DeliveryReport") -> str:
     return f"; --resend-refused sends {'it' if each.refused == 1 else 'them'} again" if each.refused else ""

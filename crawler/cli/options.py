@@ -14,11 +14,11 @@ import typer
 from crawler.config.config import Config
 from crawler.config.deprecated import FLAGS as DEPRECATED
 from crawler.config.deprecated import given_twice
-from crawler.config.load import build, read
-from crawler.config.section import Section
-from crawler.config.sites import EITHER, anchored, choose, choose_either, split
+from crawler.config.load import build_config, read_tables
+from crawler.config.section import ConfigSection
+from crawler.config.sites import EXCLUSIVE_KEYS, choose_sites, drop_overridden_key, resolve_paths, split_sites
 from crawler.errors import UsageError
-from crawler.units import as_size
+from crawler.units import format_size
 
 _OLD: Final = {new: old for old, new in DEPRECATED.items()}
 
@@ -57,45 +57,45 @@ class Flag:
         return next(name for name in self.names.split("/")[0].split() if name.startswith("--"))
 
 
-Settings = Annotated[
+ConfigOption = Annotated[
     Path | None,
     typer.Option(
         "--config", metavar="FILE", help="TOML file of the configuration.", envvar="SITEATLAS_CONFIG"
     ),
 ]
-SitesFile = Annotated[
+SitesConfigOption = Annotated[
     Path | None,
     typer.Option(
         "--config", metavar="FILE", help="TOML file that configures the sites.", envvar="SITEATLAS_CONFIG"
     ),
 ]
-Sites = Annotated[
+SiteOption = Annotated[
     list[str] | None,
     typer.Option("--site", metavar="NAME", help="Only this site of the configuration. May be repeated."),
 ]
-Fresh = Annotated[
+FreshOption = Annotated[
     bool,
     typer.Option(
         "--fresh",
         help="Forget what earlier runs know of the pages, and fetch all again.",
     ),
 ]
-Restart = Annotated[
+RestartOption = Annotated[
     bool,
     typer.Option("--restart", help="Drop an unfinished crawl and start again, with what earlier runs know."),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Crawl and show what would change, but publish nothing.")
 ]
-AcceptShrink = Annotated[
+AcceptShrinkOption = Annotated[
     bool,
     typer.Option(
         "--accept-shrink",
         help="Publish this once even if many pages leave the sitemap or have the same content now.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Name every URL left out, and log more.")]
 
 
@@ -298,11 +298,11 @@ PANELS: Final = {
 }
 
 
-TELLING = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Notifications")
+NOTIFY_KEYS = tuple(f"{name}." for name, panel in PANELS.items() if panel == "Notifications")
 
-CRAWLING = tuple(flag.key for flag in FLAGS if not flag.key.startswith(("audit.", "schedule.", "daemon.")))
+CRAWL_KEYS = tuple(flag.key for flag in FLAGS if not flag.key.startswith(("audit.", "schedule.", "daemon.")))
 
-_LONGEST = 60  # characters of a list of defaults that is shown
+_MAX_DEFAULT_LENGTH = 60  # characters of a list of defaults that is shown
 
 
 def with_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -331,7 +331,7 @@ def _is_among(key: str, keys: tuple[str, ...]) -> bool:
     return key in keys or f"{key.partition('.')[0]}." in keys
 
 
-def settings(
+def site_config(
     file: Path | None,
     flags: Mapping[str, Any],
     url: str | None = None,
@@ -347,56 +347,56 @@ def settings(
             raise UsageError(
                 f"--site {site} names a site of a configuration: give that too, with --config FILE"
             )
-        return built({}, flags, url=url)
+        return config_from_flags({}, flags, url=url)
     source = str(file)
-    every = split(read(file), source, flag_of)
+    every = split_sites(read_tables(file), source, flag_of)
     names = list(every)
     if site is not None:
-        names = choose(names, [site], source)
+        names = choose_sites(names, [site], source)
     elif len(names) > 1:
         raise UsageError(
             f"{file} configures several sites ({', '.join(names)}), but this command takes one: {remedy}"
         )
-    return built(anchored(every[names[0]], file.parent), flags, source, url)
+    return config_from_flags(resolve_paths(every[names[0]], file.parent), flags, source, url)
 
 
-def built(
+def config_from_flags(
     tables: dict[str, Any], flags: Mapping[str, Any], source: str = "", url: str | None = None
 ) -> Config:
     """The configuration that tables become with what the flags and ``url`` set in their place. Raises UsageError."""
     site = tables.get("site", {})
     if url is not None and isinstance(site, dict):
         tables = {**tables, "site": {**site, "url": url}}
-    given = {flag.key for flag in FLAGS if _given(flag, flags) is not None}
-    return build(overlay(tables, flags), source, partial(_named, flags), given=given)
+    given = {flag.key for flag in FLAGS if _flag_value(flag, flags) is not None}
+    return build_config(with_flag_values(tables, flags), source, partial(_setter_name, flags), given=given)
 
 
-def overlay(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+def with_flag_values(tables: dict[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
     """The tables of the file with what the command line (or the environment) sets in their place.
 
     Raises UsageError for a pair without its separator.
     """
     merged = {name: dict(table) if isinstance(table, dict) else table for name, table in tables.items()}
     for flag in FLAGS:
-        given = _given(flag, flags)
+        given = _flag_value(flag, flags)
         if given is None:
             continue
         section, key = flag.key.split(".")
         table = merged.setdefault(section, {})
         if not isinstance(table, dict):
             return merged  # no table at all: the configuration says so
-        table[key] = _table(flag, given, _named(flags, flag.key)) if flag.pairs else given
+        table[key] = _flag_table(flag, given, _setter_name(flags, flag.key)) if flag.pairs else given
         if (
             flag.key == "urls.drop_params"
         ):  # on the command line, more names to drop; in the file, the whole list
             table[key] = [*Config.model_fields["urls"].default.drop_params, *given]
     if isinstance(merged.get("schedule"), dict):
-        for level in _levels(flags):
-            choose_either(merged["schedule"], level)
+        for level in _precedence(flags):
+            drop_overridden_key(merged["schedule"], level)
     return merged
 
 
-def _given(flag: Flag, flags: Mapping[str, Any]) -> Any:
+def _flag_value(flag: Flag, flags: Mapping[str, Any]) -> Any:
     """What the command line or the environment says of a flag; None for nothing."""
     given, variable = flags.get(flag.field), _variable(flag)
     if flag.many and not given:
@@ -412,12 +412,12 @@ def _variable(flag: Flag) -> str:
     return new
 
 
-def _levels(flags: Mapping[str, Any]) -> Iterator[set[str]]:
+def _precedence(flags: Mapping[str, Any]) -> Iterator[set[str]]:
     """Which of the keys that exclude each other the environment sets, and then which the command line does.
 
     Typer tells not which of them a value is from: one that is not what the variable says was typed.
     """
-    either = [flag for flag in FLAGS if flag.key in {f"schedule.{key}" for key in EITHER}]
+    either = [flag for flag in FLAGS if flag.key in {f"schedule.{key}" for key in EXCLUSIVE_KEYS}]
     given = {flag.key.partition(".")[2]: flag for flag in either if flags.get(flag.field) is not None}
     yield set(given)
     yield {key for key, flag in given.items() if flags[flag.field] != os.environ.get(_variable(flag))}
@@ -428,17 +428,17 @@ def flag_of(key: str) -> str:
     return next((flag.long for flag in FLAGS if flag.key == key), key)
 
 
-def _named(flags: Mapping[str, Any], key: str) -> str:
+def _setter_name(flags: Mapping[str, Any], key: str) -> str:
     """What set a key, for messages: the variable of the environment that did, else the flag that does."""
     for flag in FLAGS:
         said = flags.get(flag.field)
         is_typed = bool(said) if flag.many else said != os.environ.get(_variable(flag))
-        if flag.key == key and not is_typed and _given(flag, flags) is not None:
+        if flag.key == key and not is_typed and _flag_value(flag, flags) is not None:
             return _variable(flag)
     return flag_of(key)
 
 
-def _table(flag: Flag, given: list[str], called: str) -> dict[str, str]:
+def _flag_table(flag: Flag, given: list[str], called: str) -> dict[str, str]:
     table = {}
     for text in given:
         name, separator, value = text.partition(flag.pairs)
@@ -454,12 +454,15 @@ def _annotation(flag: Flag) -> Any:
     section, key = flag.key.split(".")
     annotation = Config.model_fields[section].annotation
     assert isinstance(annotation, type)  # noqa: S101 - sections are classes
-    assert issubclass(annotation, Section)  # noqa: S101
+    assert issubclass(annotation, ConfigSection)  # noqa: S101
     field = annotation.model_fields[key]
     names = flag.names.split() if "/" not in flag.names else [flag.names]
     option = typer.Option(
         *names,
-        help=f"{field.description}{' May be repeated.' if flag.many else ''}{_shown(field.default, flag.metavar)}",
+        help=(
+            f"{field.description}{' May be repeated.' if flag.many else ''}"
+            f"{_default_text(field.default, flag.metavar)}"
+        ),
         metavar=flag.metavar or None,
         envvar=None if flag.many else list(flag.variables),
         show_default=False,
@@ -471,17 +474,17 @@ def _annotation(flag: Flag) -> Any:
     return Annotated[str | None if flag.metavar else bool | None, option]
 
 
-def _shown(default: object, metavar: str) -> str:
+def _default_text(default: object, metavar: str) -> str:
     """A default as a person would write it, in brackets; "" for none."""
     if default in (None, "", (), {}):
         return ""
     if isinstance(default, tuple):
         listed = ", ".join(map(str, default))
-        shown = listed if len(listed) <= _LONGEST else f"{len(default)} names"
+        shown = listed if len(listed) <= _MAX_DEFAULT_LENGTH else f"{len(default)} names"
     elif isinstance(default, bool):
         shown = "on" if default else "off"
     elif isinstance(default, int) and metavar == "SIZE":
-        shown = as_size(default)
+        shown = format_size(default)
     elif isinstance(default, float):
         shown = f"{default:g}"
     else:

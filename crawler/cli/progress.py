@@ -20,17 +20,17 @@ from rich.table import Column
 from rich.text import Text
 
 from crawler.crawl.engine import Tally
-from crawler.crawl.progress import describe
+from crawler.crawl.progress import progress_line
 from sitemap import safe
 
 if TYPE_CHECKING:
-    from crawler.audit.audit import Watches
-    from crawler.audit.collect import Reading
+    from crawler.audit.audit import ProgressWatchers
+    from crawler.audit.collect import SourceProgress
 
-_MEMORY = 4.0  # seconds over which rate and growth are taken
+_RATE_SECONDS = 4.0  # seconds over which rate and growth are taken
 
 
-class Plain(TextColumn):
+class PlainColumn(TextColumn):
     """A column that shows a field as it is, without reading markup into it."""
 
     def render(self, task: Task) -> Text:
@@ -38,7 +38,7 @@ class Plain(TextColumn):
         return Text(str(task.fields.get("line", "")), overflow="ellipsis", no_wrap=True)
 
 
-class Display:
+class CrawlProgressDisplay:
     """Draws on ``console`` while entered; a console that is no terminal is left alone."""
 
     def __init__(self, console: Console, *, enabled: bool = True) -> None:
@@ -46,7 +46,7 @@ class Display:
         self._progress = Progress(
             SpinnerColumn(),
             BarColumn(bar_width=24),
-            Plain(""),
+            PlainColumn(""),
             console=console,
             transient=True,
             auto_refresh=False,
@@ -86,23 +86,23 @@ class Display:
             return
         now = time.monotonic()
         self._past.append((now, tally.done, tally.known))
-        while len(self._past) > 2 and self._past[0][0] < now - _MEMORY:
+        while len(self._past) > 2 and self._past[0][0] < now - _RATE_SECONDS:
             self._past.popleft()
         then, done, known = self._past[0]
         seconds = max(now - then, 0.001)
-        line = describe(tally, (tally.done - done) / seconds, (tally.known - known) / seconds)
+        line = progress_line(tally, (tally.done - done) / seconds, (tally.known - known) / seconds)
         if self._part:
             line = f"{self._part} · {line}"
         self._progress.update(self._task, total=tally.known or None, completed=tally.done, line=line)
         self._progress.refresh()
 
 
-_FIGURES = DownloadColumn, TransferSpeedColumn, TimeRemainingColumn
+_COLUMNS = DownloadColumn, TransferSpeedColumn, TimeRemainingColumn
 
-_LONGEST = 32  # characters of a name that are shown
+_MAX_NAME = 32  # characters of a name that are shown
 
 
-class ReadingDisplay:
+class SourceProgressDisplay:
     """Draws on ``console`` from the first source on, until it is told to finish.
 
     A console that is no terminal is left alone.
@@ -111,22 +111,22 @@ class ReadingDisplay:
     def __init__(self, console: Console, *, enabled: bool = True) -> None:
         self._progress = Progress(
             SpinnerColumn(),
-            Plain(""),
+            PlainColumn(""),
             BarColumn(bar_width=16),
-            *(each(table_column=Column(no_wrap=True)) for each in _FIGURES),
+            *(each(table_column=Column(no_wrap=True)) for each in _COLUMNS),
             console=console,
             transient=True,
             disable=not (enabled and console.is_terminal),
         )
         self._task = self._progress.add_task("", total=None, line="", start=False, visible=False)
 
-    def watch(self, reading: "Reading") -> None:
+    def watch(self, reading: "SourceProgress") -> None:
         """Show how far the reading is."""
         if not self._progress.live.is_started:
             self._progress.start()
             self._progress.start_task(self._task)
         name = safe(reading.name)
-        line = f"reading sources · {name if len(name) <= _LONGEST else f'…{name[-_LONGEST:]}'}"
+        line = f"reading sources · {name if len(name) <= _MAX_NAME else f'…{name[-_MAX_NAME:]}'}"
         self._progress.update(
             self._task, total=reading.total or None, completed=reading.done, line=line, visible=True
         )
@@ -136,17 +136,17 @@ class ReadingDisplay:
         self._progress.stop()
 
 
-class Displays:
+class AuditProgressDisplays:
     """How far an audit is, on a console: what it reads, and then how far its crawl is. Finishes when it is left."""
 
     def __init__(self, console: Console, *, enabled: bool) -> None:
-        self._reading = ReadingDisplay(console, enabled=enabled)
-        self._crawling = Display(console, enabled=enabled)
+        self._reading = SourceProgressDisplay(console, enabled=enabled)
+        self._crawling = CrawlProgressDisplay(console, enabled=enabled)
 
-    def __enter__(self) -> "Watches":
-        from crawler.audit.audit import Watches  # noqa: PLC0415 - with numpy, which a crawl does not need
+    def __enter__(self) -> "ProgressWatchers":
+        from crawler.audit.audit import ProgressWatchers  # noqa: PLC0415 - with numpy, which a crawl does not need
 
-        return Watches(self._watch, self._reading.watch, self._part)
+        return ProgressWatchers(self._watch, self._reading.watch, self._part)
 
     def __exit__(self, *_: object) -> None:
         self.finish()

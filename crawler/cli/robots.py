@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from crawler.cli.errors import Told
+from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
-from crawler.cli.options import Sites, with_flags
+from crawler.cli.options import SiteOption, with_flags
 from crawler.cli.tables import fitted
 from crawler.errors import FindingsFound, UsageError
 
@@ -34,7 +34,7 @@ _KEYS: Final = (
 )
 
 
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
 
 
 @with_flags(*_KEYS)
@@ -55,7 +55,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
             show_envvar=False,
         ),
     ] = None,
-    site: Sites = None,
+    site: SiteOption = None,
     patch: Annotated[
         Path | None,
         typer.Option(
@@ -68,7 +68,7 @@ def robots(  # noqa: PLR0913 - the command line is wide
         bool, typer.Option("--dry-run", help="With --patch: show what would be added, but write nothing.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    verbose: Verbose = False,
+    verbose: VerboseOption = False,
     **flags: Any,
 ) -> None:
     """Check that search engines find the published sitemap.
@@ -77,27 +77,27 @@ def robots(  # noqa: PLR0913 - the command line is wide
     answer, have the right type and are not blocked or redirected. It shows the remedy for each problem and the lines
     to add. With --patch, it adds these lines to a local file instead, and sends no requests.
     """
-    with Told(verbose) as told:
+    with CommandErrors(verbose) as told:
         if dry_run and patch is None:
             raise UsageError("--dry-run needs --patch FILE: without it, nothing is written anyway")
         from crawler.cli import robots_check as declaring  # noqa: PLC0415 - the crawler is not needed to show help
 
-        sites = declaring.wanted(url, config, flags, site or [])
+        sites = declaring.selected_sites(url, config, flags, site or [])
         if patch is not None:
-            urls, made = declaring.patch(sites, patch, dry_run=dry_run)
+            urls, made = declaring.patch_robots_txt(sites, patch, dry_run=dry_run)
             said = {"file": str(made.path), "added": made.added, "dry_run": dry_run}
-            text = declaring.told_of_patch(urls, made, dry_run=dry_run)
+            text = declaring.patch_message(urls, made, dry_run=dry_run)
             told_of = [json.dumps(said, indent=2)] if as_json else text
             sys.stdout.write("".join(f"{each}\n" for each in told_of))
             return
         declared = []
-        for number, each in enumerate(declaring.looked(sites)):
+        for number, each in enumerate(declaring.check_sites(sites)):
             declared.append(each)
             if not as_json:
                 before = [""] if number else []
-                sys.stdout.write(fitted((*before, *declaring.lines(each))))
+                sys.stdout.write(fitted((*before, *declaring.discovery_lines(each))))
                 sys.stdout.flush()
         if not all(each.is_well for each in declared):
             told.exit_code = FindingsFound.exit_code
         if as_json:
-            sys.stdout.write(f"{declaring.as_json(declared, told.exit_code)}\n")
+            sys.stdout.write(f"{declaring.discovery_json(declared, told.exit_code)}\n")

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from crawler.cli.errors import Told
-from crawler.cli.options import FLAGS, Quiet, Settings, Verbose, settings, with_flags
+from crawler.cli.errors import CommandErrors
+from crawler.cli.options import FLAGS, ConfigOption, QuietOption, Verbose, site_config, with_flags
 from crawler.cli.tables import fitted
 from crawler.errors import UsageError
-from crawler.units import count
+from crawler.units import count_text
 
 if TYPE_CHECKING:  # the crawler is not needed to show help
-    from crawler.config.plan import Plan
+    from crawler.config.plan import CrawlPlan
     from crawler.state.runs import Run
 
 _KEYS = (
@@ -25,7 +25,7 @@ _KEYS = (
     "output.generations",
     *(flag.key for flag in FLAGS if flag.key.startswith("upload.")),
 )
-_NEXT: Final = (
+_NEXT_RUN_NOTE: Final = (
     "the next run publishes what it finds, and so undoes this if the site is still the same: fix the site before the "
     "next run"
 )
@@ -36,7 +36,7 @@ def rollback(
     url: Annotated[
         str | None, typer.Argument(metavar="URL", help="The start URL of the site.", show_default=False)
     ] = None,
-    config: Settings = None,
+    config: ConfigOption = None,
     site: Annotated[
         str | None, typer.Option("--site", metavar="NAME", help="The site of the configuration.")
     ] = None,
@@ -46,7 +46,7 @@ def rollback(
             "--to", metavar="RUN", help="Restore the set of this run. Default: the one before the last."
         ),
     ] = None,
-    quiet: Quiet = False,
+    quiet: QuietOption = False,
     verbose: Verbose = False,
     **flags: Any,
 ) -> None:
@@ -56,30 +56,32 @@ def rollback(
     the next run publishes what it finds, and so undoes the rollback if the site is still the same. rollback sends no
     notifications; those of the next run cover both steps.
     """
-    with Told(verbose, "interrupted; the published set is whole, either the old one or the new one") as told:
-        chosen = settings(config, flags, url, site)
+    with CommandErrors(
+        verbose, "interrupted; the published set is whole, either the old one or the new one"
+    ) as told:
+        chosen = site_config(config, flags, url, site)
         if not chosen.site.url:
             raise UsageError(
                 "say which site: siteatlas rollback https://example.com/ -o DIR, or --config FILE"
             )
-        from crawler.config.plan import plan  # noqa: PLC0415
-        from crawler.publish.rollback import rollback as go_back  # noqa: PLC0415
+        from crawler.config.plan import plan_crawl  # noqa: PLC0415
+        from crawler.publish.rollback import publish_previous as go_back  # noqa: PLC0415
         from crawler.publish.upload.upload import check_upload  # noqa: PLC0415 - the crawler is not needed to show help
 
-        ready = plan(chosen)
+        ready = plan_crawl(chosen)
         check_upload(ready)
         run = go_back(ready, to)
-        say = _unsaid if quiet else _said
-        say(f"{run.refusal}: {count(run.listed, 'page')} in {chosen.output.directory}")
+        say = _ignore if quiet else _print_line
+        say(f"{run.refusal}: {count_text(run.listed, 'page')} in {chosen.output.directory}")
         if run.added or run.changed or run.removed:
             say(f"  {run.added:,} added, {run.changed:,} changed, {run.removed:,} removed")
-        for note in (*run.notes, _NEXT):
+        for note in (*run.notes, _NEXT_RUN_NOTE):
             say(f"note: {note}")
         if chosen.upload.to:
             say(_upload(ready, run, told.say))
 
 
-def _upload(ready: "Plan", run: "Run", warn: Callable[[str], None]) -> str:
+def _upload(ready: "CrawlPlan", run: "Run", warn: Callable[[str], None]) -> str:
     """Put the set elsewhere too; answers a line that says so. Raises SiteatlasError."""
     import anyio  # noqa: PLC0415
 
@@ -89,10 +91,10 @@ def _upload(ready: "Plan", run: "Run", warn: Callable[[str], None]) -> str:
     return f"  {upload_line(anyio.run(upload, ready, run, warn))}"
 
 
-def _said(line: str) -> None:
+def _print_line(line: str) -> None:
     sys.stdout.write(fitted([line]))
     sys.stdout.flush()
 
 
-def _unsaid(_: str) -> None:
+def _ignore(_: str) -> None:
     """Nobody wants to know."""

@@ -4,35 +4,35 @@ import json
 import sys
 from typing import Any
 
-from crawler.cli.errors import INTERRUPTED, Told
+from crawler.cli.errors import INTERRUPTED, CommandErrors
 from crawler.cli.options import (
-    CRAWLING,
-    AcceptShrink,
-    AsJson,
+    CRAWL_KEYS,
+    AcceptShrinkOption,
     DryRun,
-    Fresh,
-    Quiet,
-    Restart,
-    Sites,
-    SitesFile,
+    FreshOption,
+    JsonOption,
+    QuietOption,
+    RestartOption,
+    SiteOption,
+    SitesConfigOption,
     Verbose,
     with_flags,
 )
 from crawler.cli.tables import fitted
-from crawler.errors import UsageError, worst
-from crawler.run.options import Wishes
+from crawler.errors import UsageError, worst_exit_code
+from crawler.run.options import RunOptions
 
 
-@with_flags(*CRAWLING, "audit.every")
+@with_flags(*CRAWL_KEYS, "audit.every")
 def run(  # noqa: PLR0913 - the command line is wide
-    config: SitesFile = None,
-    site: Sites = None,
-    fresh: Fresh = False,
-    restart: Restart = False,
+    config: SitesConfigOption = None,
+    site: SiteOption = None,
+    fresh: FreshOption = False,
+    restart: RestartOption = False,
     dry_run: DryRun = False,
-    accept_shrink: AcceptShrink = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    accept_shrink: AcceptShrinkOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
     verbose: Verbose = False,
     **flags: Any,
 ) -> None:
@@ -45,10 +45,10 @@ def run(  # noqa: PLR0913 - the command line is wide
     audit.every, each site whose last audit is old enough is then audited; that changes no exit code. Flags apply to
     all sites.
     """
-    with Told(verbose, INTERRUPTED) as told:
+    with CommandErrors(verbose, INTERRUPTED) as told:
         if config is None:
             raise UsageError("say which sites: siteatlas run --config FILE")
-        wishes = Wishes(
+        wishes = RunOptions(
             fresh=fresh,
             restart=restart,
             dry_run=dry_run,
@@ -58,20 +58,20 @@ def run(  # noqa: PLR0913 - the command line is wide
             verbose=verbose,
         )
         # the crawler is not needed to show help
-        from crawler.cli.run_sites import audited, check, closing_line, planned, regenerate  # noqa: PLC0415
+        from crawler.cli.run_sites import check_site, run_sites, site_plans, summary_line, with_audits  # noqa: PLC0415
 
-        ready = planned(config, flags, site or [])
+        ready = site_plans(config, flags, site or [])
         if accept_shrink and len(ready) > 1:
             raise UsageError("--accept-shrink is for one site: choose it with --site")
         for name, plan in ready:
-            check(name, plan, config, dry_run=dry_run)
-        results = list(regenerate(ready, wishes, told))
-        results = list(audited(ready, results, wishes, told))
-        told.exit_code = worst(result.exit_code for result in results)
+            check_site(name, plan, config, dry_run=dry_run)
+        results = list(run_sites(ready, wishes, told))
+        results = list(with_audits(ready, results, wishes, told))
+        told.exit_code = worst_exit_code(result.exit_code for result in results)
         if as_json:
             sites = [result.as_json() for result in results]
             json.dump({"exit_code": told.exit_code, "sites": sites}, sys.stdout, indent=2)
             sys.stdout.write("\n")
         elif len(results) > 1 and not quiet:
-            sys.stdout.write(fitted([closing_line(results)]))
+            sys.stdout.write(fitted([summary_line(results)]))
         sys.stdout.flush()

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from crawler.cli.errors import Harmless, Told
+from crawler.cli.errors import CommandErrors, SafeLogFormatter
 from crawler.cli.help import RAW
-from crawler.cli.options import Quiet, Sites, SitesFile, with_flags
+from crawler.cli.options import QuietOption, SiteOption, SitesConfigOption, with_flags
 from crawler.cli.tables import terminal_width
 from crawler.errors import UsageError
 
@@ -24,9 +24,9 @@ uses the same history, 7 storage error."""
 
 @with_flags("schedule.", "daemon.", "audit.every", "state.directory")
 def schedule(
-    config: SitesFile = None,
-    site: Sites = None,
-    quiet: Quiet = False,
+    config: SitesConfigOption = None,
+    site: SiteOption = None,
+    quiet: QuietOption = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Log when each site is due, and the progress of its run.")
     ] = False,
@@ -41,23 +41,23 @@ def schedule(
     schedule reads the file again when it changes, and on SIGHUP. If the file has an error, the log names it, and the
     sites run as before. On SIGTERM and Ctrl-C, active runs save their state; the next start continues them.
     """
-    with Told(verbose) as told:
+    with CommandErrors(verbose) as told:
         if config is None:
             raise UsageError("say which sites: siteatlas schedule --config FILE")
-        _log(logging.WARNING if quiet else logging.INFO)
+        _set_up_logging(logging.WARNING if quiet else logging.INFO)
         # the crawler is not needed to show help
-        from crawler.cli.schedule_run import keep  # noqa: PLC0415
+        from crawler.cli.schedule_run import run_daemon  # noqa: PLC0415
 
-        keep(config, flags, site or [], is_verbose=verbose)
+        run_daemon(config, flags, site or [], is_verbose=verbose)
         told.exit_code = 0
 
 
-def _log(level: int) -> None:
+def _set_up_logging(level: int) -> None:
     """Each line as it is, with the time unless it goes to the journal, which has its own."""
     handler = logging.StreamHandler(sys.stderr)
     before = "" if _is_journal() else "%(asctime)s "
     width = terminal_width() if sys.stderr.isatty() else 0
-    handler.setFormatter(Harmless(f"{before}%(message)s", "%Y-%m-%d %H:%M:%S %Z", width=width))
+    handler.setFormatter(SafeLogFormatter(f"{before}%(message)s", "%Y-%m-%d %H:%M:%S %Z", width=width))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("httpx").setLevel(logging.WARNING)
 

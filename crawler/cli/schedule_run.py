@@ -9,56 +9,56 @@ from typing import Any
 
 import anyio
 
-from crawler.cli.run_sites import check, planned
-from crawler.cli.sites import history_directory, shared
-from crawler.errors import UsageError, alone
+from crawler.cli.run_sites import check_site, site_plans
+from crawler.cli.sites import history_directory, shared_config
+from crawler.errors import UsageError, single_error
 from crawler.run.event_loop import loop_options
-from crawler.schedule.config_watch import Watched
-from crawler.schedule.daemon import _Daemon
+from crawler.schedule.config_watch import ConfigWatcher
+from crawler.schedule.daemon import _DaemonProcess
 from crawler.schedule.history import History
-from crawler.schedule.site import Loaded, scheduled
-from crawler.schedule.web.server import bind
+from crawler.schedule.site import LoadedConfig, scheduled_site
+from crawler.schedule.web.server import bind_socket
 
 
-def load(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> Loaded:
+def load_sites(file: Path, flags: Mapping[str, Any], wanted: Sequence[str]) -> LoadedConfig:
     """The sites that are ``wanted``, all of them when none is named; at least one has a timetable.
 
     Raises UsageError.
     """
-    ofall = shared(file, flags)
-    every = planned(file, flags, wanted)
+    ofall = shared_config(file, flags)
+    every = site_plans(file, flags, wanted)
     for name, ready in every:
-        check(name, ready, file)
-    sites = tuple(scheduled(name, ready) for name, ready in every)
+        check_site(name, ready, file)
+    sites = tuple(scheduled_site(name, ready) for name, ready in every)
     if all(site.timetable is None for site in sites):
         raise UsageError(
             f'no site in {file} has a schedule: set every = "1d" or cron = "30 3 * * *" in [schedule], or in '
             f"[sites.NAME.schedule] for one site, or give --every"
         )
-    return Loaded(sites, ofall.daemon, history_directory(ofall))
+    return LoadedConfig(sites, ofall.daemon, history_directory(ofall))
 
 
-def keep(file: Path, flags: Mapping[str, Any], wanted: Sequence[str], *, is_verbose: bool) -> None:
+def run_daemon(file: Path, flags: Mapping[str, Any], wanted: Sequence[str], *, is_verbose: bool) -> None:
     """Keep the schedule of a configuration until a signal ends it. Raises SiteatlasError."""
 
-    def read() -> Loaded:
-        return load(file, flags, wanted)
+    def read() -> LoadedConfig:
+        return load_sites(file, flags, wanted)
 
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it is being read; the loop takes the signal over
-    watched = Watched(file)
+    watched = ConfigWatcher(file)
     first = read()
     with (
         History(first.directory, first.settings.history_limit) as history,
-        _listening(first.settings.listen) as listener,
+        _listen(first.settings.listen) as listener,
     ):
-        daemon = _Daemon(file, first, read, watched, history, listener, is_verbose=is_verbose)
+        daemon = _DaemonProcess(file, first, read, watched, history, listener, is_verbose=is_verbose)
         try:
             anyio.run(daemon.live, backend_options=loop_options())
         except BaseExceptionGroup as group:
-            raise alone(group) from None
+            raise single_error(group) from None
 
 
 @contextmanager
-def _listening(listen: str) -> Iterator[socket.socket | None]:
-    with bind(listen) if listen else nullcontext() as listener:
+def _listen(listen: str) -> Iterator[socket.socket | None]:
+    with bind_socket(listen) if listen else nullcontext() as listener:
         yield listener

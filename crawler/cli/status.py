@@ -6,18 +6,18 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from crawler.cli.errors import Told
-from crawler.cli.options import Sites, SitesFile, with_flags
+from crawler.cli.errors import CommandErrors
+from crawler.cli.options import SiteOption, SitesConfigOption, with_flags
 from crawler.cli.tables import terminal_width
-from crawler.errors import worst
+from crawler.errors import worst_exit_code
 
-_FEW: Final = 3  # sites that are told of in full, unless they are named
+_DEFAULT_RUNS: Final = 3  # sites that are told of in full, unless they are named
 
 
 @with_flags("state.directory", "daemon.directory")
 def status(
-    config: SitesFile = None,
-    site: Sites = None,
+    config: SitesConfigOption = None,
+    site: SiteOption = None,
     runs: Annotated[int, typer.Option("--runs", metavar="N", min=1, help="Number of last runs to show.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print the status as JSON.")] = False,
     verbose: Annotated[
@@ -31,17 +31,17 @@ def status(
     If there are more than three, each has one line, and --site shows one in full. With a schedule, status also shows
     when the next run starts. It changes nothing and does not disturb an active run.
     """
-    with Told(verbose) as told:
-        from crawler.cli.status_collect import look_at  # noqa: PLC0415 - not needed to show help
-        from crawler.cli.status_json import as_values  # noqa: PLC0415
-        from crawler.cli.status_text import lines  # noqa: PLC0415
+    with CommandErrors(verbose) as told:
+        from crawler.cli.status_collect import collect_status  # noqa: PLC0415 - not needed to show help
+        from crawler.cli.status_json import status_values  # noqa: PLC0415
+        from crawler.cli.status_text import status_lines  # noqa: PLC0415
 
-        looked = look_at(config, flags, site or [], runs)
-        told.exit_code = worst(each.exit_code for each in looked.sites)
+        looked = collect_status(config, flags, site or [], runs)
+        told.exit_code = worst_exit_code(each.exit_code for each in looked.sites)
         if as_json:
-            json.dump(as_values(looked), sys.stdout, indent=2)
+            json.dump(status_values(looked), sys.stdout, indent=2)
             sys.stdout.write("\n")
         else:
-            few = bool(site) or len(looked.sites) <= _FEW
-            sys.stdout.write("\n".join(lines(looked, terminal_width(), in_full=few)) + "\n")
+            few = bool(site) or len(looked.sites) <= _DEFAULT_RUNS
+            sys.stdout.write("\n".join(status_lines(looked, terminal_width(), in_full=few)) + "\n")
         sys.stdout.flush()

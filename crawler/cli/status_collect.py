@@ -11,24 +11,24 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.audit.compare import history
-from crawler.audit.compare.history import AuditStanding
-from crawler.cli.options import settings
-from crawler.cli.sites import history_directory, shared, states
+from crawler.audit.compare.history import AuditStatus
+from crawler.cli.options import site_config
+from crawler.cli.sites import find_states, history_directory, shared_config
 from crawler.config.config import Config
 from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
-from crawler.notify.ledger_status import Told, told
+from crawler.notify.ledger_status import NotifyStatus, notify_status
 from crawler.schedule.attempt import Attempt
-from crawler.schedule.status import Board, SiteBoard
-from crawler.state.migrations import STATE
-from crawler.state.runs import PUBLISHING, Run
-from crawler.state.status import Standing, standing
+from crawler.schedule.status import ScheduleStatus, SiteStatus
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import PUBLISHING_OUTCOMES, Run
+from crawler.state.status import StateStatus, state_status
 
-_COMPARED: Final = 20  # runs that a trend is made of
-_ENOUGH: Final = 3  # runs before the last that make something usual
+_MAX_COMPARED: Final = 20  # runs that a trend is made of
+_MIN_COMPARED: Final = 3  # runs before the last that make something usual
 
 
-class Trend(Struct, frozen=True, kw_only=True):
+class RunTrend(Struct, frozen=True, kw_only=True):
     """The last run that published beside the median of the ``runs`` before it: seconds, requests, and pages listed."""
 
     seconds: float
@@ -40,7 +40,7 @@ class Trend(Struct, frozen=True, kw_only=True):
     runs: int
 
 
-class Site(Struct, frozen=True, kw_only=True):
+class SiteOverview(Struct, frozen=True, kw_only=True):
     """A site that is asked about: its name, where its state is, and how it stands or why that cannot be told.
 
     ``runs`` are the last ones, and ``attempts`` those of the schedule, the newest first; ``schedule`` is how it stands
@@ -49,18 +49,18 @@ class Site(Struct, frozen=True, kw_only=True):
 
     name: str
     directory: Path
-    standing: Standing | None = None
+    standing: StateStatus | None = None
     runs: tuple[Run, ...] = ()
-    trend: Trend | None = None
-    schedule: SiteBoard | None = None
+    trend: RunTrend | None = None
+    schedule: SiteStatus | None = None
     attempts: tuple[Attempt, ...] = ()
-    told: Told = Told()
-    audit: AuditStanding = AuditStanding()
+    told: NotifyStatus = NotifyStatus()
+    audit: AuditStatus = AuditStatus()
     error: str = ""
     exit_code: int = 0
 
 
-class Schedule(Struct, frozen=True, kw_only=True):
+class ScheduleHistory(Struct, frozen=True, kw_only=True):
     """What the history of the schedule tells: ``keeper`` is the process that keeps it, "" when none does.
 
     ``error`` says why it tells nothing.
@@ -68,28 +68,30 @@ class Schedule(Struct, frozen=True, kw_only=True):
 
     directory: Path
     keeper: str = ""
-    board: Board | None = None
+    board: ScheduleStatus | None = None
     attempts: dict[str, tuple[Attempt, ...]] = {}
     error: str = ""
 
 
-class Looked(Struct, frozen=True):
+class StatusReport(Struct, frozen=True):
     """All that is told; without a ``schedule`` if there is none."""
 
-    sites: tuple[Site, ...]
-    schedule: Schedule | None
+    sites: tuple[SiteOverview, ...]
+    schedule: ScheduleHistory | None
 
 
-def look_at(file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str], runs: int) -> Looked:
+def collect_status(
+    file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str], runs: int
+) -> StatusReport:
     """The sites that are meant, with so many of their last runs. Raises UsageError."""
-    named = states(file, flags, wanted)
-    schedule = _schedule(file, flags, named, runs)
+    named = find_states(file, flags, wanted)
+    schedule = _schedule_history(file, flags, named, runs)
     boards = {each.name: each for each in schedule.board.sites} if schedule and schedule.board else {}
     attempts = schedule.attempts if schedule else {}
-    return Looked(
+    return StatusReport(
         tuple(
-            _look(
-                Site(
+            _collect_site(
+                SiteOverview(
                     name=name,
                     directory=directory,
                     schedule=boards.get(name),
@@ -103,76 +105,76 @@ def look_at(file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str], 
     )
 
 
-def _look(site: Site, runs: int) -> Site:
-    site = replace(site, audit=_audits(site.directory / AUDIT))
+def _collect_site(site: SiteOverview, runs: int) -> SiteOverview:
+    site = replace(site, audit=_audit_status(site.directory / AUDIT))
     try:
-        if not STATE.is_in(site.directory):
+        if not STATE_DB.is_in(site.directory):
             return site
-        found = standing(site.directory, max(runs, _COMPARED))
+        found = state_status(site.directory, max(runs, _MAX_COMPARED))
         return replace(
             site,
             standing=found,
             runs=tuple(found.runs[:runs]),
-            trend=trend(found.runs),
-            told=told(site.directory),
+            trend=run_trend(found.runs),
+            told=notify_status(site.directory),
         )
     except SiteatlasError as error:  # the others can be told of all the same
         return replace(site, error=str(error), exit_code=error.exit_code)
 
 
-def _audits(directory: Path) -> AuditStanding:
+def _audit_status(directory: Path) -> AuditStatus:
     """How the audits of a site stand, as far as that can be told: the runs are told of in any case."""
     with suppress(SiteatlasError):
-        return history.standing(directory)
-    return AuditStanding()
+        return history.audit_status(directory)
+    return AuditStatus()
 
 
-def _schedule(
+def _schedule_history(
     file: Path | None, flags: Mapping[str, Any], named: Sequence[tuple[str, Path, Config | None]], runs: int
-) -> Schedule | None:
+) -> ScheduleHistory | None:
     """The schedule of a configuration; without one only who keeps the history that lies with the states, if any."""
-    from crawler.schedule.history import HISTORY, Look  # noqa: PLC0415 - most ask without a schedule
+    from crawler.schedule.history import HISTORY_DB, HistoryReader  # noqa: PLC0415 - most ask without a schedule
 
-    config = settings(None, flags) if file is None else shared(file, flags)
+    config = site_config(None, flags) if file is None else shared_config(file, flags)
     directory = history_directory(config)
-    if flags.get("daemon__directory") and not HISTORY.is_in(directory):
-        return Schedule(directory=directory, error=f"there is no history of a schedule in {directory}")
+    if flags.get("daemon__directory") and not HISTORY_DB.is_in(directory):
+        return ScheduleHistory(directory=directory, error=f"there is no history of a schedule in {directory}")
     if file is None:
-        if not HISTORY.is_in(directory):
+        if not HISTORY_DB.is_in(directory):
             return None
-        with Look(directory) as look:
-            return Schedule(directory=directory, keeper=look.holder())
+        with HistoryReader(directory) as look:
+            return ScheduleHistory(directory=directory, keeper=look.holder())
     configs = [(name, config) for name, _, config in named if config]
     timed = any(config.schedule.is_timed for _, config in configs)
-    if not timed and not HISTORY.is_in(directory):
+    if not timed and not HISTORY_DB.is_in(directory):
         return None
     try:
-        return _remembered(directory, configs, runs)
+        return _stored_schedule(directory, configs, runs)
     except SiteatlasError as error:  # the runs can be told of all the same
-        return Schedule(directory=directory, error=str(error))
+        return ScheduleHistory(directory=directory, error=str(error))
 
 
-def _remembered(directory: Path, configs: Sequence[tuple[str, Config]], runs: int) -> Schedule:
-    from crawler.config.plan import plan  # noqa: PLC0415
-    from crawler.schedule.history import Look  # noqa: PLC0415
-    from crawler.schedule.site import scheduled  # noqa: PLC0415
-    from crawler.schedule.status import remembered  # noqa: PLC0415
+def _stored_schedule(directory: Path, configs: Sequence[tuple[str, Config]], runs: int) -> ScheduleHistory:
+    from crawler.config.plan import plan_crawl  # noqa: PLC0415
+    from crawler.schedule.history import HistoryReader  # noqa: PLC0415
+    from crawler.schedule.site import scheduled_site  # noqa: PLC0415
+    from crawler.schedule.status import stored_status  # noqa: PLC0415
 
-    sites = [scheduled(name, plan(config)) for name, config in configs]
-    with Look(directory) as look:
+    sites = [scheduled_site(name, plan_crawl(config)) for name, config in configs]
+    with HistoryReader(directory) as look:
         keeper = look.holder()
         attempts = {name: tuple(look.attempts(name, runs)) for name, _ in configs}
-    board = remembered(sites, directory, time.time())
-    return Schedule(directory=directory, keeper=keeper, board=board, attempts=attempts)
+    board = stored_status(sites, directory, time.time())
+    return ScheduleHistory(directory=directory, keeper=keeper, board=board, attempts=attempts)
 
 
-def trend(runs: Sequence[Run]) -> Trend | None:
+def run_trend(runs: Sequence[Run]) -> RunTrend | None:
     """How the last run that published compares; None when too few did so before it. The newest run is the first."""
-    published = [run for run in runs if run.outcome in PUBLISHING and not run.is_open]
-    if len(published) <= _ENOUGH:
+    published = [run for run in runs if run.outcome in PUBLISHING_OUTCOMES and not run.is_open]
+    if len(published) <= _MIN_COMPARED:
         return None
-    last, *before = published[: _COMPARED + 1]
-    return Trend(
+    last, *before = published[: _MAX_COMPARED + 1]
+    return RunTrend(
         seconds=last.seconds,
         usual_seconds=median(run.seconds for run in before),
         fetched=last.fetched,

@@ -5,23 +5,23 @@ from typing import Any
 
 import msgspec
 
-from crawler.audit.compare.history import AuditStanding
-from crawler.cli.status_collect import Looked, Schedule, Site
+from crawler.audit.compare.history import AuditStatus
+from crawler.cli.status_collect import ScheduleHistory, SiteOverview, StatusReport
 from crawler.schedule.attempt import Attempt
-from crawler.schedule.status import SiteBoard
+from crawler.schedule.status import SiteStatus
 from crawler.state.runs import Run
-from crawler.state.status import Standing
+from crawler.state.status import StateStatus
 
 
-def as_values(looked: Looked) -> dict[str, Any]:
+def status_values(looked: StatusReport) -> dict[str, Any]:
     """All that is told."""
     return {
-        "schedule": _schedule(looked.schedule) if looked.schedule else None,
-        "sites": [_site(each) for each in looked.sites],
+        "schedule": _history_values(looked.schedule) if looked.schedule else None,
+        "sites": [_site_values(each) for each in looked.sites],
     }
 
 
-def _schedule(schedule: Schedule) -> dict[str, Any]:
+def _history_values(schedule: ScheduleHistory) -> dict[str, Any]:
     return {
         "directory": str(schedule.directory),
         "running": schedule.keeper or None,
@@ -29,25 +29,25 @@ def _schedule(schedule: Schedule) -> dict[str, Any]:
     }
 
 
-def _site(site: Site) -> dict[str, Any]:
+def _site_values(site: SiteOverview) -> dict[str, Any]:
     told: dict[str, Any] = {"name": site.name, "directory": str(site.directory)}
     if site.schedule:
-        told["schedule"] = _timed(site.schedule, site.attempts)
+        told["schedule"] = _schedule_values(site.schedule, site.attempts)
     if site.error:
         return {**told, "error": site.error}
     if site.standing is None:
-        return {**told, "audit": _audit(site.audit), "runs": []}
+        return {**told, "audit": _audit_values(site.audit), "runs": []}
     return {
         **told,
-        **_standing(site.standing),
+        **_state_values(site.standing),
         "trend": msgspec.to_builtins(site.trend),
-        "audit": _audit(site.audit),
+        "audit": _audit_values(site.audit),
         "channels": msgspec.to_builtins(site.told.channels),
-        "runs": [_run(run) for run in site.runs],
+        "runs": [_run_values(run) for run in site.runs],
     }
 
 
-def _audit(audit: AuditStanding) -> dict[str, Any] | None:
+def _audit_values(audit: AuditStatus) -> dict[str, Any] | None:
     """The last audit that came to its end, and what is to be said of one that was begun after it."""
     if audit.newest is None:
         return None
@@ -58,7 +58,7 @@ def _audit(audit: AuditStanding) -> dict[str, Any] | None:
     }
 
 
-def _standing(known_of: Standing) -> dict[str, Any]:
+def _state_values(known_of: StateStatus) -> dict[str, Any]:
     now, last = known_of.unfinished, known_of.published
     return {
         "url": known_of.url,
@@ -75,22 +75,22 @@ def _standing(known_of: Standing) -> dict[str, Any]:
     }
 
 
-def _timed(board: SiteBoard, attempts: tuple[Attempt, ...]) -> dict[str, Any]:
+def _schedule_values(board: SiteStatus, attempts: tuple[Attempt, ...]) -> dict[str, Any]:
     return {
         "timetable": board.timetable or None,
         "next": _w3c(board.next_at),
         "running_since": _w3c(board.running_since),
         "failures": board.failures,
-        "attempts": [_attempt(each) for each in attempts],
+        "attempts": [_attempt_values(each) for each in attempts],
     }
 
 
-def _attempt(attempt: Attempt) -> dict[str, Any]:
+def _attempt_values(attempt: Attempt) -> dict[str, Any]:
     built: dict[str, Any] = msgspec.to_builtins(attempt)
     return {**built, **{name: _w3c(getattr(attempt, name)) for name in ("slot", "began", "ended")}}
 
 
-def _run(run: Run) -> dict[str, Any]:
+def _run_values(run: Run) -> dict[str, Any]:
     built: dict[str, Any] = msgspec.to_builtins(run)
     return {**built, "started": _w3c(run.started), "ended": _w3c(run.ended)}
 

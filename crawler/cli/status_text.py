@@ -7,39 +7,46 @@ from typing import Final
 from msgspec.structs import replace
 
 from crawler.cli import status_words as words
-from crawler.cli.status_collect import Looked, Schedule, Site
-from crawler.cli.tables import Column, table, wrapped
+from crawler.cli.status_collect import ScheduleHistory, SiteOverview, StatusReport
+from crawler.cli.tables import TableColumn, table_lines, wrap
 from crawler.schedule.attempt import Attempt
-from crawler.schedule.status import SiteBoard
-from crawler.schedule.words import ahead, long_moment, moment, short_moment, verdict, zones
-from crawler.state.runs import PUBLISHING, Fate, Run
-from crawler.state.status import Standing
-from crawler.units import amount, clock, count, outcome
+from crawler.schedule.status import SiteStatus
+from crawler.schedule.words import (
+    local_time,
+    long_local_time,
+    short_local_time,
+    status_badge,
+    time_ahead,
+    zones,
+)
+from crawler.state.runs import PUBLISHING_OUTCOMES, Run, RunStatus
+from crawler.state.status import StateStatus
+from crawler.units import clock_text, count_text, outcome_text, size_text
 from sitemap import safe
 
-_RUNS: Final = (
-    Column("run"),
-    Column("started", is_text=True),
-    Column("took", 5),
-    Column("crawl", 3, is_text=True),
-    Column("outcome", is_text=True),
-    Column("listed"),
-    Column("changes", 4, is_text=True),
-    Column("requests", 2),
-    Column("received", 1),
-    Column("exit"),
+_RUN_COLUMNS: Final = (
+    TableColumn("run"),
+    TableColumn("started", is_text=True),
+    TableColumn("took", 5),
+    TableColumn("crawl", 3, is_text=True),
+    TableColumn("outcome", is_text=True),
+    TableColumn("listed"),
+    TableColumn("changes", 4, is_text=True),
+    TableColumn("requests", 2),
+    TableColumn("received", 1),
+    TableColumn("exit"),
 )
-_SITES: Final = (
-    Column("site", is_text=True, shrinks=True),
-    Column("pages", 3),
-    Column("last run", 4),
-    Column("verdict", is_text=True),
-    Column("took", 1),
-    Column("next run", 2),
+_SITE_COLUMNS: Final = (
+    TableColumn("site", is_text=True, shrinks=True),
+    TableColumn("pages", 3),
+    TableColumn("last run", 4),
+    TableColumn("verdict", is_text=True),
+    TableColumn("took", 1),
+    TableColumn("next run", 2),
 )
 
 
-def lines(looked: Looked, width: int, *, in_full: bool) -> Iterator[str]:
+def status_lines(looked: StatusReport, width: int, *, in_full: bool) -> Iterator[str]:
     """All that is told, in lines of so many characters as far as that can be."""
     is_kept = bool(looked.schedule and looked.schedule.keeper)
     if in_full:
@@ -49,24 +56,24 @@ def lines(looked: Looked, width: int, *, in_full: bool) -> Iterator[str]:
         yield from _schedule(looked.schedule, width)
         return
     sites = sorted(looked.sites, key=_urgency)
-    yield from table(_SITES, [_summary(site, is_kept=is_kept) for site in sites], width, "")
-    yield from _troubles(sites, width, is_kept=is_kept)
+    yield from table_lines(_SITE_COLUMNS, [_summary(site, is_kept=is_kept) for site in sites], width, "")
+    yield from _problem_lines(sites, width, is_kept=is_kept)
     yield ""
     yield from _schedule(looked.schedule, width)
     begun = [run.started for site in sites for run in site.runs[:1]]
     zone = zones([*begun, *(at for site in sites if site.schedule and (at := site.schedule.next_at))])
     times = f"; times are {zone}" if zone else ""
-    yield f"{count(len(sites), 'site')}{times}; --site NAME shows one of them in full"
+    yield f"{count_text(len(sites), 'site')}{times}; --site NAME shows one of them in full"
 
 
-def _urgency(site: Site) -> int:
+def _urgency(site: SiteOverview) -> int:
     """What fails stands first, then what a person should look at."""
     if site.error or (site.schedule and site.schedule.failures):
         return 0
-    return 1 if any(_trouble(site, is_kept=True)) else 2
+    return 1 if any(_problem(site, is_kept=True)) else 2
 
 
-def _schedule(schedule: Schedule | None, width: int) -> Iterator[str]:
+def _schedule(schedule: ScheduleHistory | None, width: int) -> Iterator[str]:
     if schedule is None:
         return
     if schedule.error:
@@ -75,34 +82,34 @@ def _schedule(schedule: Schedule | None, width: int) -> Iterator[str]:
         told = f"siteatlas schedule is running, in process {schedule.keeper}"
     else:
         told = "siteatlas schedule is not running: no run starts by itself"
-    yield from wrapped(told, width, "")
+    yield from wrap(told, width, "")
 
 
-def _summary(site: Site, *, is_kept: bool) -> tuple[str, ...]:
+def _summary(site: SiteOverview, *, is_kept: bool) -> tuple[str, ...]:
     run = site.runs[0] if site.runs else None
     next_at = site.schedule.next_at if site.schedule else None
     return (
         site.name,
         f"{site.standing.pages:,}" if site.standing else "-",
-        short_moment(run.started) if run else "-",
-        _verdict(site, run),
-        _took(run) if run and not _is_on(site, run) else "-",
-        _next(next_at, is_kept=is_kept),
+        short_local_time(run.started) if run else "-",
+        _outcome(site, run),
+        _duration(run) if run and not _is_running(site, run) else "-",
+        _next_run(next_at, is_kept=is_kept),
     )
 
 
-def _next(at: float | None, *, is_kept: bool) -> str:
+def _next_run(at: float | None, *, is_kept: bool) -> str:
     if at is not None and at > time.time():
-        return short_moment(at)
+        return short_local_time(at)
     return "now" if at is not None and is_kept else "-"
 
 
-def _then(at: float, *, is_kept: bool) -> str:
+def _next_start_text(at: float, *, is_kept: bool) -> str:
     """When something begins, as far as anybody is there who begins it."""
-    return ahead(at) if is_kept or at > time.time() else "as soon as siteatlas schedule is running"
+    return time_ahead(at) if is_kept or at > time.time() else "as soon as siteatlas schedule is running"
 
 
-def _is_on(site: Site, run: Run) -> bool:
+def _is_running(site: SiteOverview, run: Run) -> bool:
     """Whether the run is going on: its record still is what it was when it began, or was cut short."""
     is_held = bool(site.standing and site.standing.holder) or bool(
         site.schedule and site.schedule.running_since
@@ -110,11 +117,11 @@ def _is_on(site: Site, run: Run) -> bool:
     return is_held and run.is_open and run is site.runs[0]
 
 
-def _took(run: Run) -> str:
-    return clock(run.seconds) if run.seconds or run.has_figures else "-"
+def _duration(run: Run) -> str:
+    return clock_text(run.seconds) if run.seconds or run.has_figures else "-"
 
 
-def _verdict(site: Site, run: Run | None) -> str:
+def _outcome(site: SiteOverview, run: Run | None) -> str:
     if site.error:
         return "no state"
     board = site.schedule
@@ -122,29 +129,29 @@ def _verdict(site: Site, run: Run | None) -> str:
         return "running"
     if board and board.last and board.failures:
         times = f" x{board.failures}" if board.failures > 1 else ""
-        return f"{verdict(board.last)}{times}"
+        return f"{status_badge(board.last)}{times}"
     if run is None:
         return "not run yet"
     if run.is_open:
         return "cut short"
-    return "not uploaded" if _not_uploaded(run) else outcome(run.outcome)
+    return "not uploaded" if _not_uploaded(run) else outcome_text(run.outcome)
 
 
 def _not_uploaded(run: Run) -> bool:
-    return bool(run.exit_code) and run.outcome in PUBLISHING
+    return bool(run.exit_code) and run.outcome in PUBLISHING_OUTCOMES
 
 
-def _troubles(sites: Sequence[Site], width: int, *, is_kept: bool) -> Iterator[str]:
+def _problem_lines(sites: Sequence[SiteOverview], width: int, *, is_kept: bool) -> Iterator[str]:
     """What a person should know of, site by site."""
-    troubles = [(site.name, list(_trouble(site, is_kept=is_kept))) for site in sites]
+    troubles = [(site.name, list(_problem(site, is_kept=is_kept))) for site in sites]
     if any(said for _, said in troubles):
         yield ""
     for name, said in troubles:
         for each in said:
-            yield from wrapped(f"{name}: {each}", width, "", "  ")
+            yield from wrap(f"{name}: {each}", width, "", "  ")
 
 
-def _trouble(site: Site, *, is_kept: bool) -> Iterator[str]:
+def _problem(site: SiteOverview, *, is_kept: bool) -> Iterator[str]:
     run = site.runs[0] if site.runs else None
     if site.error:
         yield safe(site.error)
@@ -155,42 +162,42 @@ def _trouble(site: Site, *, is_kept: bool) -> Iterator[str]:
     if site.audit.trouble:
         yield f"the last audit failed: {safe(site.audit.trouble)}"
     for channel in site.told.channels:
-        yield from words.untold(channel)
+        yield from words.notify_pending_text(channel)
         if channel.reading and channel.reading.errors:
-            yield from words.read(channel)
+            yield from words.search_console_text(channel)
 
 
-def _site(site: Site, width: int, *, is_kept: bool) -> Iterator[str]:
+def _site(site: SiteOverview, width: int, *, is_kept: bool) -> Iterator[str]:
     yield f"== {site.name} =="
     about: list[str] = []
     if site.error:
         about.append(site.error)
     elif site.standing:
-        about += _about(site.standing)
+        about += _state_lines(site.standing)
     else:
         about.append("not crawled yet")
     if site.schedule:
-        about += _timed(site.schedule, is_kept=is_kept)
-    if site.trend and (unusual := words.trend(site.trend)):
+        about += _schedule_lines(site.schedule, is_kept=is_kept)
+    if site.trend and (unusual := words.trend_text(site.trend)):
         about.append(unusual)
-    about += words.audited(site.audit)
+    about += words.audit_text(site.audit)
     for channel in site.told.channels:
-        about += words.untold(channel)
+        about += words.notify_pending_text(channel)
     for channel in site.told.channels:
-        about += words.read(channel)
+        about += words.search_console_text(channel)
     for each in about:
-        yield from wrapped(each, width, more="  ")
+        yield from wrap(each, width, more="  ")
     if site.runs:
         yield ""
         yield from _runs(site, width)
 
 
-def _about(of: Standing) -> Iterator[str]:
+def _state_lines(of: StateStatus) -> Iterator[str]:
     yield safe(of.url)
     if of.published:
         kept = f", {of.kept:,} of them kept although they failed" if of.kept else ""
         yield (
-            f"{count(of.pages, 'page')} in {count(len(of.published.files), 'file')} published{kept}, "
+            f"{count_text(of.pages, 'page')} in {count_text(len(of.published.files), 'file')} published{kept}, "
             f"{_written(of.published.number, of.wrote)}: {safe(of.published.files[0].url)}"
         )
     else:
@@ -214,55 +221,57 @@ def _written(last: int, wrote: int | None) -> str:
     return " and ".join(filter(None, (by, same)))
 
 
-def _timed(board: SiteBoard, *, is_kept: bool) -> Iterator[str]:
+def _schedule_lines(board: SiteStatus, *, is_kept: bool) -> Iterator[str]:
     if board.timetable:
-        then = f"; next run {_then(board.next_at, is_kept=is_kept)}" if board.next_at else ""
+        then = f"; next run {_next_start_text(board.next_at, is_kept=is_kept)}" if board.next_at else ""
         yield f"schedule: {board.timetable}{then}"
     if board.failures:
         yield from _failing(board, is_kept=is_kept)
-    elif board.last and board.last.fate not in (Fate.DONE, None):
-        yield f"the last run was {verdict(board.last)}, {_last(board.last)}"
+    elif board.last and board.last.fate not in (RunStatus.DONE, None):
+        yield f"the last run was {status_badge(board.last)}, {_last_attempt(board.last)}"
 
 
-def _failing(board: SiteBoard, *, is_kept: bool) -> Iterator[str]:
+def _failing(board: SiteStatus, *, is_kept: bool) -> Iterator[str]:
     if board.last:
-        again = f"; next try {_then(board.next_at, is_kept=is_kept)}" if board.next_at else ""
+        again = f"; next try {_next_start_text(board.next_at, is_kept=is_kept)}" if board.next_at else ""
         what = "the last run" if board.failures == 1 else f"{board.failures:,} runs in a row"
-        yield f"{what} failed, {_last(board.last)}{again}"
+        yield f"{what} failed, {_last_attempt(board.last)}{again}"
 
 
-def _last(attempt: Attempt) -> str:
+def _last_attempt(attempt: Attempt) -> str:
     told = f": {safe(attempt.told)}" if attempt.told else ""
-    return f"on {moment(attempt.began)}{told}"
+    return f"on {local_time(attempt.began)}{told}"
 
 
-def _runs(site: Site, width: int) -> Iterator[str]:
+def _runs(site: SiteOverview, width: int) -> Iterator[str]:
     runs = site.runs
     zone = zones(run.started for run in runs)
-    columns = [replace(each, name=f"started, {zone}") if each.name == "started" else each for each in _RUNS]
-    head, *rows = table(columns, [_row(run, is_on=_is_on(site, run)) for run in runs], width)
+    columns = [
+        replace(each, name=f"started, {zone}") if each.name == "started" else each for each in _RUN_COLUMNS
+    ]
+    head, *rows = table_lines(columns, [_row(run, is_on=_is_running(site, run)) for run in runs], width)
     yield head
     indent = " " * (2 + max(len(str(run.number)) for run in (*runs,)) + 2)
     for row, run in zip(rows, runs, strict=True):
         yield row
-        for each in () if _is_on(site, run) else _remarks(run):
-            yield from wrapped(each, width, indent)
+        for each in () if _is_running(site, run) else _remarks(run):
+            yield from wrap(each, width, indent)
 
 
 def _row(run: Run, *, is_on: bool) -> tuple[str, ...]:
-    begun = str(run.number), long_moment(run.started)
+    begun = str(run.number), long_local_time(run.started)
     if is_on:
-        return (*begun, "-", "active", *("-" for _ in _RUNS[4:]))
+        return (*begun, "-", "active", *("-" for _ in _RUN_COLUMNS[4:]))
     known = run.has_figures
     return (
         *begun,
-        _took(run),
+        _duration(run),
         run.completeness or "-",
-        "-" if run.is_open and not run.outcome else outcome(run.outcome),
+        "-" if run.is_open and not run.outcome else outcome_text(run.outcome),
         f"{run.listed:,}" if run.listed or known else "-",
         f"+{run.added:,} ~{run.changed:,} -{run.removed + run.moved + run.deindexed:,}" if known else "-",
         f"{run.fetched:,}" if run.fetched or known else "-",
-        amount(run.bytes) if run.bytes or known else "-",
+        size_text(run.bytes) if run.bytes or known else "-",
         "-" if run.exit_code is None else str(run.exit_code),
     )
 

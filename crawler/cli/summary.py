@@ -5,38 +5,38 @@ from collections.abc import Callable
 
 from crawler.cli.tables import fitted
 from crawler.model import State
-from crawler.notify.notice import Occasion, Reception
-from crawler.notify.result import Announced, Delivered
-from crawler.publish.changes import ChangeKind, Counts, Few, lines_of
-from crawler.publish.upload.upload import Uploaded
+from crawler.notify.notice import Occasion, SendStatus
+from crawler.notify.result import DeliveryReport, NotifyResult
+from crawler.publish.changes import ChangeCounts, ChangeKind, ChangeSample, sample_lines
+from crawler.publish.upload.upload import UploadResult
 from crawler.run.report import Report
-from crawler.units import amount, clock, count
+from crawler.units import clock_text, count_text, size_text
 from sitemap import safe
 
-_WIDTH = 22
-_FEW = 3  # changes of each kind
-_GOOGLE = "search console"  # the key of its channel
-_HUB = "websub "  # how the keys of hubs begin
-_LATER = "the next run sends what could not be delivered, or siteatlas notify sends it now"
-_NEWS_OF = {
+_LABEL_WIDTH = 22
+_MAX_NAMED = 3  # changes of each kind
+_SEARCH_CONSOLE = "search console"  # the key of its channel
+_WEBSUB_PREFIX = "websub "  # how the keys of hubs begin
+_DEFER_STATUSES = "the next run sends what could not be delivered, or siteatlas notify sends it now"
+_OCCASION_TEXTS = {
     Occasion.TROUBLE: "that runs fail",
     Occasion.RECOVERY: "that runs are well again",
     Occasion.FINDINGS: "what an audit found",
 }
 
-_MEANING = {
+_STATE_MEANINGS = {
     State.WRONG_TYPE: "feeds, images, PDF and other files that are not web pages",
     State.OUT_OF_SCOPE: "other hosts, or outside the sitemap's directory",
     State.PENDING: "known, but not visited yet",
 }
 
 
-def lines(report: Report) -> list[str]:
+def summary_lines(report: Report) -> list[str]:
     """The summary, line by line."""
     return [
         *_published(report),
         *_uploaded(report),
-        *_told(report),
+        *_notify_lines(report),
         "",
         *_crawl(report),
         *_changed(report),
@@ -45,21 +45,21 @@ def lines(report: Report) -> list[str]:
     ]
 
 
-def show(report: Report, say: Callable[[str], None], *, quiet: bool) -> None:
+def print_summary(report: Report, say: Callable[[str], None], *, quiet: bool) -> None:
     """Print the summary. ``quiet``: only ``say`` what somebody should know, one sentence after the other."""
     if quiet:
-        for sentence in _complaints(report):
+        for sentence in _warnings(report):
             say(sentence)
     else:
-        sys.stdout.write(fitted(lines(report)))
+        sys.stdout.write(fitted(summary_lines(report)))
         sys.stdout.flush()
 
 
-def _complaints(report: Report) -> list[str]:
+def _warnings(report: Report) -> list[str]:
     """What somebody should know who wants to hear of nothing that is as it should be."""
     announced = report.announced
     is_left = announced is not None and (
-        announced.untold or any(each.reception is Reception.REFUSED for each in announced.deliveries)
+        announced.untold or any(each.reception is SendStatus.REFUSED for each in announced.deliveries)
     )
     wrong = [report.refusal if report.exit_code else "", report.upload_error]
     wrong += announced.sentences if announced and is_left else ()
@@ -68,13 +68,13 @@ def _complaints(report: Report) -> list[str]:
 
 def _published(report: Report) -> list[str]:
     if not report.published:
-        found = f" ({count(report.listed, 'page')} would be listed)" if report.listed else ""
+        found = f" ({count_text(report.listed, 'page')} would be listed)" if report.listed else ""
         return [f"nothing was published: {safe(report.refusal)}{found}", *_changes(report)]
     total = sum(file.bytes for file in report.published)
     first, *rest = report.published
     names = first.name if not rest else f"{first.name} and {len(rest):,} more files"
     described = [
-        count(number, what)
+        count_text(number, what)
         for number, what in (
             (report.with_lastmod, "with lastmod"),
             (report.images, "image"),
@@ -84,7 +84,7 @@ def _published(report: Report) -> list[str]:
         if number
     ]
     return [
-        f"{count(report.listed, 'page')} listed in {safe(report.directory)}/{names} ({amount(total)})",
+        f"{count_text(report.listed, 'page')} listed in {safe(report.directory)}/{names} ({size_text(total)})",
         *([f"  {', '.join(described)}"] if described else []),
         *_changes(report),
         f"  to be served as {report.sitemap_url}",
@@ -97,41 +97,43 @@ def _uploaded(report: Report) -> list[str]:
     return [f"  {upload_line(report.uploaded)}"] if report.uploaded else []
 
 
-def upload_line(done: Uploaded) -> str:
+def upload_line(done: UploadResult) -> str:
     """What an upload did."""
-    did = [f"{count(done.sent, 'file')} ({amount(done.bytes)})"] if done.sent else []
+    did = [f"{count_text(done.sent, 'file')} ({size_text(done.bytes)})"] if done.sent else []
     did += [f"{done.removed:,} removed"] if done.removed else []
     where = safe(done.destination)
     return f"uploaded to {where}: {', '.join(did)}" if did else f"nothing to upload: {where} is up to date"
 
 
-def _told(report: Report) -> list[str]:
+def _notify_lines(report: Report) -> list[str]:
     """Who was told of it, and what, or why not."""
-    return telling(report.announced, is_tried_again=not report.upload_error) if report.announced else []
+    return notify_text(report.announced, is_tried_again=not report.upload_error) if report.announced else []
 
 
-def telling(announced: Announced, *, is_tried_again: bool = True) -> list[str]:
+def notify_text(announced: NotifyResult, *, is_tried_again: bool = True) -> list[str]:
     """Who was told, and of what, or why not; ``is_tried_again`` unless something else has to be mended first."""
     told = [
-        f"notified {_news(each)}" for each in announced.deliveries if each.reception is Reception.ACCEPTED
+        f"notified {_delivery_text(each)}"
+        for each in announced.deliveries
+        if each.reception is SendStatus.ACCEPTED
     ]
     told += announced.sentences
     if announced.untold and is_tried_again:
-        told.append(_LATER)
+        told.append(_DEFER_STATUSES)
     if any(each.refused for each in announced.deliveries):
         told.append("what was refused is set aside; siteatlas notify --resend-refused sends it again")
     return [f"  {safe(each)}" for each in told]
 
 
-def _news(each: Delivered) -> str:
+def _delivery_text(each: DeliveryReport) -> str:
     """To whom, and of what. What Google says of the sitemap is news too, but for us."""
     if each.occasion is not Occasion.CHANGES:
-        return f"{each.channel} {_NEWS_OF[each.occasion]}"
-    if each.channel == _GOOGLE:
+        return f"{each.channel} {_OCCASION_TEXTS[each.occasion]}"
+    if each.channel == _SEARCH_CONSOLE:
         return f"{each.channel}: the sitemap ({each.said})"
-    if each.channel.startswith(_HUB):
+    if each.channel.startswith(_WEBSUB_PREFIX):
         return f"{each.channel}: the feed"
-    return f"{each.channel} of {count(each.urls, 'change' if each.after else 'page')}"
+    return f"{each.channel} of {count_text(each.urls, 'change' if each.after else 'page')}"
 
 
 def _changes(report: Report) -> list[str]:
@@ -148,8 +150,8 @@ def _changed(report: Report) -> list[str]:
     """Some of the changes by name: more of them when that is what was asked for."""
     if report.is_first or not report.changes:
         return []
-    counts = Counts(**{kind.value: getattr(report, kind.value) for kind in ChangeKind})
-    _, *told = lines_of(Few(report.changes, _FEW if report.published else 0), counts)
+    counts = ChangeCounts(**{kind.value: getattr(report, kind.value) for kind in ChangeKind})
+    _, *told = sample_lines(ChangeSample(report.changes, _MAX_NAMED if report.published else 0), counts)
     return told
 
 
@@ -157,8 +159,8 @@ def _crawl(report: Report) -> list[str]:
     rate = report.fetched / report.seconds if report.seconds else 0
     source = f" from {safe(report.source)}" if report.source else ""
     told = (
-        f"crawled {report.url}{source} in {clock(report.seconds)}: {count(report.fetched, 'request')}, "
-        f"{amount(report.bytes)}, {rate:,.0f} a second"
+        f"crawled {report.url}{source} in {clock_text(report.seconds)}: {count_text(report.fetched, 'request')}, "
+        f"{size_text(report.bytes)}, {rate:,.0f} a second"
     )
     if report.resumed:
         told += "; continued an earlier run"
@@ -175,8 +177,8 @@ def _left_out(report: Report) -> list[str]:
         return []
     out = ["", "left out, and why"]
     for group in report.left_out:
-        meaning = _MEANING.get(group.state, "")
-        out.append(f"{group.count:>9,}  {group.state.value:<{_WIDTH}}  {meaning}".rstrip())
+        meaning = _STATE_MEANINGS.get(group.state, "")
+        out.append(f"{group.count:>9,}  {group.state.value:<{_LABEL_WIDTH}}  {meaning}".rstrip())
         if group.state is State.PENDING:
             continue
         for example in group.examples:

@@ -7,13 +7,13 @@ from typing import Final
 
 from msgspec import Struct
 
-WIDE: Final = 1_000  # what is written to a file or a pipe has no edge
+UNLIMITED_WIDTH: Final = 1_000  # what is written to a file or a pipe has no edge
 _GAP: Final = "  "
-_READABLE: Final = 20  # characters that a shortened cell keeps while there are columns to leave out
-_SHORTEST: Final = 8  # that it keeps at least
+_MIN_READABLE: Final = 20  # characters that a shortened cell keeps while there are columns to leave out
+_MIN_WIDTH: Final = 8  # that it keeps at least
 
 
-class Column(Struct, frozen=True):
+class TableColumn(Struct, frozen=True):
     """``weight`` says how much it is missed: those of the least are left out first, 0 never. ``is_text`` stays left.
 
     A cell of one that ``shrinks`` may be cut, with an ellipsis in its middle: what tells names apart is at their ends.
@@ -27,11 +27,11 @@ class Column(Struct, frozen=True):
 
 def terminal_width() -> int:
     """Characters of a line of the terminal that is written to, or as COLUMNS says."""
-    return shutil.get_terminal_size((WIDE, 24)).columns
+    return shutil.get_terminal_size((UNLIMITED_WIDTH, 24)).columns
 
 
-def table(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, indent: str = "  "
+def table_lines(
+    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], width: int, indent: str = "  "
 ) -> Iterator[str]:
     """The head and then a line for each row, of the columns that fit."""
     widths = {
@@ -47,26 +47,26 @@ def table(
         for column in (column for column in shown if column.shrinks and over() > 0):
             widths[column] = max(min(least, widths[column]), widths[column] - over())
 
-    shrink(_READABLE)
+    shrink(_MIN_READABLE)
     while over() > 0 and (rest := [column for column in shown if column.weight]):
         shown.remove(min(rest, key=lambda column: column.weight))
         widths.update(whole)
-        shrink(_READABLE)
-    shrink(_SHORTEST)
+        shrink(_MIN_READABLE)
+    shrink(_MIN_WIDTH)
     chosen = [columns.index(column) for column in shown]
     for row in ([column.name for column in columns], *rows):
         cells = [_cell(row[number], columns[number], widths[columns[number]]) for number in chosen]
         yield f"{indent}{_GAP.join(cells)}".rstrip()
 
 
-def _cell(text: str, column: Column, width: int) -> str:
+def _cell(text: str, column: TableColumn, width: int) -> str:
     if len(text) > width:
         head = width // 2
         text = f"{text[:head]}…{text[len(text) - (width - head - 1) :]}"
     return text.ljust(width) if column.is_text else text.rjust(width)
 
 
-def wrapped(text: str, width: int, indent: str = "  ", more: str = "") -> Iterator[str]:
+def wrap(text: str, width: int, indent: str = "  ", more: str = "") -> Iterator[str]:
     """A sentence in lines; what cannot be broken, as a URL, stays whole. ``more`` indents the second and all others."""
     if len(indent) + len(text) <= width:
         yield indent + text
@@ -85,5 +85,5 @@ def fitted(lines: Iterable[str]) -> str:
     """Lines as a text that fits the terminal: what is too long goes on in lines that are indented by two more."""
     width = terminal_width()
     texts = ((line, line.lstrip(" ")) for line in lines)
-    broken = (wrapped(text, width, " " * (len(line) - len(text)), "  ") for line, text in texts)
+    broken = (wrap(text, width, " " * (len(line) - len(text)), "  ") for line, text in texts)
     return "".join(f"{line}\n" for parts in broken for line in parts)

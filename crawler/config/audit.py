@@ -2,11 +2,11 @@
 
 from pydantic import Field, field_validator
 
-from crawler.config.section import Count, Seconds, Section
-from crawler.units import duration
+from crawler.config.section import ConfigSection, PositiveInt, PositiveSeconds
+from crawler.units import parse_duration
 
 
-class Audit(Section):
+class AuditConfig(ConfigSection):
     """What an audit compares the site with, and its thresholds."""
 
     sitemaps: tuple[str, ...] = ()
@@ -35,9 +35,9 @@ class Audit(Section):
     the run did not see. 0: the audit always crawls the site."""
     max_unlinked: int = Field(default=10_000, ge=0)
     """Maximum URLs to fetch that the crawl does not find and only a sitemap, log, export or list names."""
-    min_visits: Count = 5
+    min_visits: PositiveInt = 5
     """A URL that never answered counts as visited from this many visits on (by people and search engines)."""
-    max_clicks: Count = 5
+    max_clicks: PositiveInt = 5
     """A page more than this many clicks from the start URL is deep."""
     min_inlinks: int = Field(default=1, ge=0)
     """A page that this many other pages or fewer link to has few inlinks."""
@@ -48,7 +48,7 @@ class Audit(Section):
     trust_blocked: bool = False
     """Assume that pages the crawl does not read link to no others: pages behind robots.txt, a login, nofollow or the
     trap limits, and pages outside the start directory."""
-    every: Seconds | None = None
+    every: PositiveSeconds | None = None
     """Audit the site after a run if its last audit is at least this old (7d). Used by siteatlas run and schedule."""
     report: str = ""
     """Directory for the reports: HTML, JSON, CSV, SARIF and JUnit. If several sites share it, each has a subdirectory
@@ -60,4 +60,4 @@ class Audit(Section):
     @field_validator("every", "max_crawl_age", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
-        return duration(value) if isinstance(value, str) else value
+        return parse_duration(value) if isinstance(value, str) else value

@@ -8,16 +8,25 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from crawler.config.audit import Audit
-from crawler.config.notify import Email, Hook, IndexNow, Notify, SearchConsole, Upload, Webhook, WebSub
-from crawler.config.schedule import Daemon, Schedule
-from crawler.config.section import Count, Seconds, Section
-from crawler.units import duration, size
-from crawler.url.params import TRACKING
+from crawler.config.audit import AuditConfig
+from crawler.config.notify import (
+    EmailConfig,
+    HookConfig,
+    IndexNowConfig,
+    NotifyConfig,
+    SearchConsoleConfig,
+    UploadConfig,
+    WebhookConfig,
+    WebSubConfig,
+)
+from crawler.config.schedule import DaemonConfig, ScheduleConfig
+from crawler.config.section import ConfigSection, PositiveInt, PositiveSeconds
+from crawler.units import parse_duration, parse_size
+from crawler.url.params import TRACKING_PARAMS
 from crawler.version import __version__
 
 
-class Site(Section):
+class SiteConfig(ConfigSection):
     """The site to crawl, and the public URL of its sitemap."""
 
     url: str = ""
@@ -27,7 +36,7 @@ class Site(Section):
     start URL."""
 
 
-class Scope(Section):
+class ScopeConfig(ConfigSection):
     """Which URLs are crawled."""
 
     include: tuple[str, ...] = ()
@@ -36,13 +45,13 @@ class Scope(Section):
     """Do not crawl URLs that match one of these patterns."""
     max_depth: int | None = Field(default=None, ge=0)
     """Crawl pages up to this many clicks from the start URL. Default: no limit."""
-    max_pages: Count | None = None
+    max_pages: PositiveInt | None = None
     """Fetch at most this many pages in one run. Run again to continue. Default: no limit."""
-    max_time: Seconds | None = None
+    max_time: PositiveSeconds | None = None
     """Crawl at most this long in one run (seconds, or 90m, 2h). Run again to continue. Default: no limit."""
-    max_segments: Count = 32
+    max_segments: PositiveInt = 32
     """Skip a URL whose path has more segments than this. It is taken for a crawler trap."""
-    max_repeats: Count = 3
+    max_repeats: PositiveInt = 3
     """Skip a URL whose path repeats one segment more often than this in a row. It is taken for a crawler trap."""
     trap_limit: int = Field(default=250, ge=0)
     """Stop following generated URLs, such as those of a calendar, when this many pages in a row bring nothing new. 0:
@@ -57,19 +66,19 @@ class Scope(Section):
     @field_validator("max_time", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
-        return duration(value) if isinstance(value, str) else value
+        return parse_duration(value) if isinstance(value, str) else value
 
 
-class Urls(Section):
+class UrlsConfig(ConfigSection):
     """How URLs are normalized."""
 
-    drop_params: tuple[str, ...] = TRACKING
+    drop_params: tuple[str, ...] = TRACKING_PARAMS
     """Query parameters to drop because they never change a page (names or globs)."""
     keep_params: tuple[str, ...] = ()
     """Query parameters to keep even if drop_params names them."""
 
 
-class Obedience(Section):
+class ObeyConfig(ConfigSection):
     """Which instructions of the site the crawler obeys."""
 
     robots: bool = True
@@ -84,7 +93,7 @@ class Obedience(Section):
     """Do not follow nofollow links."""
 
 
-class Fetch(Section):
+class FetchConfig(ConfigSection):
     """How pages are fetched."""
 
     source: str = ""
@@ -109,21 +118,21 @@ class Fetch(Section):
     """Use HTTP/2 if the server supports it."""
     ca_file: str = ""
     """PEM file of certificate authorities to trust besides the usual ones."""
-    timeout: Seconds = 120.0
+    timeout: PositiveSeconds = 120.0
     """Seconds one fetch may take in total."""
-    connect_timeout: Seconds = 10.0
+    connect_timeout: PositiveSeconds = 10.0
     """Seconds to open a connection, including TLS."""
-    read_timeout: Seconds = 30.0
+    read_timeout: PositiveSeconds = 30.0
     """Seconds to wait for the next byte."""
-    max_download: Count = 20 * 2**20
+    max_download: PositiveInt = 20 * 2**20
     """Maximum bytes of one response, before decompression. The rest is cut off, and the report says so."""
-    max_body: Count = 10 * 2**20
+    max_body: PositiveInt = 10 * 2**20
     """Maximum bytes of one page, after decompression. The rest is cut off, and the report says so."""
-    max_sitemap: Count = 64 * 2**20
+    max_sitemap: PositiveInt = 64 * 2**20
     """Maximum bytes of one sitemap of the site, after decompression."""
     refetch_every: int = Field(default=30, ge=0)
     """Fetch a page in full once in this many runs, even if the server would answer 304 (not modified). 0: never."""
-    max_redirects: Count = 10
+    max_redirects: PositiveInt = 10
     """Maximum redirects in a row. Browsers give up after 20, search engines after about 10."""
     retries: int = Field(default=3, ge=0)
     """Retries of a fetch after a transient failure (5xx, time-out, connection)."""
@@ -131,13 +140,13 @@ class Fetch(Section):
     @field_validator("max_download", "max_body", "max_sitemap", mode="before")
     @classmethod
     def _size(cls, value: object) -> object:
-        return size(value) if isinstance(value, str) else value
+        return parse_size(value) if isinstance(value, str) else value
 
 
-class Pace(Section):
+class PaceConfig(ConfigSection):
     """How fast the site is crawled."""
 
-    concurrency: Count = 4
+    concurrency: PositiveInt = 4
     """Concurrent requests to one origin."""
     rate: float = Field(default=10.0, ge=0)
     """Maximum requests per second to one origin. 0: full speed, with no limit and no adapting to latency."""
@@ -145,34 +154,34 @@ class Pace(Section):
     """Minimum seconds between two requests to one origin."""
     max_retry_after: float = Field(default=3600.0, ge=0)
     """Longest Retry-After to wait for, in seconds. A longer one ends the run. Run again to continue."""
-    max_error_time: Seconds = 900.0
+    max_error_time: PositiveSeconds = 900.0
     """Seconds (or 15m) that errors and waits of the server may cost one run before it ends. Run again to continue."""
 
     @field_validator("max_retry_after", "max_error_time", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
-        return duration(value) if isinstance(value, str) else value
+        return parse_duration(value) if isinstance(value, str) else value
 
 
-class Parse(Section):
+class ParseConfig(ConfigSection):
     """How pages are parsed."""
 
     processes: int = Field(default=0, ge=0)
     """Parser processes. 0: one for each processor, at most 4."""
-    timeout: Seconds = 5.0
+    timeout: PositiveSeconds = 5.0
     """Seconds to parse one page. After that, its process is killed and a simpler parser finds the links."""
-    memory: Count = 1 * 2**30
+    memory: PositiveInt = 1 * 2**30
     """Bytes of address space for one parser process."""
-    max_links: Count = 20_000
+    max_links: PositiveInt = 20_000
     """Maximum links to take from one page."""
 
     @field_validator("memory", mode="before")
     @classmethod
     def _size(cls, value: object) -> object:
-        return size(value) if isinstance(value, str) else value
+        return parse_size(value) if isinstance(value, str) else value
 
 
-class Content(Section):
+class ContentConfig(ConfigSection):
     """What the sitemap says about each page."""
 
     lastmod: Literal["observed", "header", "page", "none"] = "observed"
@@ -186,7 +195,7 @@ class Content(Section):
     """List the language versions (hreflang) of each page."""
 
 
-class Output(Section):
+class OutputConfig(ConfigSection):
     """Where and how the sitemap is written."""
 
     directory: str = ""
@@ -222,7 +231,7 @@ class Output(Section):
     """Seconds to wait between publishing a new index and replacing the files that the old index lists."""
     grace_period: float = Field(default=3600.0, ge=0)
     """Seconds to keep files that have left the set, for readers of an old index."""
-    generations: Count = 2
+    generations: PositiveInt = 2
     """Published sets to keep as copies beside the state, for siteatlas rollback."""
     partial: bool = False
     """Publish what is known even if the crawl was cut short."""
@@ -241,44 +250,44 @@ class Output(Section):
     @field_validator("swap_delay", "grace_period", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
-        return duration(value) if isinstance(value, str) else value
+        return parse_duration(value) if isinstance(value, str) else value
 
     @field_validator("max_bytes", mode="before")
     @classmethod
     def _size(cls, value: object) -> object:
-        return size(value) if isinstance(value, str) else value
+        return parse_size(value) if isinstance(value, str) else value
 
 
-class State(Section):
+class StateConfig(ConfigSection):
     """Where the state of the crawl is kept."""
 
     directory: str = Field(default=".siteatlas", min_length=1)
     """Directory of the state. It must not be inside the published one."""
-    keep_runs: Count = 365
+    keep_runs: PositiveInt = 365
     """Runs to remember, with what each of them changed. The last run that published is always kept."""
 
 
-class Config(Section):
+class Config(ConfigSection):
     """All sections. Only the composition root sees the whole."""
 
-    site: Site = Site()
-    scope: Scope = Scope()
-    urls: Urls = Urls()
-    obey: Obedience = Obedience()
-    fetch: Fetch = Fetch()
-    pace: Pace = Pace()
-    parse: Parse = Parse()
-    content: Content = Content()
-    output: Output = Output()
-    state: State = State()
-    audit: Audit = Audit()
-    upload: Upload = Upload()
-    schedule: Schedule = Schedule()
-    daemon: Daemon = Daemon()
-    notify: Notify = Notify()
-    indexnow: IndexNow = IndexNow()
-    search_console: SearchConsole = SearchConsole()
-    websub: WebSub = WebSub()
-    webhook: Webhook = Webhook()
-    email: Email = Email()
-    hook: Hook = Hook()
+    site: SiteConfig = SiteConfig()
+    scope: ScopeConfig = ScopeConfig()
+    urls: UrlsConfig = UrlsConfig()
+    obey: ObeyConfig = ObeyConfig()
+    fetch: FetchConfig = FetchConfig()
+    pace: PaceConfig = PaceConfig()
+    parse: ParseConfig = ParseConfig()
+    content: ContentConfig = ContentConfig()
+    output: OutputConfig = OutputConfig()
+    state: StateConfig = StateConfig()
+    audit: AuditConfig = AuditConfig()
+    upload: UploadConfig = UploadConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
+    daemon: DaemonConfig = DaemonConfig()
+    notify: NotifyConfig = NotifyConfig()
+    indexnow: IndexNowConfig = IndexNowConfig()
+    search_console: SearchConsoleConfig = SearchConsoleConfig()
+    websub: WebSubConfig = WebSubConfig()
+    webhook: WebhookConfig = WebhookConfig()
+    email: EmailConfig = EmailConfig()
+    hook: HookConfig = HookConfig()

@@ -7,22 +7,22 @@ from urllib.parse import urlsplit
 
 from crawler.config import source as sources
 from crawler.config.config import Config
-from crawler.config.secrets import reveal
-from crawler.config.source import Source
+from crawler.config.secrets import reveal_secret
+from crawler.config.source import SiteSource
 from crawler.errors import UsageError
 from crawler.fetch.address_policy import AddressPolicy
-from crawler.fetch.dns import overriding
+from crawler.fetch.dns import resolver_with_overrides
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Credentials, Identity
 from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.transports import HttpxTransports, ReqwestTransports
 
 
-def fetcher(
+def build_fetcher(
     config: Config,
     homes: Sequence[str],
     clock: Callable[[], float] = time.time,
-    source: Source | None = None,
+    source: SiteSource | None = None,
 ) -> Fetcher:
     """Who fetches, as whom, and with which secrets for the first of the origins that were named. Raises UsageError.
 
@@ -37,7 +37,7 @@ def fetcher(
     )
     if fetch.ca_file and not Path(fetch.ca_file).is_file():
         raise UsageError(f"--ca-file {fetch.ca_file} is no file")
-    proxy = reveal(fetch.proxy)
+    proxy = reveal_secret(fetch.proxy)
     if fetch.http2 and sources.host_header(config):
         raise UsageError("-H 'Host: …' cannot go with --http2, where the URL says the host: use --resolve")
     if proxy and not _is_proxy(proxy):
@@ -49,7 +49,7 @@ def fetcher(
         idle=config.pace.concurrency,
     )
     kind = ReqwestTransports if fetch.transport == "fast" else HttpxTransports
-    doors = sources.overrides(config)
+    doors = sources.address_overrides(config)
     homes = [source.home] if source else homes
     try:
         transports = kind(options, limits)
@@ -59,7 +59,7 @@ def fetcher(
         named = [*(each for each in named if "*" not in each), *(f"http://{door}" for door in doors)]
         policy = AddressPolicy.for_seeds(homes, named)
         chosen = source.transports(transports) if source else transports
-        return Fetcher(chosen, identity, policy, limits, overriding(doors), clock)
+        return Fetcher(chosen, identity, policy, limits, resolver_with_overrides(doors), clock)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -78,11 +78,11 @@ def _is_proxy(url: str) -> bool:
 
 def _credentials(config: Config, home: str) -> Credentials:
     fetch = config.fetch
-    user, separator, password = reveal(fetch.basic_auth).partition(":")
+    user, separator, password = reveal_secret(fetch.basic_auth).partition(":")
     if fetch.basic_auth and not separator:
         raise UsageError("--basic-auth wants user:password (or env:NAME, file:PATH)")
-    headers = tuple((name, reveal(value)) for name, value in fetch.headers.items())
-    cookies = tuple((name, reveal(value)) for name, value in fetch.cookies.items())
+    headers = tuple((name, reveal_secret(value)) for name, value in fetch.headers.items())
+    cookies = tuple((name, reveal_secret(value)) for name, value in fetch.cookies.items())
     try:
         return Credentials(home, headers, (user, password) if separator else None, cookies)
     except ValueError as error:

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from crawler.config.config import Config
 from crawler.config.deprecated import renamed
-from crawler.config.secrets import masked
-from crawler.config.section import Section
+from crawler.config.secrets import mask_password
+from crawler.config.section import ConfigSection
 from crawler.errors import UsageError
 
 _SECRETS = {  # keys whose values no message repeats
@@ -30,7 +30,7 @@ _SECRETS = {  # keys whose values no message repeats
 }
 
 # By the type of a fault: https://docs.pydantic.dev/latest/errors/validation_errors/
-_PLAIN = {
+_PLAIN_MESSAGES = {
     "float_parsing": "it must be a number",
     "float_type": "it must be a number",
     "finite_number": "it must be a finite number",
@@ -49,11 +49,11 @@ _PLAIN = {
     "literal_error": "it must be {expected}",
 }
 SITES = "sites"  # the table that holds a table for each of several sites
-_LIST = '["one", "two"]'
-_LISTS = {"hook.command": '["sh", "-c", "true"]'}
+_EXAMPLE_LIST = '["one", "two"]'
+_EXAMPLE_LISTS = {"hook.command": '["sh", "-c", "true"]'}
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_tables(path: Path) -> dict[str, Any]:
     """The tables of a TOML file. Raises UsageError that names the file and the line."""
     try:
         return parsed(path.read_text(encoding="utf-8"), str(path))
@@ -74,7 +74,7 @@ def parsed(text: str, source: str) -> dict[str, Any]:
     return tables
 
 
-def build(
+def build_config(
     tables: dict[str, Any],
     source: str = "",
     flag_of: Callable[[str], str] = str,
@@ -90,7 +90,7 @@ def build(
         return Config.model_validate(tables)
     except ValidationError as error:
         lines = [
-            _sentence(dict(fault), "" if _key(fault) in given else source, flag_of, inside)
+            _sentence(dict(fault), "" if _faulty_key(fault) in given else source, flag_of, inside)
             for fault in error.errors(include_url=False)
         ]
         raise UsageError("; ".join(lines)) from None
@@ -101,10 +101,10 @@ def configured(**sections: dict[str, Any]) -> Config:
 
     Raises UsageError, in one sentence, for a key that is not known or a value that does not fit.
     """
-    return build(renamed(sections, ""))
+    return build_config(renamed(sections, ""))
 
 
-def _key(fault: Any) -> str:
+def _faulty_key(fault: Any) -> str:
     """Of which key a fault is: its section and its name."""
     return ".".join(map(str, fault["loc"][:2]))
 
@@ -114,7 +114,7 @@ def known_keys() -> dict[str, list[str]]:
     return {name: list(_section(name).model_fields) for name in Config.model_fields}
 
 
-def _section(name: str) -> type[Section]:
+def _section(name: str) -> type[ConfigSection]:
     annotation = Config.model_fields[name].annotation
     assert isinstance(annotation, type)  # noqa: S101 - a fact of the class above
     return annotation
@@ -132,14 +132,14 @@ def _sentence(fault: dict[str, Any], source: str, flag_of: Callable[[str], str],
         near = near or difflib.get_close_matches(str(loc[-1]), known, n=1, cutoff=0.5)
         hint = f'did you mean "{near[0]}"?' if near else f"known are: {', '.join(known)}"
         return f'unknown key "{where}"{inside}: {hint}'
-    if len(fault["loc"]) >= 2 and (flag := flag_of(_key(fault))) != key:
+    if len(fault["loc"]) >= 2 and (flag := flag_of(_faulty_key(fault))) != key:
         where = f"{flag} ({where})"
     said = str(fault["msg"]).removeprefix("Value error, ")
-    if plain := _PLAIN.get(fault["type"]):
+    if plain := _PLAIN_MESSAGES.get(fault["type"]):
         said = plain.format_map(fault.get("ctx", {})).replace("'', ", "")
     if fault["type"] == "tuple_type":
-        said = f"it is a list, such as {_LISTS.get(key, _LIST)}"
+        said = f"it is a list, such as {_EXAMPLE_LISTS.get(key, _EXAMPLE_LIST)}"
     told = f"{where}{inside}: {said[:1].lower()}{said[1:]}"
     given = fault.get("input")
     is_secret = _SECRETS & set(map(str, fault["loc"]))
-    return told if given is None or is_secret else f"{told} (given: {masked(repr(given))})"
+    return told if given is None or is_secret else f"{told} (given: {mask_password(repr(given))})"

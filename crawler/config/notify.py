@@ -7,37 +7,37 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from crawler.config.section import Count, Seconds, Section
-from crawler.units import duration
+from crawler.config.section import ConfigSection, PositiveInt, PositiveSeconds
+from crawler.units import parse_duration
 
-Occasion = Literal["changes", "trouble", "findings"]
+OccasionName = Literal["changes", "trouble", "findings"]
 
 
-class Notify(Section):
+class NotifyConfig(ConfigSection):
     """When notifications are sent, whatever the channel. They report real changes only, after the files are live."""
 
     enabled: bool = True
     """Send notifications through the channels configured below after a run."""
     check_live: bool = True
     """Fetch the site's sitemap first, and postpone notifications until it is the published one."""
-    attempts: Count = 3
+    attempts: PositiveInt = 3
     """Attempts to send one message in a row while the receiver fails. After them, the next run continues."""
-    retry_delay: Seconds = 2.0
+    retry_delay: PositiveSeconds = 2.0
     """Seconds before the second attempt. The delay doubles with each attempt."""
-    max_retry_after: Seconds = 60.0
+    max_retry_after: PositiveSeconds = 60.0
     """Longest Retry-After to wait for, in seconds. If a receiver asks for more, the next run continues."""
-    timeout: Seconds = 30.0
+    timeout: PositiveSeconds = 30.0
     """Seconds one message may take."""
-    max_urls: Count = 100
+    max_urls: PositiveInt = 100
     """Maximum URLs of each kind that a message for people names."""
 
     @field_validator("retry_delay", "max_retry_after", "timeout", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
-        return duration(value) if isinstance(value, str) else value
+        return parse_duration(value) if isinstance(value, str) else value
 
 
-class IndexNow(Section):
+class IndexNowConfig(ConfigSection):
     """Tell Bing, Yandex and others which URLs changed (https://www.indexnow.org/). Off without a key."""
 
     key: str = ""
@@ -52,7 +52,7 @@ class IndexNow(Section):
     """Send all pages of the first run too, not only later changes."""
 
 
-class SearchConsole(Section):
+class SearchConsoleConfig(ConfigSection):
     """Submit the sitemap to Google Search Console when it changes, and read its status there."""
 
     account: str = ""
@@ -61,23 +61,23 @@ class SearchConsole(Section):
     """The property: a URL with a slash at its end, or sc-domain:example.com. Default: the site's origin."""
     endpoint: str = "https://www.googleapis.com/webmasters/v3"
     """URL of the API."""
-    check_interval: Seconds = 21_600.0
+    check_interval: PositiveSeconds = 21_600.0
     """Seconds after which a run that submits nothing reads the status again."""
 
     @field_validator("check_interval", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
-        return duration(value) if isinstance(value, str) else value
+        return parse_duration(value) if isinstance(value, str) else value
 
 
-class WebSub(Section):
+class WebSubConfig(ConfigSection):
     """Tell the hubs of the feed of recent changes (output.recent) when it has news."""
 
     hubs: tuple[str, ...] = ()
     """URLs of the hubs."""
 
 
-class Webhook(Section):
+class WebhookConfig(ConfigSection):
     """Send a JSON message to your own URLs."""
 
     urls: tuple[str, ...] = ()
@@ -86,12 +86,12 @@ class Webhook(Section):
     """Secret that signs each message: HMAC-SHA256 of the body, in the header X-Siteatlas-Signature."""
     template: str = ""
     """Jinja2 template of the body, for receivers that need other JSON, such as chats."""
-    on: tuple[Occasion, ...] = ("changes", "trouble", "findings")
+    on: tuple[OccasionName, ...] = ("changes", "trouble", "findings")
     """Events to report: changes; trouble (a run fails, and once more when runs succeed again); findings (new and
     resolved ones of an audit after a run)."""
 
 
-class Email(Section):
+class EmailConfig(ConfigSection):
     """Send an e-mail. Off without a recipient."""
 
     to: tuple[str, ...] = ()
@@ -106,29 +106,29 @@ class Email(Section):
     """user:password for the server. Write env:NAME or file:PATH to keep it out of the configuration."""
     template: str = ""
     """Jinja2 template of the message. Its first line is the subject."""
-    on: tuple[Occasion, ...] = ("trouble", "findings")
+    on: tuple[OccasionName, ...] = ("trouble", "findings")
     """Events to report: changes; trouble (a run fails, and once more when runs succeed again); findings (new and
     resolved ones of an audit after a run)."""
 
 
-class Hook(Section):
+class HookConfig(ConfigSection):
     """Run your own command. It reads the message of the webhook from standard input."""
 
     command: tuple[str, ...] = ()
     """The command and its arguments, as separate words. No shell reads them."""
-    timeout: Seconds = 300.0
+    timeout: PositiveSeconds = 300.0
     """Seconds the command may take."""
-    on: tuple[Occasion, ...] = ("changes",)
+    on: tuple[OccasionName, ...] = ("changes",)
     """Events to run it for: changes; trouble (a run fails, and once more when runs succeed again); findings (new and
     resolved ones of an audit after a run)."""
 
     @field_validator("timeout", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
-        return duration(value) if isinstance(value, str) else value
+        return parse_duration(value) if isinstance(value, str) else value
 
 
-class Upload(Section):
+class UploadConfig(ConfigSection):
     """Upload the files after they are published in the directory: first the files, the index last."""
 
     to: str = ""
@@ -150,7 +150,7 @@ class Upload(Section):
     """File of a private key. Default: those of ~/.ssh and the agent."""
     sftp_known_hosts: str = ""
     """File of the trusted host keys. Default: ~/.ssh/known_hosts."""
-    timeout: Seconds = 60.0
+    timeout: PositiveSeconds = 60.0
     """Seconds to wait for the storage to accept the next byte of a file."""
     retries: int = Field(default=3, ge=0)
     """Retries of one file after a transient failure."""
@@ -160,4 +160,4 @@ class Upload(Section):
     @field_validator("timeout", "grace_period", mode="before")
     @classmethod
     def _duration(cls, value: object) -> object:
-        return duration(value) if isinstance(value, str) else value
+        return parse_duration(value) if isinstance(value, str) else value

@@ -9,20 +9,20 @@ import msgspec
 
 from crawler.config import source as sources
 from crawler.config.config import Config
-from crawler.config.source import Source
+from crawler.config.source import SiteSource
 from crawler.errors import UsageError
-from crawler.model import Found, Url
-from crawler.state.store import directory_for
-from crawler.url.normalize import InvalidUrl, normalise
-from crawler.url.params import Params
+from crawler.model import DiscoveredBy, Url
+from crawler.state.store import state_directory
+from crawler.url.normalize import InvalidUrl, normalize_url
+from crawler.url.params import UrlParams
 from crawler.url.patterns import ScopeError
-from crawler.url.scope import Bounds, Scope
+from crawler.url.scope import CrawlBounds, Scope
 
 AUDIT: Final = "audit"  # the directory in that of a site where its audits are remembered
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CrawlPlan:
     """What is crawled from where, what its sitemap will cover, and where things go."""
 
     config: Config
@@ -31,13 +31,13 @@ class Plan:
     scope: Scope
     output: Path
     state: Path
-    source: Source | None = None
+    source: SiteSource | None = None
 
     @property
-    def params(self) -> Params:
+    def params(self) -> UrlParams:
         """What URLs are made with."""
         urls, mirror = self.config.urls, self.source.mirror if self.source else None
-        return Params(urls.drop_params, urls.keep_params, mirror)
+        return UrlParams(urls.drop_params, urls.keep_params, mirror)
 
     @property
     def about(self) -> dict[str, str]:
@@ -47,7 +47,7 @@ class Plan:
             "fetch.headers": sorted(name.lower() for name in fetch.headers),
             "fetch.cookies": sorted(fetch.cookies),
             "fetch.basic_auth": bool(fetch.basic_auth),
-            "server": sources.key(self.config, self.seed),
+            "server": sources.server_key(self.config, self.seed),
         }
         return {
             "url": self.seed,
@@ -64,14 +64,14 @@ class Plan:
         return self.config.parse.processes or min(4, os.cpu_count() or 1)
 
 
-def survey(config: Config) -> tuple[Url, Url, Scope]:
+def plan_scope(config: Config) -> tuple[Url, Url, Scope]:
     """Where a crawl begins, where its sitemap lives, and what it covers. Raises UsageError."""
-    params = Params(config.urls.drop_params, config.urls.keep_params)
-    seed = address(config.site.url, "the start URL", params)
+    params = UrlParams(config.urls.drop_params, config.urls.keep_params)
+    seed = parse_url_setting(config.site.url, "the start URL", params)
     given = config.site.sitemap_url
-    sitemap_url = address(given, "--sitemap-url", params) if given else _beside(seed)
+    sitemap_url = parse_url_setting(given, "--sitemap-url", params) if given else _default_sitemap_url(seed)
     section = config.scope
-    bounds = Bounds(section.max_depth, section.max_segments, section.max_repeats)
+    bounds = CrawlBounds(section.max_depth, section.max_segments, section.max_repeats)
     try:
         scope = Scope(
             sitemap_url, section.include, section.exclude, bounds, section.subdomains, section.hosts
@@ -81,9 +81,9 @@ def survey(config: Config) -> tuple[Url, Url, Scope]:
     return seed, sitemap_url, scope
 
 
-def plan(config: Config) -> Plan:
+def plan_crawl(config: Config) -> CrawlPlan:
     """Check everything that can be checked before a request is sent. Raises UsageError."""
-    seed, sitemap_url, scope = _surveyed(config)
+    seed, sitemap_url, scope = _checked_scope(config)
     if not config.output.directory:
         raise UsageError("say where the sitemap goes: -o DIR")
     output, root = Path(config.output.directory), Path(config.state.directory)
@@ -91,11 +91,11 @@ def plan(config: Config) -> Plan:
         raise UsageError(
             f"the state ({root}) must not lie in the published directory ({output}): use --state DIR"
         )
-    found = sources.source(config, seed)
-    return Plan(config, seed, sitemap_url, scope, output, directory_for(root, sitemap_url), found)
+    found = sources.read_source(config, seed)
+    return CrawlPlan(config, seed, sitemap_url, scope, output, state_directory(root, sitemap_url), found)
 
 
-def plan_audit(config: Config) -> Plan:
+def plan_audit(config: Config) -> CrawlPlan:
     """The same for an audit, which publishes nothing, has a state of its own, and follows no sitemaps.
 
     Raises UsageError.
@@ -103,14 +103,14 @@ def plan_audit(config: Config) -> Plan:
     if not config.site.url:
         raise UsageError("the start URL is missing: siteatlas audit https://example.com/")
     config = config.model_copy(update={"scope": config.scope.model_copy(update={"sitemap_seeds": False})})
-    seed, sitemap_url, scope = _surveyed(config)
-    state = directory_for(Path(config.state.directory), sitemap_url) / AUDIT
-    return Plan(config, seed, sitemap_url, scope, Path(), state, sources.source(config, seed))
+    seed, sitemap_url, scope = _checked_scope(config)
+    state = state_directory(Path(config.state.directory), sitemap_url) / AUDIT
+    return CrawlPlan(config, seed, sitemap_url, scope, Path(), state, sources.read_source(config, seed))
 
 
-def _surveyed(config: Config) -> tuple[Url, Url, Scope]:
-    seed, sitemap_url, scope = survey(config)
-    if refused := scope.admit(seed, 0, Found.SEED):
+def _checked_scope(config: Config) -> tuple[Url, Url, Scope]:
+    seed, sitemap_url, scope = plan_scope(config)
+    if refused := scope.admit(seed, 0, DiscoveredBy.SEED):
         raise UsageError(f"the start URL {seed} cannot be crawled: {refused.reason}")
     if not sitemap_url.partition("?")[0].rpartition("/")[2]:
         raise UsageError(
@@ -119,7 +119,7 @@ def _surveyed(config: Config) -> tuple[Url, Url, Scope]:
     return seed, sitemap_url, scope
 
 
-def deciding(config: Config) -> dict[str, object]:
+def result_settings(config: Config) -> dict[str, object]:
     """The settings that decide what a crawl finds. Pace, limits of a run and output may change while it is resumed."""
     scope = config.scope.model_dump(mode="json", exclude={"max_pages", "max_time"})
     sections = {"site": config.site, "urls": config.urls, "obey": config.obey, "content": config.content}
@@ -128,12 +128,12 @@ def deciding(config: Config) -> dict[str, object]:
     return settings | {"fetch.source": config.fetch.source}
 
 
-def address(text: str, what: str, params: Params) -> Url:
+def parse_url_setting(text: str, what: str, params: UrlParams) -> Url:
     """A URL that a person gave, in canonical form; ``what`` names it in the UsageError for one that cannot be used."""
     if not text:
         raise UsageError(f"{what} is missing: siteatlas crawl https://example.com/ -o DIR")
     try:
-        url = normalise(text, params)
+        url = normalize_url(text, params)
     except InvalidUrl as error:
         if "@" in text:  # perhaps a password; the error masks it
             raise UsageError(f"{what} cannot be used: {error}") from None
@@ -146,6 +146,6 @@ def address(text: str, what: str, params: Params) -> Url:
     return url
 
 
-def _beside(seed: Url) -> Url:
+def _default_sitemap_url(seed: Url) -> Url:
     """The sitemap's URL when none is given: in the directory of the start URL."""
     return Url(seed.partition("?")[0].rpartition("/")[0] + "/sitemap.xml")

@@ -7,7 +7,7 @@ from pathlib import Path
 from crawler.errors import UsageError
 
 
-def reveal(text: str) -> str:
+def reveal_secret(text: str) -> str:
     """The secret that a setting names, or the setting itself. Raises UsageError when there is none.
 
     A service of systemd that was given a file as a credential reads that instead: the file itself may be for root only.
@@ -22,27 +22,27 @@ def reveal(text: str) -> str:
         return value
     if kind == "file" and name:
         try:
-            return _given(name).read_text(encoding="utf-8").strip()
+            return _secret_path(name).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not text"
             raise UsageError(f"cannot read the secret file:{name}: {why}") from None
     return text
 
 
-def credential(path: str) -> str:
+def credential_name(path: str) -> str:
     """The name of the credential that stands for a file: https://systemd.io/CREDENTIALS/"""
     return path.strip("/").replace("/", "-")
 
 
-def _given(path: str) -> Path:
+def _secret_path(path: str) -> Path:
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
-    given = Path(folder, credential(path)) if folder else None
+    given = Path(folder, credential_name(path)) if folder else None
     return given if given and given.is_file() else Path(path)
 
 
 _login = re.compile(r"""((?:\w[\w+.-]*:)?//)?[^\s'",]*:[^\s'",]*@""")
 
 
-def masked(text: str) -> str:
+def mask_password(text: str) -> str:
     """A text in which ``user:password@`` of an address reads ``***@``, be the address right or wrong."""
     return _login.sub(r"\1***@", text)

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Count = Annotated[int, Field(ge=1)]
-Seconds = Annotated[float, Field(gt=0)]
+PositiveInt = Annotated[int, Field(ge=1)]
+PositiveSeconds = Annotated[float, Field(gt=0)]
 
 
-class Section(BaseModel):
+class ConfigSection(BaseModel):
     """A table of the configuration: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(

@@ -12,12 +12,15 @@ from typing import Any, Final
 from msgspec import Struct
 
 from crawler.config.config import Config
-from crawler.config.load import SITES, build
+from crawler.config.load import SITES, build_config
 from crawler.errors import UsageError
 
-_OF_ALL: Final = "daemon"  # the section that no site has of its own
-EITHER: Final = ("cron", "every")  # of a schedule: who says the one does without the other of those below
-_PATHS: Final = {
+_SHARED_SECTION: Final = "daemon"  # the section that no site has of its own
+EXCLUSIVE_KEYS: Final = (
+    "cron",
+    "every",
+)  # of a schedule: who says the one does without the other of those below
+_PATH_KEYS: Final = {
     "output": ("directory",),
     "state": ("directory",),
     "fetch": ("ca_file", "source"),
@@ -27,8 +30,8 @@ _PATHS: Final = {
     "webhook": ("template",),
     "email": ("template",),
 }
-_AT_HOME: Final = {"upload": ("sftp_key", "sftp_known_hosts")}  # where ~ is the home, as for ssh
-_SECRETS: Final = {  # that may name a file
+_HOME_PATH_KEYS: Final = {"upload": ("sftp_key", "sftp_known_hosts")}  # where ~ is the home, as for ssh
+_SECRET_KEYS: Final = {  # that may name a file
     "fetch": ("basic_auth", "proxy", "headers", "cookies"),
     "indexnow": ("key",),
     "webhook": ("urls", "secret"),
@@ -38,7 +41,7 @@ _SECRETS: Final = {  # that may name a file
 _name = re.compile(r"[A-Za-z0-9._-]+")
 
 
-class Place(Struct, frozen=True):
+class SitePaths(Struct, frozen=True):
     """Where a site writes: ``sitemap`` is the file that is announced, ``state`` the directory of its state.
 
     ``elsewhere`` is the place that the sitemap is uploaded to, "" for none.
@@ -50,7 +53,7 @@ class Place(Struct, frozen=True):
     elsewhere: str = ""
 
 
-def split(
+def split_sites(
     tables: dict[str, Any], source: str, flag_of: Callable[[str], str] = str
 ) -> dict[str, dict[str, Any]]:
     """The tables of each site by its name, in the order of the file; by "" when there is but one, without a name.
@@ -60,14 +63,14 @@ def split(
     shared = {name: table for name, table in tables.items() if name != SITES}
     if SITES not in tables:
         return {"": shared}
-    build(shared, source, flag_of)
+    build_config(shared, source, flag_of)
     named = tables[SITES]
     if not isinstance(named, dict) or not named:
         raise UsageError(f"{SITES} in {source} needs a table for each site, such as [{SITES}.shop.site]")
-    return {name: _merged(shared, name, own, source, flag_of) for name, own in named.items()}
+    return {name: _merge_shared(shared, name, own, source, flag_of) for name, own in named.items()}
 
 
-def anchored(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
+def resolve_paths(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The tables of one site with relative paths taken from ``folder``, where their file is.
 
     A scheduler starts commands in a directory of its own: were paths relative to that, a state would be looked for
@@ -79,20 +82,26 @@ def anchored(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
     state = anchored.setdefault("state", {})
     if isinstance(state, dict):
         state.setdefault("directory", Config().state.directory)
-    for keys, from_folder in ((_PATHS, _path_from), (_AT_HOME, _home_from), (_SECRETS, _secret_from)):
+    for keys, from_folder in (
+        (_PATH_KEYS, _path_from),
+        (_HOME_PATH_KEYS, _home_from),
+        (_SECRET_KEYS, _secret_from),
+    ):
         for section, names in keys.items():
             table = anchored.get(section)
             if isinstance(table, dict):
-                table.update({key: _each(table[key], folder, from_folder) for key in names if key in table})
+                table.update(
+                    {key: _map_texts(table[key], folder, from_folder) for key in names if key in table}
+                )
     return anchored
 
 
-def _each(value: Any, folder: Path, change: Callable[[Path, str], str]) -> Any:
+def _map_texts(value: Any, folder: Path, change: Callable[[Path, str], str]) -> Any:
     """A text, or each text of a list or a table, changed; whatever else it is the configuration will tell."""
     if isinstance(value, list):
-        return [_each(each, folder, change) for each in value]
+        return [_map_texts(each, folder, change) for each in value]
     if isinstance(value, dict):
-        return {name: _each(each, folder, change) for name, each in value.items()}
+        return {name: _map_texts(each, folder, change) for name, each in value.items()}
     return change(folder, value) if isinstance(value, str) and value else value
 
 
@@ -111,7 +120,7 @@ def _secret_from(folder: Path, text: str) -> str:
     return f"file:{folder / text.removeprefix('file:')}" if text.startswith("file:") else text
 
 
-def choose(known: Sequence[str], wanted: Sequence[str], source: str) -> list[str]:
+def choose_sites(known: Sequence[str], wanted: Sequence[str], source: str) -> list[str]:
     """The names that are ``wanted``, in the order of the source; all of them when none is named. Raises UsageError."""
     for name in wanted:
         if name not in known:
@@ -121,7 +130,7 @@ def choose(known: Sequence[str], wanted: Sequence[str], source: str) -> list[str
     return [name for name in known if name in wanted or not wanted]
 
 
-def keep_apart(places: Sequence[Place], source: str) -> None:
+def check_distinct_paths(places: Sequence[SitePaths], source: str) -> None:
     """Check that no two sites write the same sitemap or share a state. Raises UsageError that names both."""
     for number, place in enumerate(places):
         for other in places[:number]:
@@ -141,7 +150,7 @@ def keep_apart(places: Sequence[Place], source: str) -> None:
                 )
 
 
-def _merged(
+def _merge_shared(
     shared: dict[str, Any], name: str, own: object, source: str, flag_of: Callable[[str], str]
 ) -> dict[str, Any]:
     if not _name.fullmatch(name):
@@ -150,22 +159,22 @@ def _merged(
         )
     if not isinstance(own, dict):
         raise UsageError(f"{SITES}.{name} in {source} needs tables, such as [{SITES}.{name}.site]")
-    build(own, source, flag_of, f"{SITES}.{name}.")
-    if _OF_ALL in own:
+    build_config(own, source, flag_of, f"{SITES}.{name}.")
+    if _SHARED_SECTION in own:
         raise UsageError(
-            f"[{SITES}.{name}.{_OF_ALL}] in {source}: there is one daemon for all sites, in [{_OF_ALL}]"
+            f"[{SITES}.{name}.{_SHARED_SECTION}] in {source}: there is one daemon for all sites, in [{_SHARED_SECTION}]"
         )
     sections = dict.fromkeys([*shared, *own])
     merged = {section: {**shared.get(section, {}), **own.get(section, {})} for section in sections}
     if "report" not in own.get("audit", {}) and (report := shared.get("audit", {}).get("report")):
         merged["audit"]["report"] = str(Path(report) / name)  # or each would replace that of the others
     if "schedule" in own:
-        choose_either(merged["schedule"], own["schedule"])
+        drop_overridden_key(merged["schedule"], own["schedule"])
     return merged
 
 
-def choose_either(schedule: dict[str, Any], given: Container[str]) -> None:
+def drop_overridden_key(schedule: dict[str, Any], given: Container[str]) -> None:
     """Take out of a schedule what no longer holds, as the keys that are ``given`` now say when runs begin."""
-    for key, other in (EITHER, EITHER[::-1]):
+    for key, other in (EXCLUSIVE_KEYS, EXCLUSIVE_KEYS[::-1]):
         if key in given and other not in given:
             schedule.pop(other, None)

@@ -6,23 +6,23 @@ import msgspec
 
 from crawler.config import source as sources
 from crawler.config.config import Config
-from crawler.config.plan import Plan
-from crawler.crawl.indexability import Judge
-from crawler.crawl.worker import Manners
+from crawler.config.plan import CrawlPlan
+from crawler.crawl.indexability import IndexabilityJudge
+from crawler.crawl.worker import WorkerOptions
 from crawler.fetch.limits import BodyLimits
-from crawler.model import Find, Found, Kind
+from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind
 from crawler.parse.html.page import ReadOptions
-from crawler.parse.protocol import Hello
+from crawler.parse.protocol import ParserOptions
 from crawler.robots.rules import Robots, product_token
-from crawler.url.normalize import normalise, origin
+from crawler.url.normalize import normalize_url, origin_of
 from crawler.version import __version__
 
 
-def reading_key(ready: Plan) -> str:
+def parse_settings_key(ready: CrawlPlan) -> str:
     """A short name for everything that decides what is read in a page: what was read otherwise cannot be reused."""
     config = ready.config
     said = (
-        hello(ready),
+        parser_options(ready),
         config.obey.nofollow,
         config.scope.sitemap_seeds,
         config.fetch.max_body,
@@ -31,31 +31,35 @@ def reading_key(ready: Plan) -> str:
     return hashlib.blake2b(msgspec.msgpack.encode(said), digest_size=8).hexdigest()
 
 
-def source_key(ready: Plan) -> str:
+def source_key(ready: CrawlPlan) -> str:
     """A short name for the server that is asked: validators are of one server."""
-    return sources.key(ready.config, ready.seed)
+    return sources.server_key(ready.config, ready.seed)
 
 
-def seeds(ready: Plan, robots: Robots) -> list[Find]:
+def seed_urls(ready: CrawlPlan, robots: Robots) -> list[DiscoveredUrl]:
     """Where the crawl begins: the start URL, and the site's own sitemaps if they are wanted."""
-    found = [Find(ready.seed, Found.SEED, 0)]
+    found = [DiscoveredUrl(ready.seed, DiscoveredBy.SEED, 0)]
     if ready.config.scope.sitemap_seeds:
-        given = (*robots.sitemaps, f"{origin(ready.seed)}/sitemap.xml")
-        named = dict.fromkeys(normalise(url, ready.params.whole) for url in given)
-        found += [Find(url, Found.SITEMAP, 0, kind=Kind.SITEMAP) for url in named if url != ready.seed]
+        given = (*robots.sitemaps, f"{origin_of(ready.seed)}/sitemap.xml")
+        named = dict.fromkeys(normalize_url(url, ready.params.whole) for url in given)
+        found += [
+            DiscoveredUrl(url, DiscoveredBy.SITEMAP, 0, kind=DocumentKind.SITEMAP)
+            for url in named
+            if url != ready.seed
+        ]
     return found
 
 
-def judge(ready: Plan) -> Judge:
+def build_judge(ready: CrawlPlan) -> IndexabilityJudge:
     """Who judges the pages."""
     obey = ready.config.obey
-    return Judge(ready.scope, ready.params, obey.noindex, obey.canonical)
+    return IndexabilityJudge(ready.scope, ready.params, obey.noindex, obey.canonical)
 
 
-def manners(config: Config) -> Manners:
+def worker_options(config: Config) -> WorkerOptions:
     """What a journey is told."""
     fetch = config.fetch
-    return Manners(
+    return WorkerOptions(
         retries=fetch.retries,
         max_redirects=fetch.max_redirects,
         obey_nofollow=config.obey.nofollow,
@@ -68,7 +72,7 @@ def manners(config: Config) -> Manners:
     )
 
 
-def hello(ready: Plan) -> Hello:
+def parser_options(ready: CrawlPlan) -> ParserOptions:
     """What the parser processes are told."""
     content, parse = ready.config.content, ready.config.parse
     options = ReadOptions(
@@ -79,4 +83,4 @@ def hello(ready: Plan) -> Hello:
         max_links=parse.max_links,
         token=product_token(ready.config.fetch.user_agent),
     )
-    return Hello(options, ready.params, parse.timeout, parse.memory)
+    return ParserOptions(options, ready.params, parse.timeout, parse.memory)

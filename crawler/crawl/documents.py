@@ -12,18 +12,18 @@ from crawler.errors import NothingCrawlable, UsageError
 from sitemap import InvalidLocation, Location, SourceError, sitemaps_in
 
 if TYPE_CHECKING:
-    from crawler.crawl.download import Remote
+    from crawler.crawl.download import Downloader
 
-IN_A_FOLDER: Final = ("sitemap.xml", "sitemap_index.xml", "sitemap-index.xml", "sitemap.xml.gz")
+FOLDER_NAMES: Final = ("sitemap.xml", "sitemap_index.xml", "sitemap-index.xml", "sitemap.xml.gz")
 
-AT_A_ROOT: Final = IN_A_FOLDER[:2]  # of a site
+ROOT_NAMES: Final = FOLDER_NAMES[:2]  # of a site
 _HTML: Final = re.compile(
     rb"\s*(?><!--.*?-->\s*|<\?xml[^>]*>\s*)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 ).match
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DocumentSource:
     """A document: where its bytes come from, its public address or "", and who opens what it leads to.
 
     Without an opener that is looked for beside a file.
@@ -39,14 +39,14 @@ def is_url(word: str) -> bool:
     return word.lower().startswith(("http://", "https://"))
 
 
-def local(words: Sequence[str], url: str) -> dict[str, Path]:
+def named_files(words: Sequence[str], url: str) -> dict[str, Path]:
     """The file that each word means that is one. ``url`` is the address of the files. Raises UsageError."""
     if url:
         try:
             Location(url)
         except InvalidLocation as error:
             raise UsageError(f"--url: {error}") from None
-    found = {word: _file(Path(word)) for word in words if word != "-" and not is_url(word)}
+    found = {word: _sitemap_in(Path(word)) for word in words if word != "-" and not is_url(word)}
     if url and len(words) == len(set(filter(is_url, words))):
         raise UsageError("--url is the address of a file, and what was named are URLs already")
     if url and not url.endswith("/") and len(words) > 1:
@@ -54,36 +54,36 @@ def local(words: Sequence[str], url: str) -> dict[str, Path]:
     return found
 
 
-def places(
+def open_documents(
     words: Sequence[str],
     files: dict[str, Path],
     url: str,
-    remote: "Remote | None",
+    remote: "Downloader | None",
     say: Callable[[str], None],
-) -> Iterator[Place]:
+) -> Iterator[DocumentSource]:
     """The places in the order named, each opened when its turn comes. NothingCrawlable for a URL without an answer.
 
     A URL of a page means the sitemaps of its site, which ``say`` is told.
     """
     for word in words:
         if word == "-":
-            yield Place(sys.stdin.buffer, url)
+            yield DocumentSource(sys.stdin.buffer, url)
         elif word in files:
             path = files[word]
-            yield Place(path, url + quote(path.name) if url.endswith("/") else url)
+            yield DocumentSource(path, url + quote(path.name) if url.endswith("/") else url)
         elif remote is not None:
             if _may_be_a_page(word):
-                yield from _of_a_page(word, remote, say)
+                yield from _documents_of_page(word, remote, say)
             else:
-                yield _remote(word, remote)
+                yield _open_url(word, remote)
 
 
-def _remote(url: str, remote: "Remote") -> Place:
+def _open_url(url: str, remote: "Downloader") -> DocumentSource:
     try:
         where, content = remote.locate(url)
     except SourceError as error:
         raise NothingCrawlable(str(error)) from None
-    return Place(content, where, remote.open)
+    return DocumentSource(content, where, remote.open)
 
 
 def _may_be_a_page(url: str) -> bool:
@@ -92,11 +92,13 @@ def _may_be_a_page(url: str) -> bool:
     return not name.endswith((".xml", ".gz", ".txt", ".rss", ".atom"))
 
 
-def _of_a_page(url: str, remote: "Remote", say: Callable[[str], None]) -> Iterator[Place]:
+def _documents_of_page(
+    url: str, remote: "Downloader", say: Callable[[str], None]
+) -> Iterator[DocumentSource]:
     """The document at a URL; of a page the sitemaps of its site, as robots.txt names them or where they usually are."""
     try:
-        place = _remote(url, remote)
-        if not (isinstance(place.source, bytes) and is_page(place.source)):
+        place = _open_url(url, remote)
+        if not (isinstance(place.source, bytes) and looks_like_html(place.source)):
             yield place
             return
     except NothingCrawlable:
@@ -105,32 +107,32 @@ def _of_a_page(url: str, remote: "Remote", say: Callable[[str], None]) -> Iterat
     site = "://".join(urlsplit(url)[:2])
     if named := sitemaps_in(remote.robots(f"{site}/robots.txt") or b""):
         say(f"{url} is no sitemap; these are named by robots.txt: {', '.join(named[:5])}")
-        yield from (_remote(each, remote) for each in named)
+        yield from (_open_url(each, remote) for each in named)
         return
-    for name in AT_A_ROOT:
+    for name in ROOT_NAMES:
         try:
-            place = _remote(f"{site}/{name}", remote)
+            place = _open_url(f"{site}/{name}", remote)
         except NothingCrawlable:
             continue
-        if isinstance(place.source, bytes) and not is_page(place.source):
+        if isinstance(place.source, bytes) and not looks_like_html(place.source):
             say(f"{url} is no sitemap; {place.url} is")
             yield place
             return
     raise NothingCrawlable(
-        f"{url} is no sitemap, robots.txt names none, and there is no {' or '.join(AT_A_ROOT)}: name its URL"
+        f"{url} is no sitemap, robots.txt names none, and there is no {' or '.join(ROOT_NAMES)}: name its URL"
     )
 
 
-def is_page(content: bytes) -> bool:
+def looks_like_html(content: bytes) -> bool:
     """Whether it is HTML."""
     return bool(_HTML(content[:4096]))
 
 
-def _file(path: Path) -> Path:
+def _sitemap_in(path: Path) -> Path:
     if path.is_dir():
-        inside = next((path / name for name in IN_A_FOLDER if (path / name).is_file()), None)
+        inside = next((path / name for name in FOLDER_NAMES if (path / name).is_file()), None)
         if inside is None:
-            raise UsageError(f"the folder {str(path)!r} has no {' or '.join(IN_A_FOLDER[:2])}")
+            raise UsageError(f"the folder {str(path)!r} has no {' or '.join(FOLDER_NAMES[:2])}")
         return inside
     if not path.exists():
         like_a_url = len(path.parts) > 1 and "." in path.parts[0] and str(path).isprintable()

@@ -11,34 +11,34 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from msgspec.structs import replace
 
 from crawler.config.config import Config
-from crawler.config.fetcher import fetcher
-from crawler.config.plan import address
-from crawler.config.source import Source
-from crawler.fetch.errors import Code
+from crawler.config.fetcher import build_fetcher
+from crawler.config.plan import parse_url_setting
+from crawler.config.source import SiteSource
+from crawler.fetch.errors import FailureCode
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import ROBOTS_BODY, BodyLimits
 from crawler.fetch.paced_fetcher import AskedToWait, PacedFetcher, follow
 from crawler.fetch.redirect import REDIRECTS, redirect_target
-from crawler.fetch.throttle import Pace
+from crawler.fetch.throttle import ThrottleOptions
 from crawler.model import Failure, Reply, Url
-from crawler.robots.cache import Rulebook
+from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked, Robots
-from crawler.url.normalize import InvalidUrl, normalise, origin
-from crawler.url.params import Params
+from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
+from crawler.url.params import UrlParams
 from sitemap import SourceError
 
 MAX_REDIRECTS: Final = 5
-_AS_IT_IS: Final = Params((), ())  # a sitemap's URL keeps all of its parameters
+_KEEP_ALL_PARAMS: Final = UrlParams((), ())  # a sitemap's URL keeps all of its parameters
 
 
-_NOTHING_THERE: Final = frozenset({404, 410})
+_NOT_FOUND_STATUSES: Final = frozenset({404, 410})
 
 
-class NotThere(SourceError):
+class DocumentNotFound(SourceError):
     """The server says that there is no such document."""
 
 
-class Remote:
+class Downloader:
     """Fetches documents while it is entered. ``redirects`` are pairs of the URL asked for and the one that answered.
 
     ``unpacked`` are the URLs of files that are packed, and were unpacked on their way because the server called that a
@@ -51,7 +51,7 @@ class Remote:
     """
 
     def __init__(
-        self, config: Config, homes: Sequence[str], max_bytes: int, source: Source | None = None
+        self, config: Config, homes: Sequence[str], max_bytes: int, source: SiteSource | None = None
     ) -> None:
         self.redirects: list[tuple[str, str]] = []
         self.unpacked: set[str] = set()
@@ -65,15 +65,18 @@ class Remote:
         self._portal: BlockingPortal
         self._fetcher: Fetcher
         self._paced: PacedFetcher
-        self._rulebook: Rulebook
+        self._rulebook: RobotsCache
 
     def __enter__(self) -> Self:
         """Raises UsageError for options that cannot work."""
-        self._fetcher = fetcher(self._config, self._homes, source=self._source)
+        self._fetcher = build_fetcher(self._config, self._homes, source=self._source)
         pace, retries = self._config.pace, self._config.fetch.retries
-        self._paced = PacedFetcher(self._fetcher, Pace(1, pace.rate, pace.delay), retries)
-        self._rulebook = Rulebook(
-            self._fetcher, self._config.fetch.user_agent, obey=self._config.obey.robots, params=_AS_IT_IS
+        self._paced = PacedFetcher(self._fetcher, ThrottleOptions(1, pace.rate, pace.delay), retries)
+        self._rulebook = RobotsCache(
+            self._fetcher,
+            self._config.fetch.user_agent,
+            obey=self._config.obey.robots,
+            params=_KEEP_ALL_PARAMS,
         )
         self._portal = self._stack.enter_context(start_blocking_portal("asyncio"))
         self._stack.callback(lambda: self._portal.call(self._fetcher.aclose))
@@ -100,10 +103,10 @@ class Remote:
     def ask_leave(self, url: str) -> None:
         """Raises SourceError when the robots.txt of its host forbids to ask for a URL."""
         try:
-            asked = normalise(url, _AS_IT_IS)
+            asked = normalize_url(url, _KEEP_ALL_PARAMS)
         except InvalidUrl as error:
             raise SourceError(str(error)) from None
-        answer = self.rules(origin(asked)).can_fetch(asked)
+        answer = self.rules(origin_of(asked)).can_fetch(asked)
         if isinstance(answer, Blocked):
             raise SourceError(f"{url} may not be fetched: {answer.reason}")
 
@@ -120,17 +123,17 @@ class Remote:
 
     async def _document(self, text: str, body: BodyLimits) -> Reply:
         try:
-            url = normalise(text, _AS_IT_IS)
+            url = normalize_url(text, _KEEP_ALL_PARAMS)
         except InvalidUrl as error:
             raise SourceError(str(error)) from None
-        answer = await follow(partial(self._ask, body), url, MAX_REDIRECTS, _AS_IT_IS)
+        answer = await follow(partial(self._ask, body), url, MAX_REDIRECTS, _KEEP_ALL_PARAMS)
         if answer.status == 200:
             self._note(text, url, answer)
             return self._published(answer)
         if answer.status not in REDIRECTS:
-            kind = SourceError if answer.status not in _NOTHING_THERE else NotThere
-            raise kind(f"{answer.url} answered {answer.status}{_meaning(answer.status)}")
-        target = redirect_target(answer, _AS_IT_IS)
+            kind = SourceError if answer.status not in _NOT_FOUND_STATUSES else DocumentNotFound
+            raise kind(f"{answer.url} answered {answer.status}{_status_text(answer.status)}")
+        target = redirect_target(answer, _KEEP_ALL_PARAMS)
         if isinstance(target, InvalidUrl):
             raise SourceError(f"{answer.url} redirects nowhere: {target}")
         raise SourceError(f"{url} redirects more than {MAX_REDIRECTS} times, at last to {target}")
@@ -147,7 +150,7 @@ class Remote:
             self.unpacked.update((text, reply.url))
 
     def _refusal(self, url: Url) -> str:
-        where = origin(url).partition("://")[2]
+        where = origin_of(url).partition("://")[2]
         said = f"{where} is at a private address: name it with --host {where} if it is meant"
         self.private.add(said)
         return said
@@ -158,17 +161,19 @@ class Remote:
         except AskedToWait as error:
             raise SourceError(str(error)) from None
         if isinstance(answer, Failure):
-            raise SourceError(self._refusal(url) if answer.code == Code.PRIVATE_ADDRESS else answer.message)
+            raise SourceError(
+                self._refusal(url) if answer.code == FailureCode.PRIVATE_ADDRESS else answer.message
+            )
         return answer
 
 
-def _meaning(status: int) -> str:
+def _status_text(status: int) -> str:
     try:
         return f", {HTTPStatus(status).phrase.lower()}"
     except ValueError:
         return ""
 
 
-def homes(urls: Sequence[str]) -> list[str]:
+def origins_of(urls: Sequence[str]) -> list[str]:
     """The origins of URLs that a person named, each once. Raises UsageError for one that cannot be used."""
-    return list(dict.fromkeys(origin(address(url, "the URL", _AS_IT_IS)) for url in urls))
+    return list(dict.fromkeys(origin_of(parse_url_setting(url, "the URL", _KEEP_ALL_PARAMS)) for url in urls))

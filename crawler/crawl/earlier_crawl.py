@@ -9,15 +9,25 @@ from msgspec.structs import replace
 
 from crawler.crawl.revalidation import LinkNames
 from crawler.fetch.retry import FAILURES, is_failure
-from crawler.model import Found, Kind, Page, Remembered, Request, Sighting, State, Url, Verdict
+from crawler.model import (
+    DiscoveredBy,
+    DocumentKind,
+    Page,
+    PreviousVisit,
+    Request,
+    ResponseMetadata,
+    State,
+    StatusBadge,
+    Url,
+)
 from crawler.parse.snapshot.diff import compare
-from crawler.state.database import storage
+from crawler.state.database import storage_errors
 
 # A URL that only an earlier run led to was asked for its status alone: its links were not followed.
 _ANSWER: Final = f"""SELECT v.state, v.reason, v.target, v.status, v.trail, v.seen_at, c.type, v.etag, v.last_modified,
   v.header_date, v.page_date, v.page_date_source, c.reading, c.digest, c.text, c.page, c.links
   FROM url u JOIN visit v ON v.id = u.id LEFT JOIN content c ON c.id = v.content
-  WHERE u.url = ? AND v.kind = {int(Kind.PAGE)} AND v.status IS NOT NULL AND v.found != {Found.MEMORY}"""  # noqa: S608
+  WHERE u.url = ? AND v.kind = {int(DocumentKind.PAGE)} AND v.status IS NOT NULL AND v.found != {DiscoveredBy.MEMORY}"""  # noqa: S608
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Page).decode
 
@@ -25,10 +35,10 @@ _decode = msgspec.msgpack.Decoder(Page).decode
 class EarlierAnswer(Struct, frozen=True):
     """What a URL answered in an earlier crawl, and the verdict on it. ``page`` is None when no body was read."""
 
-    verdict: Verdict
+    verdict: StatusBadge
     status: int
     page: Page | None
-    sighting: Sighting | None
+    sighting: ResponseMetadata | None
     request: Request | None
 
 
@@ -44,14 +54,14 @@ class EarlierCrawl:
         self._reading = reading
         self._names = LinkNames(db)
 
-    def answer(self, url: Url, before: Remembered | None, now: float) -> EarlierAnswer | None:
+    def answer(self, url: Url, before: PreviousVisit | None, now: float) -> EarlierAnswer | None:
         """The answer of a page; None when the URL must be asked for.
 
         That is so when the earlier crawl did not ask for it, when it failed for a reason that may pass, and when the
         answer no longer holds ``now`` (Unix time). ``before`` is what the present crawl remembers of the URL: the page
         is compared with it, as a parser process compares a page that is fetched.
         """
-        with storage():
+        with storage_errors():
             row = self._db.execute(_ANSWER, (url,)).fetchone()
             if row is None:
                 return None
@@ -70,9 +80,9 @@ class EarlierCrawl:
         seen_at, content_type, *validators = seen
         requests = Request.read(trail)
         return EarlierAnswer(
-            Verdict(state, reason, target),
+            StatusBadge(state, reason, target),
             status,
             page,
-            Sighting(seen_at, content_type or "", *validators) if seen_at else None,
+            ResponseMetadata(seen_at, content_type or "", *validators) if seen_at else None,
             requests[-1] if requests else None,
         )

@@ -17,24 +17,24 @@ from enum import StrEnum
 
 import anyio
 
-from crawler.crawl.error_budget import Trouble
+from crawler.crawl.error_budget import ErrorBudget
 from crawler.crawl.frontier import Frontier
-from crawler.crawl.worker import Journey
+from crawler.crawl.worker import PageWorker
 from crawler.errors import StorageError
 from crawler.fetch.retry import FAILURES, is_failure
-from crawler.fetch.throttle import Lanes
-from crawler.model import Done, Lease, Outcome, Retry, State, Verdict, Wait
+from crawler.fetch.throttle import Throttle
+from crawler.model import Done, Lease, Outcome, Retry, State, StatusBadge, Wait
 
 log = logging.getLogger(__name__)
 
-TICK = 0.1  # seconds between looks at the clock: display, commits, limits
+TICK_SECONDS = 0.1  # seconds between looks at the clock: display, commits, limits
 COMMIT_EVERY = 0.2  # seconds an outcome may wait to be durable
-LOOK_AGAIN = 60.0  # seconds after which the frontier is asked again, whatever it said
-TELL_EVERY = 60.0  # seconds between two lines of the log that tell how far the crawl is
-GRACE = 3.0  # seconds that fetches under way get to end when the crawl is stopped
+RECHECK_SECONDS = 60.0  # seconds after which the frontier is asked again, whatever it said
+LOG_SECONDS = 60.0  # seconds between two lines of the log that tell how far the crawl is
+STOP_GRACE = 3.0  # seconds that fetches under way get to end when the crawl is stopped
 
 
-class Ending(StrEnum):
+class RunEnd(StrEnum):
     """Why a crawl ended, as the end of a sentence."""
 
     COMPLETE = "everything was visited"
@@ -47,7 +47,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CrawlLimits:
     """Where a run ends although there is more: pages fetched; seconds in all, of one pause, and lost to trouble."""
 
     max_pages: int | None = None
@@ -75,7 +75,7 @@ class Tally:
 Watch = Callable[[Tally], None]
 
 
-class Engine:
+class CrawlEngine:
     """Runs one crawl to its end. ``watch`` is told the tally every tick. ``more`` is asked when nothing is left, until
     it answers no, to let the frontier know of what else is to be visited.
 
@@ -85,9 +85,9 @@ class Engine:
     def __init__(
         self,
         frontier: Frontier,
-        journey: Journey,
-        lanes: Lanes,
-        limits: Limits,
+        journey: PageWorker,
+        lanes: Throttle,
+        limits: CrawlLimits,
         watch: Watch,
         more: Callable[[], bool] | None = None,
     ) -> None:
@@ -102,13 +102,13 @@ class Engine:
         self._leased = 0
         self._leases: asyncio.Queue[Lease] = asyncio.Queue()  # leases that no task has taken up yet
         self._changed = asyncio.Event()
-        self._ending: Ending | None = None
+        self._ending: RunEnd | None = None
         self._fatal: StorageError | None = None
         self._started = time.monotonic()
-        self._trouble = Trouble(limits.max_error_time, self._started)
+        self._trouble = ErrorBudget(limits.max_error_time, self._started)
         self.tally = Tally()
 
-    def stop(self, ending: Ending) -> None:
+    def stop(self, ending: RunEnd) -> None:
         """Hand out nothing more, and end for this reason."""
         if self._ending is None:
             self._ending = ending
@@ -119,7 +119,7 @@ class Engine:
         """Whether an end was asked for."""
         return self._ending is not None
 
-    async def run(self) -> Ending:
+    async def run(self) -> RunEnd:
         """Crawl until nothing is left, a limit is reached or somebody calls :meth:`stop`."""
         self._started = time.monotonic()
         async with anyio.create_task_group() as tasks:
@@ -127,7 +127,7 @@ class Engine:
             for _ in range(self._slots):  # a task for each page would cost a twentieth of the whole crawl
                 tasks.start_soon(self._travel_on)
             await self._dispatch()
-            with anyio.move_on_after(GRACE):
+            with anyio.move_on_after(STOP_GRACE):
                 while self._out:
                     await self._change()
             tasks.cancel_scope.cancel()
@@ -136,7 +136,7 @@ class Engine:
         self._frontier.commit()
         self._count()
         self._watch(self.tally)
-        return self._ending or Ending.COMPLETE
+        return self._ending or RunEnd.COMPLETE
 
     async def _dispatch(self) -> None:
         while self._ending is None:
@@ -185,7 +185,7 @@ class Engine:
             # the limit ends the crawl only when there is more to do: let the last one say so
             await self._drain()
             if not isinstance(self._next(time.time()), Done):
-                self.stop(Ending.MAX_PAGES)
+                self.stop(RunEnd.MAX_PAGES)
 
     async def _drain(self) -> None:
         while self._out and self._ending is None:
@@ -195,14 +195,14 @@ class Engine:
         if self._out == 0:
             # where pages are well the site is not down because others want to wait: they cost time, and no more
             if self._lanes.all_down() and not (self.tally.listed and self._lanes.is_stuck()):
-                return self.stop(Ending.SITE_DOWN)
+                return self.stop(RunEnd.SITE_DOWN)
             if seconds > self._limits.max_retry_after:
-                return self.stop(Ending.PARKED)
+                return self.stop(RunEnd.PARKED)
             if self._trouble.is_enough(time.monotonic(), seconds):
-                return self.stop(Ending.TROUBLED)
+                return self.stop(RunEnd.TROUBLED)
             if seconds > 2:
                 self.tally.paused = self._waits(seconds)
-        with anyio.move_on_after(min(seconds, LOOK_AGAIN)):
+        with anyio.move_on_after(min(seconds, RECHECK_SECONDS)):
             await self._change()
         self.tally.paused = ""
         return None
@@ -222,7 +222,7 @@ class Engine:
         except Exception as error:
             log.exception("internal error on %s", lease.url)
             self.tally.internal_errors += 1
-            ended = Outcome(lease, Verdict(State.INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
+            ended = Outcome(lease, StatusBadge(State.INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
         finally:
             self._out -= 1
             self._wake()
@@ -251,12 +251,12 @@ class Engine:
         else:
             return self._trouble.answered(now, own, had_failed=lease.attempts > 0)
         if self._trouble.is_enough(now):
-            self.stop(Ending.TROUBLED)
+            self.stop(RunEnd.TROUBLED)
         return None
 
     def _fail(self, error: StorageError) -> None:
         self._fatal = self._fatal or error
-        self.stop(Ending.INTERRUPTED)
+        self.stop(RunEnd.INTERRUPTED)
 
     def _wake(self) -> None:
         self._changed.set()
@@ -269,10 +269,10 @@ class Engine:
     async def _tick(self) -> None:
         committed = told = time.monotonic()
         while True:
-            await anyio.sleep(TICK)
+            await anyio.sleep(TICK_SECONDS)
             now = time.monotonic()
             if self._limits.max_time and now - self._started >= self._limits.max_time:
-                self.stop(Ending.MAX_TIME)
+                self.stop(RunEnd.MAX_TIME)
             if now - committed >= COMMIT_EVERY:
                 committed = now
                 try:
@@ -281,9 +281,9 @@ class Engine:
                     self._fail(error)
             self._count()
             self._watch(self.tally)
-            if now - told >= TELL_EVERY:
+            if now - told >= LOG_SECONDS:
                 told = now
-                log.info("%s", _told(self.tally))
+                log.info("%s", _progress_line(self.tally))
 
     def _count(self) -> None:
         counts = self._frontier.counts()
@@ -299,6 +299,6 @@ class Engine:
         tally.seconds = time.monotonic() - self._started
 
 
-def _told(tally: Tally) -> str:
+def _progress_line(tally: Tally) -> str:
     failed = f", {tally.failed:,} failed" if tally.failed else ""
     return f"{tally.done:,} of {tally.known:,} URLs{failed}{f'; {tally.paused}' if tally.paused else ''}"

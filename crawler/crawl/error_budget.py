@@ -10,11 +10,11 @@ is regained, so that no site is given up that only wants to be asked slowly:
 
 from typing import Final
 
-FRESH: Final = 1.0  # seconds of waiting that any page is worth
-WORTH: Final = 10.0  # seconds of waiting that a page is worth when waiting has helped
+SECONDS_PER_ANSWER: Final = 1.0  # seconds of waiting that any page is worth
+SECONDS_PER_ANSWER_AFTER_WAIT: Final = 10.0  # seconds of waiting that a page is worth when waiting has helped
 
 
-class Trouble:
+class ErrorBudget:
     """Counts for one run, from ``now`` on, on a clock that never goes back. ``longest``: seconds it may lose in all.
 
     Public state: ``lost`` (seconds so far) and ``why`` (what the last try that failed said, or "").
@@ -34,10 +34,10 @@ class Trouble:
 
     def answered(self, now: float, own: float, *, had_failed: bool) -> None:
         """A page was answered, after earlier tries in vain or at once."""
-        passed = (max(0.0, now - self._last - own) if self.why else self._last - now) - FRESH
+        passed = (max(0.0, now - self._last - own) if self.why else self._last - now) - SECONDS_PER_ANSWER
         self._good += 1
         if had_failed:
-            passed -= WORTH * self._good
+            passed -= SECONDS_PER_ANSWER_AFTER_WAIT * self._good
             self._good = 0
         self.lost = max(0.0, self.lost + passed)
         self._last, self.why = now, ""

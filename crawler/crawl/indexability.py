@@ -8,32 +8,32 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from crawler.fetch.media_type import FEEDS, is_html_type, media_type
+from crawler.fetch.media_type import FEED_TYPES, is_html_type, parse_media_type
 from crawler.fetch.redirect import REDIRECTS, redirect_target
-from crawler.model import Failure, Page, Reply, State, Verdict
-from crawler.url.normalize import DEFAULT, InvalidUrl
-from crawler.url.params import Params
+from crawler.model import Failure, Page, Reply, State, StatusBadge
+from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl
+from crawler.url.params import UrlParams
 from crawler.url.scope import Scope
 
 """Statuses that may be gone at the next try."""
 """Ends that say nothing about the page: it may be there, as it was, another time."""
-_NAMES: Final = {
+_STATUS_MEANINGS: Final = {
     401: "it asks for a login", 403: "forbidden", 404: "not found", 410: "gone", 429: "too many requests",
     451: "unavailable for legal reasons", 500: "internal error", 502: "bad gateway", 503: "unavailable",
     504: "gateway time-out",
 }  # fmt: skip
-_UNREAD: Final = (
+_UNREAD_PREFIXES: Final = (
     "links cut at ",
     "reading stopped after ",
 )  # how faults begin that tell of a part of a page only
 
 
-class Case(Struct, frozen=True):
+class RuleInput(Struct, frozen=True):
     """What a rule may look at."""
 
     reply: Reply
     page: Page | None
-    judge: "Judge"
+    judge: "IndexabilityJudge"
 
 
 class IndexabilityRule(NamedTuple):
@@ -41,16 +41,16 @@ class IndexabilityRule(NamedTuple):
 
     name: str
     state: State
-    decide: Callable[[Case], Verdict | None]
+    decide: Callable[[RuleInput], StatusBadge | None]
 
 
-class Judge:
+class IndexabilityJudge:
     """Judges the answers of one crawl. ``params`` are those that every URL of the crawl was made with."""
 
     def __init__(
         self,
         scope: Scope,
-        params: Params = DEFAULT,
+        params: UrlParams = DEFAULT_PARAMS,
         respect_noindex: bool = True,
         respect_canonical: bool = True,
     ) -> None:
@@ -59,146 +59,152 @@ class Judge:
         self.respect_noindex = respect_noindex
         self.respect_canonical = respect_canonical
 
-    def verdict(self, reply: Reply, page: Page | None) -> Verdict:
+    def verdict(self, reply: Reply, page: Page | None) -> StatusBadge:
         """How the URL of a reply ends. ``page`` is what its body says, None when it was not read."""
-        case = Case(reply, page, self)
-        for rule in RULES:
+        case = RuleInput(reply, page, self)
+        for rule in INDEXABILITY_RULES:
             verdict = rule.decide(case)
             if verdict is not None:
                 return verdict if verdict.state is State.INDEXABLE else _in_part(verdict, case)
         raise AssertionError("the last rule takes everything")
 
-    def failure(self, failure: Failure) -> Verdict:
+    def failure(self, failure: Failure) -> StatusBadge:
         """How a URL ends that gave no usable answer, when no further try is made."""
         is_bad = failure.code.startswith(("http.", "body.", "redirect."))
         state = State.BAD_ANSWER if is_bad else State.UNREACHABLE
         if failure.code.startswith("internal."):
             state = State.INTERNAL_ERROR
-        return Verdict(state, f"{failure.code}: {failure.message}")
+        return StatusBadge(state, f"{failure.code}: {failure.message}")
 
 
 def is_readable(reply: Reply) -> bool:
     """Whether the body is to be parsed: a page by its status, and HTML, a feed or unknown by its Content-Type."""
-    label = media_type(reply.header("content-type") or "")
-    return reply.status == 200 and (label in FEEDS or is_html_type(label) is not False)
+    label = parse_media_type(reply.header("content-type") or "")
+    return reply.status == 200 and (label in FEED_TYPES or is_html_type(label) is not False)
 
 
-def table() -> str:
+def indexability_table() -> str:
     """The rules in their order, one a line: number, name, and the state that a URL gets by it."""
     return "\n".join(
-        f"{number:2}. {rule.name:<42} {rule.state.value}" for number, rule in enumerate(RULES, 1)
+        f"{number:2}. {rule.name:<42} {rule.state.value}" for number, rule in enumerate(INDEXABILITY_RULES, 1)
     )
 
 
-def _redirect(case: Case) -> Verdict | None:
+def _redirect(case: RuleInput) -> StatusBadge | None:
     reply = case.reply
     # A 300 may name one choice of several (RFC 9110 15.4.1); without one it is no answer to go by.
     if reply.status not in REDIRECTS and not (reply.status == 300 and reply.header("location")):
         return None
     target = redirect_target(reply, case.judge.params)
     if isinstance(target, InvalidUrl):
-        return Verdict(State.BAD_ANSWER, f"{target.code}: answered {reply.status}; {target.message}")
-    return Verdict(State.REDIRECT, f"{reply.status} to {target}", target)
+        return StatusBadge(State.BAD_ANSWER, f"{target.code}: answered {reply.status}; {target.message}")
+    return StatusBadge(State.REDIRECT, f"{reply.status} to {target}", target)
 
 
-def _client_error(case: Case) -> Verdict | None:
+def _client_error(case: RuleInput) -> StatusBadge | None:
     return _by_status(case, 400, State.CLIENT_ERROR)
 
 
-def _server_error(case: Case) -> Verdict | None:
+def _server_error(case: RuleInput) -> StatusBadge | None:
     return _by_status(case, 500, State.SERVER_ERROR)
 
 
-def _by_status(case: Case, first: int, state: State) -> Verdict | None:
+def _by_status(case: RuleInput, first: int, state: State) -> StatusBadge | None:
     status = case.reply.status
     if not first <= status < first + 100:
         return None
-    name = _NAMES.get(status)
-    return Verdict(state, f"answered {status}, {name}" if name else f"answered {status}")
+    name = _STATUS_MEANINGS.get(status)
+    return StatusBadge(state, f"answered {status}, {name}" if name else f"answered {status}")
 
 
-def _other_status(case: Case) -> Verdict | None:
+def _other_status(case: RuleInput) -> StatusBadge | None:
     if case.reply.status == 200:
         return None
-    return Verdict(
+    return StatusBadge(
         State.BAD_ANSWER, f"http.status: answered {case.reply.status}, which is no answer to a plain GET"
     )
 
 
-def _wrong_type(case: Case) -> Verdict | None:
-    label = media_type(case.reply.header("content-type") or "")
+def _wrong_type(case: RuleInput) -> StatusBadge | None:
+    label = parse_media_type(case.reply.header("content-type") or "")
     if is_html_type(label) is False:
-        name = "a feed, read for its links, and " if label in FEEDS else ""
-        return Verdict(State.WRONG_TYPE, f"{label} is {name}no HTML")
+        name = "a feed, read for its links, and " if label in FEED_TYPES else ""
+        return StatusBadge(State.WRONG_TYPE, f"{label} is {name}no HTML")
     page = case.page
     if page is not None and not page.is_html and not page.fallback:
-        return Verdict(
+        return StatusBadge(
             State.WRONG_TYPE, f"the body is no HTML, though labelled {label}" if label else "no HTML"
         )
     return None
 
 
-def _parse_failed(case: Case) -> Verdict | None:
+def _parse_failed(case: RuleInput) -> StatusBadge | None:
     page = case.page
     if page is None:
-        return Verdict(State.PARSE_FAILED, "the page was not read")
+        return StatusBadge(State.PARSE_FAILED, "the page was not read")
     if not page.is_html:
-        return Verdict(State.PARSE_FAILED, "; ".join(page.faults[:3]) or page.fallback)
+        return StatusBadge(State.PARSE_FAILED, "; ".join(page.faults[:3]) or page.fallback)
     return None
 
 
-def _refresh(case: Case) -> Verdict | None:
+def _refresh(case: RuleInput) -> StatusBadge | None:
     target = case.page.refresh if case.page else None
     if target is None or target == case.reply.url:
         return None
-    return Verdict(State.REDIRECT, f"refreshes to {target}", target)
+    return StatusBadge(State.REDIRECT, f"refreshes to {target}", target)
 
 
-def _noindex(case: Case) -> Verdict | None:
+def _noindex(case: RuleInput) -> StatusBadge | None:
     page = case.page
     if not case.judge.respect_noindex or page is None:
         return None
     # a page that is not modified was read at another time
     is_over = page.expires is not None and page.expires < case.reply.fetched_at
     evidence = page.noindex or (page.expires_evidence if is_over else "")
-    return Verdict(State.NOINDEX, evidence) if evidence else None
+    return StatusBadge(State.NOINDEX, evidence) if evidence else None
 
 
-def _canonical(case: Case) -> Verdict | None:
+def _canonical(case: RuleInput) -> StatusBadge | None:
     if not case.judge.respect_canonical or case.page is None or len(case.page.canonicals) != 1:
         return None
     target = case.page.canonicals[0]
     return (
         None
         if target == case.reply.url
-        else Verdict(State.CANONICAL_ELSEWHERE, f"canonical is {target}", target)
+        else StatusBadge(State.CANONICAL_ELSEWHERE, f"canonical is {target}", target)
     )
 
 
-def _unlisted(state: State) -> Callable[[Case], Verdict | None]:
-    def decide(case: Case) -> Verdict | None:
+def _unlisted(state: State) -> Callable[[RuleInput], StatusBadge | None]:
+    def decide(case: RuleInput) -> StatusBadge | None:
         verdict = case.judge.scope.may_list(case.reply.url)
         return verdict if verdict is not None and verdict.state is state else None
 
     return decide
 
 
-def _indexable(case: Case) -> Verdict:
-    return Verdict(State.INDEXABLE, "; ".join(_notes(case)))
+def _indexable(case: RuleInput) -> StatusBadge:
+    return StatusBadge(State.INDEXABLE, "; ".join(_notes(case)))
 
 
-def _in_part(verdict: Verdict, case: Case) -> Verdict:
+def _in_part(verdict: StatusBadge, case: RuleInput) -> StatusBadge:
     """The verdict on a page that is not indexed, with what was not read of it: that may link to others all the same."""
     unread = _unread(case) if case.page and case.page.is_html else []
-    return Verdict(verdict.state, "; ".join([verdict.reason, *unread]), verdict.target) if unread else verdict
+    return (
+        StatusBadge(verdict.state, "; ".join([verdict.reason, *unread]), verdict.target)
+        if unread
+        else verdict
+    )
 
 
-def _unread(case: Case) -> list[str]:
+def _unread(case: RuleInput) -> list[str]:
     said = [f"only the beginning was read: {case.reply.cut}"] if case.reply.cut else []
-    return said + [each for each in (case.page.faults if case.page else []) if each.startswith(_UNREAD)]
+    return said + [
+        each for each in (case.page.faults if case.page else []) if each.startswith(_UNREAD_PREFIXES)
+    ]
 
 
-def _notes(case: Case) -> list[str]:
+def _notes(case: RuleInput) -> list[str]:
     notes = _unread(case)
     page = case.page
     if page is None:
@@ -207,7 +213,7 @@ def _notes(case: Case) -> list[str]:
         shown = " and ".join(page.canonicals[:2])
         notes.append(f"{len(page.canonicals)} canonicals that disagree count as none: {shown}")
     notes += page.canonical_faults[:2]
-    others = [each for each in page.faults if not each.startswith(_UNREAD)]
+    others = [each for each in page.faults if not each.startswith(_UNREAD_PREFIXES)]
     notes += [*others[:2], *page.video_faults[:2]]
     if page.refresh == case.reply.url:
         notes.append("it refreshes itself")
@@ -216,7 +222,7 @@ def _notes(case: Case) -> list[str]:
     return notes
 
 
-RULES: Final = (
+INDEXABILITY_RULES: Final = (
     IndexabilityRule("3xx with a Location (a bad one: bad answer)", State.REDIRECT, _redirect),
     IndexabilityRule("4xx", State.CLIENT_ERROR, _client_error),
     IndexabilityRule("5xx", State.SERVER_ERROR, _server_error),

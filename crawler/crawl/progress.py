@@ -6,14 +6,14 @@ from collections.abc import Callable
 from copy import copy
 
 from crawler.crawl.engine import Tally
-from crawler.units import clock
+from crawler.units import clock_text
 
 log = logging.getLogger(__name__)
 
 _MINUTE = 60.0  # seconds between two lines of a log
 
 
-class Logged:
+class ProgressLogger:
     """Logs how far a crawl is, for those who are at no terminal: about once a minute, and the first time it waits."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -32,10 +32,10 @@ class Logged:
         seconds = max(now - self._then, 1.0)
         past, self._past, self._then = self._past, copy(tally), now
         rate, growth = (tally.done - past.done) / seconds, (tally.known - past.known) / seconds
-        log.info("%s", describe(tally, rate, growth))
+        log.info("%s", progress_line(tally, rate, growth))
 
 
-def describe(tally: Tally, rate: float, growth: float) -> str:
+def progress_line(tally: Tally, rate: float, growth: float) -> str:
     """One line. ``rate`` is URLs done a second, ``growth`` URLs found a second.
 
     The time left is told only once finding has all but ended: before that, it would be a guess.
@@ -48,5 +48,5 @@ def describe(tally: Tally, rate: float, growth: float) -> str:
     if tally.paused:
         parts.append(tally.paused)
     elif rate > 0 and growth < rate * 0.1 and tally.done < tally.known:
-        parts.append(f"{clock((tally.known - tally.done) / rate)} left")
+        parts.append(f"{clock_text((tally.known - tally.done) / rate)} left")
     return " · ".join(parts)

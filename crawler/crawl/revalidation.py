@@ -9,16 +9,16 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.crawl.frontier.outlinks import unpack
-from crawler.crawl.frontier.storage import reading_of
-from crawler.lastmod.policy import believable, schema_form
-from crawler.model import Failure, Kind, Page, Remembered, Reply, Request, Sighting, Url
-from crawler.robots.meta import HEADER, NOTHING, read_header
-from crawler.state.database import storage
+from crawler.crawl.frontier.outlinks import unpack_links
+from crawler.crawl.frontier.storage import parse_key
+from crawler.lastmod.policy import credible_last_modified, schema_form
+from crawler.model import DocumentKind, Failure, Page, PreviousVisit, Reply, Request, ResponseMetadata, Url
+from crawler.robots.meta import HEADER, NO_DIRECTIVES, read_header
+from crawler.state.database import storage_errors
 from crawler.units import w3c
 
 
-def conditions(before: Remembered | None) -> list[tuple[str, str]]:
+def conditional_headers(before: PreviousVisit | None) -> list[tuple[str, str]]:
     """What makes a request conditional: a server then answers 304 without a body (RFC 9110 13.1.2 and 13.1.3).
 
     A page that a header kept out is read whole: a 304 need not say that the header is gone (RFC 9110 15.4.5).
@@ -32,14 +32,14 @@ def conditions(before: Remembered | None) -> list[tuple[str, str]]:
     return [(name, value) for name, value in named if value]
 
 
-def request_of(answer: Reply | Failure, conditional: bool, now: float) -> Request:
+def request_record(answer: Reply | Failure, conditional: bool, now: float) -> Request:
     """How a request is remembered that was answered at ``now`` (Unix time)."""
     if isinstance(answer, Failure):
         return Request(now, answer.code, conditional, 0, answer.elapsed)
     return Request(answer.fetched_at, str(answer.status), conditional, answer.wire_bytes, answer.elapsed)
 
 
-def as_before(answer: Reply, before: Remembered) -> Reply:
+def merge_304(answer: Reply, before: PreviousVisit) -> Reply:
     """The answer that a 304 stands for: what was stored, brought up to date by its header fields (RFC 9111 4.3.4)."""
     seen = before.sighting
     stored = (
@@ -52,9 +52,9 @@ def as_before(answer: Reply, before: Remembered) -> Reply:
     return replace(answer, status=200, headers=(*answer.headers, *kept))
 
 
-def as_told(answer: Reply, page: Page, token: str) -> Page:
+def apply_304_robots(answer: Reply, page: Page, token: str) -> Page:
     """A page that was stored, with what the X-Robots-Tag of a 304 says of it now. ``token`` is our product token."""
-    asked = NOTHING
+    asked = NO_DIRECTIVES
     for value in answer.header_all("x-robots-tag"):
         asked = asked.merge(read_header(value, token, answer.fetched_at))
     return replace(
@@ -64,12 +64,14 @@ def as_told(answer: Reply, page: Page, token: str) -> Page:
     )
 
 
-def sighting(answer: Reply, page: Page | None) -> Sighting:
+def response_metadata(answer: Reply, page: Page | None) -> ResponseMetadata:
     """What a good answer says about itself. One that was read in part only has nothing to be asked by the next time:
     "not modified" would not say that it is more than what was read."""
     last_modified = answer.header("last-modified") or ""
-    moment = believable(last_modified, answer.header("date") or "", answer.fetched_at, answer.elapsed)
-    return Sighting(
+    moment = credible_last_modified(
+        last_modified, answer.header("date") or "", answer.fetched_at, answer.elapsed
+    )
+    return ResponseMetadata(
         answer.fetched_at,
         answer.header("content-type") or "",
         "" if answer.cut else answer.header("etag") or "",
@@ -80,21 +82,21 @@ def sighting(answer: Reply, page: Page | None) -> Sighting:
     )
 
 
-def kept(answer: Reply, page: Page | None) -> Page | None:
+def content_to_store(answer: Reply, page: Page | None) -> Page | None:
     """What is worth remembering of an answer: what was read, or that it is no page, if a server can say "the same"."""
     if answer.status != 200 or page is not None:
         return page
     return Page(is_html=False) if answer.header("etag") or answer.header("last-modified") else None
 
 
-NAMES: Final = 200_000  # URLs whose names are kept in memory, about 200 bytes each
+MAX_NAMES: Final = 200_000  # URLs whose names are kept in memory, about 200 bytes each
 
 
-_RECALL: Final = """SELECT c.reading, c.id, c.digest, c.text, c.page, c.links, c.type, m.full_run,
+_SELECT_PREVIOUS: Final = """SELECT c.reading, c.id, c.digest, c.text, c.page, c.links, c.type, m.full_run,
   m.source_key, m.etag, m.last_modified, m.header_date, m.page_date, m.page_date_source, m.seen_at
   FROM memory m JOIN content c ON c.id = m.content WHERE m.id = ?"""
 
-_decode = msgspec.msgpack.Decoder(Page).decode
+_decode_page = msgspec.msgpack.Decoder(Page).decode
 
 
 class LinkNames:
@@ -109,7 +111,7 @@ class LinkNames:
         names = self._names
         links = []
         is_whole = True
-        for number, flags in unpack(packed):
+        for number, flags in unpack_links(packed):
             name = names.get(number) or self._name(number)
             if name is None:
                 is_whole = False
@@ -121,13 +123,13 @@ class LinkNames:
         row = self._db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()
         if row is None:
             return None
-        if len(self._names) >= NAMES:
+        if len(self._names) >= MAX_NAMES:
             self._names.clear()
         self._names[number] = Url(row[0])
         return self._names[number]
 
 
-class Recall:
+class PreviousVisits:
     """Answers for one run.
 
     ``reading`` is the key of the settings that pages are read with: of what was read with others only the text is
@@ -147,32 +149,32 @@ class Recall:
         self._source_key = source_key
         self._refetch_every = refetch_every
         self._names = LinkNames(db)
-        with storage():
+        with storage_errors():
             some = "SELECT 1 FROM memory WHERE content IS NOT NULL LIMIT 1"
             self._is_empty = db.execute(some).fetchone() is None  # nothing is added before the run has ended
 
-    def recall(self, number: int, kind: Kind) -> Remembered | None:
+    def recall(self, number: int, kind: DocumentKind) -> PreviousVisit | None:
         """What is remembered of the URL with this id, which is to be read as this kind now, or None."""
         if self._is_empty:
             return None
-        with storage():
-            row = self._db.execute(_RECALL, (number,)).fetchone()
+        with storage_errors():
+            row = self._db.execute(_SELECT_PREVIOUS, (number,)).fetchone()
             if row is None:
                 return None
             reading, content, digest, text, page, links, label, full_run, source_key, *seen = row
             etag, last_modified, header_date, page_date, page_date_source, seen_at = seen
-            sighting = Sighting(
+            sighting = ResponseMetadata(
                 seen_at or 0.0, label, etag, last_modified, header_date, page_date, page_date_source
             )
             targets, is_whole = self._names.links(links)
-            if reading != reading_of(self._reading, kind) or not is_whole:
-                return Remembered(content, sighting, b"", text, None, True, False, targets)
-            return Remembered(
+            if reading != parse_key(self._reading, kind) or not is_whole:
+                return PreviousVisit(content, sighting, b"", text, None, True, False, targets)
+            return PreviousVisit(
                 content,
                 sighting,
                 digest,
                 text,
-                replace(_decode(page), links=targets) if page else None,
+                replace(_decode_page(page), links=targets) if page else None,
                 self._is_due(number, full_run),
                 source_key == self._source_key and bool(etag or last_modified),
                 targets,

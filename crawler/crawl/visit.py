@@ -20,30 +20,37 @@ import anyio
 from msgspec.structs import replace
 
 from crawler.config import fetcher as fetching
-from crawler.config.plan import Plan
-from crawler.crawl.build import hello, judge, manners, reading_key, seeds, source_key
+from crawler.config.plan import CrawlPlan
+from crawler.crawl.build import (
+    build_judge,
+    parse_settings_key,
+    parser_options,
+    seed_urls,
+    source_key,
+    worker_options,
+)
 from crawler.crawl.earlier_crawl import EarlierCrawl
-from crawler.crawl.engine import Ending, Engine, Limits, Tally, Watch
+from crawler.crawl.engine import CrawlEngine, CrawlLimits, RunEnd, Tally, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.crawl.revalidation import Recall
-from crawler.crawl.worker import Journey, Parts
+from crawler.crawl.revalidation import PreviousVisits
+from crawler.crawl.worker import PageWorker, WorkerParts
 from crawler.errors import NothingCrawlable
 from crawler.fetch.fetcher import Fetcher
-from crawler.fetch.throttle import Lanes, Pace
-from crawler.model import Find, Verdict
+from crawler.fetch.throttle import Throttle, ThrottleOptions
+from crawler.model import DiscoveredUrl, StatusBadge
 from crawler.parse.pool import ParsePool
-from crawler.robots.cache import Rulebook
-from crawler.robots.rules import Access, Robots
+from crawler.robots.cache import RobotsCache
+from crawler.robots.rules import Robots, RobotsAccess
 from crawler.robots.store import RobotsStore
 from crawler.state.runs import Completeness, Run
 from crawler.state.store import Store
-from crawler.url.normalize import origin
+from crawler.url.normalize import origin_of
 
 Clock = Callable[[], float]
 
 """Gives Unix time: that of a run, and of the answers that are dated by it."""
 
-More = Callable[[SqliteFrontier], bool]
+HasMore = Callable[[SqliteFrontier], bool]
 
 """Lets a frontier in which nothing is left know of what else is to be visited."""
 
@@ -51,23 +58,25 @@ More = Callable[[SqliteFrontier], bool]
 log = logging.getLogger(__name__)
 
 
-SPARE: Final = 4  # documents on their way to each parser process beyond the fetches under way: keeps it fed
+SPARE_LEASES: Final = (
+    4  # documents on their way to each parser process beyond the fetches under way: keeps it fed
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Visited:
+class VisitResult:
     """How the visiting went: its ending, its tally, and what robots.txt had odd about it."""
 
-    ending: Ending
+    ending: RunEnd
     tally: Tally
     notes: tuple[str, ...]
 
 
-def frontier(plan: Plan, store: Store) -> SqliteFrontier:
+def open_frontier(plan: CrawlPlan, store: Store) -> SqliteFrontier:
     """The frontier of the run, with the scope at its door."""
     scope = plan.scope
 
-    def admit(find: Find) -> Verdict | None:
+    def admit(find: DiscoveredUrl) -> StatusBadge | None:
         return scope.admit(find.url, find.depth, find.found, find.kind)
 
     section = plan.config.scope
@@ -76,20 +85,20 @@ def frontier(plan: Plan, store: Store) -> SqliteFrontier:
         admit,
         by_level=section.max_depth is not None,
         run=store.run.number,
-        reading=reading_key(plan),
+        reading=parse_settings_key(plan),
         patience=section.trap_limit,
     )
 
 
 async def visit(  # noqa: PLR0913 - two of them have a default
-    plan: Plan,
+    plan: CrawlPlan,
     store: Store,
     waiting: SqliteFrontier,
     watch: Watch,
-    more: More,
+    more: HasMore,
     clock: Clock = time.time,
     earlier: EarlierCrawl | None = None,
-) -> Visited:
+) -> VisitResult:
     """Crawl until nothing is left or something stops it; ``more`` is asked when nothing is left, until
     it answers no. What an ``earlier`` crawl answers is not asked for again.
 
@@ -98,24 +107,24 @@ async def visit(  # noqa: PLR0913 - two of them have a default
     config = plan.config
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(
-            fetching.fetcher(config, [origin(plan.seed)], clock, plan.source)
+            fetching.build_fetcher(config, [origin_of(plan.seed)], clock, plan.source)
         )
-        rules = rulebook(plan, store, fetcher, clock)
-        robots = await _allowed(plan, rules)
-        pool = await stack.enter_async_context(ParsePool(plan.processes, hello(plan)))
-        pace = Pace(config.pace.concurrency, config.pace.rate, config.pace.delay)
-        folder = origin(plan.seed) if plan.source and plan.source.folder else ""
-        lanes = Lanes(pace, plan.processes * SPARE, folder)
-        recall = Recall(
+        rules = build_robots_cache(plan, store, fetcher, clock)
+        robots = await _start_robots(plan, rules)
+        pool = await stack.enter_async_context(ParsePool(plan.processes, parser_options(plan)))
+        pace = ThrottleOptions(config.pace.concurrency, config.pace.rate, config.pace.delay)
+        folder = origin_of(plan.seed) if plan.source and plan.source.folder else ""
+        lanes = Throttle(pace, plan.processes * SPARE_LEASES, folder)
+        recall = PreviousVisits(
             store.db,
             store.run.number,
-            reading_key(plan),
+            parse_settings_key(plan),
             source_key(plan),
             config.fetch.refetch_every,
         )
-        parts = Parts(rules, fetcher, pool, judge(plan), lanes, waiting, recall, earlier)
-        journey = Journey(parts, manners(config))
-        limits = Limits(
+        parts = WorkerParts(rules, fetcher, pool, build_judge(plan), lanes, waiting, recall, earlier)
+        journey = PageWorker(parts, worker_options(config))
+        limits = CrawlLimits(
             config.scope.max_pages,
             config.scope.max_time,
             config.pace.max_retry_after,
@@ -125,36 +134,36 @@ async def visit(  # noqa: PLR0913 - two of them have a default
         def further() -> bool:
             return waiting.look_again() or more(waiting) or waiting.look_again()
 
-        engine = Engine(waiting, journey, lanes, limits, watch, further)
-        waiting.admit(seeds(plan, robots))
-        async with _stoppable(engine):
+        engine = CrawlEngine(waiting, journey, lanes, limits, watch, further)
+        waiting.admit(seed_urls(plan, robots))
+        async with _stop_on_signals(engine):
             ending = await engine.run()
-        return Visited(ending, engine.tally, (*robots.notes, *waiting.notes.values()))
+        return VisitResult(ending, engine.tally, (*robots.notes, *waiting.notes.values()))
 
 
-async def reach(plan: Plan, store: Store, clock: Clock = time.time) -> None:
+async def check_reachable(plan: CrawlPlan, store: Store, clock: Clock = time.time) -> None:
     """See whether a site can be visited at all, before what takes long. Raises NothingCrawlable, StorageError."""
-    async with fetching.fetcher(plan.config, [origin(plan.seed)], clock, plan.source) as fetcher:
-        await _allowed(plan, rulebook(plan, store, fetcher, clock))
+    async with fetching.build_fetcher(plan.config, [origin_of(plan.seed)], clock, plan.source) as fetcher:
+        await _start_robots(plan, build_robots_cache(plan, store, fetcher, clock))
 
 
-def rulebook(plan: Plan, store: Store, fetcher: Fetcher, clock: Clock) -> Rulebook:
+def build_robots_cache(plan: CrawlPlan, store: Store, fetcher: Fetcher, clock: Clock) -> RobotsCache:
     """The robots.txt of every origin, as the plan obeys it, with the copies that the state keeps."""
     agent, obey = plan.config.fetch.user_agent, plan.config.obey.robots
     kept = RobotsStore(store.db)
-    return Rulebook(fetcher, agent, obey=obey, kept=kept, params=plan.params, clock=clock)
+    return RobotsCache(fetcher, agent, obey=obey, kept=kept, params=plan.params, clock=clock)
 
 
-async def _allowed(plan: Plan, rules: Rulebook) -> Robots:
-    home = origin(plan.seed)
+async def _start_robots(plan: CrawlPlan, rules: RobotsCache) -> Robots:
+    home = origin_of(plan.seed)
     robots = await rules.rules(home)
-    if robots.access is Access.NOTHING:
+    if robots.access is RobotsAccess.NOTHING:
         raise NothingCrawlable(f"nothing can be crawled on {home}: {robots.reason}")
     return robots
 
 
 @asynccontextmanager
-async def _stoppable(engine: Engine) -> AsyncIterator[None]:
+async def _stop_on_signals(engine: CrawlEngine) -> AsyncIterator[None]:
     """SIGINT and SIGTERM stop the engine, which saves what it has; a second one ends the process where it stands.
 
     Only the main thread hears signals (https://docs.python.org/3/library/signal.html#signals-and-threads): in another,
@@ -173,7 +182,7 @@ async def _stoppable(engine: Engine) -> AsyncIterator[None]:
                         os.write(2, b"\x1b[?25h\r\n")  # the live display hid the cursor
                     os._exit(128 + number)  # what is committed is consistent; that is what state is for
                 log.warning("stopping: what is known is saved; once more to stop at once")
-                engine.stop(Ending.INTERRUPTED)
+                engine.stop(RunEnd.INTERRUPTED)
 
     ready = anyio.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -188,7 +197,7 @@ async def _stoppable(engine: Engine) -> AsyncIterator[None]:
             signal.signal(number, handler)
 
 
-def counted(run: Run, visited: Visited, judged: Completeness) -> Run:
+def changes_text(run: Run, visited: VisitResult, judged: Completeness) -> Run:
     """The record with what this process did added to what earlier ones did of the same run."""
     tally = visited.tally
     return replace(

@@ -13,39 +13,47 @@ from msgspec.structs import replace
 
 from crawler.crawl.earlier_crawl import EarlierCrawl
 from crawler.crawl.frontier import Frontier
-from crawler.crawl.indexability import Judge, is_readable
-from crawler.crawl.revalidation import Recall, as_before, as_told, conditions, kept, request_of, sighting
+from crawler.crawl.indexability import IndexabilityJudge, is_readable
+from crawler.crawl.revalidation import (
+    PreviousVisits,
+    apply_304_robots,
+    conditional_headers,
+    content_to_store,
+    merge_304,
+    request_record,
+    response_metadata,
+)
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.limits import PAGE_BODY, SITEMAP_BODY, BodyLimits
-from crawler.fetch.retry import RetryPolicy, is_transient, retry_after
-from crawler.fetch.throttle import Lanes
+from crawler.fetch.retry import RetryPolicy, is_transient, parse_retry_after
+from crawler.fetch.throttle import Throttle
 from crawler.model import (
-    Document,
+    DiscoveredBy,
+    DiscoveredUrl,
+    DocumentKind,
     Failure,
-    Find,
-    Found,
-    Kind,
+    FetchedDocument,
     Lease,
     Outcome,
     Page,
-    Remembered,
+    PreviousVisit,
     Reply,
     Request,
     Retry,
     State,
+    StatusBadge,
     Url,
-    Verdict,
 )
 from crawler.parse.pool import ParsePool
-from crawler.robots.cache import Rulebook
+from crawler.robots.cache import RobotsCache
 from crawler.robots.rules import Blocked, Robots
-from crawler.url.normalize import origin
+from crawler.url.normalize import origin_of
 
 MAX_NESTING = 3  # sitemap indexes in sitemap indexes; the protocol allows none
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class WorkerOptions:
     """What a journey needs to know of the configuration."""
 
     retries: int = 3
@@ -60,24 +68,24 @@ class Manners:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class WorkerParts:
     """Who is called on the way. ``earlier`` has answers of another crawl, which are not asked for again."""
 
-    rulebook: Rulebook
+    rulebook: RobotsCache
     fetcher: Fetcher
     pool: ParsePool
-    judge: Judge
-    lanes: Lanes
+    judge: IndexabilityJudge
+    lanes: Throttle
     frontier: Frontier
-    recall: Recall
+    recall: PreviousVisits
     earlier: EarlierCrawl | None = None
 
 
-class Journey:
+class PageWorker:
     """Travels leases. ``fetched`` and ``bytes`` count requests and bytes received so far, ``unchanged`` those answers
     that told nothing new."""
 
-    def __init__(self, parts: Parts, manners: Manners) -> None:
+    def __init__(self, parts: WorkerParts, manners: WorkerOptions) -> None:
         self._parts = parts
         self._manners = manners
         self.fetched = 0
@@ -86,33 +94,39 @@ class Journey:
 
     def without_request(self, lease: Lease, now: float) -> Outcome | None:
         """The end of a lease that known rules forbid to fetch, or whose answer an earlier crawl has."""
-        robots = self._parts.rulebook.cached(origin(lease.url), now)
+        robots = self._parts.rulebook.cached(origin_of(lease.url), now)
         return self._known(lease, robots, now) if robots else None
 
     async def travel(self, lease: Lease) -> Outcome | Retry:
         """Fetch, read and judge. The lane of the lease's origin was told that a request starts."""
         answer: Reply | Failure | None = None
         try:
-            robots = await self._parts.rulebook.rules(origin(lease.url))
+            robots = await self._parts.rulebook.rules(origin_of(lease.url))
             if known := self._known(lease, robots, time.time()):
                 return known
             if delay := robots.crawl_delay(self._manners.max_crawl_delay):
-                self._parts.lanes.set_crawl_delay(origin(lease.url), delay)
-            body = self._manners.sitemap_body if lease.kind is Kind.SITEMAP else self._manners.page_body
+                self._parts.lanes.set_crawl_delay(origin_of(lease.url), delay)
+            body = (
+                self._manners.sitemap_body if lease.kind is DocumentKind.SITEMAP else self._manners.page_body
+            )
             before = self._parts.recall.recall(lease.id, lease.kind)
-            asked = conditions(before)
+            asked = conditional_headers(before)
             answer = await self._parts.fetcher.fetch(lease.url, headers=asked, body=body)
             self.fetched += 1
         finally:
             self._parts.lanes.finish(lease.url, time.time(), answer)
         if isinstance(answer, Reply):
             self.bytes += answer.wire_bytes
-        request = request_of(answer, bool(asked), time.time())
+        request = request_record(answer, bool(asked), time.time())
         return self._again(lease, answer, request) or await self._arrive(lease, answer, before, request)
 
     def _known(self, lease: Lease, robots: Robots, now: float) -> Outcome | None:
         """The end of a lease that needs no request. ``now`` is Unix time."""
-        if (blocked := _blocked(lease, robots)) or self._parts.earlier is None or lease.kind is not Kind.PAGE:
+        if (
+            (blocked := _blocked(lease, robots))
+            or self._parts.earlier is None
+            or lease.kind is not DocumentKind.PAGE
+        ):
             return blocked
         before = self._parts.recall.recall(lease.id, lease.kind)
         answer = self._parts.earlier.answer(lease.url, before, now)
@@ -133,9 +147,9 @@ class Journey:
         if not is_transient(answer):
             return None
         now = time.time()
-        asked = retry_after(answer.header("retry-after"), now) if isinstance(answer, Reply) else None
+        asked = parse_retry_after(answer.header("retry-after"), now) if isinstance(answer, Reply) else None
         # one broken page may not hold up the whole site
-        longest = math.inf if _is_told_to_wait(answer) else self._manners.max_retry_after
+        longest = math.inf if _asks_to_wait(answer) else self._manners.max_retry_after
         policy = RetryPolicy(self._manners.retries, longest_asked=longest)
         pause = policy.delay(lease.attempts, lease.url, asked)
         if pause is None:
@@ -144,13 +158,13 @@ class Journey:
         return Retry(lease, now + pause, reason, request)
 
     async def _arrive(
-        self, lease: Lease, answer: Reply | Failure, before: Remembered | None, request: Request
+        self, lease: Lease, answer: Reply | Failure, before: PreviousVisit | None, request: Request
     ) -> Outcome:
         if isinstance(answer, Failure) or is_transient(answer):
             return self._failed(lease, answer, before, request)
         if before and answer.status == 304 and request.conditional:
-            answer = as_before(answer, before)
-            page = before.page and as_told(answer, before.page, self._manners.token)
+            answer = merge_304(answer, before)
+            page = before.page and apply_304_robots(answer, before.page, self._manners.token)
             is_known = True
         else:
             page = await self._read(lease, answer, before)
@@ -160,13 +174,13 @@ class Journey:
             page = before.page if before and is_known else page
         self.unchanged += is_known
         ended = self._judged(lease, answer, page)
-        if _is_last_look(lease):
-            ended = _last_look(ended)
+        if _is_last_check(lease):
+            ended = _last_check_outcome(ended)
         return replace(
             ended,
-            page=None if is_known else kept(answer, page),
+            page=None if is_known else content_to_store(answer, page),
             content=before.content if before and is_known else None,
-            sighting=sighting(answer, page) if answer.status == 200 else None,
+            sighting=response_metadata(answer, page) if answer.status == 200 else None,
             request=request,
         )
 
@@ -174,48 +188,48 @@ class Journey:
         self,
         lease: Lease,
         answer: Reply | Failure,
-        before: Remembered | None,
+        before: PreviousVisit | None,
         request: Request,
         page: Page | None = None,
     ) -> Outcome:
         """The end of what failed for reasons that may pass. What it linked to the last time is still found."""
         if isinstance(answer, Failure):
             outcome = Outcome(lease, self._parts.judge.failure(answer), request=request)
-        elif lease.kind is Kind.SITEMAP:
+        elif lease.kind is DocumentKind.SITEMAP:
             outcome = replace(self._sitemap(lease, answer, page), request=request)
         else:
             verdict = self._parts.judge.verdict(answer, page)
             outcome = Outcome(lease, verdict, answer.status, request=request)
-        if before is None or _is_last_look(lease):
+        if before is None or _is_last_check(lease):
             return outcome
         known = before.page or Page(links=before.links)
-        if lease.kind is Kind.SITEMAP:
+        if lease.kind is DocumentKind.SITEMAP:
             return replace(outcome, finds=self._listed(lease, known))
         return replace(outcome, links=self._links(lease, known))
 
     def _judged(self, lease: Lease, answer: Reply, page: Page | None) -> Outcome:
-        if lease.kind is Kind.SITEMAP:
+        if lease.kind is DocumentKind.SITEMAP:
             return self._sitemap(lease, answer, page)
         return self._ended(lease, self._parts.judge.verdict(answer, page), answer.status, page)
 
-    def _ended(self, lease: Lease, verdict: Verdict, status: int, page: Page | None) -> Outcome:
+    def _ended(self, lease: Lease, verdict: StatusBadge, status: int, page: Page | None) -> Outcome:
         """The end of a page, with all that it leads to."""
         most = self._manners.max_redirects
         if verdict.state is State.REDIRECT and self._parts.frontier.hops(lease) >= most:
-            verdict = Verdict(State.BAD_ANSWER, f"redirect.too_many: more than {most} redirects in a row")
+            verdict = StatusBadge(State.BAD_ANSWER, f"redirect.too_many: more than {most} redirects in a row")
         return Outcome(
             lease,
             verdict,
             status=status,
             links=self._links(lease, page) if page else [],
-            finds=(*_further(lease, verdict), *self._children(lease, page)),
+            finds=(*_redirect_finds(lease, verdict), *self._children(lease, page)),
         )
 
-    async def _read(self, lease: Lease, reply: Reply, before: Remembered | None) -> Page | None:
-        if not (is_readable(reply) or (lease.kind is Kind.SITEMAP and reply.status == 200)):
+    async def _read(self, lease: Lease, reply: Reply, before: PreviousVisit | None) -> Page | None:
+        if not (is_readable(reply) or (lease.kind is DocumentKind.SITEMAP and reply.status == 200)):
             return None
         return await self._parts.pool.read(
-            Document(
+            FetchedDocument(
                 reply.url,
                 reply.header("content-type") or "",
                 reply.header_all("link"),
@@ -232,78 +246,86 @@ class Journey:
         """A sitemap of the site's own: its entries are finds, one step from the start."""
         redirect = self._parts.judge.verdict(reply, None)
         if redirect.target:
-            hop = Find(redirect.target, Found.REDIRECT, lease.depth + 1, lease.id, Kind.SITEMAP)
+            hop = DiscoveredUrl(
+                redirect.target, DiscoveredBy.REDIRECT, lease.depth + 1, lease.id, DocumentKind.SITEMAP
+            )
             further = (hop,) if lease.depth < self._manners.max_redirects else ()
-            return Outcome(lease, Verdict(State.SITEMAP_FILE, redirect.reason), reply.status, finds=further)
+            return Outcome(
+                lease, StatusBadge(State.SITEMAP_FILE, redirect.reason), reply.status, finds=further
+            )
         if page is None:
-            return Outcome(lease, Verdict(State.SITEMAP_FILE, f"answered {reply.status}"), reply.status)
+            return Outcome(lease, StatusBadge(State.SITEMAP_FILE, f"answered {reply.status}"), reply.status)
         return Outcome(
             lease,
-            Verdict(State.SITEMAP_FILE, "; ".join(page.faults)),
+            StatusBadge(State.SITEMAP_FILE, "; ".join(page.faults)),
             reply.status,
             finds=self._listed(lease, page),
         )
 
-    def _listed(self, lease: Lease, page: Page) -> tuple[Find, ...]:
+    def _listed(self, lease: Lease, page: Page) -> tuple[DiscoveredUrl, ...]:
         """What a sitemap of the site's own lists."""
-        finds = [Find(url, found, 1, lease.id) for url, found in page.links]
+        finds = [DiscoveredUrl(url, found, 1, lease.id) for url, found in page.links]
         if lease.depth < MAX_NESTING:
             below = lease.depth + 1
-            finds += [Find(url, Found.SITEMAP, below, lease.id, Kind.SITEMAP) for url in page.sitemaps]
+            finds += [
+                DiscoveredUrl(url, DiscoveredBy.SITEMAP, below, lease.id, DocumentKind.SITEMAP)
+                for url in page.sitemaps
+            ]
         return tuple(finds)
 
-    def _children(self, lease: Lease, page: Page | None) -> list[Find]:
+    def _children(self, lease: Lease, page: Page | None) -> list[DiscoveredUrl]:
         """The sitemaps that an index names which was linked as a page."""
         urls = page.sitemaps if page and self._manners.follow_sitemaps else []
-        return [Find(url, Found.SITEMAP, 1, lease.id, Kind.SITEMAP) for url in urls]
+        return [DiscoveredUrl(url, DiscoveredBy.SITEMAP, 1, lease.id, DocumentKind.SITEMAP) for url in urls]
 
     def _links(self, lease: Lease, page: Page) -> list[tuple[Url, int]]:
-        links = page.links if lease.found != Found.SPELLING else []
+        links = page.links if lease.found != DiscoveredBy.SPELLING else []
         if not page.is_html and not self._manners.follow_sitemaps:
-            links = [(url, found) for url, found in links if found != Found.SITEMAP]
+            links = [(url, found) for url, found in links if found != DiscoveredBy.SITEMAP]
         if not self._manners.obey_nofollow:
-            links = [(url, found & ~Found.NOFOLLOW or Found.LINK) for url, found in links]
+            links = [(url, found & ~DiscoveredBy.NOFOLLOW or DiscoveredBy.LINK) for url, found in links]
         elif page.nofollow:
-            walked = Found.LINK | Found.FRAME
+            walked = DiscoveredBy.LINK | DiscoveredBy.FRAME
             links = [
-                (url, found & ~walked | Found.NOFOLLOW if found & walked else found) for url, found in links
+                (url, found & ~walked | DiscoveredBy.NOFOLLOW if found & walked else found)
+                for url, found in links
             ]
         return links
 
 
 def _is_unread(lease: Lease, page: Page) -> bool:
     """Whether nothing could be made of a document that may be well another time: by us, or of a sitemap by anybody."""
-    if lease.kind is Kind.SITEMAP:
+    if lease.kind is DocumentKind.SITEMAP:
         return bool(page.faults) and not (page.links or page.sitemaps)
     return bool(page.fallback) and not page.is_html
 
 
-def _last_look(ended: Outcome) -> Outcome:
+def _last_check_outcome(ended: Outcome) -> Outcome:
     verdict = ended.verdict
     if verdict.state is State.INDEXABLE:
-        verdict = Verdict(State.UNLINKED, "it answers as before, but no page leads to it any more")
+        verdict = StatusBadge(State.UNLINKED, "it answers as before, but no page leads to it any more")
     return replace(ended, verdict=verdict, links=[], finds=())
 
 
-def _is_last_look(lease: Lease) -> bool:
+def _is_last_check(lease: Lease) -> bool:
     """Whether only an earlier run leads here: it is asked what has become of it, and what it links to is no news."""
-    return lease.found == Found.MEMORY
+    return lease.found == DiscoveredBy.MEMORY
 
 
 def _blocked(lease: Lease, robots: Robots) -> Outcome | None:
     answer = robots.can_fetch(lease.url)
     if not isinstance(answer, Blocked):
         return None
-    state = State.SITEMAP_FILE if lease.kind is Kind.SITEMAP else State.ROBOTS
-    return Outcome(lease, Verdict(state, answer.reason))
+    state = State.SITEMAP_FILE if lease.kind is DocumentKind.SITEMAP else State.ROBOTS
+    return Outcome(lease, StatusBadge(state, answer.reason))
 
 
-def _is_told_to_wait(answer: Reply | Failure) -> bool:
+def _asks_to_wait(answer: Reply | Failure) -> bool:
     return isinstance(answer, Reply) and answer.status in (429, 503)
 
 
-def _further(lease: Lease, verdict: Verdict) -> tuple[Find, ...]:
+def _redirect_finds(lease: Lease, verdict: StatusBadge) -> tuple[DiscoveredUrl, ...]:
     """Where a redirect leads is a discovery like any other."""
     if verdict.state is not State.REDIRECT or verdict.target is None:
         return ()
-    return (Find(verdict.target, Found.REDIRECT, lease.depth, lease.id),)
+    return (DiscoveredUrl(verdict.target, DiscoveredBy.REDIRECT, lease.depth, lease.id),)

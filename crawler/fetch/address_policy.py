@@ -8,11 +8,11 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 from msgspec import Struct
 
-from crawler.fetch.errors import Code, FetchError
-from crawler.fetch.target import Target
+from crawler.fetch.errors import FailureCode, FetchError
+from crawler.fetch.target import OriginTarget
 
 
-class Reach(Enum):
+class AddressKind(Enum):
     """What kind of place an address is."""
 
     PUBLIC = "public"
@@ -54,7 +54,7 @@ _UNICAST_V6 = IPv6Network("2000::/3")
 _SPECIAL_V6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2620:4f:8000::/48", "3fff::/20")))
 
 # Prefixes that carry an IPv4 address, with the number of bits to its right.
-_CARRIERS = (
+_EMBEDDING_RANGES = (
     (IPv6Network("::ffff:0:0/96"), 0),  # IPv4-mapped, RFC 4291
     (IPv6Network("64:ff9b::/96"), 0),  # NAT64, RFC 6052
     (IPv6Network("::/96"), 0),  # IPv4-compatible, RFC 4291 (deprecated)
@@ -92,35 +92,39 @@ _BAD_PORTS = frozenset((
 
 
 @lru_cache(maxsize=4096)
-def reach(address: str) -> Reach:
+def address_kind(address: str) -> AddressKind:
     """What kind of place a numeric address is; a scope id (``%eth0``) is allowed. Raises ValueError for anything else.
 
     An IPv6 address that carries an IPv4 address is what the IPv4 address is.
     """
-    return _reach(ipaddress.ip_address(address))
+    return _kind_of(ipaddress.ip_address(address))
 
 
-def _reach(address: IPv4Address | IPv6Address) -> Reach:
+def _kind_of(address: IPv4Address | IPv6Address) -> AddressKind:
     if isinstance(address, IPv4Address):
         if address in _METADATA:
-            return Reach.METADATA
-        return Reach.PRIVATE if any(address in network for network in _SPECIAL_V4) else Reach.PUBLIC
+            return AddressKind.METADATA
+        return (
+            AddressKind.PRIVATE if any(address in network for network in _SPECIAL_V4) else AddressKind.PUBLIC
+        )
     plain = IPv6Address(int(address))  # without a scope id, which is never equal to anything
     if plain in _METADATA:
-        return Reach.METADATA
+        return AddressKind.METADATA
     if plain in _TEREDO:
-        return _worst(IPv4Address(~int(plain) & 0xFFFFFFFF), IPv4Address(int(plain) >> 64 & 0xFFFFFFFF))
-    for network, shift in _CARRIERS:
+        return _worst_kind(IPv4Address(~int(plain) & 0xFFFFFFFF), IPv4Address(int(plain) >> 64 & 0xFFFFFFFF))
+    for network, shift in _EMBEDDING_RANGES:
         if plain in network and int(plain) > 1:  # :: and ::1 carry nothing
-            return _reach(IPv4Address(int(plain) >> shift & 0xFFFFFFFF))
+            return _kind_of(IPv4Address(int(plain) >> shift & 0xFFFFFFFF))
     if plain not in _UNICAST_V6 or any(plain in network for network in _SPECIAL_V6):
-        return Reach.PRIVATE
-    return Reach.PUBLIC
+        return AddressKind.PRIVATE
+    return AddressKind.PUBLIC
 
 
-def _worst(*addresses: IPv4Address) -> Reach:
-    found = {_reach(address) for address in addresses}
-    return next(kind for kind in (Reach.METADATA, Reach.PRIVATE, Reach.PUBLIC) if kind in found)
+def _worst_kind(*addresses: IPv4Address) -> AddressKind:
+    found = {_kind_of(address) for address in addresses}
+    return next(
+        kind for kind in (AddressKind.METADATA, AddressKind.PRIVATE, AddressKind.PUBLIC) if kind in found
+    )
 
 
 def is_numeric(host: str) -> bool:
@@ -150,16 +154,16 @@ class AddressPolicy(Struct, frozen=True):
         cls, origins: Iterable[str], allowed: Iterable[str] = (), *, metadata: bool = False
     ) -> "AddressPolicy":
         """The policy of a crawl that starts at these origins; ``allowed`` are further origins that may be private."""
-        return cls(frozenset(Target.of(origin).host_port for origin in (*origins, *allowed)), metadata)
+        return cls(frozenset(OriginTarget.of(origin).host_port for origin in (*origins, *allowed)), metadata)
 
     def check_port(self, port: int) -> None:
         """Raise FetchError for a port that is blocked whatever the host is."""
         if port in _BAD_PORTS and not self.is_named:
-            raise FetchError(Code.BLOCKED_PORT, f"port {port}")
+            raise FetchError(FailureCode.BLOCKED_PORT, f"port {port}")
 
     def is_public(self, addresses: list[str]) -> bool:
         """Whether all addresses are public ones."""
-        return all(reach(address) is Reach.PUBLIC for address in addresses)
+        return all(address_kind(address) is AddressKind.PUBLIC for address in addresses)
 
     def permit(self, host_port: str, addresses: list[str], was_public: bool = False) -> list[str]:
         """The addresses of a host that may be connected to, in the order given.
@@ -167,16 +171,18 @@ class AddressPolicy(Struct, frozen=True):
         As soon as one address is public the others are dropped; ``was_public`` says that this host had a public address
         before in this crawl, so that it cannot turn into a private one. Raises FetchError when nothing is left.
         """
-        kinds = {address: reach(address) for address in addresses}
-        public = [address for address in addresses if kinds[address] is Reach.PUBLIC]
+        kinds = {address: address_kind(address) for address in addresses}
+        public = [address for address in addresses if kinds[address] is AddressKind.PUBLIC]
         if public:
             return public
         allowed = (self.is_named or host_port in self.private) and not was_public
         rest = [
-            address for address in addresses if allowed and (kinds[address] is Reach.PRIVATE or self.metadata)
+            address
+            for address in addresses
+            if allowed and (kinds[address] is AddressKind.PRIVATE or self.metadata)
         ]
         if rest:
             return rest
-        metadata = any(kind is Reach.METADATA for kind in kinds.values())
-        code = Code.METADATA_ADDRESS if metadata else Code.PRIVATE_ADDRESS
+        metadata = any(kind is AddressKind.METADATA for kind in kinds.values())
+        code = FailureCode.METADATA_ADDRESS if metadata else FailureCode.PRIVATE_ADDRESS
         raise FetchError(code, ", ".join(addresses))

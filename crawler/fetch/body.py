@@ -2,16 +2,16 @@
 
 import re
 
-from crawler.fetch.encodings import Coding, coding
-from crawler.fetch.errors import Code, FetchError
+from crawler.fetch.encodings import Coding, decoder_for
+from crawler.fetch.errors import FailureCode, FetchError
 from crawler.fetch.limits import BodyLimits
 
 ACCEPTED = "gzip, deflate, br, zstd"
 """What to offer in Accept-Encoding: what is decoded here."""
 
-_SLICE = 8 * 1024  # most input given to a decompressor between two looks at the ratio
-_SNIFF = 1024
-_BINARY = re.compile(
+_SLICE_BYTES = 8 * 1024  # most input given to a decompressor between two looks at the ratio
+_SNIFF_BYTES = 1024
+_BINARY_BYTES = re.compile(
     rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]"
 )  # "binary data byte", WHATWG MIME Sniffing, section 3
 _BOMS = (b"\xfe\xff", b"\xff\xfe", b"\xef\xbb\xbf")
@@ -25,7 +25,7 @@ def split_codings(values: list[str]) -> list[str]:
 
 def looks_like_text(body: bytes) -> bool:
     """Whether the first KiB has nothing in it that text never has (WHATWG MIME Sniffing, section 7.2)."""
-    return body.startswith(_BOMS) or not _BINARY.search(body[:_SNIFF])
+    return body.startswith(_BOMS) or not _BINARY_BYTES.search(body[:_SNIFF_BYTES])
 
 
 class BodyDecoder:
@@ -39,10 +39,10 @@ class BodyDecoder:
     def __init__(self, codings: list[str], limits: BodyLimits) -> None:
         """Raises FetchError when more codings are stacked than allowed."""
         if len(codings) > limits.codings:
-            raise FetchError(Code.BODY_TOO_MANY_CODINGS, ", ".join(codings[:8]))
-        made = [coding(name, limits.zstd_window) for name in reversed(codings)]
+            raise FetchError(FailureCode.BODY_TOO_MANY_CODINGS, ", ".join(codings[:8]))
+        made = [decoder_for(name, limits.zstd_window) for name in reversed(codings)]
         self._layers: list[Coding] = [layer for layer in made if layer is not None]
-        self._unknown = [name for name in codings if coding(name, limits.zstd_window) is None]
+        self._unknown = [name for name in codings if decoder_for(name, limits.zstd_window) is None]
         self._limits = limits
         self._passed = [0] * len(self._layers)  # bytes each layer gave out
         self._taken = 0  # bytes given to the first layer
@@ -60,8 +60,8 @@ class BodyDecoder:
             chunk = chunk[: len(chunk) - over]
         self.wire += len(chunk)
         if self._layers:
-            for start in range(0, len(chunk), _SLICE):
-                piece = chunk[start : start + _SLICE]
+            for start in range(0, len(chunk), _SLICE_BYTES):
+                piece = chunk[start : start + _SLICE_BYTES]
                 self._taken += len(piece)
                 self._push(piece, 0)
                 if self._full():
@@ -82,9 +82,9 @@ class BodyDecoder:
         """The body. Raises FetchError if it ends in the middle of a coding, or is no text where it has to be."""
         body = self.so_far()
         if self.wire and not self.cut and not all(layer.complete() for layer in self._layers):
-            raise FetchError(Code.BODY_TRUNCATED, f"{self.size:,} bytes could be decoded")
+            raise FetchError(FailureCode.BODY_TRUNCATED, f"{self.size:,} bytes could be decoded")
         if self._unknown and not looks_like_text(body):
-            raise FetchError(Code.BODY_UNKNOWN_CODING, ", ".join(self._unknown)[:100])
+            raise FetchError(FailureCode.BODY_UNKNOWN_CODING, ", ".join(self._unknown)[:100])
         return body
 
     def _push(self, data: bytes, level: int) -> None:
@@ -103,7 +103,7 @@ class BodyDecoder:
 
     def _weigh(self, decoded: int) -> None:
         if decoded > self._limits.ratio_after and decoded > self._limits.ratio * self._taken:
-            raise FetchError(Code.BODY_BOMB, f"{self._taken:,} bytes became {decoded:,} and more")
+            raise FetchError(FailureCode.BODY_BOMB, f"{self._taken:,} bytes became {decoded:,} and more")
 
     def _keep(self, data: bytes) -> None:
         room = self._limits.decoded - self.size

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from crawler.fetch.errors import Code, FetchError
+from crawler.fetch.errors import FailureCode, FetchError
 from crawler.fetch.limits import FetchLimits
 
 # The deadline is moved only when it moves by more than this share of the idle limit: moving it costs a timer.
@@ -43,17 +43,17 @@ class Deadline:
         if now - self._window_start >= limits.rate_window:
             if self._window_bytes < limits.rate * limits.rate_window:
                 detail = f"{self._window_bytes:,} bytes in {now - self._window_start:.0f} s"
-                raise FetchError(Code.TIME_TOO_SLOW, detail)
+                raise FetchError(FailureCode.TIME_TOO_SLOW, detail)
             self._window_start, self._window_bytes = now, 0
         self._move(min(self._end, now + limits.idle))
 
     def missed(self, now: float) -> FetchError:
         """The failure when the deadline has passed."""
         if now >= self._end:
-            return FetchError(Code.TIME_TOTAL, f"{self._limits.total:g} s")
+            return FetchError(FailureCode.TIME_TOTAL, f"{self._limits.total:g} s")
         if self._in_body:
-            return FetchError(Code.TIME_IDLE, f"nothing for {self._limits.idle:g} s")
-        return FetchError(Code.TIME_FIRST_BYTE, f"{self._limits.first_byte:g} s")
+            return FetchError(FailureCode.TIME_IDLE, f"nothing for {self._limits.idle:g} s")
+        return FetchError(FailureCode.TIME_FIRST_BYTE, f"{self._limits.first_byte:g} s")
 
     def _move(self, at: float) -> None:
         if abs(at - self.at) > _SLACK * self._limits.idle or at == self._end != self.at:

@@ -9,17 +9,17 @@ import anyio
 import httpx
 
 from crawler.fetch.address_policy import AddressPolicy, is_numeric
-from crawler.fetch.errors import Code, FetchError, diagnose, diagnose_lookup
-from crawler.fetch.target import Target
+from crawler.fetch.errors import FailureCode, FetchError, diagnose, diagnose_lookup
+from crawler.fetch.target import OriginTarget
 from crawler.fetch.transports import Transports
-from crawler.url.normalize import InvalidUrl, host, normalise
+from crawler.url.normalize import InvalidUrl, host_of, normalize_url
 
-Resolver = Callable[[str, int], Awaitable[list[str]]]
+HostResolver = Callable[[str, int], Awaitable[list[str]]]
 
 """From a host name and a port to numeric addresses, best first. Raises OSError (socket.gaierror) without any."""
 
 
-_HEAD_START = 0.25  # seconds until the next address is tried as well (RFC 8305, section 5)
+_FAMILY_DELAY = 0.25  # seconds until the next address is tried as well (RFC 8305, section 5)
 
 
 async def system_resolver(host: str, port: int) -> list[str]:
@@ -28,14 +28,16 @@ async def system_resolver(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-class Place:
+class OriginConnection:
     """An origin that can be talked to now.
 
     ``answered`` says that it has answered before over this transport. ``url`` is the URL to make requests with, where
     the transport goes by their ``target`` extension: httpx takes three times as long to parse each URL anew.
     """
 
-    def __init__(self, target: Target, transport: httpx.AsyncBaseTransport, url: httpx.URL | None) -> None:
+    def __init__(
+        self, target: OriginTarget, transport: httpx.AsyncBaseTransport, url: httpx.URL | None
+    ) -> None:
         self.target = target
         self.transport = transport
         self.url = url
@@ -44,14 +46,14 @@ class Place:
         self.retired = False
 
 
-class Origins:
+class OriginConnections:
     """Keeps the places. ``take`` and ``give_back`` come in pairs; ``retire`` makes the next ``take`` resolve again."""
 
     def __init__(
         self,
         transports: Transports,
         policy: AddressPolicy,
-        resolver: Resolver,
+        resolver: HostResolver,
         connect: float,
         most: int = 128,
     ) -> None:
@@ -61,11 +63,11 @@ class Origins:
         self._resolver = resolver
         self._connect = connect
         self._most = most
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, OriginConnection] = {}
         self._opening: dict[str, anyio.Lock] = {}
         self._public: set[str] = set()  # host:port that had a public address: they cannot become private
 
-    async def take(self, origin: str) -> Place:
+    async def take(self, origin: str) -> OriginConnection:
         """The place for an origin in canonical form. Raises FetchError."""
         place = self._places.get(origin)
         if place is None:
@@ -73,13 +75,13 @@ class Origins:
         place.users += 1
         return place
 
-    async def give_back(self, place: Place) -> None:
+    async def give_back(self, place: OriginConnection) -> None:
         """End the use of a place. Safe to call while cancelled."""
         place.users -= 1
         if place.retired and not place.users:
             await _close(place)
 
-    def retire(self, place: Place) -> None:
+    def retire(self, place: OriginConnection) -> None:
         """Forget the address of a place; its transport is closed when nobody uses it any more."""
         if self._places.get(place.target.origin) is place:
             del self._places[place.target.origin]
@@ -92,13 +94,13 @@ class Origins:
             place.retired = True
             await _close(place)
 
-    async def _open_once(self, origin: str) -> Place:
+    async def _open_once(self, origin: str) -> OriginConnection:
         lock = self._opening.setdefault(origin, anyio.Lock())
         try:
             async with lock:
                 place = self._places.get(origin)
                 if place is None:
-                    place = await self._open(Target.of(origin))
+                    place = await self._open(OriginTarget.of(origin))
                     self._places[origin] = place
         finally:
             if not lock.statistics().tasks_waiting and not lock.locked():
@@ -106,7 +108,7 @@ class Origins:
         await self._make_room(place)
         return place
 
-    async def _open(self, target: Target) -> Place:
+    async def _open(self, target: OriginTarget) -> OriginConnection:
         self._policy.check_port(target.port)
         if is_numeric(target.host):
             addresses = self._permitted(target, [target.host])
@@ -117,32 +119,32 @@ class Origins:
         address = addresses[0] if len(addresses) == 1 else await self._fastest(target, addresses)
         url = httpx.URL(f"{target.origin}/") if self._transports.by_target else None
         try:
-            return Place(target, self._transports.open(target.at(address)), url)
+            return OriginConnection(target, self._transports.open(target.at(address)), url)
         except (OSError, ValueError) as error:
-            raise FetchError(Code.OPTIONS) from error
+            raise FetchError(FailureCode.OPTIONS) from error
 
-    def _permitted(self, target: Target, addresses: list[str]) -> list[str]:
+    def _permitted(self, target: OriginTarget, addresses: list[str]) -> list[str]:
         permitted = self._policy.permit(target.host_port, addresses, target.host_port in self._public)
         if self._policy.is_public(permitted):
             self._public.add(target.host_port)
         return permitted
 
-    async def _lookup(self, target: Target) -> list[str]:
+    async def _lookup(self, target: OriginTarget) -> list[str]:
         try:
             with anyio.fail_after(self._connect):
                 addresses = await self._resolver(target.host, target.port)
         except TimeoutError as error:
             detail = f"no answer from the resolver in {self._connect:g} s"
-            raise FetchError(Code.DNS_TEMPORARY, detail) from error
+            raise FetchError(FailureCode.DNS_TEMPORARY, detail) from error
         except OSError as error:
             raise diagnose_lookup(error) from error
         except UnicodeError as error:  # Python's own IDNA codec refuses names that DNS could not have either
-            raise FetchError(Code.DNS_NXDOMAIN, "not a valid host name") from error
+            raise FetchError(FailureCode.DNS_NXDOMAIN, "not a valid host name") from error
         if not addresses:
-            raise FetchError(Code.DNS_NXDOMAIN)
+            raise FetchError(FailureCode.DNS_NXDOMAIN)
         return addresses
 
-    async def _fastest(self, target: Target, addresses: list[str]) -> str:
+    async def _fastest(self, target: OriginTarget, addresses: list[str]) -> str:
         """The address that accepts a connection first, each with a head start over the next (RFC 8305)."""
         winners: list[str] = []
         errors: list[OSError] = []
@@ -160,18 +162,18 @@ class Origins:
                     finally:
                         done.set()
 
-                for address in _interleaved(addresses):
+                for address in _interleave_families(addresses):
                     done = anyio.Event()
                     group.start_soon(knock, address, done)
-                    with anyio.move_on_after(_HEAD_START):
+                    with anyio.move_on_after(_FAMILY_DELAY):
                         await done.wait()
         if winners:
             return winners[0]
         if len(errors) < len(addresses):
-            raise FetchError(Code.TIME_CONNECT, f"{len(addresses)} addresses in {self._connect:g} s")
+            raise FetchError(FailureCode.TIME_CONNECT, f"{len(addresses)} addresses in {self._connect:g} s")
         raise diagnose(errors[-1], tls=False, in_body=False) from errors[-1]
 
-    async def _make_room(self, new: Place) -> None:
+    async def _make_room(self, new: OriginConnection) -> None:
         if len(self._places) <= self._most:
             return
         for origin, place in list(self._places.items()):
@@ -182,7 +184,7 @@ class Origins:
                 return
 
 
-def _interleaved(addresses: list[str]) -> list[str]:
+def _interleave_families(addresses: list[str]) -> list[str]:
     """Addresses of both families in turn, the family of the first one first (RFC 8305, section 4)."""
     first = ":" in addresses[0]
     same = [address for address in addresses if (":" in address) == first]
@@ -193,14 +195,14 @@ def _interleaved(addresses: list[str]) -> list[str]:
     return mixed
 
 
-async def _close(place: Place) -> None:
+async def _close(place: OriginConnection) -> None:
     with anyio.CancelScope(shield=True):
         await place.transport.aclose()
 
 
-_WISH = re.compile(r"([^\[\]:/?#@*+-][^\[\]:/?#@*]*|\[[^\]/?#@]*\]):([0-9]{1,5}):(.+)").fullmatch
+_OVERRIDE = re.compile(r"([^\[\]:/?#@*+-][^\[\]:/?#@*]*|\[[^\]/?#@]*\]):([0-9]{1,5}):(.+)").fullmatch
 
-_SHAPE = "HOST:PORT:ADDRESS, like www.example.com:443:10.0.0.5"
+_OVERRIDE_FORM = "HOST:PORT:ADDRESS, like www.example.com:443:10.0.0.5"
 
 
 def read_override(text: str) -> tuple[str, tuple[str, ...]]:
@@ -210,19 +212,21 @@ def read_override(text: str) -> tuple[str, tuple[str, ...]]:
     address already, and for an address that is none. See https://curl.se/docs/manpage.html#--resolve, whose wildcards
     and prefixes are not taken: an address for every host would take in hosts that only pages name.
     """
-    wish = _WISH(text.strip())
+    wish = _OVERRIDE(text.strip())
     if wish is None or not 0 < int(wish[2]) < 65_536:
-        raise ValueError(f"{text!r} is not {_SHAPE}")
+        raise ValueError(f"{text!r} is not {_OVERRIDE_FORM}")
     try:
-        name = host(normalise(f"http://{wish[1]}/")).strip("[]")
+        name = host_of(normalize_url(f"http://{wish[1]}/")).strip("[]")
     except InvalidUrl as error:
-        raise ValueError(f"{text!r} is not {_SHAPE}: {error}") from None
+        raise ValueError(f"{text!r} is not {_OVERRIDE_FORM}: {error}") from None
     if is_numeric(name):
         raise ValueError(f"{text!r}: {name} is an address already, and needs no other")
-    return f"{name}:{int(wish[2])}", tuple(_address(part, text) for part in wish[3].split(","))
+    return f"{name}:{int(wish[2])}", tuple(_parse_address(part, text) for part in wish[3].split(","))
 
 
-def overriding(overrides: Mapping[str, tuple[str, ...]], otherwise: Resolver = system_resolver) -> Resolver:
+def resolver_with_overrides(
+    overrides: Mapping[str, tuple[str, ...]], otherwise: HostResolver = system_resolver
+) -> HostResolver:
     """A resolver that knows these addresses by ``host:port`` and asks another one for all else."""
 
     async def resolve(name: str, port: int) -> list[str]:
@@ -232,10 +236,10 @@ def overriding(overrides: Mapping[str, tuple[str, ...]], otherwise: Resolver = s
     return resolve
 
 
-def _address(part: str, text: str) -> str:
+def _parse_address(part: str, text: str) -> str:
     written = part.strip()
     bare = written[1:-1] if written.startswith("[") and written.endswith("]") else written
     try:
         return str(ipaddress.ip_address(bare))
     except ValueError:
-        raise ValueError(f"{text!r}: {written!r} is no IP address; write {_SHAPE}") from None
+        raise ValueError(f"{text!r}: {written!r} is no IP address; write {_OVERRIDE_FORM}") from None

@@ -8,12 +8,12 @@ import brotli
 import zstandard
 from isal import igzip_lib, isal_zlib
 
-from crawler.fetch.errors import Code, FetchError
+from crawler.fetch.errors import FailureCode, FetchError
 
-PIECE = 256 * 1024
+PIECE_BYTES = 256 * 1024
 """Most bytes that a decompressor gives out at once (zstd: a few times that)."""
 
-_BROKEN: tuple[type[Exception], ...] = (igzip_lib.IsalError, zlib.error)  # type: ignore[assignment]
+_DECODE_ERRORS: tuple[type[Exception], ...] = (igzip_lib.IsalError, zlib.error)  # type: ignore[assignment]
 _GZIP = b"\x1f\x8b"  # RFC 1952, section 2.3.1
 # zstd gives out all it has at once. A block is at least 4 bytes and gives at most 128 KiB (RFC 8878, section 3.1.1.2),
 # so this much input is at most 4 MiB of output.
@@ -102,9 +102,9 @@ class Brotli:
             data or not self._stream.is_finished()
         ):  # bytes behind the end are an error, however they arrive
             try:
-                out = self._stream.process(data, output_buffer_limit=PIECE)
+                out = self._stream.process(data, output_buffer_limit=PIECE_BYTES)
             except brotli.error as error:
-                raise FetchError(Code.BODY_DECODE_ERROR, "brotli") from error
+                raise FetchError(FailureCode.BODY_DECODE_ERROR, "brotli") from error
             data = b""
             if out:
                 yield out
@@ -134,8 +134,8 @@ class Zstd:
                     out = self._stream.decompress(rest)
                 except zstandard.ZstdError as error:
                     if "memory" in str(error):
-                        raise FetchError(Code.BODY_BOMB, "zstd window too large") from error
-                    raise FetchError(Code.BODY_DECODE_ERROR, "zstd") from error
+                        raise FetchError(FailureCode.BODY_BOMB, "zstd window too large") from error
+                    raise FetchError(FailureCode.BODY_DECODE_ERROR, "zstd") from error
                 rest = self._stream.unused_data
                 if out:
                     yield out
@@ -148,17 +148,17 @@ class Zstd:
 def _inflate(stream: isal_zlib.Decompress, data: bytes) -> Iterator[bytes]:
     while True:
         try:
-            out = stream.decompress(data, PIECE)
-        except _BROKEN as error:
-            raise FetchError(Code.BODY_DECODE_ERROR, str(error)) from error
+            out = stream.decompress(data, PIECE_BYTES)
+        except _DECODE_ERRORS as error:
+            raise FetchError(FailureCode.BODY_DECODE_ERROR, str(error)) from error
         if out:
             yield out
         data = stream.unconsumed_tail
-        if stream.eof or (not data and len(out) < PIECE):
+        if stream.eof or (not data and len(out) < PIECE_BYTES):
             return
 
 
-def coding(name: str, zstd_window: int) -> Coding | None:
+def decoder_for(name: str, zstd_window: int) -> Coding | None:
     """The decoder for a coding by its lower-case name, or None. ``zstd_window`` is in bytes."""
     made: Callable[[], Coding] | None = _BY_NAME.get(name)
     if made is not None:

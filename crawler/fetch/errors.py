@@ -11,7 +11,7 @@ import httpx
 from crawler.model import Failure
 
 
-class Code(StrEnum):
+class FailureCode(StrEnum):
     """Stable reason codes. They are part of reports and of stored state, so they never change their meaning."""
 
     DNS_NXDOMAIN = "net.dns_nxdomain"
@@ -46,49 +46,61 @@ class Code(StrEnum):
     INTERNAL = "internal.error"
 
 
-_TABLE: dict[Code, tuple[bool, str]] = {
-    Code.DNS_NXDOMAIN: (False, "the name {host} does not exist; check its spelling and its DNS records"),
-    Code.DNS_TEMPORARY: (True, "the name {host} could not be resolved at this time"),
-    Code.REFUSED: (True, "{host} refused the connection"),
-    Code.UNREACHABLE: (True, "there is no route to {host}"),
-    Code.RESET: (True, "{host} closed the connection without an answer"),
-    Code.PROXY: (True, "the proxy could not connect to {host}; check its address and its credentials"),
-    Code.TIME_CONNECT: (True, "{host} did not accept a connection in time"),
-    Code.TIME_TLS: (True, "{host} did not finish the TLS handshake in time"),
-    Code.TIME_FIRST_BYTE: (True, "{host} did not send the head of its answer in time"),
-    Code.TIME_IDLE: (True, "{host} stopped sending in the middle of its answer"),
-    Code.TIME_TOO_SLOW: (True, "{host} sent its answer too slowly"),
-    Code.TIME_TOTAL: (True, "the answer of {host} was not complete when the total time limit ended"),
-    Code.TLS_EXPIRED: (False, "the certificate of {host} has expired; it has to be renewed there"),
-    Code.TLS_HOSTNAME: (False, "the certificate of {host} is not valid for this name"),
-    Code.TLS_UNTRUSTED: (
+_FAILURES: dict[FailureCode, tuple[bool, str]] = {
+    FailureCode.DNS_NXDOMAIN: (
+        False,
+        "the name {host} does not exist; check its spelling and its DNS records",
+    ),
+    FailureCode.DNS_TEMPORARY: (True, "the name {host} could not be resolved at this time"),
+    FailureCode.REFUSED: (True, "{host} refused the connection"),
+    FailureCode.UNREACHABLE: (True, "there is no route to {host}"),
+    FailureCode.RESET: (True, "{host} closed the connection without an answer"),
+    FailureCode.PROXY: (True, "the proxy could not connect to {host}; check its address and its credentials"),
+    FailureCode.TIME_CONNECT: (True, "{host} did not accept a connection in time"),
+    FailureCode.TIME_TLS: (True, "{host} did not finish the TLS handshake in time"),
+    FailureCode.TIME_FIRST_BYTE: (True, "{host} did not send the head of its answer in time"),
+    FailureCode.TIME_IDLE: (True, "{host} stopped sending in the middle of its answer"),
+    FailureCode.TIME_TOO_SLOW: (True, "{host} sent its answer too slowly"),
+    FailureCode.TIME_TOTAL: (True, "the answer of {host} was not complete when the total time limit ended"),
+    FailureCode.TLS_EXPIRED: (False, "the certificate of {host} has expired; it has to be renewed there"),
+    FailureCode.TLS_HOSTNAME: (False, "the certificate of {host} is not valid for this name"),
+    FailureCode.TLS_UNTRUSTED: (
         False,
         "the certificate of {host} is not signed by a trusted authority; add that authority as a CA file",
     ),
-    Code.TLS_PROTOCOL: (
+    FailureCode.TLS_PROTOCOL: (
         False,
         "no TLS connection with {host} was possible; it may not speak TLS 1.2 or later",
     ),
-    Code.BAD_RESPONSE: (True, "the answer of {host} is not valid HTTP"),
-    Code.HEADER_TOO_LARGE: (False, "the headers of the answer of {host} are too large"),
-    Code.BODY_INCOMPLETE: (True, "the answer of {host} ended before its announced end"),
-    Code.BODY_TRUNCATED: (True, "the compressed body from {host} ends in the middle"),
-    Code.BODY_DECODE_ERROR: (True, "the body from {host} cannot be decompressed"),
-    Code.BODY_BOMB: (False, "the body from {host} grows out of proportion when decompressed; it was refused"),
-    Code.BODY_TOO_MANY_CODINGS: (False, "the body from {host} is compressed more often than is accepted"),
-    Code.BODY_UNKNOWN_CODING: (False, "the body from {host} has a content coding that is not known"),
-    Code.BODY_TOO_LARGE: (False, "the body that {host} announced is too large"),
-    Code.PRIVATE_ADDRESS: (
+    FailureCode.BAD_RESPONSE: (True, "the answer of {host} is not valid HTTP"),
+    FailureCode.HEADER_TOO_LARGE: (False, "the headers of the answer of {host} are too large"),
+    FailureCode.BODY_INCOMPLETE: (True, "the answer of {host} ended before its announced end"),
+    FailureCode.BODY_TRUNCATED: (True, "the compressed body from {host} ends in the middle"),
+    FailureCode.BODY_DECODE_ERROR: (True, "the body from {host} cannot be decompressed"),
+    FailureCode.BODY_BOMB: (
+        False,
+        "the body from {host} grows out of proportion when decompressed; it was refused",
+    ),
+    FailureCode.BODY_TOO_MANY_CODINGS: (
+        False,
+        "the body from {host} is compressed more often than is accepted",
+    ),
+    FailureCode.BODY_UNKNOWN_CODING: (False, "the body from {host} has a content coding that is not known"),
+    FailureCode.BODY_TOO_LARGE: (False, "the body that {host} announced is too large"),
+    FailureCode.PRIVATE_ADDRESS: (
         False,
         "{host} is at a private address, where this crawl must not go; allow that host and port if it is meant",
     ),
-    Code.BLOCKED_PORT: (False, "the port of {host} is one that web clients never connect to"),
-    Code.METADATA_ADDRESS: (False, "{host} is at a cloud metadata address; it must be allowed explicitly"),
-    Code.OPTIONS: (
+    FailureCode.BLOCKED_PORT: (False, "the port of {host} is one that web clients never connect to"),
+    FailureCode.METADATA_ADDRESS: (
+        False,
+        "{host} is at a cloud metadata address; it must be allowed explicitly",
+    ),
+    FailureCode.OPTIONS: (
         False,
         "no connection to {host} is possible with the CA file and the proxy that are configured",
     ),
-    Code.INTERNAL: (
+    FailureCode.INTERNAL: (
         False,
         "an unexpected error of this program while fetching from {host}; please report it",
     ),
@@ -98,15 +110,15 @@ _TABLE: dict[Code, tuple[bool, str]] = {
 class FetchError(Exception):
     """A fetch has failed for a known reason. Never leaves :mod:`crawler.fetch`: it becomes a ``Failure`` there."""
 
-    def __init__(self, code: Code, detail: str = "") -> None:
+    def __init__(self, code: FailureCode, detail: str = "") -> None:
         super().__init__(code, detail)
         self.code = code
         self.detail = detail
 
 
-def failure(code: Code, host: str, detail: str = "", elapsed: float = 0.0) -> Failure:
+def failure(code: FailureCode, host: str, detail: str = "", elapsed: float = 0.0) -> Failure:
     """The value for a failure at ``host``; ``detail`` is put in brackets behind the sentence of the code."""
-    transient, sentence = _TABLE[code]
+    transient, sentence = _FAILURES[code]
     message = sentence.format(host=host)
     if detail:
         message = f"{message} ({detail})"
@@ -114,26 +126,26 @@ def failure(code: Code, host: str, detail: str = "", elapsed: float = 0.0) -> Fa
 
 
 # OpenSSL's X509_V_ERR_* numbers
-_EXPIRED = 10
+_CERT_EXPIRED = 10
 
-_HOSTNAME = frozenset((62, 64))
+_CERT_WRONG_HOST = frozenset((62, 64))
 
 
 _NOT_AFTER = re.compile(r"not valid after (\d+)")
 
 
 # Pieces of messages of hyper, rustls, reqwest, httpcore and h11, lower case. The first that fits names the fault.
-_WORDS: tuple[tuple[Code, tuple[str, ...]], ...] = (
-    (Code.TLS_EXPIRED, ("certificate expired",)),
-    (Code.TLS_HOSTNAME, ("not valid for name", "notvalidforname")),
-    (Code.TLS_UNTRUSTED, ("invalid peer certificate",)),
+_MESSAGE_WORDS: tuple[tuple[FailureCode, tuple[str, ...]], ...] = (
+    (FailureCode.TLS_EXPIRED, ("certificate expired",)),
+    (FailureCode.TLS_HOSTNAME, ("not valid for name", "notvalidforname")),
+    (FailureCode.TLS_UNTRUSTED, ("invalid peer certificate",)),
     (
-        Code.BODY_INCOMPLETE,
+        FailureCode.BODY_INCOMPLETE,
         ("close_notify", "end of file before message length", "unexpected eof during chunk"),
     ),
-    (Code.BODY_INCOMPLETE, ("without sending complete message body", "unexpected end of chunk")),
+    (FailureCode.BODY_INCOMPLETE, ("without sending complete message body", "unexpected end of chunk")),
     (
-        Code.TLS_PROTOCOL,
+        FailureCode.TLS_PROTOCOL,
         (
             "corrupt message",
             "fatal alert",
@@ -143,25 +155,31 @@ _WORDS: tuple[tuple[Code, tuple[str, ...]], ...] = (
             "tls error",
         ),
     ),
-    (Code.PROXY, ("tunnel", "proxy", "socks")),
-    (Code.HEADER_TOO_LARGE, ("head is too large", "receive buffer too long", "header list")),
-    (Code.REFUSED, ("connection refused",)),
-    (Code.UNREACHABLE, ("unreachable", "no route to host", "cannot assign requested address")),
-    (Code.TIME_CONNECT, ("tcp connect error: deadline",)),
-    (Code.DNS_NXDOMAIN, ("name or service not known", "no address associated", "nodename nor servname")),
-    (Code.DNS_TEMPORARY, ("failed to lookup address", "dns error")),
+    (FailureCode.PROXY, ("tunnel", "proxy", "socks")),
+    (FailureCode.HEADER_TOO_LARGE, ("head is too large", "receive buffer too long", "header list")),
+    (FailureCode.REFUSED, ("connection refused",)),
+    (FailureCode.UNREACHABLE, ("unreachable", "no route to host", "cannot assign requested address")),
+    (FailureCode.TIME_CONNECT, ("tcp connect error: deadline",)),
     (
-        Code.RESET,
+        FailureCode.DNS_NXDOMAIN,
+        ("name or service not known", "no address associated", "nodename nor servname"),
+    ),
+    (FailureCode.DNS_TEMPORARY, ("failed to lookup address", "dns error")),
+    (
+        FailureCode.RESET,
         ("reset by peer", "closed before message completed", "without sending a response", "broken pipe"),
     ),
     (
-        Code.RESET,
+        FailureCode.RESET,
         ("connection closed", "server disconnected", "connection aborted", "goaway", "stream error"),
     ),
 )
 
 
-_IN_BODY = {Code.RESET: Code.BODY_INCOMPLETE, Code.TIME_FIRST_BYTE: Code.TIME_IDLE}
+_IN_BODY = {
+    FailureCode.RESET: FailureCode.BODY_INCOMPLETE,
+    FailureCode.TIME_FIRST_BYTE: FailureCode.TIME_IDLE,
+}
 
 
 _NO_SUCH_NAME = frozenset(
@@ -174,7 +192,7 @@ _NO_SUCH_NAME = frozenset(
 def diagnose_lookup(error: OSError) -> FetchError:
     """The failure for an error of a resolver: the name does not exist, or nobody can say now (RFC 3493, 6.1)."""
     gone = isinstance(error, socket.gaierror) and error.errno in _NO_SUCH_NAME
-    return FetchError(Code.DNS_NXDOMAIN if gone else Code.DNS_TEMPORARY)
+    return FetchError(FailureCode.DNS_NXDOMAIN if gone else FailureCode.DNS_TEMPORARY)
 
 
 def diagnose(error: Exception, *, tls: bool, in_body: bool) -> FetchError:
@@ -186,7 +204,7 @@ def diagnose(error: Exception, *, tls: bool, in_body: bool) -> FetchError:
     if isinstance(error, FetchError):
         return error
     causes = _causes(error)
-    code, detail = _by_class(causes) or _by_words(causes) or _by_kind(error, tls=tls)
+    code, detail = _by_class(causes) or _by_words(causes) or _by_exception(error, tls=tls)
     if in_body:
         code = _IN_BODY.get(code, code)
     return FetchError(code, detail)
@@ -202,63 +220,65 @@ def _causes(error: BaseException) -> list[BaseException]:
     return causes
 
 
-def _by_class(causes: list[BaseException]) -> tuple[Code, str] | None:
+def _by_class(causes: list[BaseException]) -> tuple[FailureCode, str] | None:
     for cause in causes:
         match cause:
             case ssl.SSLCertVerificationError(verify_code=number):
-                if number == _EXPIRED:
-                    return Code.TLS_EXPIRED, ""
-                code = Code.TLS_HOSTNAME if number in _HOSTNAME else Code.TLS_UNTRUSTED
+                if number == _CERT_EXPIRED:
+                    return FailureCode.TLS_EXPIRED, ""
+                code = FailureCode.TLS_HOSTNAME if number in _CERT_WRONG_HOST else FailureCode.TLS_UNTRUSTED
                 return code, str(getattr(cause, "verify_message", ""))
             case ssl.SSLWantReadError() | ssl.SSLWantWriteError() | TimeoutError():
                 pass
             case ssl.SSLEOFError() | ssl.SSLZeroReturnError():
-                return Code.RESET, ""
+                return FailureCode.RESET, ""
             case ssl.SSLError():
-                return Code.TLS_PROTOCOL, str(cause.reason or "").replace("_", " ").lower()
+                return FailureCode.TLS_PROTOCOL, str(cause.reason or "").replace("_", " ").lower()
             case socket.gaierror():
                 return diagnose_lookup(cause).code, ""
             case ConnectionRefusedError():
-                return Code.REFUSED, ""
+                return FailureCode.REFUSED, ""
             case ConnectionError():
-                return Code.RESET, ""
+                return FailureCode.RESET, ""
             case _:
                 pass
     return None
 
 
-def _by_words(causes: list[BaseException]) -> tuple[Code, str] | None:
+def _by_words(causes: list[BaseException]) -> tuple[FailureCode, str] | None:
     said = " ".join(str(cause) for cause in causes if not isinstance(cause, BaseExceptionGroup)).lower()
-    for code, words in _WORDS:
+    for code, words in _MESSAGE_WORDS:
         if any(word in said for word in words):
             return code, _detail(code, causes)
     return None
 
 
-def _detail(code: Code, causes: list[BaseException]) -> str:
+def _detail(code: FailureCode, causes: list[BaseException]) -> str:
     text = str(causes[0])
-    if code is Code.TLS_EXPIRED and (found := _NOT_AFTER.search(text)):
+    if code is FailureCode.TLS_EXPIRED and (found := _NOT_AFTER.search(text)):
         return f"expired on {datetime.fromtimestamp(int(found[1]), UTC):%Y-%m-%d %H:%M} UTC"
-    if code in (Code.TLS_HOSTNAME, Code.TLS_UNTRUSTED, Code.TLS_PROTOCOL):
+    if code in (FailureCode.TLS_HOSTNAME, FailureCode.TLS_UNTRUSTED, FailureCode.TLS_PROTOCOL):
         return text.rpartition("certificate: ")[2].rpartition("(Connect): ")[2][:200]
     return ""
 
 
-def _by_kind(error: Exception, *, tls: bool) -> tuple[Code, str]:
+def _by_exception(error: Exception, *, tls: bool) -> tuple[FailureCode, str]:
     match error:
         case httpx.ConnectTimeout():
             # Both transports say "timed out" when TCP stood and the handshake did not end.
-            return (Code.TIME_TLS if tls and "timed out" in str(error) else Code.TIME_CONNECT), ""
+            return (
+                FailureCode.TIME_TLS if tls and "timed out" in str(error) else FailureCode.TIME_CONNECT
+            ), ""
         case httpx.TimeoutException():
-            return Code.TIME_FIRST_BYTE, ""
+            return FailureCode.TIME_FIRST_BYTE, ""
         case httpx.ProxyError():
-            return Code.PROXY, ""
+            return FailureCode.PROXY, ""
         case httpx.RemoteProtocolError():
-            return Code.BAD_RESPONSE, _shown(str(error))
+            return FailureCode.BAD_RESPONSE, _clean_detail(str(error))
         case httpx.NetworkError() | OSError():
-            return Code.RESET, _shown(str(error))
-    return Code.INTERNAL, _shown(f"{type(error).__name__}: {error}")
+            return FailureCode.RESET, _clean_detail(str(error))
+    return FailureCode.INTERNAL, _clean_detail(f"{type(error).__name__}: {error}")
 
 
-def _shown(text: str) -> str:
+def _clean_detail(text: str) -> str:
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:200])

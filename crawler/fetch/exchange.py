@@ -9,13 +9,13 @@ import httpx
 
 from crawler.fetch.body import BodyDecoder, looks_like_text, split_codings
 from crawler.fetch.deadline import Deadline
-from crawler.fetch.dns import Place
-from crawler.fetch.errors import Code, FetchError, diagnose
+from crawler.fetch.dns import OriginConnection
+from crawler.fetch.errors import FailureCode, FetchError, diagnose
 from crawler.fetch.identity import Header
 from crawler.fetch.limits import FetchLimits
 from crawler.model import Url
 
-_KEPT = frozenset(
+_KEPT_HEADERS = frozenset(
     b"content-type content-length content-encoding content-language content-disposition location link x-robots-tag"
     b" refresh last-modified etag date age retry-after server cf-mitigated".split()
 )
@@ -28,7 +28,7 @@ _NO_BODY = httpx.ByteStream(
 _LENGTH = re.compile(rb"[0-9]{1,18}")
 
 
-class Answer(NamedTuple):
+class HttpResponse(NamedTuple):
     """What came back: the status, the kept headers, the decoded body, bytes received and why the body is cut."""
 
     status: int
@@ -38,7 +38,7 @@ class Answer(NamedTuple):
     cut: str
 
 
-class Exchange:
+class HttpExchange:
     """One request for one URL; ``fields`` are its header fields, ``content`` the body of what is no GET.
 
     A second request is sent in two cases only, each at most once, and only of a GET: a kept-alive connection turns out
@@ -65,29 +65,32 @@ class Exchange:
         self._head: tuple[int, tuple[Header, ...]] | None = None
         self._body: BodyDecoder | None = None
 
-    async def run(self, place: Place) -> Answer:
+    async def run(self, place: OriginConnection) -> HttpResponse:
         """Talk to the server. Raises FetchError, and nothing else but cancellation."""
         try:
             return await self._request(place)
         except FetchError as error:
-            reused = error.code is Code.RESET and place.answered
-            mislabelled = error.code in (Code.BODY_DECODE_ERROR, Code.BODY_TRUNCATED) and looks_like_text(
-                self._first
-            )
+            reused = error.code is FailureCode.RESET and place.answered
+            mislabelled = error.code in (
+                FailureCode.BODY_DECODE_ERROR,
+                FailureCode.BODY_TRUNCATED,
+            ) and looks_like_text(self._first)
             if self._method != "GET" or not (reused or mislabelled):
                 raise
             self._plain = mislabelled
         self._deadline.asked(anyio.current_time())
         return await self._request(place)
 
-    def arrived(self) -> Answer | None:
+    def arrived(self) -> HttpResponse | None:
         """What there is of an answer whose body failed, if its head is enough."""
         if not self._limits.body.is_optional or self._head is None:
             return None
         body = self._body.so_far() if self._body else b""
-        return Answer(*self._head, body, self._body.wire if self._body else 0, "the rest did not arrive")
+        return HttpResponse(
+            *self._head, body, self._body.wire if self._body else 0, "the rest did not arrive"
+        )
 
-    async def _request(self, place: Place) -> Answer:
+    async def _request(self, place: OriginConnection) -> HttpResponse:
         tls = place.target.scheme == "https"
         fields = self._fields
         if self._plain:
@@ -108,7 +111,7 @@ class Exchange:
             raise diagnose(error, tls=tls, in_body=False) from error
         stream = response.stream
         if not isinstance(stream, httpx.AsyncByteStream):
-            raise FetchError(Code.INTERNAL, "the transport is not asynchronous")
+            raise FetchError(FailureCode.INTERNAL, "the transport is not asynchronous")
         chunks = aiter(stream)
         try:
             answer = await self._read(response, chunks)
@@ -128,7 +131,7 @@ class Exchange:
             await stream.aclose()
         return answer
 
-    async def _read(self, response: httpx.Response, chunks: AsyncIterator[bytes]) -> Answer:
+    async def _read(self, response: httpx.Response, chunks: AsyncIterator[bytes]) -> HttpResponse:
         self._deadline.answered(anyio.current_time())
         headers = self._headers(response)
         self._head, self._body = (response.status_code, headers), None
@@ -141,8 +144,8 @@ class Exchange:
             if not decoder.feed(chunk):
                 break
         if decoder is None:
-            return Answer(response.status_code, headers, b"", 0, "")
-        return Answer(response.status_code, headers, decoder.finish(), decoder.wire, decoder.cut)
+            return HttpResponse(response.status_code, headers, b"", 0, "")
+        return HttpResponse(response.status_code, headers, decoder.finish(), decoder.wire, decoder.cut)
 
     def _decoder(self, codings: list[str], first: bytes) -> BodyDecoder:
         self._first = first
@@ -156,17 +159,17 @@ class Exchange:
         for raw_name, value in response.headers.raw:
             size += len(raw_name) + len(value) + 4  # ": " and the line end
             name = raw_name.lower()
-            if name in _KEPT:
+            if name in _KEPT_HEADERS:
                 # RFC 9110, section 5.5: bytes over 127 are opaque; latin-1 keeps them as they are
                 kept.append((name.decode("ascii"), value.decode("latin-1")))
             elif name == b"transfer-encoding" and value.strip().lower() not in (b"chunked", b"identity"):
-                raise FetchError(Code.BAD_RESPONSE, "a transfer coding that was not asked for")
+                raise FetchError(FailureCode.BAD_RESPONSE, "a transfer coding that was not asked for")
             if name == b"content-length" and response.status_code != 304:
                 self._check_length(value)
         if size > self._limits.headers:
-            raise FetchError(Code.HEADER_TOO_LARGE, f"{size:,} bytes")
+            raise FetchError(FailureCode.HEADER_TOO_LARGE, f"{size:,} bytes")
         return tuple(kept)
 
     def _check_length(self, value: bytes) -> None:
         if _LENGTH.fullmatch(value) and int(value) > self._limits.body.refuse:
-            raise FetchError(Code.BODY_TOO_LARGE, f"{int(value):,} bytes")
+            raise FetchError(FailureCode.BODY_TOO_LARGE, f"{int(value):,} bytes")

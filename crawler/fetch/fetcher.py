@@ -12,25 +12,25 @@ from msgspec.structs import replace
 from crawler.fetch.address_policy import AddressPolicy
 from crawler.fetch.body import ACCEPTED
 from crawler.fetch.deadline import Deadline
-from crawler.fetch.dns import Origins, Resolver, system_resolver
-from crawler.fetch.errors import Code, FetchError, diagnose, failure
-from crawler.fetch.exchange import Answer, Exchange
+from crawler.fetch.dns import HostResolver, OriginConnections, system_resolver
+from crawler.fetch.errors import FailureCode, FetchError, diagnose, failure
+from crawler.fetch.exchange import HttpExchange, HttpResponse
 from crawler.fetch.identity import Header, Identity
 from crawler.fetch.limits import BodyLimits, FetchLimits
-from crawler.fetch.transports import GivenTransport, Transports
+from crawler.fetch.transports import CallerTransport, Transports
 from crawler.model import Failure, Reply, Url
 
 # Failures that speak about the way to a host: its addresses are looked up again next time.
-_WAY_LOST = frozenset(
+_CONNECTION_CODES = frozenset(
     (
-        Code.REFUSED,
-        Code.UNREACHABLE,
-        Code.TIME_CONNECT,
-        Code.TIME_TLS,
-        Code.TLS_EXPIRED,
-        Code.TLS_HOSTNAME,
-        Code.TLS_UNTRUSTED,
-        Code.TLS_PROTOCOL,
+        FailureCode.REFUSED,
+        FailureCode.UNREACHABLE,
+        FailureCode.TIME_CONNECT,
+        FailureCode.TIME_TLS,
+        FailureCode.TLS_EXPIRED,
+        FailureCode.TLS_HOSTNAME,
+        FailureCode.TLS_UNTRUSTED,
+        FailureCode.TLS_PROTOCOL,
     )
 )
 
@@ -48,15 +48,17 @@ class Fetcher:
         identity: Identity,
         policy: AddressPolicy | None = None,
         limits: FetchLimits | None = None,
-        resolver: Resolver = system_resolver,
+        resolver: HostResolver = system_resolver,
         clock: Callable[[], float] = time.time,
     ) -> None:
         if isinstance(transports, httpx.AsyncBaseTransport):
-            transports = GivenTransport(transports)
+            transports = CallerTransport(transports)
         self._transports = transports
         self._identity = identity
         self._limits = limits or FetchLimits()
-        self._origins = Origins(transports, policy or AddressPolicy(), resolver, self._limits.connect)
+        self._origins = OriginConnections(
+            transports, policy or AddressPolicy(), resolver, self._limits.connect
+        )
         self._clock = clock
         self._fields: dict[str, httpx.Headers] = {}
 
@@ -92,14 +94,14 @@ class Fetcher:
         origin = asked[: asked.index("/", 8)]
         deadline = Deadline(self._limits, started)
         error: FetchError | None = None
-        answer: Answer | None = None
-        exchange: Exchange | None = None
+        answer: HttpResponse | None = None
+        exchange: HttpExchange | None = None
         with anyio.CancelScope(deadline=deadline.at) as scope:
             deadline.moved = lambda at: setattr(scope, "deadline", at)
             try:
                 limits = self._limits if body is None else replace(self._limits, body=body)
                 fields = self._fields_for(origin, headers)
-                exchange = Exchange(asked, fields, limits, deadline, method, content)
+                exchange = HttpExchange(asked, fields, limits, deadline, method, content)
                 answer = await self._converse(origin, exchange)
             except FetchError as known:
                 error = known
@@ -112,12 +114,12 @@ class Fetcher:
             error = deadline.missed(now)
         return failure(error.code, origin.partition("://")[2], error.detail, now - started)
 
-    async def _converse(self, origin: str, exchange: Exchange) -> Answer:
+    async def _converse(self, origin: str, exchange: HttpExchange) -> HttpResponse:
         place = await self._origins.take(origin)
         try:
             answer = await exchange.run(place)
         except FetchError as error:
-            if error.code in _WAY_LOST:
+            if error.code in _CONNECTION_CODES:
                 self._origins.retire(place)
             raise
         else:

@@ -24,7 +24,7 @@ from typing_extensions import override
 
 from crawler.fetch import http_date
 
-PIECE: Final = 256 * 1024
+PIECE_BYTES: Final = 256 * 1024
 """Bytes read at once. Most pages are smaller, and cost one step in another thread."""
 
 _TYPES: Final = {
@@ -36,11 +36,11 @@ _TYPES: Final = {
     "mp4": "video/mp4", "webm": "video/webm", "mp3": "audio/mpeg", "woff2": "font/woff2",
 }  # fmt: skip
 _SLASH: Final = Path("/")
-_OTHER: Final = "application/octet-stream"
+_DEFAULT_TYPE: Final = "application/octet-stream"
 _NO_FILE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP})
 
 
-class _Answer(NamedTuple):
+class _FileResponse(NamedTuple):
     """A status with its fields, the first bytes of the body, and what the others are read from: -1 for none."""
 
     status: int
@@ -68,23 +68,23 @@ class FolderTransport(httpx.AsyncBaseTransport):
         target: bytes = request.extensions.get("target") or request.url.raw_path
         answer = await anyio.to_thread.run_sync(self._answer, target, request.headers)
         fields = [("Date", formatdate(usegmt=True)), *answer.fields]
-        return httpx.Response(answer.status, headers=fields, stream=_Body(answer), request=request)
+        return httpx.Response(answer.status, headers=fields, stream=_FileBody(answer), request=request)
 
-    def _answer(self, target: bytes, asked: httpx.Headers) -> _Answer:
+    def _answer(self, target: bytes, asked: httpx.Headers) -> _FileResponse:
         path, mark, query = target.partition(b"?")
         try:
             file = self._file(path)
             if file is None:
-                return _said(404)
+                return _status_response(404)
             if file is _SLASH:
                 where = (path + b"/" + mark + query).decode("ascii")
                 # Whole, because of a path that begins with two slashes, which would name another host.
-                return _Answer(301, [("Location", self._origin + where), ("Content-Length", "0")])
+                return _FileResponse(301, [("Location", self._origin + where), ("Content-Length", "0")])
             return self._of_file(file, asked)
         except PermissionError:
-            return _said(403)
+            return _status_response(403)
         except OSError:  # a disk, or too many open files: it may be better later
-            return _said(500)
+            return _status_response(500)
 
     def _file(self, path: bytes) -> Path | None:
         """The file that a path means, None if there is none, _SLASH if the path needs a slash at its end."""
@@ -95,46 +95,46 @@ class FolderTransport(httpx.AsyncBaseTransport):
             return None
         place = self._root.joinpath(*names)
         if not names[-1]:
-            return _existing(place / "index.html")
-        if _existing(place):
+            return _regular_file(place / "index.html")
+        if _regular_file(place):
             return place
-        if _existing(place / "index.html"):
+        if _regular_file(place / "index.html"):
             return _SLASH
-        return _existing(place.with_name(f"{names[-1]}.html"))
+        return _regular_file(place.with_name(f"{names[-1]}.html"))
 
-    def _of_file(self, file: Path, asked: httpx.Headers) -> _Answer:
+    def _of_file(self, file: Path, asked: httpx.Headers) -> _FileResponse:
         real = file.resolve()
         if not real.is_relative_to(self._root):
-            return _said(403)
+            return _status_response(403)
         opened = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-        answer = _said(404)
+        answer = _status_response(404)
         try:
-            answer = _read(opened, file, asked)
+            answer = _read_file(opened, file, asked)
         finally:
             if answer.more < 0:
                 os.close(opened)
         return answer
 
 
-def _read(opened: int, file: Path, asked: httpx.Headers) -> _Answer:
+def _read_file(opened: int, file: Path, asked: httpx.Headers) -> _FileResponse:
     found = os.fstat(opened)
     if not stat.S_ISREG(found.st_mode):
-        return _said(404)
-    etag, modified = _etag(found), _modified(found)
+        return _status_response(404)
+    etag, modified = _etag(found), _last_modified(found)
     fields = [("ETag", etag), *modified]
     if _is_unchanged(asked, etag, found.st_mtime):
-        return _Answer(304, fields)
+        return _FileResponse(304, fields)
     fields += [*_type(file), ("Content-Length", str(found.st_size))]
-    first = os.read(opened, min(PIECE, found.st_size))
+    first = os.read(opened, min(PIECE_BYTES, found.st_size))
     left = found.st_size - len(first)
-    return _Answer(200, fields, first, opened if left else -1, left)
+    return _FileResponse(200, fields, first, opened if left else -1, left)
 
 
-def _said(status: int) -> _Answer:
-    return _Answer(status, [("Content-Length", "0")])
+def _status_response(status: int) -> _FileResponse:
+    return _FileResponse(status, [("Content-Length", "0")])
 
 
-def _existing(place: Path) -> Path | None:
+def _regular_file(place: Path) -> Path | None:
     """The place, if a regular file is there."""
     try:
         return place if stat.S_ISREG(place.stat().st_mode) else None
@@ -151,7 +151,7 @@ def _etag(found: os.stat_result) -> str:
     return f'"{int(found.st_mtime):x}-{found.st_size:x}-{found.st_ctime_ns:x}"'
 
 
-def _modified(found: os.stat_result) -> list[tuple[str, str]]:
+def _last_modified(found: os.stat_result) -> list[tuple[str, str]]:
     try:
         return [("Last-Modified", formatdate(int(found.st_mtime), usegmt=True))]
     except (ValueError, OverflowError, OSError):  # a time that no calendar has
@@ -163,32 +163,32 @@ def _is_unchanged(asked: httpx.Headers, etag: str, modified: float) -> bool:
     known = asked.get("if-none-match")
     if known is not None:
         return any(one.strip().removeprefix("W/") in (etag, "*") for one in known.split(","))
-    since = http_date.read(asked.get("if-modified-since", ""), time.time())
+    since = http_date.parse_http_date(asked.get("if-modified-since", ""), time.time())
     return since is not None and int(modified) <= since
 
 
 def _type(file: Path) -> list[tuple[str, str]]:
     """The Content-Type by the last suffix; none for a name without one, whose bytes must tell."""
     suffix = file.suffix.lower().removeprefix(".")
-    return [("Content-Type", _TYPES.get(suffix, _OTHER))] if suffix else []
+    return [("Content-Type", _TYPES.get(suffix, _DEFAULT_TYPE))] if suffix else []
 
 
-class _Body(httpx.AsyncByteStream):
+class _FileBody(httpx.AsyncByteStream):
     """The body of an answer, piece by piece. Raises httpx.RemoteProtocolError for a file that was cut meanwhile."""
 
-    def __init__(self, answer: _Answer) -> None:
+    def __init__(self, answer: _FileResponse) -> None:
         self._next = answer.body
         self._file = answer.more
         self._left = answer.left
 
     @override
-    def __aiter__(self) -> "_Body":
+    def __aiter__(self) -> "_FileBody":
         return self
 
     async def __anext__(self) -> bytes:
         piece, self._next = self._next, b""
         if not piece and self._left:
-            piece = await anyio.to_thread.run_sync(os.read, self._file, min(PIECE, self._left))
+            piece = await anyio.to_thread.run_sync(os.read, self._file, min(PIECE_BYTES, self._left))
             if not piece:
                 raise httpx.RemoteProtocolError("end of file before message length reached")
             self._left -= len(piece)

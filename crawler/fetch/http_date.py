@@ -16,17 +16,17 @@ _rfc850 = re.compile(rf"{_LONG_DAY}, ([0-9]{{2}})-{_MONTH}-([0-9]{{2}}) {_TIME} 
 _asctime = re.compile(rf"{_DAY} {_MONTH} ([ 0-9][0-9]) {_TIME} ([0-9]{{4}})").fullmatch
 
 
-def read(text: str, now: float) -> float | None:
+def parse_http_date(text: str, now: float) -> float | None:
     """Unix time in seconds, or None when the text is none of the three forms or names no moment.
 
     ``now`` (Unix time) places the two-digit years of RFC 850 dates: one that seems more than 50 years in the
     future is in the past. The name of the weekday is not compared with the date.
     """
-    return _read(text.strip(" \t"), datetime.fromtimestamp(now, UTC).year)
+    return _parse_forms(text.strip(" \t"), datetime.fromtimestamp(now, UTC).year)
 
 
 @lru_cache(maxsize=256)  # pages of a second share a Date, and those of a deploy a Last-Modified
-def _read(text: str, this_year: int) -> float | None:
+def _parse_forms(text: str, this_year: int) -> float | None:
     if found := _imf_fixdate(text):
         day, month, year, *clock = found.groups()
     elif found := _asctime(text):

@@ -12,16 +12,16 @@ import httpx
 from typing_extensions import override
 
 from crawler.fetch.limits import FetchLimits, TransportOptions
-from crawler.fetch.target import Target
+from crawler.fetch.target import OriginTarget
 
 
 class PinnedTransport(httpx.AsyncBaseTransport):
     """``httpx.AsyncHTTPTransport`` whose connections go to ``target.address``; Host, SNI and the name that the
     certificate must be for stay those of the URL. Requests must be for the origin of ``target``."""
 
-    def __init__(self, target: Target, options: TransportOptions, limits: FetchLimits) -> None:
+    def __init__(self, target: OriginTarget, options: TransportOptions, limits: FetchLimits) -> None:
         self._inner = httpx.AsyncHTTPTransport(
-            verify=_context(options.ca_file, target.host in options.insecure_hosts),
+            verify=_ssl_context(options.ca_file, target.host in options.insecure_hosts),
             http2=options.http2,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=options.idle),
             trust_env=False,
@@ -58,7 +58,7 @@ class PinnedTransport(httpx.AsyncBaseTransport):
             if any(step.endswith("start_tls.started") for step in steps):
                 raise httpx.ConnectTimeout("TLS handshake timed out", request=request) from error
             raise
-        response.stream = _Body(response)
+        response.stream = _PinnedBody(response)
         return response
 
     @override
@@ -67,7 +67,7 @@ class PinnedTransport(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-class _Body(httpx.AsyncByteStream):
+class _PinnedBody(httpx.AsyncByteStream):
     """The body of an answer, closed in a way that leaves nothing behind.
 
     httpcore would take bytes behind the end of a body as the answer to the next request, and its nested generators
@@ -111,7 +111,7 @@ class _Body(httpx.AsyncByteStream):
 
 
 @lru_cache(maxsize=16)
-def _context(ca_file: Path | None, insecure: bool) -> ssl.SSLContext:
+def _ssl_context(ca_file: Path | None, insecure: bool) -> ssl.SSLContext:
     # Like the Rust client: what the system trusts; and httpx's bundle, since not every Python finds the system's.
     # Loading all of that takes tens of milliseconds, too long for each origin.
     context = httpx.create_ssl_context(verify=not insecure, trust_env=False)

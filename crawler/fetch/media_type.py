@@ -3,18 +3,18 @@
 import re
 from typing import Final
 
-HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
+HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
 
-FEEDS: Final = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
+FEED_TYPES: Final = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
 
-_MAYBE: Final = frozenset(
+_UNKNOWN_TYPES: Final = frozenset(
     {"", "*/*", "unknown/unknown", "application/unknown", "text/xml", "application/xml"}
 )
 
 _essence = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 
 
-def media_type(value: str) -> str:
+def parse_media_type(value: str) -> str:
     """Type and subtype in lower case, without parameters; "" when the value names none.
 
     In a list with commas the first that is well formed counts, as some servers send the header twice.
@@ -28,12 +28,12 @@ def media_type(value: str) -> str:
 
 def is_html_type(name: str) -> bool | None:
     """True for HTML, False for something else, None when only the bytes can tell: no label, or XML of any kind."""
-    if name in HTML:
+    if name in HTML_TYPES:
         return True
-    return None if name in _MAYBE else False
+    return None if name in _UNKNOWN_TYPES else False
 
 
-_TYPES: Final = {
+_TYPE_BY_SUFFIX: Final = {
     ".xml": "application/xml",
     ".txt": "text/plain; charset=utf-8",
     ".atom": "application/atom+xml",
@@ -42,9 +42,9 @@ _TYPES: Final = {
     ".xsl": "text/xsl",
 }
 
-_PACKED: Final = "application/gzip"
+_GZIP_TYPE: Final = "application/gzip"
 
-_UNKNOWN: Final = "application/octet-stream"
+_DEFAULT_TYPE: Final = "application/octet-stream"
 
 
 def content_type(name: str) -> str:
@@ -54,4 +54,4 @@ def content_type(name: str) -> str:
     (https://www.sitemaps.org/protocol.html, https://www.rfc-editor.org/rfc/rfc6713).
     """
     suffix = name[name.rfind(".") :].lower() if "." in name else ""
-    return _PACKED if suffix == ".gz" else _TYPES.get(suffix, _UNKNOWN)
+    return _GZIP_TYPE if suffix == ".gz" else _TYPE_BY_SUFFIX.get(suffix, _DEFAULT_TYPE)

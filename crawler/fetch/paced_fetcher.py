@@ -12,12 +12,12 @@ from crawler.fetch.limits import BodyLimits
 from crawler.fetch.redirect import REDIRECTS, redirect_target
 from crawler.fetch.retry import RetryPolicy, is_transient
 from crawler.fetch.retry_loop import Retries
-from crawler.fetch.throttle import Lanes, Pace
+from crawler.fetch.throttle import Throttle, ThrottleOptions
 from crawler.model import Failure, Reply, Url
-from crawler.url.normalize import InvalidUrl, origin
-from crawler.url.params import Params
+from crawler.url.normalize import InvalidUrl, origin_of
+from crawler.url.params import UrlParams
 
-LONGEST_WAIT: Final = 60.0  # seconds that an origin may ask for before it counts as not answering
+MAX_WAIT: Final = 60.0  # seconds that an origin may ask for before it counts as not answering
 AnswerT = TypeVar("AnswerT", bound=Reply | Failure | None)
 
 
@@ -29,9 +29,9 @@ class PacedFetcher:
     """One request at a time to each origin, at ``pace``. ``clock`` gives Unix time."""
 
     def __init__(
-        self, fetcher: Fetcher, pace: Pace, retries: int, clock: Callable[[], float] = time.time
+        self, fetcher: Fetcher, pace: ThrottleOptions, retries: int, clock: Callable[[], float] = time.time
     ) -> None:
-        self.lanes = Lanes(pace, 0)
+        self.lanes = Throttle(pace, 0)
         self._fetcher = fetcher
         self._policy = RetryPolicy(retries, first=0.5, longest=150.0)
         self._clock = clock
@@ -40,10 +40,10 @@ class PacedFetcher:
         self, url: Url, headers: Iterable[Header] = (), body: BodyLimits | None = None
     ) -> Reply | Failure:
         """The answer, asked for again while that may help. Raises AskedToWait."""
-        home = origin(url)
+        home = origin_of(url)
         async for _ in Retries(self._policy, url):
             while (wait := self.lanes.ready(home, self._clock())) > 0:
-                if wait > LONGEST_WAIT:
+                if wait > MAX_WAIT:
                     raise AskedToWait(f"{home} wants no request for {wait:,.0f} seconds: try again later")
                 await anyio.sleep(wait)
             self.lanes.start(url, self._clock())
@@ -58,7 +58,7 @@ class PacedFetcher:
         return answer
 
 
-async def follow(ask: Callable[[Url], Awaitable[AnswerT]], url: Url, most: int, params: Params) -> AnswerT:
+async def follow(ask: Callable[[Url], Awaitable[AnswerT]], url: Url, most: int, params: UrlParams) -> AnswerT:
     """The answer at the end of ``most`` redirects at most, across origins; a redirect that leads nowhere, or one more.
 
     ``params`` are those that the URLs on the way are made with.

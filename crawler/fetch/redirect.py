@@ -5,14 +5,14 @@ from contextlib import suppress
 from typing import Final
 
 from crawler.model import Reply, Url
-from crawler.url.normalize import DEFAULT, InvalidUrl, join
-from crawler.url.params import Params
+from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, join_url
+from crawler.url.params import UrlParams
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _control = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]").search
 
 
-def redirect_target(reply: Reply, params: Params = DEFAULT) -> Url | InvalidUrl:
+def redirect_target(reply: Reply, params: UrlParams = DEFAULT_PARAMS) -> Url | InvalidUrl:
     """Where a redirect leads: its Location, resolved against the URL that was asked for.
 
     Bytes beyond ASCII are UTF-8 when they can be, else Latin-1. Codes of the refusal: ``redirect.bad_location``
@@ -28,7 +28,7 @@ def redirect_target(reply: Reply, params: Params = DEFAULT) -> Url | InvalidUrl:
     with suppress(UnicodeError):  # else it is Latin-1, or was decoded before
         location = location.encode("latin-1").decode("utf-8")
     try:
-        target = join(reply.url, location, params)
+        target = join_url(reply.url, location, params)
     except InvalidUrl as error:
         code = "redirect.scheme" if error.code == "url.scheme" else "redirect.bad_location"
         return InvalidUrl(code, error.message)

@@ -15,7 +15,7 @@ from pyreqwest.response import Response
 from typing_extensions import override
 
 from crawler.fetch.limits import FetchLimits, TransportOptions
-from crawler.fetch.target import Target
+from crawler.fetch.target import OriginTarget
 
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
@@ -25,10 +25,10 @@ _NEEDED = frozenset(("location", "link", "refresh", "x-robots-tag", "content-typ
 
 # A request that is cancelled while it waits for the head goes on inside pyreqwest until its own time-outs end it, so
 # these follow ours closely, in seconds.
-_GRACE = 0.1
+_TIMEOUT_MARGIN = 0.1
 
 # In this order: the first that fits an exception names it.
-_KINDS: tuple[tuple[type[rust.PyreqwestError], type[httpx.TransportError]], ...] = (
+_EXCEPTION_TYPES: tuple[tuple[type[rust.PyreqwestError], type[httpx.TransportError]], ...] = (
     (rust.ConnectTimeoutError, httpx.ConnectTimeout),
     (rust.RequestTimeoutError, httpx.ReadTimeout),
     (rust.ConnectError, httpx.ConnectError),
@@ -50,7 +50,7 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
     decompression and proxies from the environment are off.
     """
 
-    def __init__(self, target: Target, options: TransportOptions, limits: FetchLimits) -> None:
+    def __init__(self, target: OriginTarget, options: TransportOptions, limits: FetchLimits) -> None:
         self._origin = target.origin
         self._authority = target.origin.partition("://")[2].encode()
         self._setup = (target, options, limits)
@@ -67,7 +67,7 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
         target: bytes = request.extensions.get("target") or request.url.raw_path
         raw = request.headers.raw
         if raw != self._raw:
-            self._raw, self._fields = raw, _decoded(raw, self._authority)
+            self._raw, self._fields = raw, _decode_fields(raw, self._authority)
         try:
             builder = self._client.request(request.method, self._origin + target.decode("ascii"))
             if request.method != "GET":
@@ -75,20 +75,20 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
             sending = builder.headers(self._fields).streamed_read_buffer_limit(0).build_streamed()
             response = await sending.__aenter__()
         except rust.PyreqwestError as error:
-            raise _as_httpx(error, request) from error
+            raise _httpx_error(error, request) from error
         except asyncio.CancelledError:
-            await _cancelled()
+            await _raise_cancellation()
             raise
         try:
             headers = [(name.encode(), value.encode()) for name, value in response.headers.items()]
         except ValueError:
-            readable = _readable(response, _NEEDED if request.method == "GET" else frozenset())
+            readable = _readable_fields(response, _NEEDED if request.method == "GET" else frozenset())
             if readable is None:
                 await sending.__aexit__(None, None, None)
                 return await self._again(request)
             headers = readable
         return httpx.Response(
-            response.status, headers=headers, stream=_Stream(response, sending, request), request=request
+            response.status, headers=headers, stream=_ReqwestBody(response, sending, request), request=request
         )
 
     async def _again(self, request: httpx.Request) -> httpx.Response:
@@ -106,7 +106,7 @@ class ReqwestTransport(httpx.AsyncBaseTransport):
             await self._fallback.aclose()
 
 
-def _decoded(raw: list[tuple[bytes, bytes]], authority: bytes) -> list[tuple[str, str]]:
+def _decode_fields(raw: list[tuple[bytes, bytes]], authority: bytes) -> list[tuple[str, str]]:
     """The fields as text, without a Host that the client writes by itself."""
     return [
         (name.decode("latin-1"), value.decode("latin-1"))
@@ -115,7 +115,7 @@ def _decoded(raw: list[tuple[bytes, bytes]], authority: bytes) -> list[tuple[str
     ]
 
 
-class _Stream(httpx.AsyncByteStream):
+class _ReqwestBody(httpx.AsyncByteStream):
     def __init__(self, response: Response, sending: StreamRequest, request: httpx.Request) -> None:
         self._reader = response.body_reader
         self._sending = sending
@@ -129,9 +129,9 @@ class _Stream(httpx.AsyncByteStream):
         try:
             chunk = await self._reader.read_chunk()
         except rust.PyreqwestError as error:
-            raise _as_httpx(error, self._request) from error
+            raise _httpx_error(error, self._request) from error
         except asyncio.CancelledError:
-            await _cancelled()
+            await _raise_cancellation()
             raise
         if chunk is None:
             raise StopAsyncIteration
@@ -142,7 +142,7 @@ class _Stream(httpx.AsyncByteStream):
         await self._sending.__aexit__(None, None, None)
 
 
-async def _cancelled() -> None:
+async def _raise_cancellation() -> None:
     """Raise the cancellation of the scope that caused it, if one did.
 
     pyreqwest answers a cancellation with a CancelledError of its own, which anyio cannot tell from a foreign one and
@@ -151,7 +151,7 @@ async def _cancelled() -> None:
     await anyio.lowlevel.checkpoint_if_cancelled()
 
 
-def _readable(response: Response, needed: frozenset[str]) -> list[tuple[bytes, bytes]] | None:
+def _readable_fields(response: Response, needed: frozenset[str]) -> list[tuple[bytes, bytes]] | None:
     """The header fields whose values can be had; None if one that is needed cannot."""
     found: list[tuple[bytes, bytes]] = []
     for name in dict.fromkeys(response.headers.keys()):
@@ -163,16 +163,16 @@ def _readable(response: Response, needed: frozenset[str]) -> list[tuple[bytes, b
     return found
 
 
-def _as_httpx(error: rust.PyreqwestError, request: httpx.Request) -> httpx.TransportError:
+def _httpx_error(error: rust.PyreqwestError, request: httpx.Request) -> httpx.TransportError:
     """The httpx exception for one of pyreqwest's, with all causes in its message but the one that quotes the URL."""
     details = getattr(error, "details", None) or {}
     causes = [cause["message"] for cause in details.get("causes") or ()]
     message = ": ".join(cause for cause in dict.fromkeys(causes) if "for url (" not in cause) or error.message
-    kind = next(kind for rust_kind, kind in _KINDS if isinstance(error, rust_kind))
+    kind = next(kind for rust_kind, kind in _EXCEPTION_TYPES if isinstance(error, rust_kind))
     return kind(message, request=request)
 
 
-def _client(target: Target, options: TransportOptions, limits: FetchLimits) -> Client:
+def _client(target: OriginTarget, options: TransportOptions, limits: FetchLimits) -> Client:
     try:
         return _builder(target, options, limits).build()
     except rust.BuilderError as error:
@@ -189,7 +189,7 @@ def _client(target: Target, options: TransportOptions, limits: FetchLimits) -> C
     return builder.build()
 
 
-def _builder(target: Target, options: TransportOptions, limits: FetchLimits) -> ClientBuilder:
+def _builder(target: OriginTarget, options: TransportOptions, limits: FetchLimits) -> ClientBuilder:
     builder = (
         ClientBuilder()
         .gzip(False)
@@ -204,8 +204,8 @@ def _builder(target: Target, options: TransportOptions, limits: FetchLimits) -> 
         .http1_allow_obsolete_multiline_headers_in_responses(True)
         .min_tls_version("TLSv1.2")
         .connect_timeout(timedelta(seconds=limits.connect))
-        .read_timeout(timedelta(seconds=max(limits.first_byte, limits.idle) + _GRACE))
-        .timeout(timedelta(seconds=limits.total + _GRACE))
+        .read_timeout(timedelta(seconds=max(limits.first_byte, limits.idle) + _TIMEOUT_MARGIN))
+        .timeout(timedelta(seconds=limits.total + _TIMEOUT_MARGIN))
         .pool_max_idle_per_host(options.idle)
     )
     if target.address and target.address != target.host:

@@ -13,7 +13,7 @@ from crawler.model import Failure, Reply, State
 _seconds = re.compile(r"[0-9]{1,10}", re.ASCII).fullmatch
 
 
-def retry_after(value: str | None, now: float) -> float | None:
+def parse_retry_after(value: str | None, now: float) -> float | None:
     """Seconds from ``now`` (Unix time) that a Retry-After asks for; 0 for a date in the past.
 
     None when there is none, or it is neither digits nor one of the three HTTP dates (RFC 9110 10.2.3): a value that
@@ -22,7 +22,7 @@ def retry_after(value: str | None, now: float) -> float | None:
     text = (value or "").strip(" \t")
     if _seconds(text):
         return float(int(text))
-    moment = http_date.read(text, now)
+    moment = http_date.parse_http_date(text, now)
     return None if moment is None else max(0.0, moment - now)
 
 
@@ -72,11 +72,13 @@ def is_transient(answer: Reply | Failure | int) -> bool:
     return (answer.status if isinstance(answer, Reply) else answer) in TRANSIENT
 
 
-_FAILED: Final = FAILURES - {State.BAD_ANSWER}  # which is what some URLs always give: redirects that loop
+_FAILURE_STATES: Final = FAILURES - {
+    State.BAD_ANSWER
+}  # which is what some URLs always give: redirects that loop
 
 
 def is_failure(state: State, status: int | None) -> bool:
     """Whether a URL ended so because something failed that may be well another time, not by what it is."""
-    return state in _FAILED or (
+    return state in _FAILURE_STATES or (
         status is not None and is_transient(status) and state in (State.CLIENT_ERROR, State.SITEMAP_FILE)
     )

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-class Target(Struct, frozen=True):
+class OriginTarget(Struct, frozen=True):
     """One origin. ``host`` has no brackets; ``address`` is where to connect, or "" when somebody else resolves."""
 
     origin: str

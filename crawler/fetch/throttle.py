@@ -16,11 +16,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.fetch.retry import RetryPolicy, retry_after
+from crawler.fetch.retry import RetryPolicy, parse_retry_after
 from crawler.model import Failure, Reply, Url
-from crawler.url.normalize import origin
+from crawler.url.normalize import origin_of
 
-FULL: Final = 0.01
+FULL_WAIT_SECONDS: Final = 0.01
 
 """Seconds that a full lane asks to wait. What it waits for is the end of a request, which nobody can foretell."""
 
@@ -28,28 +28,28 @@ FAILURES_TO_OPEN: Final = 5
 
 OPENINGS_TO_BE_DOWN: Final = 5
 
-WAITS_TO_BE_STUCK: Final = 3
+WAITS_UNTIL_STUCK: Final = 3
 
 WAITS_TO_BE_DOWN: Final = 8
 
 WAITED_TO_BE_DOWN: Final = 300.0  # seconds; Retry-After may be short
 
-SLOW: Final = 3.0  # times the usual latency
+SLOW_FACTOR: Final = 3.0  # times the usual latency
 
-SLOW_AT_LEAST: Final = 0.1  # seconds above the usual latency; less is noise
+MIN_SLOWDOWN_SECONDS: Final = 0.1  # seconds above the usual latency; less is noise
 
 _REFUSED: Final = RetryPolicy()  # pauses after 429 and 503 without a Retry-After
 
 _NOT_CONNECTED: Final = RetryPolicy(first=2.0, longest=600.0)
 
-_ASKS_TO_WAIT: Final = frozenset({429, 503})
+_WAIT_STATUSES: Final = frozenset({429, 503})
 
-_NO_CONNECTION: Final = ("net.", "tls.", "time.connect", "time.tls", "time.first_byte")
+_NO_CONNECTION_CODES: Final = ("net.", "tls.", "time.connect", "time.tls", "time.first_byte")
 
-_CONNECTED: Final = ("http.", "body.", "time.")
+_CONNECTED_CODES: Final = ("http.", "body.", "time.")
 
 
-class Pace(Struct, frozen=True):
+class ThrottleOptions(Struct, frozen=True):
     """How hard one origin is worked.
 
     ``concurrency`` requests out at once at most, ``rate`` starts a second at most (0: full speed, which does not adapt
@@ -64,7 +64,7 @@ class Pace(Struct, frozen=True):
     max_pause: float = 10.0
 
 
-class Lane:
+class OriginThrottle:
     """The pace at one origin. Times are Unix time in seconds.
 
     Public state: ``parked_until`` (nothing starts before), ``asked_until`` (the same as far as the server named it),
@@ -72,7 +72,7 @@ class Lane:
     ``down`` (the origin has stopped answering).
     """
 
-    def __init__(self, pace: Pace) -> None:
+    def __init__(self, pace: ThrottleOptions) -> None:
         self.pace = pace
         self.parked_until = 0.0
         self.asked_until = 0.0
@@ -83,7 +83,7 @@ class Lane:
         self.gap = max(1.0 / pace.rate if pace.rate > 0 else 0.0, pace.delay)
         self._next = 0.0
         self._adapts = pace.adaptive and pace.rate > 0
-        self._latency = _Latency(pace.max_pause)
+        self._latency = _LatencyControl(pace.max_pause)
         self._asked_in_a_row = 0
         self._asked_at = 0.0
         self._asked_first = 0.0
@@ -99,7 +99,7 @@ class Lane:
     @property
     def is_stuck(self) -> bool:
         """Whether the origin has asked to wait several times in a row."""
-        return self._asked_in_a_row >= WAITS_TO_BE_STUCK
+        return self._asked_in_a_row >= WAITS_UNTIL_STUCK
 
     def crawl_delay(self, seconds: float) -> None:
         """robots.txt asks for this pause between two requests: one at a time, and so far apart."""
@@ -110,7 +110,7 @@ class Lane:
     def may_start(self, now: float) -> float:
         """Seconds until a request may start; 0 for now."""
         if self.in_flight >= self.allowed:
-            return max(FULL, self.parked_until - now)
+            return max(FULL_WAIT_SECONDS, self.parked_until - now)
         return max(0.0, self.parked_until - now, self._next - now)
 
     def start(self, now: float) -> None:
@@ -125,14 +125,14 @@ class Lane:
             return
         started = now - answer.elapsed
         if isinstance(answer, Failure):
-            if answer.code.startswith(_NO_CONNECTION):
+            if answer.code.startswith(_NO_CONNECTION_CODES):
                 self._not_connected(now, started)
-            elif answer.code.startswith(_CONNECTED):
+            elif answer.code.startswith(_CONNECTED_CODES):
                 self._connected(started)
             return
         self._connected(started)
-        if answer.status in _ASKS_TO_WAIT:
-            self._told_to_wait(now, started, retry_after(answer.header("retry-after"), now))
+        if answer.status in _WAIT_STATUSES:
+            self._told_to_wait(now, started, parse_retry_after(answer.header("retry-after"), now))
             return
         if started >= self._asked_at:
             self._asked_in_a_row = 0
@@ -186,7 +186,7 @@ class Lane:
             self._next = max(self._next, now + self._latency.pause)
 
 
-class _Latency:
+class _LatencyControl:
     """Compares the latency of an origin with its own usual one."""
 
     def __init__(self, max_pause: float) -> None:
@@ -204,7 +204,9 @@ class _Latency:
         # The usual time is near the quicker answers: it falls fast, and rises so slowly that an overload shows.
         step = 0.1 * (seconds - self._usual) if seconds < self._usual else 0.01 * (self._recent - self._usual)
         self._usual += 0.0 if is_error else step
-        is_slow = is_error or self._recent > max(SLOW * self._usual, self._usual + SLOW_AT_LEAST)
+        is_slow = is_error or self._recent > max(
+            SLOW_FACTOR * self._usual, self._usual + MIN_SLOWDOWN_SECONDS
+        )
         if not is_slow:
             return 1
         if now - seconds < self._slowed_at:
@@ -222,16 +224,16 @@ class _Latency:
         self.pause = self.pause / 2 if self.pause > 0.05 else 0.0
 
 
-class Lanes:
+class Throttle:
     """``spare`` leases may be out beyond the connections of one origin: pages being read need no connection.
 
     ``folder`` is an origin that nobody serves, since its pages are read from a folder: no pace is kept there.
     """
 
-    def __init__(self, pace: Pace, spare: int, folder: str = "") -> None:
+    def __init__(self, pace: ThrottleOptions, spare: int, folder: str = "") -> None:
         self._pace = pace
         self._folder = folder
-        self._lanes: dict[str, Lane] = {}
+        self._lanes: dict[str, OriginThrottle] = {}
         self.capacity = pace.concurrency + spare
 
     def ready(self, home: str, now: float) -> float:
@@ -241,11 +243,11 @@ class Lanes:
 
     def start(self, url: Url, now: float) -> None:
         """A request starts."""
-        self._of(origin(url)).start(now)
+        self._of(origin_of(url)).start(now)
 
     def finish(self, url: Url, now: float, answer: Reply | Failure | None) -> None:
         """A request ended; None: it was never sent."""
-        self._of(origin(url)).finish(now, answer)
+        self._of(origin_of(url)).finish(now, answer)
 
     def set_crawl_delay(self, home: str, seconds: float) -> None:
         """robots.txt asks for this pause between two requests."""
@@ -254,7 +256,7 @@ class Lanes:
 
     def gap(self, url: Url) -> float:
         """Seconds between two requests to the origin of a URL that are our own pace: rate, delay or Crawl-delay."""
-        return self._of(origin(url)).gap
+        return self._of(origin_of(url)).gap
 
     def is_asked(self, now: float) -> bool:
         """Whether some origin has named the time before which nothing starts there."""
@@ -268,9 +270,9 @@ class Lanes:
         """Every origin has stopped answering."""
         return bool(self._lanes) and all(lane.down for lane in self._lanes.values())
 
-    def _of(self, home: str) -> Lane:
+    def _of(self, home: str) -> OriginThrottle:
         lane = self._lanes.get(home)
         if lane is None:
-            pace = Pace(self._pace.concurrency, 0, 0) if home == self._folder else self._pace
-            lane = self._lanes[home] = Lane(pace)
+            pace = ThrottleOptions(self._pace.concurrency, 0, 0) if home == self._folder else self._pace
+            lane = self._lanes[home] = OriginThrottle(pace)
         return lane

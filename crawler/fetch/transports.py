@@ -9,7 +9,7 @@ from typing_extensions import override
 from crawler.fetch.folder_transport import FolderTransport
 from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.reqwest_transport import ReqwestTransport
-from crawler.fetch.target import Target
+from crawler.fetch.target import OriginTarget
 from crawler.model import Url
 from crawler.url.mirror import Mirror
 
@@ -21,7 +21,7 @@ class Transports(Protocol):
         """Where to ask for a URL: at the URL itself, unless the site is read elsewhere."""
         ...
 
-    def needs_address(self, target: Target) -> bool:
+    def needs_address(self, target: OriginTarget) -> bool:
         """Whether ``open`` wants this target with a checked address; False when nobody or somebody else resolves it."""
         ...
 
@@ -30,13 +30,13 @@ class Transports(Protocol):
         """Whether the path of a request is taken from its ``target`` extension and its URL may be just the origin."""
         ...
 
-    def open(self, target: Target) -> httpx.AsyncBaseTransport:
+    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
         """A transport for the requests of one origin, which the caller closes. Raises OSError when the CA file cannot
         be read, ValueError for an option that does not work."""
         ...
 
 
-class _ByTarget:
+class _OwnTransports:
     """What both kinds of our own share: one transport for each target, and a proxy that resolves names itself."""
 
     by_target = True
@@ -49,30 +49,30 @@ class _ByTarget:
         """See :class:`Transports`."""
         return url
 
-    def needs_address(self, target: Target) -> bool:  # noqa: ARG002
+    def needs_address(self, target: OriginTarget) -> bool:  # noqa: ARG002
         """See :class:`Transports`."""
         return not self._options.proxy
 
 
-class ReqwestTransports(_ByTarget):
+class ReqwestTransports(_OwnTransports):
     """Connections by the Rust client ``reqwest``; needs asyncio."""
 
-    def open(self, target: Target) -> httpx.AsyncBaseTransport:
+    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
         """See :class:`Transports`."""
         return ReqwestTransport(target, self._options, self._limits)
 
 
-class HttpxTransports(_ByTarget):
+class HttpxTransports(_OwnTransports):
     """Connections by httpx itself; works with asyncio and trio."""
 
-    def open(self, target: Target) -> httpx.AsyncBaseTransport:
+    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
         """See :class:`Transports`."""
         from crawler.fetch.httpx_transport import PinnedTransport  # noqa: PLC0415 - a tenth of a second not everybody needs
 
         return PinnedTransport(target, self._options, self._limits)
 
 
-class GivenTransport:
+class CallerTransport:
     """One transport of the caller's for everything. It resolves names itself and stays the caller's to close."""
 
     by_target = False
@@ -84,16 +84,16 @@ class GivenTransport:
         """See :class:`Transports`."""
         return url
 
-    def needs_address(self, target: Target) -> bool:  # noqa: ARG002
+    def needs_address(self, target: OriginTarget) -> bool:  # noqa: ARG002
         """See :class:`Transports`."""
         return False
 
-    def open(self, target: Target) -> httpx.AsyncBaseTransport:  # noqa: ARG002
+    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:  # noqa: ARG002
         """See :class:`Transports`."""
-        return _Lent(self._transport)
+        return _UnclosedTransport(self._transport)
 
 
-class _Lent(httpx.AsyncBaseTransport):
+class _UnclosedTransport(httpx.AsyncBaseTransport):
     """A transport that is not ours to close."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
@@ -104,7 +104,7 @@ class _Lent(httpx.AsyncBaseTransport):
         return await self._transport.handle_async_request(request)
 
 
-class _Wrapped:
+class _WrappedTransports:
     """A kind of transport that is another one but for what a subclass says."""
 
     def __init__(self, inner: Transports) -> None:
@@ -115,16 +115,16 @@ class _Wrapped:
         """See :class:`Transports`."""
         return self._inner.asked(url)
 
-    def needs_address(self, target: Target) -> bool:
+    def needs_address(self, target: OriginTarget) -> bool:
         """See :class:`Transports`."""
         return self._inner.needs_address(target)
 
-    def open(self, target: Target) -> httpx.AsyncBaseTransport:
+    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
         """See :class:`Transports`."""
         return self._inner.open(target)
 
 
-class ServerTransports(_Wrapped):
+class ServerTransports(_WrappedTransports):
     """Asks the source of a mirror for what is public there."""
 
     def __init__(self, inner: Transports, mirror: Mirror) -> None:
@@ -136,7 +136,7 @@ class ServerTransports(_Wrapped):
         return self._mirror.asked(url)
 
 
-class FolderTransports(_Wrapped):
+class FolderTransports(_WrappedTransports):
     """Reads the origin of ``public``, a directory's URL, from the folder that stands for that directory."""
 
     def __init__(self, inner: Transports, folder: Path, public: str) -> None:
@@ -146,11 +146,11 @@ class FolderTransports(_Wrapped):
         self._origin = public[: public.index("/", 8)]
 
     @override
-    def needs_address(self, target: Target) -> bool:
+    def needs_address(self, target: OriginTarget) -> bool:
         return target.origin != self._origin and super().needs_address(target)
 
     @override
-    def open(self, target: Target) -> httpx.AsyncBaseTransport:
+    def open(self, target: OriginTarget) -> httpx.AsyncBaseTransport:
         if target.origin != self._origin:
             return super().open(target)
         return FolderTransport(self._folder, self._public)

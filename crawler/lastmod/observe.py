@@ -11,47 +11,51 @@ from dataclasses import dataclass
 from typing import Final
 
 from crawler.lastmod import policy as lastmod
-from crawler.lastmod.policy import Dated
-from crawler.lastmod.significance import Habit, Survey, survey
-from crawler.lastmod.store import Seen, SeenPage
-from crawler.model import Sighting
+from crawler.lastmod.policy import SourcedDate
+from crawler.lastmod.significance import ChangeHistory, SignificanceModel, build_significance_model
+from crawler.lastmod.store import ObservationStore, PageObservation
+from crawler.model import ResponseMetadata
 from crawler.parse.snapshot.diff import Delta
-from crawler.state.database import change
+from crawler.state.database import transaction
 from crawler.state.runs import Run
 
 MAX_EVIDENCE: Final = 3  # differences that are told of a page
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class SiteObservation:
     """What a run learnt about the site as a whole: its habits, and why its Last-Modified is distrusted, or "".
 
     ``policy`` is that by which the dates were chosen.
     """
 
-    habits: Mapping[int, Habit]
+    habits: Mapping[int, ChangeHistory]
     distrust: str
-    policy: lastmod.Policy
+    policy: lastmod.LastmodPolicy
 
 
-def observe(db: sqlite3.Connection, run: Run, policy: lastmod.Policy, source_key: str) -> Observed:
+def observe(
+    db: sqlite3.Connection, run: Run, policy: lastmod.LastmodPolicy, source_key: str
+) -> SiteObservation:
     """Judge all pages of a run and date them; once more after a crash, with the same result. Raises StorageError."""
-    seen = Seen(db, run.number)
-    with change(db):
+    seen = ObservationStore(db, run.number)
+    with transaction(db):
         seen.unchanged()
         differs = next(seen.deltas(), None) is not None
         sample = seen.sample() if differs else ()  # taking pages apart is dear, and for nothing here
-        judged = survey(seen.habits, lambda: (delta for _, delta in seen.deltas()), sample)
-        seen.mark(_changed(judged, seen.deltas()))
-        distrust = seen.distrust or lastmod.distrust(*seen.stamps(source_key))
+        judged = build_significance_model(seen.habits, lambda: (delta for _, delta in seen.deltas()), sample)
+        seen.mark(_change_texts(judged, seen.deltas()))
+        distrust = seen.distrust or lastmod.why_distrusted(*seen.stamps(source_key))
         is_other = seen.policy not in ("", policy)
         for pages in seen.pages():
-            known = (_known(page, policy, is_other=is_other) for page in pages)
-            seen.date(_dated(known, run.started, policy, trusted=not distrust))
-    return Observed(judged.learnt, distrust, policy)
+            known = (_for_policy(page, policy, is_other=is_other) for page in pages)
+            seen.date(_with_dates(known, run.started, policy, trusted=not distrust))
+    return SiteObservation(judged.learnt, distrust, policy)
 
 
-def _changed(judged: Survey, deltas: Iterable[tuple[int, Delta]]) -> Iterator[tuple[str, int]]:
+def _change_texts(
+    judged: SignificanceModel, deltas: Iterable[tuple[int, Delta]]
+) -> Iterator[tuple[str, int]]:
     for number, delta in deltas:
         if differences := judged.significant(delta):
             said = [f"{'-' if each.gone else '+'} {each.text}" for each in differences if each.text]
@@ -59,7 +63,7 @@ def _changed(judged: Survey, deltas: Iterable[tuple[int, Delta]]) -> Iterator[tu
             yield "; ".join(said[:MAX_EVIDENCE]) + more, number
 
 
-def _known(page: SeenPage, policy: lastmod.Policy, *, is_other: bool) -> SeenPage:
+def _for_policy(page: PageObservation, policy: lastmod.LastmodPolicy, *, is_other: bool) -> PageObservation:
     """A page as the policy is to know it. The dates of one that ``is_other`` are no ground to go on from.
 
     But ``observed`` keeps them, for they may be observations of its own; only what has none is as never seen.
@@ -69,20 +73,20 @@ def _known(page: SeenPage, policy: lastmod.Policy, *, is_other: bool) -> SeenPag
     return page
 
 
-def _dated(
-    pages: Iterable[SeenPage], now: float, policy: lastmod.Policy, *, trusted: bool
+def _with_dates(
+    pages: Iterable[PageObservation], now: float, policy: lastmod.LastmodPolicy, *, trusted: bool
 ) -> Iterator[tuple[str, str, int]]:
     for page in pages:
-        sighting = Sighting(
+        sighting = ResponseMetadata(
             page.seen_at,
             header_date=page.header_date,
             page_date=page.page_date,
             page_date_source=page.page_date_source,
         )
         if page.before is None:
-            dated = lastmod.first_sight(sighting, policy, trusted)
+            dated = lastmod.date_of_new_page(sighting, policy, trusted)
         else:
-            before = Dated(page.lastmod or "", page.lastmod_source or "")
+            before = SourcedDate(page.lastmod or "", page.lastmod_source or "")
             since = page.last_visit if page.changed else None
-            dated = lastmod.later(before, sighting, since, now, policy, trusted)
+            dated = lastmod.date_of_known_page(before, sighting, since, now, policy, trusted)
         yield dated.lastmod, dated.source, page.id

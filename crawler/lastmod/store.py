@@ -6,17 +6,17 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from crawler.lastmod.significance import SAMPLE, Habit
-from crawler.parse.snapshot.diff import Delta, holdings
-from crawler.state.database import storage
+from crawler.lastmod.significance import SAMPLE_SIZE, ChangeHistory
+from crawler.parse.snapshot.diff import Delta, content_keys
+from crawler.state.database import storage_errors
 
 # What is compared in this run: pages that were read before, and read or known to be the same now.
-_COMPARED: Final = """FROM visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
+_FROM_COMPARED: Final = """FROM visit v JOIN memory m ON m.id = v.id JOIN content c ON c.id = v.content
   WHERE m.content IS NOT NULL AND v.seen_at IS NOT NULL"""
-_DELTAS: Final = f"""SELECT v.id, c.delta {_COMPARED} AND v.content != m.content AND c.run = ? AND c.delta != x''
+_DELTAS: Final = f"""SELECT v.id, c.delta {_FROM_COMPARED} AND v.content != m.content AND c.run = ? AND c.delta != x''
   ORDER BY v.id"""
 _SAMPLE: Final = (
-    f"SELECT c.text {_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
+    f"SELECT c.text {_FROM_COMPARED} AND (v.id * 2654435761 & 4294967295) * ? < ? * 4294967296 ORDER BY v.id"
 )
 # All that were read as pages, listed or not: what hides for a night and comes back has the date it had. What was read
 # before as something else is seen for the first time.
@@ -26,18 +26,18 @@ _PAGES: Final = """SELECT v.id, v.content, v.header_date, v.last_modified, v.pag
     LEFT JOIN content b ON b.id = m.content
   WHERE v.id > ? AND v.seen_at IS NOT NULL AND length(c.text) > 0 ORDER BY v.id LIMIT 1000"""
 # Of pages only: the date of a feed is that of its newest entry, wherever that stands
-_STAMPS: Final = f"""SELECT count(*), coalesce(sum(v.last_modified != m.last_modified), 0) {_COMPARED}
+_COUNT_STAMPS: Final = f"""SELECT count(*), coalesce(sum(v.last_modified != m.last_modified), 0) {_FROM_COMPARED}
   AND length(c.text) > 0 AND v.changed = 0 AND v.last_modified != '' AND m.last_modified != '' AND m.source_key = ?"""
 
-_DISTRUST: Final = "last_modified_distrusted"  # keys of the table about
-_POLICY: Final = "lastmod_policy"
+_DISTRUST_KEY: Final = "last_modified_distrusted"  # keys of the table about
+_POLICY_KEY: Final = "lastmod_policy"
 
-_delta = msgspec.msgpack.Decoder(Delta).decode
-_habit = msgspec.msgpack.Decoder(Habit).decode
+_decode_delta = msgspec.msgpack.Decoder(Delta).decode
+_decode_history = msgspec.msgpack.Decoder(ChangeHistory).decode
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class SeenPage(NamedTuple):
+class PageObservation(NamedTuple):
     """A page with its evidence; ``before`` and what follows are of the last run that saw it, if any did."""
 
     id: int
@@ -54,7 +54,7 @@ class SeenPage(NamedTuple):
     last_visit: float | None
 
 
-class Seen:
+class ObservationStore:
     """Reads and writes for :mod:`crawler.lastmod.observe`. Every method may raise StorageError."""
 
     def __init__(self, db: sqlite3.Connection, run: int) -> None:
@@ -63,31 +63,34 @@ class Seen:
 
     def deltas(self) -> Iterator[tuple[int, Delta]]:
         """The pages whose answer differed, with what differed."""
-        with storage():
+        with storage_errors():
             for number, packed in self._db.execute(_DELTAS, (self._run,)):
-                yield number, _delta(packed)
+                yield number, _decode_delta(packed)
 
     def sample(self) -> Iterator[tuple[list[int], float]]:
         """What some of all compared pages hold, and how many pages each stands for."""
-        with storage():
-            (count,) = self._db.execute(f"SELECT count(*) {_COMPARED}").fetchone()
-            texts = self._db.execute(_SAMPLE, (count, SAMPLE)).fetchall()
+        with storage_errors():
+            (count,) = self._db.execute(f"SELECT count(*) {_FROM_COMPARED}").fetchone()
+            texts = self._db.execute(_SAMPLE, (count, SAMPLE_SIZE)).fetchall()
         for (text,) in texts:
-            yield holdings(text), count / len(texts)
+            yield content_keys(text), count / len(texts)
 
     @property
-    def habits(self) -> dict[int, Habit]:
+    def habits(self) -> dict[int, ChangeHistory]:
         """What the site does run after run."""
-        with storage():
-            return {key: _habit(packed) for key, packed in self._db.execute("SELECT key, habit FROM habit")}
+        with storage_errors():
+            return {
+                key: _decode_history(packed)
+                for key, packed in self._db.execute("SELECT key, habit FROM habit")
+            }
 
-    def learn(self, habits: Mapping[int, Habit], distrust: str, policy: str) -> None:
+    def learn(self, habits: Mapping[int, ChangeHistory], distrust: str, policy: str) -> None:
         """Keep the habits of the site, why its Last-Modified is distrusted, and by what policy its dates were chosen.
 
         Part of the caller's transaction.
         """
-        with storage():
-            for key, value in ((_DISTRUST, distrust), (_POLICY, policy)):
+        with storage_errors():
+            for key, value in ((_DISTRUST_KEY, distrust), (_POLICY_KEY, policy)):
                 self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
             self._db.execute("DELETE FROM habit")
             rows = ((key, _encode(habit)) for key, habit in habits.items())
@@ -95,7 +98,7 @@ class Seen:
 
     def unchanged(self) -> None:
         """Take all pages that were seen before for unchanged, until they are marked otherwise."""
-        with storage():
+        with storage_errors():
             self._db.execute(
                 "UPDATE visit SET changed = 0, evidence = '' WHERE content IS NOT NULL"
                 " AND id IN (SELECT id FROM memory WHERE content IS NOT NULL)"
@@ -103,42 +106,42 @@ class Seen:
 
     def mark(self, changed: Iterable[tuple[str, int]]) -> None:
         """Say of pages what changed on them."""
-        with storage():
+        with storage_errors():
             self._db.executemany("UPDATE visit SET changed = 1, evidence = ? WHERE id = ?", changed)
 
     @property
     def distrust(self) -> str:
         """Why an earlier run found that Last-Modified is not to be believed, or ""."""
-        return self._about(_DISTRUST)
+        return self._about(_DISTRUST_KEY)
 
     @property
     def policy(self) -> str:
         """By what policy the dates that are remembered were chosen, or "" when that is not known."""
-        return self._about(_POLICY)
+        return self._about(_POLICY_KEY)
 
     def _about(self, key: str) -> str:
-        with storage():
+        with storage_errors():
             row = self._db.execute("SELECT value FROM about WHERE key = ?", (key,)).fetchone()
         return str(row[0]) if row else ""
 
     def stamps(self, source_key: str) -> tuple[int, int]:
         """Of the unchanged pages with a Last-Modified, how many there are, and on how many it moved."""
-        with storage():
-            pages, moved = self._db.execute(_STAMPS, (source_key,)).fetchone()
+        with storage_errors():
+            pages, moved = self._db.execute(_COUNT_STAMPS, (source_key,)).fetchone()
         return pages, moved
 
-    def pages(self) -> Iterator[list[SeenPage]]:
+    def pages(self) -> Iterator[list[PageObservation]]:
         """The pages, some at a time; between two of these the tables may be written."""
         last = -1
         while True:
-            with storage():
+            with storage_errors():
                 rows = self._db.execute(_PAGES, (last,)).fetchall()
             if not rows:
                 return
-            yield [SeenPage(*row) for row in rows]
+            yield [PageObservation(*row) for row in rows]
             last = rows[-1][0]
 
     def date(self, dates: Iterable[tuple[str, str, int]]) -> None:
         """Keep lastmod and source of pages."""
-        with storage():
+        with storage_errors():
             self._db.executemany("UPDATE visit SET lastmod = ?, lastmod_source = ? WHERE id = ?", dates)

@@ -7,46 +7,46 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from crawler.audit.compare import history
-from crawler.audit.summary import AuditNews
-from crawler.config.plan import AUDIT, Plan
-from crawler.notify.channels.channel import Channel
-from crawler.notify.ledger import Line, Sent, of_audits
-from crawler.notify.messages import always, notice_of
-from crawler.notify.notice import Answer, Notice, Occasion, Reception
-from crawler.notify.result import Delivered
-from crawler.notify.retry import persist
-from crawler.notify.session import Desk
-from crawler.publish.changes import Counts
+from crawler.audit.summary import AuditSummary
+from crawler.config.plan import AUDIT, CrawlPlan
+from crawler.notify.channels.channel import MessageChannel
+from crawler.notify.ledger import DeliveryCursor, SentMessage, audit_channel_key
+from crawler.notify.messages import always_retry, build_notice
+from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.notify.result import DeliveryReport
+from crawler.notify.retry import send_with_retry
+from crawler.notify.session import NotifySession
+from crawler.publish.changes import ChangeCounts
 from crawler.units import w3c
 
 
-def wants_audits(plan: Plan, channel: Channel) -> bool:
+def wants_audits(plan: CrawlPlan, channel: MessageChannel) -> bool:
     """Whether a channel is told of the audits of a site: only of one that is audited after its runs."""
     return plan.config.audit.every is not None and Occasion.FINDINGS in channel.on
 
 
-def known(plan: Plan) -> list[AuditNews]:
+def finished_audits_of(plan: CrawlPlan) -> list[AuditSummary]:
     """The audits of a site that came to their end, the oldest first. Raises StorageError, UsageError."""
-    return history.ended(plan.state / AUDIT)
+    return history.finished_audits(plan.state / AUDIT)
 
 
-class FindingsTeller:
+class AuditNotifier:
     """Tells one channel of one site. ``ended`` are the audits that are :func:`known`."""
 
-    def __init__(self, desk: Desk, channel: Channel, ended: Sequence[AuditNews]) -> None:
+    def __init__(self, desk: NotifySession, channel: MessageChannel, ended: Sequence[AuditSummary]) -> None:
         self._desk = desk
         self._channel = channel
         self._ended = ended
 
-    def begin(self) -> Line:
+    def begin(self) -> DeliveryCursor:
         """The line of the channel. One that is new is told of no audit that is over; it begins with the next."""
-        ledger, name = self._desk.ledger, of_audits(self._channel.key)
+        ledger, name = self._desk.ledger, audit_channel_key(self._channel.key)
         last = self._ended[-1].number if self._ended else 0
         lines = ledger.lines(name)
         is_here = bool(lines) and lines[0].told <= last  # else the state of the audits was begun anew
         return lines[0] if is_here else ledger.start(name, 0 if lines else last)
 
-    async def tell(self) -> list[Delivered]:
+    async def tell(self) -> list[DeliveryReport]:
         """Everything that is outstanding, audit after audit, until there is no more or it is put off.
 
         What was refused before is sent once more if somebody asks for that.
@@ -57,57 +57,62 @@ class FindingsTeller:
                 line = self._desk.ledger.done(line, news.number)
                 continue
             if line.due > self._desk.clock():
-                return [*told, self._told(news, Answer(reception=Reception.LATER, said=line.said), line.due)]
+                return [
+                    *told,
+                    self._told(news, SendResult(reception=SendStatus.LATER, said=line.said), line.due),
+                ]
             answer = await self._send(news)
             told.append(self._told(news, answer, self._desk.due(answer)))
             sent = self._sent(news, answer)
-            if answer.reception is Reception.LATER:
+            if answer.reception is SendStatus.LATER:
                 self._desk.ledger.put_off(line, answer.said, self._desk.due(answer), sent)
                 break
-            if answer.reception is Reception.REFUSED:
+            if answer.reception is SendStatus.REFUSED:
                 line = self._desk.ledger.refuse(replace(line, until=news.number), None, sent)
             else:
                 line = self._desk.ledger.done(line, news.number, sent)
         return told
 
-    async def _again(self) -> list[Delivered]:
+    async def _again(self) -> list[DeliveryReport]:
         """What was refused, once more, and what is remembered of it no more is dropped."""
-        told, ledger = list[Delivered](), self._desk.ledger
+        told, ledger = list[DeliveryReport](), self._desk.ledger
         remembered = {news.number: news for news in self._ended}
-        for refused in ledger.refused(of_audits(self._channel.key)):
+        for refused in ledger.refused(audit_channel_key(self._channel.key)):
             news = remembered.get(refused.until)
             if news is None:
                 ledger.forgive(refused)
             elif self._desk.again.refused:
                 answer = await self._send(news)
                 sent = self._sent(news, answer)
-                if answer.reception is Reception.ACCEPTED:
+                if answer.reception is SendStatus.ACCEPTED:
                     ledger.forgive(refused, sent)
                 else:
                     ledger.note(sent)
                 told.append(self._told(news, answer, self._desk.due(answer)))
         return told
 
-    async def _send(self, news: AuditNews) -> Answer:
+    async def _send(self, news: AuditSummary) -> SendResult:
         notice = self._notice(news)
-        return await persist(partial(self._channel.send, notice), self._desk.plan.config.notify, always)
+        return await send_with_retry(
+            partial(self._channel.send, notice), self._desk.plan.config.notify, always_retry
+        )
 
-    def _notice(self, news: AuditNews) -> Notice:
+    def _notice(self, news: AuditSummary) -> Notice:
         doubt = f"; inconclusive: {news.why}" if news.verdict == "inconclusive" else ""
         report = self._desk.plan.config.audit.report
-        return notice_of(
+        return build_notice(
             self._desk,
             occasion=Occasion.FINDINGS,
             at=w3c(news.started),
             pages=news.pages,
-            counts=Counts(),
+            counts=ChangeCounts(),
             told=f"audit: {news.sentence}{doubt}",
             audit=news,
             report=str(Path(report).resolve()) if report else "",
         )
 
-    def _sent(self, news: AuditNews, answer: Answer) -> Sent:
-        return Sent(
+    def _sent(self, news: AuditSummary, answer: SendResult) -> SentMessage:
+        return SentMessage(
             at=self._desk.clock(),
             channel=self._channel.key,
             occasion=Occasion.FINDINGS,
@@ -116,13 +121,13 @@ class FindingsTeller:
             said=answer.said,
         )
 
-    def _told(self, news: AuditNews, answer: Answer, due: float) -> Delivered:
-        return Delivered(
+    def _told(self, news: AuditSummary, answer: SendResult, due: float) -> DeliveryReport:
+        return DeliveryReport(
             channel=self._channel.key,
             occasion=Occasion.FINDINGS,
             reception=answer.reception,
             until=news.number,
-            batches=int(answer.reception is Reception.ACCEPTED),
+            batches=int(answer.reception is SendStatus.ACCEPTED),
             said=answer.said,
             due=due,
         )

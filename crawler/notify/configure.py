@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crawler.config.plan import Plan
-from crawler.config.secrets import reveal
+from crawler.config.plan import CrawlPlan
+from crawler.config.secrets import reveal_secret
 from crawler.errors import UsageError
 from crawler.model import Failure, Reply, Url
-from crawler.notify.channels.channel import BatchChannel, Channel
-from crawler.notify.channels.http import Http
-from crawler.notify.channels.indexnow import Fetch, IndexNow
+from crawler.notify.channels.channel import BatchChannel, MessageChannel
+from crawler.notify.channels.http import HttpSender
+from crawler.notify.channels.indexnow import FetchUrl, IndexNowChannel
 from crawler.notify.notice import Occasion
-from crawler.publish.recent_feed import recent_address
-from crawler.state.status import sitemap_address
+from crawler.publish.recent_feed import recent_feed_url
+from crawler.state.status import published_sitemap_url
 
 if TYPE_CHECKING:  # what renders templates and what signs is loaded when there are any
-    from crawler.notify.channels.search_console import SearchConsole
-    from crawler.notify.channels.template import Template
+    from crawler.notify.channels.search_console import SearchConsoleChannel
+    from crawler.notify.channels.template import MessageTemplate
 
 _OCCASIONS = {
     "changes": (Occasion.CHANGES,),
@@ -28,16 +28,16 @@ _OCCASIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Channels:
+class ConfiguredChannels:
     """Who is told: those who take URLs in batches, those who take messages, and those of them who are people's own.
 
     ``console`` is the one of the ``messages`` that can be asked what it made of the sitemap, if it is configured.
     """
 
     batches: tuple[BatchChannel, ...] = ()
-    messages: tuple[Channel, ...] = ()
-    own: tuple[Channel, ...] = ()
-    console: "SearchConsole | None" = None
+    messages: tuple[MessageChannel, ...] = ()
+    own: tuple[MessageChannel, ...] = ()
+    console: "SearchConsoleChannel | None" = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -45,120 +45,120 @@ class Channels:
         return (*(each.key for each in self.batches), *(each.key for each in self.messages))
 
 
-def check_channels(plan: Plan) -> Channels:
+def check_channels(plan: CrawlPlan) -> ConfiguredChannels:
     """Make sure, before a crawl begins, that everyone who is configured can be told. Answers who that is.
 
     Raises UsageError for a secret that is missing or bad, a template that fails, a hub without a feed and so on.
     """
-    return channels(plan, http(plan), _nowhere)
+    return build_channels(plan, build_http(plan), _fetch_nothing)
 
 
-def http(plan: Plan) -> Http:
+def build_http(plan: CrawlPlan) -> HttpSender:
     """What messages are sent with. Raises UsageError."""
     fetch = plan.config.fetch
-    return Http(
+    return HttpSender(
         fetch.user_agent,
         plan.config.notify.timeout,
         Path(fetch.ca_file) if fetch.ca_file else None,
-        reveal(fetch.proxy),
+        reveal_secret(fetch.proxy),
     )
 
 
-def channels(plan: Plan, http: Http, fetch: Fetch) -> Channels:
+def build_channels(plan: CrawlPlan, http: HttpSender, fetch: FetchUrl) -> ConfiguredChannels:
     """Everyone who is configured. ``fetch`` asks the public site. Raises UsageError."""
     if not plan.config.notify.enabled:
-        return Channels()
-    console, own = _console(plan, http), tuple(_own(plan, http))
-    readers = (*((console,) if console else ()), *_hubs(plan, http))
-    return Channels(tuple(_engines(plan, http, fetch)), (*readers, *own), own, console)
+        return ConfiguredChannels()
+    console, own = _search_console_channel(plan, http), tuple(_operator_channels(plan, http))
+    readers = (*((console,) if console else ()), *_websub_channels(plan, http))
+    return ConfiguredChannels(tuple(_indexnow_channels(plan, http, fetch)), (*readers, *own), own, console)
 
 
-def _engines(plan: Plan, http: Http, fetch: Fetch) -> Iterator[BatchChannel]:
+def _indexnow_channels(plan: CrawlPlan, http: HttpSender, fetch: FetchUrl) -> Iterator[BatchChannel]:
     section = plan.config.indexnow
     if section.key:
-        key = _revealed(section.key, "indexnow.key")
-        yield IndexNow(http, fetch, key, section, plan.sitemap_url.partition(":")[0])
+        key = _reveal_secret(section.key, "indexnow.key")
+        yield IndexNowChannel(http, fetch, key, section, plan.sitemap_url.partition(":")[0])
     elif section.key_url:
         raise UsageError("indexnow.key_url says where the key is, and indexnow.key is missing")
 
 
-def _console(plan: Plan, http: Http) -> "SearchConsole | None":
+def _search_console_channel(plan: CrawlPlan, http: HttpSender) -> "SearchConsoleChannel | None":
     section = plan.config.search_console
     if not section.account:
         return None
     from crawler.notify.channels.google_auth import ServiceAccount  # noqa: PLC0415 - with what signs its requests
-    from crawler.notify.channels.search_console import SearchConsole  # noqa: PLC0415
+    from crawler.notify.channels.search_console import SearchConsoleChannel  # noqa: PLC0415
 
     account = ServiceAccount.read(section.account)
-    published = sitemap_address(plan.state, plan.sitemap_url)
-    return SearchConsole(http, account, published, section.endpoint, section.property)
+    published = published_sitemap_url(plan.state, plan.sitemap_url)
+    return SearchConsoleChannel(http, account, published, section.endpoint, section.property)
 
 
-def _hubs(plan: Plan, http: Http) -> Iterator[Channel]:
+def _websub_channels(plan: CrawlPlan, http: HttpSender) -> Iterator[MessageChannel]:
     """Those who read the feed when they are told."""
     if plan.config.websub.hubs:
-        from crawler.notify.channels.websub import WebSub  # noqa: PLC0415
+        from crawler.notify.channels.websub import WebSubChannel  # noqa: PLC0415
 
-        feed = recent_address(plan)
+        feed = recent_feed_url(plan)
         for hub in dict.fromkeys(plan.config.websub.hubs):
-            yield WebSub(http, hub, feed)
+            yield WebSubChannel(http, hub, feed)
 
 
-def _own(plan: Plan, http: Http) -> Iterator[Channel]:
+def _operator_channels(plan: CrawlPlan, http: HttpSender) -> Iterator[MessageChannel]:
     """The people and programs of whoever runs the site."""
     webhook, hook = plan.config.webhook, plan.config.hook
     if webhook.urls:
-        from crawler.notify.channels.webhook import Webhook  # noqa: PLC0415 - with what renders templates
+        from crawler.notify.channels.webhook import WebhookChannel  # noqa: PLC0415 - with what renders templates
 
-        secret = _revealed(webhook.secret, "webhook.secret")
-        template = _template(webhook.template, "webhook.template")
-        for url in dict.fromkeys(_revealed(each, "webhook.urls") for each in webhook.urls):
-            yield Webhook(http, url, _occasions(webhook.on), secret, template)
+        secret = _reveal_secret(webhook.secret, "webhook.secret")
+        template = _load_template(webhook.template, "webhook.template")
+        for url in dict.fromkeys(_reveal_secret(each, "webhook.urls") for each in webhook.urls):
+            yield WebhookChannel(http, url, _occasions(webhook.on), secret, template)
     if plan.config.email.to:
-        yield _email(plan)
+        yield _email_channel(plan)
     if hook.command:
-        from crawler.notify.channels.command import Hook  # noqa: PLC0415
+        from crawler.notify.channels.command import CommandChannel  # noqa: PLC0415
 
-        yield Hook(hook.command, _occasions(hook.on), hook.timeout)
+        yield CommandChannel(hook.command, _occasions(hook.on), hook.timeout)
 
 
-def _email(plan: Plan) -> Channel:
-    from crawler.notify.channels.email import Email  # noqa: PLC0415 - with what renders templates
-    from crawler.notify.channels.smtp import server  # noqa: PLC0415
+def _email_channel(plan: CrawlPlan) -> MessageChannel:
+    from crawler.notify.channels.email import EmailChannel  # noqa: PLC0415 - with what renders templates
+    from crawler.notify.channels.smtp import parse_server  # noqa: PLC0415
 
     section, fetch = plan.config.email, plan.config.fetch
-    login = _revealed(section.login, "email.login")
-    return Email(
-        server(section.server, section.security, login, Path(fetch.ca_file) if fetch.ca_file else None),
+    login = _reveal_secret(section.login, "email.login")
+    return EmailChannel(
+        parse_server(section.server, section.security, login, Path(fetch.ca_file) if fetch.ca_file else None),
         section.to,
         _occasions(section.on),
         section.sender,
-        _template(section.template, "email.template"),
+        _load_template(section.template, "email.template"),
         plan.config.notify.timeout,
     )
 
 
-def _revealed(setting: str, name: str) -> str:
+def _reveal_secret(setting: str, name: str) -> str:
     """The secret that a setting names, "" for one that is not made. Raises UsageError, which does not show it."""
     if not setting:
         return ""
-    if secret := reveal(setting).strip():
+    if secret := reveal_secret(setting).strip():
         return secret
     raise UsageError(f"{name} names a secret that is empty: {setting}")
 
 
-def _template(path: str, setting: str) -> "Template | None":
+def _load_template(path: str, setting: str) -> "MessageTemplate | None":
     if not path:
         return None
-    from crawler.notify.channels.template import Template  # noqa: PLC0415 - it takes its time
+    from crawler.notify.channels.template import MessageTemplate  # noqa: PLC0415 - it takes its time
 
-    return Template.read(Path(path), setting)
+    return MessageTemplate.read(Path(path), setting)
 
 
 def _occasions(names: Iterable[str]) -> frozenset[Occasion]:
     return frozenset(occasion for name in names for occasion in _OCCASIONS[name])
 
 
-async def _nowhere(url: Url) -> Reply | Failure:
+async def _fetch_nothing(url: Url) -> Reply | Failure:
     """Who only checks asks nobody."""
     raise AssertionError(url)

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from crawler.notify.channels.channel import BatchChannel, Channel
-from crawler.notify.configure import Channels
-from crawler.notify.notice import Answer, Notice, Occasion, Reception
-from crawler.notify.result import Delivered
-from crawler.notify.retry import guarded
+from crawler.notify.channels.channel import BatchChannel, MessageChannel
+from crawler.notify.configure import ConfiguredChannels
+from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.notify.result import DeliveryReport
+from crawler.notify.retry import catch_all
 
-_TAKEN = Answer(reception=Reception.ACCEPTED, said="not sent: this was a dry run")
+_NOT_SENT = SendResult(reception=SendStatus.ACCEPTED, said="not sent: this was a dry run")
 
 
-class BatchRehearsal:
+class DryRunBatchChannel:
     """Stands for a channel that takes batches. ``kept`` are the URLs that it would be sent."""
 
     def __init__(self, channel: BatchChannel) -> None:
@@ -22,72 +22,72 @@ class BatchRehearsal:
         self.takes = channel.takes
         self.kept: list[str] = []
         self._ready = channel.ready
-        self._hosts: dict[str, Answer] = {}
+        self._hosts: dict[str, SendResult] = {}
 
     @property
     def found(self) -> str:
         """What was found out about the hosts that it would be told of, as the end of a sentence."""
-        unready = [each.said for each in self._hosts.values() if each.reception is not Reception.ACCEPTED]
+        unready = [each.said for each in self._hosts.values() if each.reception is not SendStatus.ACCEPTED]
         said = "; ".join(unready or [each.said for each in self._hosts.values()])
         return f"; for now it would be put off: {said}" if unready else f"; {said}"
 
-    async def ready(self, host: str) -> Answer:
+    async def ready(self, host: str) -> SendResult:
         """Looks, and counts as ready whatever it finds. See :class:`crawler.notify.channels.channel.BatchChannel`."""
         if host not in self._hosts:
 
-            async def look() -> Answer:
+            async def look() -> SendResult:
                 return await self._ready(host)
 
-            self._hosts[host] = await guarded(look)
-        return _TAKEN
+            self._hosts[host] = await catch_all(look)
+        return _NOT_SENT
 
-    async def send(self, host: str, urls: Sequence[str]) -> Answer:  # noqa: ARG002 - it is not sent
+    async def send(self, host: str, urls: Sequence[str]) -> SendResult:  # noqa: ARG002 - it is not sent
         """See :class:`crawler.notify.channels.channel.BatchChannel`."""
         self.kept += urls
-        return _TAKEN
+        return _NOT_SENT
 
 
-class MessageRehearsal:
+class DryRunMessageChannel:
     """Stands for a channel that takes messages. ``kept`` are the URLs that they would name, or a sentence."""
 
     found = ""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: MessageChannel) -> None:
         self.key = channel.key
         self.on: frozenset[Occasion] = channel.on
         self.kept: list[str] = []
 
-    async def send(self, notice: Notice) -> Answer:
+    async def send(self, notice: Notice) -> SendResult:
         """See :class:`crawler.notify.channels.channel.Channel`."""
-        from crawler.notify.channels.message import sentence  # noqa: PLC0415 - with what renders templates
+        from crawler.notify.channels.message import notice_sentence  # noqa: PLC0415 - with what renders templates
 
         named = [f"{change.kind} {change.url}" for change in notice.changes]
-        self.kept += named or [notice.told or sentence(notice)]
-        return _TAKEN
+        self.kept += named or [notice.told or notice_sentence(notice)]
+        return _NOT_SENT
 
 
-def rehearsed(everyone: Channels) -> Channels:
+def dry_run_channels(everyone: ConfiguredChannels) -> ConfiguredChannels:
     """The same who are told nothing."""
-    return Channels(
-        tuple(BatchRehearsal(each) for each in everyone.batches),
-        tuple(MessageRehearsal(each) for each in everyone.messages),
+    return ConfiguredChannels(
+        tuple(DryRunBatchChannel(each) for each in everyone.batches),
+        tuple(DryRunMessageChannel(each) for each in everyone.messages),
     )
 
 
-def shown(told: Sequence[Delivered], everyone: Channels) -> list[Delivered]:
+def dry_run_report(told: Sequence[DeliveryReport], everyone: ConfiguredChannels) -> list[DeliveryReport]:
     """What those who were rehearsed took, said as what would be sent; what they kept stands in the first of each."""
     stands = {
         each.key: each
         for each in (*everyone.batches, *everyone.messages)
-        if isinstance(each, BatchRehearsal | MessageRehearsal)
+        if isinstance(each, DryRunBatchChannel | DryRunMessageChannel)
     }
     made = []
     for each in told:
-        if each.reception is Reception.ACCEPTED and (stand := stands.get(each.channel)):
+        if each.reception is SendStatus.ACCEPTED and (stand := stands.get(each.channel)):
             batches = f" (in {each.batches:,} batches)" if each.batches > 1 else ""
             said = f"a dry run sends nothing{batches}{stand.found}"
             kept, stand.kept = tuple(stand.kept), []
-            made.append(replace(each, reception=Reception.WOULD_SEND, said=said, shown=kept))
+            made.append(replace(each, reception=SendStatus.WOULD_SEND, said=said, shown=kept))
         else:
             made.append(each)
     return made

@@ -9,11 +9,11 @@ from typing import Final, Self, TypeVar
 import msgspec
 from msgspec import Struct
 
-from crawler.notify.notice import Occasion, Reception
-from crawler.state.database import Database, change, storage
+from crawler.notify.notice import Occasion, SendStatus
+from crawler.state.database import Database, storage_errors, transaction
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class DeliveryCursor(Struct, frozen=True, kw_only=True):
     """How far a channel was told: everything up to the end of run ``told``.
 
     ``host`` is "" for all hosts that have no line of their own. A delivery of which something may have been sent goes
@@ -33,12 +33,12 @@ class Line(Struct, frozen=True, kw_only=True):
     said: str = ""
 
 
-def of_audits(channel: str) -> str:
+def audit_channel_key(channel: str) -> str:
     """The name of the line that counts the audits which a channel was told of, as that of its key counts runs."""
     return f"{channel} (audits)"
 
 
-class Refused(Struct, frozen=True, kw_only=True):
+class RefusedDelivery(Struct, frozen=True, kw_only=True):
     """What was set aside: the ``urls`` URLs of a host behind ``position`` and up to ``upto``, or a message (None).
 
     ``after`` and ``until`` are the runs of its delivery, ``at`` is Unix time.
@@ -56,7 +56,7 @@ class Refused(Struct, frozen=True, kw_only=True):
     at: float
 
 
-class Mood(Struct, frozen=True, kw_only=True):
+class HealthNotice(Struct, frozen=True, kw_only=True):
     """Whether a channel ``knows`` of trouble, and what of it is still to be told (``pending``): that there is, or was.
 
     ``run``, ``exit_code`` and ``told`` are of the run which that is about, ``at`` (Unix time) is when it ended.
@@ -73,7 +73,7 @@ class Mood(Struct, frozen=True, kw_only=True):
     said: str = ""
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class SubmissionStatus(Struct, frozen=True, kw_only=True):
     """What Google said of the sitemap when it was asked last, ``at`` this Unix time; ``sentence`` is for people.
 
     ``submitted`` and ``downloaded`` are RFC 3339, "" for never; ``errors`` and ``warnings`` are those of the last time
@@ -90,7 +90,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     sentence: str
 
 
-class Sent(Struct, frozen=True, kw_only=True):
+class SentMessage(Struct, frozen=True, kw_only=True):
     """One message and what became of it. ``at`` is Unix time, ``urls`` how many URLs it told of."""
 
     at: float
@@ -100,11 +100,11 @@ class Sent(Struct, frozen=True, kw_only=True):
     after: int = 0
     until: int = 0
     urls: int = 0
-    reception: Reception
+    reception: SendStatus
     said: str
 
 
-_TABLES: Final = """
+_LEDGER_TABLES: Final = """
 CREATE TABLE line (                           -- how far a channel was told
   id INTEGER PRIMARY KEY,
   channel TEXT NOT NULL,
@@ -167,29 +167,29 @@ CREATE INDEX sent_by_channel ON sent (channel, id);
 """
 
 
-LEDGER: Final = Database(
+LEDGER_DB: Final = Database(
     file="notify.db",
     mark=0x53_41_4E_4F,  # "SANO"
     version=1,
-    tables=_TABLES,
+    tables=_LEDGER_TABLES,
     what="the record of what others were told",
     remedy="move it away: what changes from then on is told",
 )
 
 
-T = TypeVar("T", Line, Refused, Mood, Reading, Sent)
+T = TypeVar("T", DeliveryCursor, RefusedDelivery, HealthNotice, SubmissionStatus, SentMessage)
 
-_LINE: Final = ", ".join(Line.__struct_fields__)
+_CURSOR_COLUMNS: Final = ", ".join(DeliveryCursor.__struct_fields__)
 
-_REFUSED: Final = ", ".join(Refused.__struct_fields__)
+_REFUSED_COLUMNS: Final = ", ".join(RefusedDelivery.__struct_fields__)
 
-_MOOD: Final = ", ".join(Mood.__struct_fields__)
+_HEALTH_COLUMNS: Final = ", ".join(HealthNotice.__struct_fields__)
 
-_READING: Final = ", ".join(Reading.__struct_fields__)
+_SUBMISSION_COLUMNS: Final = ", ".join(SubmissionStatus.__struct_fields__)
 
-_SENT: Final = ", ".join(Sent.__struct_fields__)
+_MESSAGE_COLUMNS: Final = ", ".join(SentMessage.__struct_fields__)
 
-_MERGE: Final = """DELETE FROM line WHERE channel = :channel AND host != '' AND until IS NULL
+_MERGE_CURSORS: Final = """DELETE FROM line WHERE channel = :channel AND host != '' AND until IS NULL
   AND told = (SELECT told FROM line WHERE channel = :channel AND host = '' AND until IS NULL)"""
 
 
@@ -210,7 +210,7 @@ class Ledger:
 
         Raises StorageError, UsageError.
         """
-        db = LEDGER.in_memory(directory) if dry else LEDGER.connect(directory / LEDGER.file)
+        db = LEDGER_DB.in_memory(directory) if dry else LEDGER_DB.connect(directory / LEDGER_DB.file)
         try:
             yield cls(db, keep)
         finally:
@@ -220,33 +220,33 @@ class Ledger:
 
     def channels(self) -> list[str]:
         """The keys of those that were configured last, sorted."""
-        with storage():
+        with storage_errors():
             return [key for (key,) in self._db.execute("SELECT channel FROM present ORDER BY 1")]
 
-    def lines(self, channel: str) -> list[Line]:
+    def lines(self, channel: str) -> list[DeliveryCursor]:
         """The lines of a channel, that of all hosts first; none of one that is new."""
-        query = f"SELECT {_LINE} FROM line WHERE channel = ? ORDER BY host"  # noqa: S608 - names of our own
-        return self._read(query, Line, channel)
+        query = f"SELECT {_CURSOR_COLUMNS} FROM line WHERE channel = ? ORDER BY host"  # noqa: S608 - names of our own
+        return self._read(query, DeliveryCursor, channel)
 
-    def refused(self, channel: str) -> list[Refused]:
+    def refused(self, channel: str) -> list[RefusedDelivery]:
         """What a channel refused, in the order of telling."""
-        query = f"SELECT {_REFUSED} FROM refused WHERE channel = ? ORDER BY after, position, id"  # noqa: S608
-        return self._read(query, Refused, channel)
+        query = f"SELECT {_REFUSED_COLUMNS} FROM refused WHERE channel = ? ORDER BY after, position, id"  # noqa: S608
+        return self._read(query, RefusedDelivery, channel)
 
-    def mood(self, channel: str) -> Mood:
+    def mood(self, channel: str) -> HealthNotice:
         """What a channel knows of trouble."""
-        found = self._read(f"SELECT {_MOOD} FROM mood WHERE channel = ?", Mood, channel)  # noqa: S608
-        return found[0] if found else Mood(channel=channel)
+        found = self._read(f"SELECT {_HEALTH_COLUMNS} FROM mood WHERE channel = ?", HealthNotice, channel)  # noqa: S608
+        return found[0] if found else HealthNotice(channel=channel)
 
-    def reading(self, channel: str) -> Reading | None:
+    def reading(self, channel: str) -> SubmissionStatus | None:
         """What a channel said when it was looked at last, None: it was not."""
-        query = f"SELECT {_READING} FROM console WHERE channel = ?"  # noqa: S608
-        return next(iter(self._read(query, Reading, channel)), None)
+        query = f"SELECT {_SUBMISSION_COLUMNS} FROM console WHERE channel = ?"  # noqa: S608
+        return next(iter(self._read(query, SubmissionStatus, channel)), None)
 
-    def log(self, limit: int, channel: str | None = None) -> list[Sent]:
+    def log(self, limit: int, channel: str | None = None) -> list[SentMessage]:
         """The last messages, the newest first; of one channel, or of all."""
-        query = f"SELECT {_SENT} FROM sent WHERE channel = coalesce(?, channel) ORDER BY id DESC LIMIT ?"  # noqa: S608
-        return self._read(query, Sent, channel, limit)
+        query = f"SELECT {_MESSAGE_COLUMNS} FROM sent WHERE channel = coalesce(?, channel) ORDER BY id DESC LIMIT ?"  # noqa: S608
+        return self._read(query, SentMessage, channel, limit)
 
     # ---------------------------------------------------------------- telling
 
@@ -254,45 +254,47 @@ class Ledger:
         """Keep who is configured now. What others were told stays known, should they come back."""
         if sorted(channels) == self.channels():
             return
-        with change(self._db):
+        with transaction(self._db):
             self._db.execute("DELETE FROM present")
             self._db.executemany("INSERT OR IGNORE INTO present VALUES (?)", ((key,) for key in channels))
 
-    def start(self, channel: str, told: int) -> Line:
+    def start(self, channel: str, told: int) -> DeliveryCursor:
         """Begin a channel, or begin it anew: nothing up to the end of run ``told`` is told, everything after it is."""
-        with change(self._db):
+        with transaction(self._db):
             self._db.execute("DELETE FROM line WHERE channel = ?", (channel,))
             self._db.execute("INSERT INTO line (channel, told) VALUES (?, ?)", (channel, told))
         return self.lines(channel)[0]
 
-    def freeze(self, line: Line, until: int) -> Line:
+    def freeze(self, line: DeliveryCursor, until: int) -> DeliveryCursor:
         """Begin a delivery: what changed up to the end of run ``until`` and no further, until all of it is told.
 
         To be called before the first message of it: once something may have been sent, what it is part of stays.
         """
         return self._update(line, None, until=until, position="", tries=0, due=0.0, said="")
 
-    def taken(self, line: Line, position: str, sent: Sent) -> Line:
+    def taken(self, line: DeliveryCursor, position: str, sent: SentMessage) -> DeliveryCursor:
         """A batch of a delivery was taken, whose last URL is ``position``."""
         return self._update(line, sent, position=position, tries=0, due=0.0, said="")
 
-    def done(self, line: Line, until: int, sent: Sent | None = None) -> Line:
+    def done(self, line: DeliveryCursor, until: int, sent: SentMessage | None = None) -> DeliveryCursor:
         """All up to the end of run ``until`` is told. A host that has caught up goes on with the others."""
-        with change(self._db):
+        with transaction(self._db):
             done = self._write(line, sent, told=until, until=None, position="", tries=0, due=0.0, said="")
-            self._db.execute(_MERGE, {"channel": line.channel})
+            self._db.execute(_MERGE_CURSORS, {"channel": line.channel})
         return done
 
-    def put_off(self, line: Line, said: str, due: float = 0.0, sent: Sent | None = None) -> Line:
+    def put_off(
+        self, line: DeliveryCursor, said: str, due: float = 0.0, sent: SentMessage | None = None
+    ) -> DeliveryCursor:
         """Go on another time, and not before ``due`` (Unix time)."""
         return self._update(line, sent, tries=line.tries + 1, due=due, said=said)
 
-    def split(self, line: Line, host: str, said: str, *, begun: bool) -> None:
+    def split(self, line: DeliveryCursor, host: str, said: str, *, begun: bool) -> None:
         """One host is put off, and the others go on without it. Its line stands where theirs does.
 
         ``begun`` says that something of the delivery may have been sent to it, so that it has to be ended as it is.
         """
-        with change(self._db):
+        with transaction(self._db):
             self._db.execute(
                 "INSERT OR REPLACE INTO line (channel, host, told, until, position, tries, said)"
                 " VALUES (?, ?, ?, ?, ?, 1, ?)",
@@ -306,10 +308,10 @@ class Ledger:
                 ),
             )
 
-    def refuse(self, line: Line, upto: str | None, sent: Sent) -> Line:
+    def refuse(self, line: DeliveryCursor, upto: str | None, sent: SentMessage) -> DeliveryCursor:
         """Set aside what was refused: the batch up to ``upto``, or the message (None), which ends its delivery."""
         fields = (line.channel, sent.host, line.told, line.until, line.position)
-        with change(self._db):
+        with transaction(self._db):
             cursor = self._db.execute(
                 "UPDATE refused SET upto = ?, urls = urls + ?, said = ?, at = ?"
                 " WHERE channel = ? AND host = ? AND after = ? AND until = ? AND upto = ?",  # what lies before it
@@ -327,18 +329,18 @@ class Ledger:
                 line, sent, told=line.until, until=None, position="", tries=0, due=0.0, said=""
             )
 
-    def resent(self, refused: Refused, position: str, sent: Sent) -> None:
+    def resent(self, refused: RefusedDelivery, position: str, sent: SentMessage) -> None:
         """What was refused was taken in another attempt, up to ``position``."""
-        with change(self._db):
+        with transaction(self._db):
             self._db.execute(
                 "UPDATE refused SET position = ?, urls = max(urls - ?, 0) WHERE id = ?",
                 (position, sent.urls, refused.id),
             )
             self._note(sent)
 
-    def forgive(self, refused: Refused, sent: Sent | None = None) -> None:
+    def forgive(self, refused: RefusedDelivery, sent: SentMessage | None = None) -> None:
         """All of what was refused was taken in another attempt."""
-        with change(self._db):
+        with transaction(self._db):
             self._db.execute("DELETE FROM refused WHERE id = ?", (refused.id,))
             self._note(sent)
 
@@ -347,63 +349,64 @@ class Ledger:
 
         Audits are counted by themselves.
         """
-        with change(self._db):
+        with transaction(self._db):
             self._db.execute(
-                "DELETE FROM refused WHERE until < ? AND channel NOT LIKE ?", (before, of_audits("%"))
+                "DELETE FROM refused WHERE until < ? AND channel NOT LIKE ?", (before, audit_channel_key("%"))
             )
 
-    def note(self, sent: Sent) -> None:
+    def note(self, sent: SentMessage) -> None:
         """Keep a message in the log."""
-        with change(self._db):
+        with transaction(self._db):
             self._note(sent)
 
-    def feel(self, mood: Mood, sent: Sent | None = None) -> None:
+    def feel(self, mood: HealthNotice, sent: SentMessage | None = None) -> None:
         """Keep what a channel knows of trouble, in place of what was kept."""
         values = [msgspec.to_builtins(value) for value in msgspec.structs.astuple(mood)]
-        values[Mood.__struct_fields__.index("pending")] = mood.pending.value if mood.pending else ""
-        with change(self._db):
+        values[HealthNotice.__struct_fields__.index("pending")] = mood.pending.value if mood.pending else ""
+        with transaction(self._db):
             marks = ", ".join("?" * len(values))
-            self._db.execute(f"INSERT OR REPLACE INTO mood ({_MOOD}) VALUES ({marks})", values)  # noqa: S608
+            self._db.execute(f"INSERT OR REPLACE INTO mood ({_HEALTH_COLUMNS}) VALUES ({marks})", values)  # noqa: S608
             self._note(sent)
 
-    def read(self, reading: Reading) -> None:
+    def read(self, reading: SubmissionStatus) -> None:
         """Keep what a channel said, in place of what was kept."""
         values = msgspec.structs.astuple(reading)
-        with change(self._db):
+        with transaction(self._db):
             marks = ", ".join("?" * len(values))
-            self._db.execute(f"INSERT OR REPLACE INTO console ({_READING}) VALUES ({marks})", values)  # noqa: S608
+            statement = f"INSERT OR REPLACE INTO console ({_SUBMISSION_COLUMNS}) VALUES ({marks})"  # noqa: S608
+            self._db.execute(statement, values)
 
     # ---------------------------------------------------------------- rows
 
-    def _update(self, line: Line, sent: Sent | None, **fields: object) -> Line:
-        with change(self._db):
+    def _update(self, line: DeliveryCursor, sent: SentMessage | None, **fields: object) -> DeliveryCursor:
+        with transaction(self._db):
             return self._write(line, sent, **fields)
 
-    def _write(self, line: Line, sent: Sent | None, **fields: object) -> Line:
+    def _write(self, line: DeliveryCursor, sent: SentMessage | None, **fields: object) -> DeliveryCursor:
         setting = ", ".join(f"{name} = ?" for name in fields)
         self._db.execute(f"UPDATE line SET {setting} WHERE id = ?", (*fields.values(), line.id))  # noqa: S608
         self._note(sent)
         return msgspec.structs.replace(line, **fields)
 
-    def _note(self, sent: Sent | None) -> None:
+    def _note(self, sent: SentMessage | None) -> None:
         if sent is None:
             return
         values = [msgspec.to_builtins(value) for value in msgspec.structs.astuple(sent)]
         marks = ", ".join("?" * len(values))
-        cursor = self._db.execute(f"INSERT INTO sent ({_SENT}) VALUES ({marks})", values)  # noqa: S608
+        cursor = self._db.execute(f"INSERT INTO sent ({_MESSAGE_COLUMNS}) VALUES ({marks})", values)  # noqa: S608
         self._db.execute("DELETE FROM sent WHERE id <= ?", ((cursor.lastrowid or 0) - self._keep,))
 
     def _read(self, query: str, kind: type[T], *values: object) -> list[T]:
-        with storage():
+        with storage_errors():
             rows = self._db.execute(query, values).fetchall()
         names = kind.__struct_fields__
-        return [_made(dict(zip(names, row, strict=True)), kind) for row in rows]
+        return [_from_row(dict(zip(names, row, strict=True)), kind) for row in rows]
 
 
-def _made(row: dict[str, object], kind: type[T]) -> T:
-    if kind is Mood:
+def _from_row(row: dict[str, object], kind: type[T]) -> T:
+    if kind is HealthNotice:
         row["knows"] = bool(row["knows"])
         row["pending"] = Occasion(str(row["pending"])) if row["pending"] else None
-    if kind is Reading:
+    if kind is SubmissionStatus:
         row["pending"] = bool(row["pending"])
     return msgspec.convert(row, kind)

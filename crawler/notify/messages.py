@@ -5,30 +5,30 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from crawler.notify.channels.channel import Channel
-from crawler.notify.ledger import Line, Mood, Refused, Sent
-from crawler.notify.notice import Answer, Notice, Occasion, Reception
-from crawler.notify.result import Delivered
-from crawler.notify.retry import persist
-from crawler.notify.session import Desk
-from crawler.publish.changes import Counts, Few
-from crawler.publish.recent_feed import recent_address
-from crawler.state.runs import Ended, Fate
+from crawler.notify.channels.channel import MessageChannel
+from crawler.notify.ledger import DeliveryCursor, HealthNotice, RefusedDelivery, SentMessage
+from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.notify.result import DeliveryReport
+from crawler.notify.retry import send_with_retry
+from crawler.notify.session import NotifySession
+from crawler.publish.changes import ChangeCounts, ChangeSample
+from crawler.publish.recent_feed import recent_feed_url
+from crawler.state.runs import RunResult, RunStatus
 from crawler.units import w3c
 
-_NO_VERDICT: Final = frozenset({0, 4, 6})
+_NEUTRAL_EXIT_CODES: Final = frozenset({0, 4, 6})
 """The exit codes that are no trouble by themselves: done, cut short, another at work."""
-_FAILURES: Final = frozenset({Fate.FAILED, Fate.BROKEN})
+_FAILURES: Final = frozenset({RunStatus.FAILED, RunStatus.BROKEN})
 
 
-class MessageTeller:
+class MessageNotifier:
     """Tells one channel of one site."""
 
-    def __init__(self, desk: Desk, channel: Channel) -> None:
+    def __init__(self, desk: NotifySession, channel: MessageChannel) -> None:
         self._desk = desk
         self._channel = channel
 
-    async def tell(self) -> list[Delivered]:
+    async def tell(self) -> list[DeliveryReport]:
         """Everything that is outstanding."""
         told = [await self._tell_mood()] if Occasion.TROUBLE in self._channel.on else []
         if Occasion.CHANGES in self._channel.on:
@@ -37,11 +37,11 @@ class MessageTeller:
 
     # ---------------------------------------------------------------- changes
 
-    async def _tell_changes(self) -> list[Delivered]:
-        desk, told = self._desk, list[Delivered]()
+    async def _tell_changes(self) -> list[DeliveryReport]:
+        desk, told = self._desk, list[DeliveryReport]()
         last = desk.last()
         for line in desk.lines(self._channel.key, all_of_first=True):
-            at: Line | None = line
+            at: DeliveryCursor | None = line
             while at is not None and at.told < last:
                 if waiting := desk.waiting(at):
                     return [*told, waiting]
@@ -52,34 +52,36 @@ class MessageTeller:
                 told.append(await self._resend(refused))
         return told
 
-    async def _deliver(self, line: Line, last: int) -> tuple[Line | None, Delivered | None]:
+    async def _deliver(
+        self, line: DeliveryCursor, last: int
+    ) -> tuple[DeliveryCursor | None, DeliveryReport | None]:
         """One message, and the line when there may be another one."""
         desk, until = self._desk, line.until or last
         notice = self._changes(line.told, until)
         if not notice.counts.total:
             return desk.ledger.done(line, until), None
         answer = await desk.live()
-        if answer.reception is Reception.ACCEPTED:
+        if answer.reception is SendStatus.ACCEPTED:
             line = line if line.until else desk.ledger.freeze(line, until)
             answer = await self._send(notice)
             sent = desk.sent(line, answer, notice.counts.total)
         else:
             sent = None
         told = self._told(line, answer, until, notice.counts.total)
-        if answer.reception is Reception.LATER:
+        if answer.reception is SendStatus.LATER:
             desk.ledger.put_off(line, answer.said, desk.due(answer), sent)
             return None, told
-        if answer.reception is Reception.REFUSED and sent:
+        if answer.reception is SendStatus.REFUSED and sent:
             return desk.ledger.refuse(line, None, sent), told
         return desk.ledger.done(line, until, sent), told
 
-    async def _resend(self, refused: Refused) -> Delivered:
+    async def _resend(self, refused: RefusedDelivery) -> DeliveryReport:
         """A message that was refused, once more."""
-        line = Line(id=0, channel=refused.channel, told=refused.after, until=refused.until)
+        line = DeliveryCursor(id=0, channel=refused.channel, told=refused.after, until=refused.until)
         notice = self._changes(refused.after, refused.until)
         answer = await self._send(notice)
         sent = self._desk.sent(line, answer, notice.counts.total)
-        if answer.reception is Reception.ACCEPTED:
+        if answer.reception is SendStatus.ACCEPTED:
             self._desk.ledger.forgive(refused, sent)
         else:
             self._desk.ledger.note(sent)
@@ -87,10 +89,10 @@ class MessageTeller:
 
     def _changes(self, after: int, until: int) -> Notice:
         desk = self._desk
-        few = Few(desk.changes(after, until), desk.plan.config.notify.max_urls)
+        few = ChangeSample(desk.changes(after, until), desk.plan.config.notify.max_urls)
         shown = tuple(change for change in few if after)  # all are counted; a whole set is no news
         run = desk.record(until)
-        return notice_of(
+        return build_notice(
             desk,
             occasion=Occasion.CHANGES,
             after=after,
@@ -101,14 +103,14 @@ class MessageTeller:
             changes=shown,
         )
 
-    def _told(self, line: Line, answer: Answer, until: int, changes: int) -> Delivered:
-        is_accepted = answer.reception is Reception.ACCEPTED
+    def _told(self, line: DeliveryCursor, answer: SendResult, until: int, changes: int) -> DeliveryReport:
+        is_accepted = answer.reception is SendStatus.ACCEPTED
         return self._desk.delivered(
             line,
             answer.reception,
             until=until,
             urls=changes if is_accepted else 0,
-            refused=changes if answer.reception is Reception.REFUSED else 0,
+            refused=changes if answer.reception is SendStatus.REFUSED else 0,
             batches=int(is_accepted),
             said=answer.said,
             due=self._desk.due(answer),
@@ -116,10 +118,10 @@ class MessageTeller:
 
     # ---------------------------------------------------------------- trouble
 
-    async def _tell_mood(self) -> Delivered | None:
+    async def _tell_mood(self) -> DeliveryReport | None:
         desk, ended = self._desk, self._desk.ended
         before = desk.ledger.mood(self._channel.key)
-        mood = felt(before, ended, desk.clock()) if ended else before
+        mood = next_health_notice(before, ended, desk.clock()) if ended else before
         if mood.pending is Occasion.RECOVERY and Occasion.RECOVERY not in self._channel.on:
             mood = replace(mood, knows=False, pending=None)
         if mood != before:
@@ -127,24 +129,24 @@ class MessageTeller:
         if mood.pending is None:
             return None
         if mood.due > desk.clock():
-            return self._of_mood(mood, Answer(reception=Reception.LATER, said=mood.said))
+            return self._of_mood(mood, SendResult(reception=SendStatus.LATER, said=mood.said))
         answer = await self._send(self._trouble(mood))
         sent = self._sent(mood, answer)
-        if answer.reception is Reception.LATER:
+        if answer.reception is SendStatus.LATER:
             desk.ledger.feel(replace(mood, said=answer.said, due=desk.due(answer)), sent)
         else:  # what is refused for good is not sent with every run that fails
             knows = mood.pending is Occasion.TROUBLE
-            desk.ledger.feel(Mood(channel=mood.channel, knows=knows), sent)
+            desk.ledger.feel(HealthNotice(channel=mood.channel, knows=knows), sent)
         return self._of_mood(mood, answer)
 
-    def _trouble(self, mood: Mood) -> Notice:
-        return notice_of(
+    def _trouble(self, mood: HealthNotice) -> Notice:
+        return build_notice(
             self._desk,
             occasion=mood.pending or Occasion.TROUBLE,
             until=mood.run,
             at=w3c(mood.at),
             pages=self._listed(),
-            counts=Counts(),
+            counts=ChangeCounts(),
             exit_code=mood.exit_code,
             told=mood.told,
         )
@@ -154,8 +156,8 @@ class MessageTeller:
         run = self._desk.record(max(self._desk.runs, default=0))
         return run.listed if run else 0
 
-    def _sent(self, mood: Mood, answer: Answer) -> Sent:
-        return Sent(
+    def _sent(self, mood: HealthNotice, answer: SendResult) -> SentMessage:
+        return SentMessage(
             at=self._desk.clock(),
             channel=mood.channel,
             occasion=mood.pending or Occasion.TROUBLE,
@@ -164,36 +166,38 @@ class MessageTeller:
             said=answer.said,
         )
 
-    def _of_mood(self, mood: Mood, answer: Answer) -> Delivered:
-        return Delivered(
+    def _of_mood(self, mood: HealthNotice, answer: SendResult) -> DeliveryReport:
+        return DeliveryReport(
             channel=mood.channel,
             occasion=mood.pending or Occasion.TROUBLE,
             reception=answer.reception,
             until=mood.run,
-            batches=int(answer.reception is Reception.ACCEPTED),
+            batches=int(answer.reception is SendStatus.ACCEPTED),
             said=answer.said,
             due=mood.due or self._desk.due(answer),
         )
 
-    async def _send(self, notice: Notice) -> Answer:
-        return await persist(partial(self._channel.send, notice), self._desk.plan.config.notify, always)
+    async def _send(self, notice: Notice) -> SendResult:
+        return await send_with_retry(
+            partial(self._channel.send, notice), self._desk.plan.config.notify, always_retry
+        )
 
 
-def is_trouble(ended: Ended) -> bool:
+def run_failed(ended: RunResult) -> bool:
     """Whether a run that ended so has failed."""
-    return ended.exit_code not in _NO_VERDICT or ended.fate in _FAILURES
+    return ended.exit_code not in _NEUTRAL_EXIT_CODES or ended.fate in _FAILURES
 
 
-def felt(mood: Mood, ended: Ended, now: float) -> Mood:
+def next_health_notice(mood: HealthNotice, ended: RunResult, now: float) -> HealthNotice:
     """What a channel is to be told when a run has ended at ``now`` (Unix time): nothing more than it does not know."""
-    has_failed = is_trouble(ended)
+    has_failed = run_failed(ended)
     is_well = ended.exit_code == 0 and not has_failed
     about = {"run": ended.run or 0, "exit_code": ended.exit_code, "told": ended.told, "at": now}
     if has_failed and not mood.knows:
         if mood.pending is None:
             return replace(mood, pending=Occasion.TROUBLE, **about)
     elif has_failed or (is_well and not mood.knows):
-        return Mood(
+        return HealthNotice(
             channel=mood.channel, knows=mood.knows
         )  # it was never told, or was never told that it is over
     elif is_well and mood.pending is None:
@@ -201,17 +205,17 @@ def felt(mood: Mood, ended: Ended, now: float) -> Mood:
     return mood
 
 
-def notice_of(desk: Desk, **fields: Any) -> Notice:
+def build_notice(desk: NotifySession, **fields: Any) -> Notice:
     """A notice of a site."""
     return Notice(
         site=desk.name,
         url=desk.plan.seed,
         sitemap_url=desk.sitemap_url,
-        feed_url=recent_address(desk.plan),
+        feed_url=recent_feed_url(desk.plan),
         **fields,
     )
 
 
-async def always() -> bool:
+async def always_retry() -> bool:
     """A message for people and programs is worth every try that is configured."""
     return True

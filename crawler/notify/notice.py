@@ -4,9 +4,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from crawler.audit.summary import AuditNews
+from crawler.audit.summary import AuditSummary
 from crawler.model import Url
-from crawler.publish.changes import Change, Counts
+from crawler.publish.changes import Change, ChangeCounts
 
 
 class Occasion(StrEnum):
@@ -39,15 +39,15 @@ class Notice(Struct, frozen=True, kw_only=True):
     until: int = 0
     at: str
     pages: int = 0
-    counts: Counts
+    counts: ChangeCounts
     changes: tuple[Change, ...] = ()
     exit_code: int = 0
     told: str = ""
-    audit: AuditNews | None = None
+    audit: AuditSummary | None = None
     report: str = ""
 
 
-class Reception(StrEnum):
+class SendStatus(StrEnum):
     """What became of a message."""
 
     ACCEPTED = "accepted"
@@ -56,9 +56,9 @@ class Reception(StrEnum):
     WOULD_SEND = "would send"  # it was not sent: this was a dry run
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class SendResult(Struct, frozen=True, kw_only=True):
     """What the other side said. ``said`` is one sentence without secrets; ``wait`` the seconds it asks for, if any."""
 
-    reception: Reception
+    reception: SendStatus
     said: str
     wait: float = 0.0

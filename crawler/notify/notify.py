@@ -6,42 +6,42 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import Final
 
-from crawler.config.plan import Plan
+from crawler.config.plan import CrawlPlan
 from crawler.errors import SiteatlasError, StorageError
-from crawler.notify.audit_messages import FindingsTeller, known, wants_audits
-from crawler.notify.configure import Channels, channels, check_channels, http
-from crawler.notify.dry_run import rehearsed, shown
-from crawler.notify.ledger import LEDGER, Ledger, Reading, of_audits
-from crawler.notify.live_check import PublicSite
-from crawler.notify.messages import MessageTeller, is_trouble
-from crawler.notify.notice import Answer, Notice, Occasion, Reception
-from crawler.notify.result import Announced, Delivered
-from crawler.notify.retry import guarded
-from crawler.notify.search_console_status import read_back
-from crawler.notify.session import Again, Desk
-from crawler.notify.url_batches import BatchTeller, authority
-from crawler.publish.change_feed import Changes
-from crawler.publish.changes import Counts
-from crawler.publish.recent_feed import recent_address
+from crawler.notify.audit_messages import AuditNotifier, finished_audits_of, wants_audits
+from crawler.notify.configure import ConfiguredChannels, build_channels, build_http, check_channels
+from crawler.notify.dry_run import dry_run_channels, dry_run_report
+from crawler.notify.ledger import LEDGER_DB, Ledger, SubmissionStatus, audit_channel_key
+from crawler.notify.live_check import LiveSite
+from crawler.notify.messages import MessageNotifier, run_failed
+from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.notify.result import DeliveryReport, NotifyResult
+from crawler.notify.retry import catch_all
+from crawler.notify.search_console_status import read_submission_status
+from crawler.notify.session import NotifySession, ReplayRequest
+from crawler.notify.url_batches import BatchNotifier, authority
+from crawler.publish.change_feed import ChangeFeed
+from crawler.publish.changes import ChangeCounts
+from crawler.publish.recent_feed import recent_feed_url
 from crawler.publish.upload.upload import why_not_uploaded
-from crawler.state.migrations import STATE
-from crawler.state.runs import Ended, Run, Runs
-from crawler.state.store import held
-from crawler.units import count, w3c
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import Run, RunResult, RunsPage
+from crawler.state.store import lock_state
+from crawler.units import count_text, w3c
 
 Clock = Callable[[], float]
-_NOT_AGAIN: Final = Again()
+_NO_REPLAY: Final = ReplayRequest()
 
 
-async def announce(
-    plan: Plan,
+async def send_notifications(
+    plan: CrawlPlan,
     name: str,
     *,
-    ended: Ended | None = None,
+    ended: RunResult | None = None,
     dry_run: bool = False,
-    again: Again = _NOT_AGAIN,
+    again: ReplayRequest = _NO_REPLAY,
     clock: Clock = time.time,
-) -> Announced:
+) -> NotifyResult:
     """Tell everyone what they were not told yet; to be called when the files are live, whatever the run came to.
 
     ``name`` is that of the site. ``ended`` is how the run ended after which this is called, None when there was none:
@@ -52,21 +52,23 @@ async def announce(
     it for what others do, a state that is in use, a ledger that cannot be written, or a configuration that
     :func:`crawler.notify.check` refuses.
     """
-    return await _guarded(plan, partial(_announce, plan, name, ended, dry_run, again, clock))
+    return await _result_or_error(plan, partial(_notify_while_held, plan, name, ended, dry_run, again, clock))
 
 
-async def _guarded(plan: Plan, tell: Callable[[], Awaitable[Announced]]) -> Announced:
+async def _result_or_error(plan: CrawlPlan, tell: Callable[[], Awaitable[NotifyResult]]) -> NotifyResult:
     """What ``tell`` answers, or why nobody was told."""
     try:
         return await tell()
     except SiteatlasError as error:
-        return Announced(notes=(f"nobody was told: {error}",), untold=True, exit_code=error.exit_code)
+        return NotifyResult(notes=(f"nobody was told: {error}",), untold=True, exit_code=error.exit_code)
     except OSError as error:
         said = f"cannot use {error.filename or plan.state}: {error.strerror or type(error).__name__}"
-        return Announced(notes=(f"nobody was told: {said}",), untold=True, exit_code=StorageError.exit_code)
+        return NotifyResult(
+            notes=(f"nobody was told: {said}",), untold=True, exit_code=StorageError.exit_code
+        )
 
 
-def register_channels(plan: Plan) -> None:
+def register_channels(plan: CrawlPlan) -> None:
     """Begin who is new, before a run: should it die when it has just published, the next one tells what it changed.
 
     Raises UsageError as :func:`crawler.notify.check`; of all other troubles :func:`announce` tells.
@@ -74,7 +76,7 @@ def register_channels(plan: Plan) -> None:
     everyone = check_channels(plan)
     if not everyone.keys:
         return
-    with suppress(SiteatlasError), _desk(plan, "", time.time, dry_run=False) as desk:
+    with suppress(SiteatlasError), _open_session(plan, "", time.time, dry_run=False) as desk:
         last, is_first_told = max(desk.runs, default=0), plan.config.indexnow.first_run
         new = {each.key: last for each in everyone.messages if Occasion.CHANGES in each.on}
         if last or is_first_told:
@@ -82,166 +84,174 @@ def register_channels(plan: Plan) -> None:
         for key, told in new.items():
             if not desk.ledger.lines(key):
                 desk.ledger.start(key, told)
-        for teller in _of_findings(desk, everyone):
+        for teller in _audit_channels(desk, everyone):
             teller.begin()
 
 
-async def _announce(
-    plan: Plan, name: str, ended: Ended | None, dry_run: bool, again: Again, clock: Clock
-) -> Announced:
-    async with _everyone(plan) as (everyone, site):
-        if not everyone.keys and not LEDGER.is_in(plan.state):
-            return Announced()
-        if not STATE.is_in(plan.state) and (dry_run or ended is None or not is_trouble(ended)):
+async def _notify_while_held(
+    plan: CrawlPlan, name: str, ended: RunResult | None, dry_run: bool, again: ReplayRequest, clock: Clock
+) -> NotifyResult:
+    async with _channels_and_site(plan) as (everyone, site):
+        if not everyone.keys and not LEDGER_DB.is_in(plan.state):
+            return NotifyResult()
+        if not STATE_DB.is_in(plan.state) and (dry_run or ended is None or not run_failed(ended)):
             note = "nothing is known of this site yet, and nobody is told"
-            return Announced(channels=everyone.keys, notes=(note,))
-        with _desk(plan, name, clock, dry_run=dry_run) as desk:
+            return NotifyResult(channels=everyone.keys, notes=(note,))
+        with _open_session(plan, name, clock, dry_run=dry_run) as desk:
             desk.ended, desk.again = ended, again
-            desk.ask_live = partial(_live, plan, site)
+            desk.ask_live = partial(_check_live, plan, site)
             desk.ledger.meet(everyone.keys)
-            met = rehearsed(everyone) if dry_run else everyone
-            _note_aside(desk, everyone)
-            told = await (_rehearse(desk, met) if dry_run else _tell(desk, met))
-            reading = await read_back(desk, met.console, told) if met.console else None
-            desk.ledger.forget(Changes(desk.db).known()[0])
-            return _answer(everyone, desk, told, reading)
+            met = dry_run_channels(everyone) if dry_run else everyone
+            _note_refused(desk, everyone)
+            told = await (_dry_run(desk, met) if dry_run else _notify_channels(desk, met))
+            reading = await read_submission_status(desk, met.console, told) if met.console else None
+            desk.ledger.forget(ChangeFeed(desk.db).known()[0])
+            return _build_result(everyone, desk, told, reading)
 
 
-async def announce_findings(plan: Plan, name: str, clock: Clock = time.time) -> Announced:
+async def send_audit_notifications(plan: CrawlPlan, name: str, clock: Clock = time.time) -> NotifyResult:
     """Tell what audits found to those who want to know and do not yet; to be called when one has come to its end.
 
     What it found is told like all else by :func:`announce` too, for whom it could not be told. Never raises, as that.
     """
 
-    async def tell() -> Announced:
-        async with _everyone(plan) as (everyone, _):
-            with _desk(plan, name, clock, dry_run=False) as desk:
+    async def tell() -> NotifyResult:
+        async with _channels_and_site(plan) as (everyone, _):
+            with _open_session(plan, name, clock, dry_run=False) as desk:
                 desk.ledger.meet(everyone.keys)
-                told = [each for teller in _of_findings(desk, everyone) for each in await teller.tell()]
-                return _answer(everyone, desk, told, None)
+                told = [each for teller in _audit_channels(desk, everyone) for each in await teller.tell()]
+                return _build_result(everyone, desk, told, None)
 
-    return await _guarded(plan, tell)
+    return await _result_or_error(plan, tell)
 
 
-async def try_out(plan: Plan, name: str, only: str = "", clock: Clock = time.time) -> Announced:
+async def send_test_messages(
+    plan: CrawlPlan, name: str, only: str = "", clock: Clock = time.time
+) -> NotifyResult:
     """Send a test message to the channels of people and programs of the site's own, and look at the key file.
 
     ``only`` is as in :class:`Again`. Search engines and hubs are sent nothing. Raises UsageError.
     """
-    async with _everyone(plan) as (everyone, _):
+    async with _channels_and_site(plan) as (everyone, _):
         told, own = [], {each.key for each in everyone.own}
         for engine in (each for each in everyone.batches if each.key.startswith(only)):
-            answer = await guarded(partial(engine.ready, authority(plan.seed)))
-            told.append(_tried(engine.key, answer))
+            answer = await catch_all(partial(engine.ready, authority(plan.seed)))
+            told.append(_test_report(engine.key, answer))
         for channel in (each for each in everyone.own if each.key.startswith(only)):
             notice = Notice(
                 site=name,
                 url=plan.seed,
                 sitemap_url=plan.sitemap_url,
-                feed_url=recent_address(plan),
+                feed_url=recent_feed_url(plan),
                 occasion=Occasion.TEST,
                 at=w3c(clock()),
-                counts=Counts(),
+                counts=ChangeCounts(),
                 told="this is a test: nothing happened",
             )
-            told.append(_tried(channel.key, await guarded(partial(channel.send, notice))))
+            told.append(_test_report(channel.key, await catch_all(partial(channel.send, notice))))
         untried = [
             each.key for each in everyone.messages if each.key not in own and each.key.startswith(only)
         ]
-        return Announced(
+        return NotifyResult(
             deliveries=tuple(told),
             channels=everyone.keys,
             notes=tuple(f"{key}: not tried: it takes no test message" for key in untried),
-            untold=any(each.reception is Reception.LATER for each in told),
+            untold=any(each.reception is SendStatus.LATER for each in told),
         )
 
 
-def _tried(channel: str, answer: Answer) -> Delivered:
-    return Delivered(channel=channel, occasion=Occasion.TEST, reception=answer.reception, said=answer.said)
+def _test_report(channel: str, answer: SendResult) -> DeliveryReport:
+    return DeliveryReport(
+        channel=channel, occasion=Occasion.TEST, reception=answer.reception, said=answer.said
+    )
 
 
-async def _live(plan: Plan, site: PublicSite, run: Run) -> Answer:
+async def _check_live(plan: CrawlPlan, site: LiveSite, run: Run) -> SendResult:
     """Whether what a run published is where everybody sees it. Raises UsageError."""
     if missing := why_not_uploaded(plan, run):
-        return Answer(reception=Reception.LATER, said=f"{missing}: a run puts them there, and tells then")
+        return SendResult(
+            reception=SendStatus.LATER, said=f"{missing}: a run puts them there, and tells then"
+        )
     if not plan.config.notify.check_live:
-        return Answer(reception=Reception.ACCEPTED, said="taken for live (notify.check_live)")
+        return SendResult(reception=SendStatus.ACCEPTED, said="taken for live (notify.check_live)")
     return await site.live(run)
 
 
 @asynccontextmanager
-async def _everyone(plan: Plan) -> AsyncIterator[tuple[Channels, PublicSite]]:
+async def _channels_and_site(plan: CrawlPlan) -> AsyncIterator[tuple[ConfiguredChannels, LiveSite]]:
     """Who is told, and the site. Raises UsageError."""
-    async with http(plan) as wire, PublicSite(plan) as site:
-        yield channels(plan, wire, site.fetch), site
+    async with build_http(plan) as wire, LiveSite(plan) as site:
+        yield build_channels(plan, wire, site.fetch), site
 
 
 @contextmanager
-def _desk(plan: Plan, name: str, clock: Clock, *, dry_run: bool) -> Iterator[Desk]:
+def _open_session(plan: CrawlPlan, name: str, clock: Clock, *, dry_run: bool) -> Iterator[NotifySession]:
     """The desk of a site, which is held meanwhile unless nothing is sent."""
     keep = plan.config.state.keep_runs
     if dry_run:
         with (
-            STATE.reading(plan.state) as db,
+            STATE_DB.reading(plan.state) as db,
             Ledger.opened(plan.state, keep, dry=True) as ledger,
         ):
-            yield Desk(plan, name, db, ledger, clock)
+            yield NotifySession(plan, name, db, ledger, clock)
         return
     with (
-        held(plan.state, about={"url": plan.seed, "sitemap_url": plan.sitemap_url}),
-        STATE.reading(plan.state) as db,
+        lock_state(plan.state, about={"url": plan.seed, "sitemap_url": plan.sitemap_url}),
+        STATE_DB.reading(plan.state) as db,
         Ledger.opened(plan.state, keep) as ledger,
     ):
-        yield Desk(plan, name, db, ledger, clock)
+        yield NotifySession(plan, name, db, ledger, clock)
 
 
-async def _tell(desk: Desk, everyone: Channels) -> list[Delivered]:
-    told: list[Delivered] = []
+async def _notify_channels(desk: NotifySession, everyone: ConfiguredChannels) -> list[DeliveryReport]:
+    told: list[DeliveryReport] = []
     only = desk.again.only
     for engine in (each for each in everyone.batches if each.key.startswith(only)):
         is_first_told = desk.plan.config.indexnow.first_run
-        delivered = await BatchTeller(desk, engine, is_first_told=is_first_told).tell()
+        delivered = await BatchNotifier(desk, engine, is_first_told=is_first_told).tell()
         told += delivered
     for channel in (each for each in everyone.messages if each.key.startswith(only)):
-        told += await MessageTeller(desk, channel).tell()
-    for teller in _of_findings(desk, everyone):
+        told += await MessageNotifier(desk, channel).tell()
+    for teller in _audit_channels(desk, everyone):
         told += await teller.tell()
     return told
 
 
-def _of_findings(desk: Desk, everyone: Channels) -> list[FindingsTeller]:
+def _audit_channels(desk: NotifySession, everyone: ConfiguredChannels) -> list[AuditNotifier]:
     """Those who tell what audits found, of the channels that are meant."""
     wanting = [each for each in everyone.messages if wants_audits(desk.plan, each)]
     meant = [each for each in wanting if each.key.startswith(desk.again.only)]
     try:
-        ended = known(desk.plan) if meant else []
+        ended = finished_audits_of(desk.plan) if meant else []
     except SiteatlasError as error:
         desk.note(f"what audits found is not told: {error}")
         return []
-    return [FindingsTeller(desk, each, ended) for each in meant]
+    return [AuditNotifier(desk, each, ended) for each in meant]
 
 
-async def _rehearse(desk: Desk, everyone: Channels) -> list[Delivered]:
+async def _dry_run(desk: NotifySession, everyone: ConfiguredChannels) -> list[DeliveryReport]:
     """What would be sent, and what would hold it back. The desk takes everything for live, and asks afterwards."""
     ask, desk.ask_live = desk.ask_live, None
-    told = await _tell(desk, everyone)
-    out_there = Runs(desk.db).published()
+    told = await _notify_channels(desk, everyone)
+    out_there = RunsPage(desk.db).published()
     if ask and out_there and any(each.occasion is Occasion.CHANGES for each in told):
         live = await ask(out_there)
-        if live.reception is not Reception.ACCEPTED:
+        if live.reception is not SendStatus.ACCEPTED:
             desk.note(f"for now all of it would be put off: {live.said}")
-    return shown(told, everyone)
+    return dry_run_report(told, everyone)
 
 
-def _note_aside(desk: Desk, everyone: Channels) -> None:
+def _note_refused(desk: NotifySession, everyone: ConfiguredChannels) -> None:
     """Say what was set aside to whoever asks by hand, and does not ask for just that."""
     if desk.ended is not None or desk.again.refused:
         return
     for key in (each for each in everyone.keys if each.startswith(desk.again.only)):
-        for each in (*desk.ledger.refused(key), *desk.ledger.refused(of_audits(key))):
+        for each in (*desk.ledger.refused(key), *desk.ledger.refused(audit_channel_key(key))):
             is_audit = each.channel != key
-            message = "what an audit found" if is_audit else f"a message about {count(each.urls, 'change')}"
-            urls = count(each.urls, "URL")
+            message = (
+                "what an audit found" if is_audit else f"a message about {count_text(each.urls, 'change')}"
+            )
+            urls = count_text(each.urls, "URL")
             is_one = each.upto is None or each.urls == 1
             desk.note(
                 f"{key}: {message if each.upto is None else urls} {'is' if is_one else 'are'} set aside"
@@ -249,11 +259,16 @@ def _note_aside(desk: Desk, everyone: Channels) -> None:
             )
 
 
-def _answer(everyone: Channels, desk: Desk, told: Sequence[Delivered], reading: Reading | None) -> Announced:
-    return Announced(
+def _build_result(
+    everyone: ConfiguredChannels,
+    desk: NotifySession,
+    told: Sequence[DeliveryReport],
+    reading: SubmissionStatus | None,
+) -> NotifyResult:
+    return NotifyResult(
         deliveries=tuple(told),
         channels=everyone.keys,
         notes=tuple(desk.notes),
-        untold=any(each.reception is Reception.LATER for each in told),
+        untold=any(each.reception is SendStatus.LATER for each in told),
         reading=reading,
     )

@@ -6,14 +6,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crawler.notify.ledger import Reading
-from crawler.notify.ledger_status import Told
-from crawler.notify.notice import Occasion, Reception
+from crawler.notify.ledger import SubmissionStatus
+from crawler.notify.ledger_status import NotifyStatus
+from crawler.notify.notice import Occasion, SendStatus
 
-_WORDS: Final = {Reception.LATER: "put off", Reception.REFUSED: "refused"}
+_STATUS_WORDS: Final = {SendStatus.LATER: "put off", SendStatus.REFUSED: "refused"}
 
 
-class Delivered(Struct, frozen=True, kw_only=True):
+class DeliveryReport(Struct, frozen=True, kw_only=True):
     """What became of one delivery to one channel in this process.
 
     ``urls`` is how many URLs were taken (or how many changes a message told of), ``refused`` how many were refused,
@@ -23,7 +23,7 @@ class Delivered(Struct, frozen=True, kw_only=True):
 
     channel: str
     occasion: Occasion
-    reception: Reception
+    reception: SendStatus
     host: str = ""
     after: int = 0
     until: int = 0
@@ -35,7 +35,7 @@ class Delivered(Struct, frozen=True, kw_only=True):
     shown: tuple[str, ...] = ()
 
 
-class Announced(Struct, frozen=True, kw_only=True):
+class NotifyResult(Struct, frozen=True, kw_only=True):
     """What was told, and to whom. ``untold``: something could not be told for now, and another time it may be.
 
     ``channels`` are the keys of all that are configured, ``notes`` sentences for a person. ``reading`` is what
@@ -43,33 +43,33 @@ class Announced(Struct, frozen=True, kw_only=True):
     nobody was told anything, 0: there was none.
     """
 
-    deliveries: tuple[Delivered, ...] = ()
+    deliveries: tuple[DeliveryReport, ...] = ()
     channels: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     untold: bool = False
-    reading: Reading | None = None
+    reading: SubmissionStatus | None = None
     exit_code: int = 0
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What a person should know: everything that was not simply taken."""
-        untaken = [each for each in self.deliveries if each.reception in _WORDS or each.refused]
+        untaken = [each for each in self.deliveries if each.reception in _STATUS_WORDS or each.refused]
         reasons: dict[str, list[str]] = {}
         for each in untaken:
-            said = f"{_WORDS.get(each.reception, 'refused')}: {each.said}"
+            said = f"{_STATUS_WORDS.get(each.reception, 'refused')}: {each.said}"
             reasons.setdefault(said, []).append(each.channel)
         told = (f"{', '.join(dict.fromkeys(channels))}: {said}" for said, channels in reasons.items())
         return (*self.notes, *told)
 
-    def news(self, known: Told) -> Self:
+    def news(self, known: NotifyStatus) -> Self:
         """The same without what was put off before too, for the reason that the ledger knew then."""
         reasons = {
             channel.key: tuple(filter(None, (told.partition(": ")[2] for told in channel.outstanding)))
             for channel in known.channels
         }
 
-        def is_known(each: Delivered) -> bool:
-            return each.reception is Reception.LATER and each.said.startswith(reasons.get(each.channel, ()))
+        def is_known(each: DeliveryReport) -> bool:
+            return each.reception is SendStatus.LATER and each.said.startswith(reasons.get(each.channel, ()))
 
         return replace(self, deliveries=tuple(each for each in self.deliveries if not is_known(each)))
 

@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from crawler.notify.ledger import Reading
-from crawler.notify.notice import Answer
-from crawler.notify.result import Delivered
-from crawler.notify.retry import guarded
-from crawler.notify.session import Desk
+from crawler.notify.ledger import SubmissionStatus
+from crawler.notify.notice import SendResult
+from crawler.notify.result import DeliveryReport
+from crawler.notify.retry import catch_all
+from crawler.notify.session import NotifySession
 
 if TYPE_CHECKING:  # with what signs its requests
-    from crawler.notify.channels.search_console import SearchConsole
+    from crawler.notify.channels.search_console import SearchConsoleChannel
 
 
-async def read_back(desk: Desk, console: "SearchConsole", told: Sequence[Delivered]) -> Reading | None:
+async def read_submission_status(
+    desk: NotifySession, console: "SearchConsoleChannel", told: Sequence[DeliveryReport]
+) -> SubmissionStatus | None:
     """The last that is known of it, None: nothing is. ``told`` is what was sent before, in this process.
 
     What was read when the sitemap was submitted is kept; else a look is taken when it is time for one, or a person
@@ -23,15 +25,15 @@ async def read_back(desk: Desk, console: "SearchConsole", told: Sequence[Deliver
     if not console.key.startswith(desk.again.only):
         return before
     status = console.latest
-    if status is None and _is_time(desk, console.key, before, told):
-        answer = await guarded(console.look)
-        if isinstance(answer, Answer):
+    if status is None and _is_status_check_due(desk, console.key, before, told):
+        answer = await catch_all(console.look)
+        if isinstance(answer, SendResult):
             desk.note(f"{console.key}: what Google says of the sitemap is not known: {answer.said}")
         else:
             status = answer
     if status is None:
         return before
-    now = Reading(
+    now = SubmissionStatus(
         channel=console.key,
         at=desk.clock(),
         submitted=status.submitted,
@@ -50,7 +52,9 @@ async def read_back(desk: Desk, console: "SearchConsole", told: Sequence[Deliver
     return now
 
 
-def _is_time(desk: Desk, key: str, before: Reading | None, told: Sequence[Delivered]) -> bool:
+def _is_status_check_due(
+    desk: NotifySession, key: str, before: SubmissionStatus | None, told: Sequence[DeliveryReport]
+) -> bool:
     """Whether a look is to be taken. Who was told just now, or could not be, is left alone until the next run."""
     if desk.again.look:
         return True

@@ -8,20 +8,20 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from crawler.config.plan import Plan
+from crawler.config.plan import CrawlPlan
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.notify.ledger import Ledger, Line, Sent
-from crawler.notify.notice import Answer, Occasion, Reception
-from crawler.notify.result import Delivered
-from crawler.publish.change_feed import Changes
+from crawler.notify.ledger import DeliveryCursor, Ledger, SentMessage
+from crawler.notify.notice import Occasion, SendResult, SendStatus
+from crawler.notify.result import DeliveryReport
+from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
-from crawler.state.migrations import STATE
-from crawler.state.runs import ROLLED_BACK, Ended, Run, Runs
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import ROLLED_BACK, Run, RunResult, RunsPage
 from crawler.units import w3c
 
 
-class Again(Struct, frozen=True, kw_only=True):
+class ReplayRequest(Struct, frozen=True, kw_only=True):
     """``since``: everything after the end of this run, 0: of the first; ``refused``: what was refused and set aside.
 
     ``look``: read what Google says of the sitemap, however lately that was done. ``only`` is how the keys of those
@@ -33,49 +33,49 @@ class Again(Struct, frozen=True, kw_only=True):
     look: bool = False
     only: str = ""
 
-    def check(self, plan: Plan) -> None:
+    def check(self, plan: CrawlPlan) -> None:
         """Raises UsageError for a run that a site does not have yet; StorageError for a state that cannot be used."""
-        if not self.since or not STATE.is_in(plan.state):
+        if not self.since or not STATE_DB.is_in(plan.state):
             return
-        with STATE.reading(plan.state) as db:
-            last = max((run.number for run in Runs(db).last(1)), default=0)
+        with STATE_DB.reading(plan.state) as db:
+            last = max((run.number for run in RunsPage(db).last(1)), default=0)
         if self.since > last:
             raise UsageError(f"--since {self.since}: there is no such run, the last one is run {last}")
 
 
-_NOT_AGAIN: Final = Again()
+_NO_REPLAY: Final = ReplayRequest()
 
-_LIVE: Final = Answer(reception=Reception.ACCEPTED, said="")
+_IS_LIVE: Final = SendResult(reception=SendStatus.ACCEPTED, said="")
 
 
 @dataclass(slots=True)
-class Desk:
+class NotifySession:
     """One site while others are told of it. ``db`` is its state, held by this process; ``clock`` gives Unix time.
 
     ``ended`` is how the run ended after which others are told, None when there was none. ``ask_live`` asks whether the
     files of a run are live; None: they are taken for it.
     """
 
-    plan: Plan
+    plan: CrawlPlan
     name: str
     db: sqlite3.Connection
     ledger: Ledger
     clock: Callable[[], float]
-    ended: Ended | None = None
-    again: Again = _NOT_AGAIN
-    ask_live: Callable[[Run], Awaitable[Answer]] | None = None
+    ended: RunResult | None = None
+    again: ReplayRequest = _NO_REPLAY
+    ask_live: Callable[[Run], Awaitable[SendResult]] | None = None
     notes: list[str] = field(default_factory=list)
-    _live: Answer | None = None
+    _live: SendResult | None = None
 
     @property
     def runs(self) -> list[int]:
         """The runs whose changes are known, the first one first."""
-        return Changes(self.db).publishing()
+        return ChangeFeed(self.db).publishing()
 
     @property
     def sitemap_url(self) -> Url:
         """Where the sitemap is that is published."""
-        there = Runs(self.db).published()
+        there = RunsPage(self.db).published()
         return Url(there.sitemap_url) if there else self.plan.sitemap_url
 
     def last(self) -> int:
@@ -84,7 +84,7 @@ class Desk:
         What was published before, and is again, is no news, and what changed after it is not out there.
         """
         last = max(self.runs, default=0)
-        out_there = Runs(self.db).published()
+        out_there = RunsPage(self.db).published()
         if out_there is None or out_there.outcome != ROLLED_BACK or out_there.number < last:
             return last
         self.note("an earlier set is published again: what changed is told when the next run has published")
@@ -92,12 +92,12 @@ class Desk:
 
     def changes(self, after: int, until: int) -> Iterator[Change]:
         """What changed from the end of one run to the end of another, sorted by URL."""
-        return Changes(self.db).between(after, until)
+        return ChangeFeed(self.db).between(after, until)
 
     def record(self, number: int) -> Run | None:
         """The record of a run, if it is not forgotten."""
         try:
-            return Runs(self.db).get(number)
+            return RunsPage(self.db).get(number)
         except UsageError:
             return None
 
@@ -106,14 +106,14 @@ class Desk:
         run = self.record(number)
         return w3c(run.started if run else self.clock())
 
-    async def live(self) -> Answer:
+    async def live(self) -> SendResult:
         """Whether what was published last is live; asked once."""
         if self._live is None:
-            published = Runs(self.db).published()
-            self._live = await self.ask_live(published) if self.ask_live and published else _LIVE
+            published = RunsPage(self.db).published()
+            self._live = await self.ask_live(published) if self.ask_live and published else _IS_LIVE
         return self._live
 
-    def lines(self, channel: str, *, all_of_first: bool, all_there_is: bool = False) -> list[Line]:
+    def lines(self, channel: str, *, all_of_first: bool, all_there_is: bool = False) -> list[DeliveryCursor]:
         """The lines of a channel. One that is new begins with the run that just ended, and is told nothing older.
 
         ``all_of_first``: it is told the pages of a site's first run too, ``all_there_is`` those of all runs before it.
@@ -121,7 +121,7 @@ class Desk:
         lines, runs = self.ledger.lines(channel), self.runs
         if self.again.since is not None and runs:
             return [self.ledger.start(channel, self.again.since)]
-        _, newest = Changes(self.db).known()
+        _, newest = ChangeFeed(self.db).known()
         if lines and all(line.told <= newest and (line.until or 0) <= newest for line in lines):
             self._tell_forgotten(lines)
             return lines
@@ -145,8 +145,8 @@ class Desk:
             return now - 1
         return 0 if all_of_first else now
 
-    def _tell_forgotten(self, lines: list[Line]) -> None:
-        first, _ = Changes(self.db).known()
+    def _tell_forgotten(self, lines: list[DeliveryCursor]) -> None:
+        first, _ = ChangeFeed(self.db).known()
         told = min(line.told for line in lines)
         if told < first - 1:
             self.note(
@@ -158,9 +158,9 @@ class Desk:
         if said not in self.notes:
             self.notes.append(said)
 
-    def sent(self, line: Line, answer: Answer, urls: int, host: str = "") -> Sent:
+    def sent(self, line: DeliveryCursor, answer: SendResult, urls: int, host: str = "") -> SentMessage:
         """A row of the log for a message of a delivery."""
-        return Sent(
+        return SentMessage(
             at=self.clock(),
             channel=line.channel,
             occasion=Occasion.CHANGES,
@@ -172,22 +172,22 @@ class Desk:
             said=answer.said,
         )
 
-    def due(self, answer: Answer) -> float:
+    def due(self, answer: SendResult) -> float:
         """The Unix time until when the other side asks to wait, 0: it does not."""
         return self.clock() + answer.wait if answer.wait else 0.0
 
-    def waiting(self, line: Line) -> Delivered | None:
+    def waiting(self, line: DeliveryCursor) -> DeliveryReport | None:
         """What there is to say of a line whose time has not come; None when it has."""
         if line.due <= self.clock():
             return None
         until = datetime.fromtimestamp(line.due, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         return self.delivered(
-            line, Reception.LATER, said=f"{line.said}; asked to wait until {until}", due=line.due
+            line, SendStatus.LATER, said=f"{line.said}; asked to wait until {until}", due=line.due
         )
 
-    def delivered(self, line: Line, reception: Reception, **fields: Any) -> Delivered:
+    def delivered(self, line: DeliveryCursor, reception: SendStatus, **fields: Any) -> DeliveryReport:
         """What became of a delivery."""
         told = {"until": line.until or 0, "host": line.host, **fields}
-        return Delivered(
+        return DeliveryReport(
             channel=line.channel, occasion=Occasion.CHANGES, reception=reception, after=line.told, **told
         )

@@ -6,11 +6,11 @@ from functools import partial
 from itertools import takewhile
 
 from crawler.notify.channels.channel import BatchChannel
-from crawler.notify.ledger import Line, Refused
-from crawler.notify.notice import Answer, Reception
-from crawler.notify.result import Delivered
-from crawler.notify.retry import guarded, persist
-from crawler.notify.session import Desk
+from crawler.notify.ledger import DeliveryCursor, RefusedDelivery
+from crawler.notify.notice import SendResult, SendStatus
+from crawler.notify.result import DeliveryReport
+from crawler.notify.retry import catch_all, send_with_retry
+from crawler.notify.session import NotifySession
 from crawler.publish.changes import Change
 
 
@@ -20,7 +20,7 @@ def authority(url: str) -> str:
 
 
 @dataclass(slots=True)
-class _Score:
+class _BatchCounts:
     """What was taken of a delivery, and what refused."""
 
     urls: int = 0
@@ -28,25 +28,25 @@ class _Score:
     refused: int = 0
     said: str = ""
 
-    def ending(self, answer: Answer) -> "_Score":
+    def ending(self, answer: SendResult) -> "_BatchCounts":
         """The same, which ended with an answer."""
         self.said = answer.said
         return self
 
-    def count(self, answer: Answer, urls: int) -> None:
+    def count(self, answer: SendResult, urls: int) -> None:
         """Count a batch that was taken or refused."""
-        if answer.reception is Reception.ACCEPTED:
+        if answer.reception is SendStatus.ACCEPTED:
             self.urls, self.batches = self.urls + urls, self.batches + 1
         else:
             self.refused += urls
-        if answer.reception is not Reception.ACCEPTED or not self.refused:
+        if answer.reception is not SendStatus.ACCEPTED or not self.refused:
             self.said = answer.said
 
 
-class BatchTeller:
+class BatchNotifier:
     """Tells one channel of one site."""
 
-    def __init__(self, desk: Desk, channel: BatchChannel, *, is_first_told: bool) -> None:
+    def __init__(self, desk: NotifySession, channel: BatchChannel, *, is_first_told: bool) -> None:
         self._desk = desk
         self._channel = channel
         self._is_first_told = is_first_told
@@ -55,7 +55,7 @@ class BatchTeller:
         self._is_over = False
         self._left_out = 0
 
-    async def tell(self) -> list[Delivered]:
+    async def tell(self) -> list[DeliveryReport]:
         """Everything that is outstanding, delivery after delivery, until there is no more or nobody takes it."""
         desk, told = self._desk, []
         last = desk.last()
@@ -71,85 +71,89 @@ class BatchTeller:
             desk.note(f"{self._left_out:,} URLs lie outside of the key file's directory: they are not sent")
         return told
 
-    def _waiting(self, last: int) -> Delivered | None:
+    def _waiting(self, last: int) -> DeliveryReport | None:
         """What there is to say when it asked to wait, of whichever host it was told then; None when it did not."""
         lines = (line for line in self._desk.ledger.lines(self._channel.key) if line.told < last)
         return next(filter(None, map(self._desk.waiting, lines)), None)
 
-    def _next(self, last: int) -> Line | None:
+    def _next(self, last: int) -> DeliveryCursor | None:
         lines = self._desk.ledger.lines(self._channel.key)
         return next((line for line in lines if line.told < last and line.host not in self._aside), None)
 
-    async def _deliver(self, line: Line, last: int) -> list[Delivered]:
+    async def _deliver(self, line: DeliveryCursor, last: int) -> list[DeliveryReport]:
         """One delivery, of all hosts that have no line of their own, or of the one that has this."""
-        desk, score, others = self._desk, _Score(), list[Delivered]()
+        desk, score, others = self._desk, _BatchCounts(), list[DeliveryReport]()
         until, was_begun = line.until or last, line.until is not None
         own = {each.host for each in desk.ledger.lines(line.channel)} - {line.host}
         for host, urls in self._batches(desk.changes(line.told, until), line, own):
             line, answer = await self._offer(line, until, host, urls)
-            if answer.reception is not Reception.LATER:
+            if answer.reception is not SendStatus.LATER:
                 score.count(answer, len(urls))
             elif line.host or self._is_over:
                 self._aside.add(line.host)
                 desk.ledger.put_off(line, answer.said, desk.due(answer))
-                told = self._told(line, Reception.LATER, score.ending(answer), until, due=desk.due(answer))
+                told = self._told(line, SendStatus.LATER, score.ending(answer), until, due=desk.due(answer))
                 return [told, *others]
             else:
                 self._aside.add(host)
                 own.add(host)
                 desk.ledger.split(line, host, answer.said, begun=was_begun or host in self._offered)
-                others.append(self._told(line, Reception.LATER, _Score(said=answer.said), until, host))
+                others.append(self._told(line, SendStatus.LATER, _BatchCounts(said=answer.said), until, host))
         desk.ledger.done(line, until)
         if not (score.batches or score.refused):
             return others
-        reception = Reception.REFUSED if score.refused else Reception.ACCEPTED
+        reception = SendStatus.REFUSED if score.refused else SendStatus.ACCEPTED
         return [self._told(line, reception, score, until), *others]
 
-    async def _offer(self, line: Line, until: int, host: str, urls: Sequence[str]) -> tuple[Line, Answer]:
+    async def _offer(
+        self, line: DeliveryCursor, until: int, host: str, urls: Sequence[str]
+    ) -> tuple[DeliveryCursor, SendResult]:
         """One batch, if what it tells of is live and the host is ready; the line as it is then.
 
         What is put off for another reason than its host is put off for all hosts.
         """
         answer = await self._may_tell(host)
-        if answer.reception is not Reception.ACCEPTED:
+        if answer.reception is not SendStatus.ACCEPTED:
             return line, answer
         line = line if line.until else self._desk.ledger.freeze(line, until)
         self._offered.add(host)
         answer = await self._send(host, urls)
-        if answer.reception is Reception.LATER:
+        if answer.reception is SendStatus.LATER:
             self._is_over = await self._is_ready(host)
         return self._keep(line, host, urls, answer), answer
 
-    async def _may_tell(self, host: str) -> Answer:
+    async def _may_tell(self, host: str) -> SendResult:
         """Whether there is anything live to tell of, and the host is ready."""
         answer = await self._desk.live()
-        if answer.reception is not Reception.ACCEPTED:
+        if answer.reception is not SendStatus.ACCEPTED:
             self._is_over = True
             return answer
-        return await guarded(partial(self._channel.ready, host))
+        return await catch_all(partial(self._channel.ready, host))
 
-    async def _send(self, host: str, urls: Sequence[str]) -> Answer:
-        return await persist(
+    async def _send(self, host: str, urls: Sequence[str]) -> SendResult:
+        return await send_with_retry(
             partial(self._channel.send, host, urls),
             self._desk.plan.config.notify,
             partial(self._is_ready, host),
         )
 
     async def _is_ready(self, host: str) -> bool:
-        return (await guarded(partial(self._channel.ready, host))).reception is Reception.ACCEPTED
+        return (await catch_all(partial(self._channel.ready, host))).reception is SendStatus.ACCEPTED
 
-    def _keep(self, line: Line, host: str, urls: Sequence[str], answer: Answer) -> Line:
+    def _keep(
+        self, line: DeliveryCursor, host: str, urls: Sequence[str], answer: SendResult
+    ) -> DeliveryCursor:
         """One commit. Until it is made, a crash sends the batch again."""
         sent = self._desk.sent(line, answer, len(urls), host)
-        if answer.reception is Reception.ACCEPTED:
+        if answer.reception is SendStatus.ACCEPTED:
             return self._desk.ledger.taken(line, urls[-1], sent)
-        if answer.reception is Reception.REFUSED:
+        if answer.reception is SendStatus.REFUSED:
             return self._desk.ledger.refuse(line, urls[-1], sent)
         self._desk.ledger.note(sent)
         return line
 
     def _batches(
-        self, changes: Iterable[Change], line: Line, own: set[str]
+        self, changes: Iterable[Change], line: DeliveryCursor, own: set[str]
     ) -> Iterator[tuple[str, list[str]]]:
         """What is still to be sent of a line, in batches of one origin, in byte order of the URLs."""
         at, host, batch = "", "", list[str]()
@@ -171,10 +175,10 @@ class BatchTeller:
         if batch:
             yield host, batch
 
-    async def _resend(self, refused: Refused) -> list[Delivered]:
+    async def _resend(self, refused: RefusedDelivery) -> list[DeliveryReport]:
         """What was refused, once more; what is taken of it is forgotten."""
-        desk, score, answer = self._desk, _Score(), None
-        line = Line(
+        desk, score, answer = self._desk, _BatchCounts(), None
+        line = DeliveryCursor(
             id=0,
             channel=refused.channel,
             host=refused.host,
@@ -186,11 +190,11 @@ class BatchTeller:
         changes = takewhile(lambda change: change.url <= upto, desk.changes(refused.after, refused.until))
         for host, urls in self._batches(changes, line, set()):
             answer = await self._may_tell(host)
-            if answer.reception is not Reception.ACCEPTED:
+            if answer.reception is not SendStatus.ACCEPTED:
                 break
             answer = await self._send(host, urls)
             sent = desk.sent(line, answer, len(urls), host)
-            if answer.reception is not Reception.ACCEPTED:
+            if answer.reception is not SendStatus.ACCEPTED:
                 desk.ledger.note(sent)
                 break
             score.count(answer, len(urls))
@@ -202,10 +206,16 @@ class BatchTeller:
         return [self._told(line, answer.reception, score.ending(answer), refused.until)]
 
     def _told(
-        self, line: Line, reception: Reception, score: _Score, until: int, host: str = "", due: float = 0.0
-    ) -> Delivered:
+        self,
+        line: DeliveryCursor,
+        reception: SendStatus,
+        score: _BatchCounts,
+        until: int,
+        host: str = "",
+        due: float = 0.0,
+    ) -> DeliveryReport:
         said = score.said
-        if reception is not Reception.ACCEPTED and score.urls:
+        if reception is not SendStatus.ACCEPTED and score.urls:
             some = f", and {score.refused:,} refused" if score.refused else ""
             said = f"{score.urls:,} URL{' was' if score.urls == 1 else 's were'} taken before{some}: {said}"
         elif score.batches > 1:

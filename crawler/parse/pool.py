@@ -11,42 +11,42 @@ from typing import Self
 import anyio
 from anyio.abc import TaskGroup
 
-from crawler.model import Document, Kind, Page
-from crawler.parse.protocol import LENGTH, Hello, Job, decode_page, encode
+from crawler.model import DocumentKind, FetchedDocument, Page
+from crawler.parse.protocol import LENGTH_PREFIX, ParseJob, ParserOptions, decode_page, encode_message
 
-TIMEOUT = "parse.timeout"
-CRASH = "parse.crash"
-_READ = 1 << 18
-_WRITE = 1 << 18  # bytes handed to the pipe at once: what it cannot take at once is copied
+PARSE_TIMEOUT = "parse.timeout"
+PARSE_CRASH = "parse.crash"
+_READ_SIZE = 1 << 18
+_WRITE_SIZE = 1 << 18  # bytes handed to the pipe at once: what it cannot take at once is copied
 
 
-class _Ticket:
+class _PendingDocument:
     """One document on its way through a worker."""
 
     __slots__ = ("crashes", "job", "page")
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: ParseJob) -> None:
         self.job = job
         self.page: asyncio.Future[Page] = asyncio.get_running_loop().create_future()
         self.crashes = 0
 
 
-class _Worker:
+class _ParserProcess:
     """One process after another, and the documents given to it in order. The first is the one being read.
 
     This is asyncio and not anyio, whose streams take a turn of the event loop and three objects for every document.
     """
 
-    def __init__(self, hello: Hello) -> None:
-        self._hello = encode(hello)
-        self._tickets: deque[_Ticket] = deque()
+    def __init__(self, hello: ParserOptions) -> None:
+        self._hello = encode_message(hello)
+        self._tickets: deque[_PendingDocument] = deque()
         self._sent = 0  # how many of the tickets, from the first, the living process has got
         self._more = asyncio.Event()  # set when there are tickets that feeding has not looked at
 
     def __len__(self) -> int:
         return len(self._tickets)
 
-    def take(self, ticket: _Ticket) -> None:
+    def take(self, ticket: _PendingDocument) -> None:
         """Queue a document."""
         self._tickets.append(ticket)
         self._more.set()
@@ -61,7 +61,9 @@ class _Worker:
             # -P: a folder named crawler in the working directory must not be taken for ours
             command = (sys.executable, "-P", "-m", "crawler.parse.worker")
             pipe = asyncio.subprocess.PIPE
-            process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=_READ)
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=pipe, stdout=pipe, limit=_READ_SIZE
+            )
             try:
                 async with anyio.create_task_group() as life:
                     life.start_soon(self._feed, process)
@@ -87,9 +89,9 @@ class _Worker:
                 self._more.clear()
                 while self._sent < len(self._tickets):
                     self._sent += 1
-                    frame = memoryview(encode(self._tickets[self._sent - 1].job))
-                    for start in range(0, len(frame), _WRITE):
-                        stdin.write(frame[start : start + _WRITE])
+                    frame = memoryview(encode_message(self._tickets[self._sent - 1].job))
+                    for start in range(0, len(frame), _WRITE_SIZE):
+                        stdin.write(frame[start : start + _WRITE_SIZE])
                         await stdin.drain()
                 await self._more.wait()
         except (OSError, RuntimeError):  # uvloop raises the latter
@@ -103,10 +105,10 @@ class _Worker:
             await self._until_more()
             alarm = loop.call_later(deadline, _kill, process)
             try:
-                (length,) = LENGTH.unpack(await stdout.readexactly(LENGTH.size))
+                (length,) = LENGTH_PREFIX.unpack(await stdout.readexactly(LENGTH_PREFIX.size))
                 frame = await stdout.readexactly(length)
             except asyncio.IncompleteReadError:
-                return TIMEOUT if alarm.when() <= loop.time() else CRASH
+                return PARSE_TIMEOUT if alarm.when() <= loop.time() else PARSE_CRASH
             finally:
                 alarm.cancel()
             self._answer(decode_page(frame))
@@ -125,24 +127,24 @@ class _Worker:
         if not self._tickets:
             return
         ticket = self._tickets[0]
-        ticket.crashes += why == CRASH
-        if why == CRASH and ticket.crashes == 1:
+        ticket.crashes += why == PARSE_CRASH
+        if why == PARSE_CRASH and ticket.crashes == 1:
             return
         job = ticket.job
-        if job.why_scan or job.document.kind is not Kind.PAGE:
+        if job.why_scan or job.document.kind is not DocumentKind.PAGE:
             self._answer(Page(is_html=False, faults=[f"could not be read ({why})"], fallback=why))
         else:
-            ticket.job = Job(job.document, job.now, why)
+            ticket.job = ParseJob(job.document, job.now, why)
 
 
 class ParsePool:
     """``processes`` workers. Use as an async context manager; :meth:`read` never raises for a document."""
 
-    def __init__(self, processes: int, hello: Hello) -> None:
+    def __init__(self, processes: int, hello: ParserOptions) -> None:
         self._deadline = hello.deadline
         # a worker ends itself only when nobody is there to do it: well after the pool would have
-        hello = Hello(hello.options, hello.params, hello.deadline * 2 + 1, hello.memory)
-        self._workers = [_Worker(hello) for _ in range(processes)]
+        hello = ParserOptions(hello.options, hello.params, hello.deadline * 2 + 1, hello.memory)
+        self._workers = [_ParserProcess(hello) for _ in range(processes)]
         self._tasks: TaskGroup | None = None
 
     async def __aenter__(self) -> Self:
@@ -158,9 +160,9 @@ class ParsePool:
         self._tasks.cancel_scope.cancel()
         return await self._tasks.__aexit__(kind, error, trace)
 
-    async def read(self, document: Document) -> Page:
+    async def read(self, document: FetchedDocument) -> Page:
         """What a document says. ``Page.fallback`` tells when it could not be read by the real parser."""
-        ticket = _Ticket(Job(document, time.time()))
+        ticket = _PendingDocument(ParseJob(document, time.time()))
         min(self._workers, key=len).take(ticket)
         return await ticket.page
 

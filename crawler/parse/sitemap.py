@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from crawler.model import Document, Found, Page, Url
-from crawler.url.normalize import InvalidUrl, normalise
-from crawler.url.params import Params
+from crawler.model import DiscoveredBy, FetchedDocument, Page, Url
+from crawler.url.normalize import InvalidUrl, normalize_url
+from crawler.url.params import UrlParams
 from sitemap import FEEDS, Child, Entry, SitemapError, SitemapParser
 
 
-def read_listing(document: Document, params: Params) -> Page:
+def read_sitemap(document: FetchedDocument, params: UrlParams) -> Page:
     """The entries of a sitemap or a feed as links, the children of an index as sitemaps.
 
     Of a page (``Kind.PAGE``) that turned out to be XML, only a feed is read: a sitemap is asked for as one.
@@ -21,7 +21,7 @@ def read_listing(document: Document, params: Params) -> Page:
     except SitemapError as error:
         return Page(is_html=False, faults=[str(error)])
     is_feed = parser.format in FEEDS
-    found = Found.FEED if is_feed else Found.SITEMAP
+    found = DiscoveredBy.FEED if is_feed else DiscoveredBy.SITEMAP
     faults = [finding.sentence for finding in parser.findings[:3]]
     return Page(
         is_html=False,
@@ -34,13 +34,13 @@ def read_listing(document: Document, params: Params) -> Page:
     )
 
 
-def _urls(locs: Iterable[str], params: Params, faults: list[str]) -> list[Url]:
+def _urls(locs: Iterable[str], params: UrlParams, faults: list[str]) -> list[Url]:
     """The distinct URLs, in order; what is none becomes a fault, the first of them by name."""
     urls: dict[Url, None] = {}
     refused = 0
     for loc in locs:
         try:
-            urls[normalise(loc, params)] = None
+            urls[normalize_url(loc, params)] = None
         except InvalidUrl as error:
             refused += 1
             if refused == 1:

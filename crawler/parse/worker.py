@@ -12,16 +12,27 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.model import Document, Kind, Page
+from crawler.model import DocumentKind, FetchedDocument, Page
 from crawler.parse.html.page import read_page, scan_page
-from crawler.parse.protocol import Hello, Job, decode_hello, decode_job, encode, frame
+from crawler.parse.protocol import (
+    ParseJob,
+    ParserOptions,
+    decode_job,
+    decode_options,
+    encode_message,
+    read_message,
+)
 from crawler.parse.snapshot.diff import compare
-from crawler.parse.snapshot.snapshot import digest, keep_document
-from crawler.url.resolve import Resolver
+from crawler.parse.snapshot.snapshot import digest, take_document_snapshot
+from crawler.url.resolve import UrlResolver
 
 # Parameters of mallopt in the GNU C library (<malloc.h>), and bytes. By default the heap is shrunk and grown again
 # around every page, which costs more time than reading some of them. The tree of a page of 1 MB takes 20 MB.
-_HEAP: Final = {-1: 32_000_000, -2: 4_000_000, -3: 1_000_000}  # M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD
+_HEAP_OPTIONS: Final = {
+    -1: 32_000_000,
+    -2: 4_000_000,
+    -3: 1_000_000,
+}  # M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -33,21 +44,21 @@ def main() -> None:
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches the whole group; stopping is the parent's decision
     source, sink = sys.stdin.buffer, sys.stdout.buffer
-    hello_frame = frame(source)
+    hello_frame = read_message(source)
     if hello_frame is None:
         return
-    hello = decode_hello(hello_frame)
+    hello = decode_options(hello_frame)
     _, hard = resource.getrlimit(
         resource.RLIMIT_AS
     )  # nobody may raise it, and a lower one is somebody's wish
     memory = hello.memory if hard == resource.RLIM_INFINITY else min(hello.memory, hard)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _keep_heap()
-    resolver = Resolver(hello.params)
+    _tune_heap()
+    resolver = UrlResolver(hello.params)
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)  # pages make much garbage and no cycles worth looking for
-    while (packed := frame(source)) is not None:
+    while (packed := read_message(source)) is not None:
         # The default action of the alarm ends the process even inside a native parser that never comes back, also
         # when the parent that would kill us is gone.
         signal.setitimer(signal.ITIMER_REAL, hello.deadline)
@@ -57,48 +68,50 @@ def main() -> None:
         del job
         signal.setitimer(signal.ITIMER_REAL, 0)
         try:
-            sink.write(encode(page))
+            sink.write(encode_message(page))
             sink.flush()
         except BrokenPipeError:  # the parent is gone, and nobody wants to hear about it
             os._exit(0)
 
 
-def _keep_heap() -> None:
+def _tune_heap() -> None:
     with suppress(OSError, AttributeError, TypeError):  # another C library has no such thing, and needs none
         adjust = ctypes.CDLL(None).mallopt
-        for parameter, value in _HEAP.items():
+        for parameter, value in _HEAP_OPTIONS.items():
             adjust(parameter, value)
 
 
-def _read(job: Job, hello: Hello, resolver: Resolver) -> Page:
+def _read(job: ParseJob, hello: ParserOptions, resolver: UrlResolver) -> Page:
     """The page, unless it is the one that is known; with what tells changes, when it is HTML."""
     document = job.document
     whole = digest(document)
     if whole == document.known:
         return Page(digest=whole, is_known=True)
-    page = _said(job, hello, resolver)
+    page = _parse(job, hello, resolver)
     if not page.is_html:
         return replace(page, digest=whole)
     mirror = hello.params.mirror
-    text = keep_document(replace(document, body=mirror.rewritten(document.body)) if mirror else document)
+    text = take_document_snapshot(
+        replace(document, body=mirror.rewritten(document.body)) if mirror else document
+    )
     delta = _encode(compare(document.before, text)) if document.before else b""
     return replace(page, digest=whole, text=text, delta=delta)
 
 
-def _said(job: Job, hello: Hello, resolver: Resolver) -> Page:
+def _parse(job: ParseJob, hello: ParserOptions, resolver: UrlResolver) -> Page:
     document = job.document
-    if document.kind is Kind.SITEMAP:
-        return _listing(document, hello)
+    if document.kind is DocumentKind.SITEMAP:
+        return _parse_sitemap(document, hello)
     if job.why_scan:
         return scan_page(document, hello.options, resolver, job.now, job.why_scan)
     page = read_page(document, hello.options, resolver, job.now)
-    return page if page.is_html else _listing(document, hello)
+    return page if page.is_html else _parse_sitemap(document, hello)
 
 
-def _listing(document: Document, hello: Hello) -> Page:
-    from crawler.parse.sitemap import read_listing  # noqa: PLC0415 - most workers never see a sitemap
+def _parse_sitemap(document: FetchedDocument, hello: ParserOptions) -> Page:
+    from crawler.parse.sitemap import read_sitemap  # noqa: PLC0415 - most workers never see a sitemap
 
-    return read_listing(document, hello.params)
+    return read_sitemap(document, hello.params)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,16 @@ import msgspec
 
 from crawler.errors import StorageError
 from crawler.model import State, Url
-from crawler.publish.changes import Change, ChangeKind, Counts, compose, standing_moves, why_added, why_gone
-from crawler.state.database import storage
+from crawler.publish.changes import (
+    Change,
+    ChangeCounts,
+    ChangeKind,
+    lasting_moves,
+    merge_changes,
+    why_added,
+    why_delisted,
+)
+from crawler.state.database import storage_errors
 from crawler.units import w3c
 
 # The runs that have a feed: those after which the listed set is out there, and those that went back to an earlier one.
@@ -20,7 +28,9 @@ _PUBLISHING: Final = (
     "SELECT number FROM run WHERE outcome IN ('published', 'unchanged', 'rolled back') ORDER BY 1"
 )
 
-_SEEN: Final = "SELECT max(number) FROM run WHERE outcome IN ('published', 'unchanged') AND number < ?"
+_LAST_PUBLISHED: Final = (
+    "SELECT max(number) FROM run WHERE outcome IN ('published', 'unchanged') AND number < ?"
+)
 
 _FORGET: Final = (
     "DELETE FROM change WHERE run <= :old AND run != :last",
@@ -28,7 +38,7 @@ _FORGET: Final = (
       AND number IS NOT (SELECT max(number) FROM run WHERE outcome = 'published')""",
 )
 
-_MOST_HOPS: Final = 20  # of redirects that are followed to where a page moved to
+_MAX_HOPS: Final = 20  # of redirects that are followed to where a page moved to
 
 
 _DIFFERENCE: Final = """
@@ -51,21 +61,21 @@ FROM difference d CROSS JOIN url u ON u.id = d.id -- CROSS: what differs is foun
 ORDER BY u.url"""
 
 
-_HOP: Final = """SELECT l.id IS NOT NULL, v.reason, v.target
+_SELECT_HOP: Final = """SELECT l.id IS NOT NULL, v.reason, v.target
   FROM url u LEFT JOIN listing l ON l.id = u.id LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"""
 
 
-_FEED: Final = """SELECT c.url, c.kind, c.target, c.lastmod, c.before, c.reason, c.run, r.started
+_SELECT_CHANGES: Final = """SELECT c.url, c.kind, c.target, c.lastmod, c.before, c.reason, c.run, r.started
   FROM change c JOIN run r ON r.number = c.run WHERE c.run > ?1 AND c.run <= ?2"""
 
 
-_FIRST: Final = f"{_FEED} AND c.kind = ?3 ORDER BY c.url LIMIT ?4"
+_SELECT_FIRST: Final = f"{_SELECT_CHANGES} AND c.kind = ?3 ORDER BY c.url LIMIT ?4"
 
 
 _MOVED: Final = "SELECT url FROM change WHERE kind = 'moved' AND run > ?1 AND run <= ?2"
 
 
-class _Row(NamedTuple):
+class _ChangeRow(NamedTuple):
     """A URL that differs, with what this run and those before it know of it."""
 
     url: Url
@@ -85,7 +95,7 @@ class _Row(NamedTuple):
     past_evidence: str | None
 
 
-class Changes:
+class ChangeFeed:
     """The feeds in the state of one site. Every method raises StorageError when the state refuses.
 
     Nothing here begins or ends a transaction: what is written is part of the caller's.
@@ -94,13 +104,13 @@ class Changes:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def record(self, run: int) -> Counts:
+    def record(self, run: int) -> ChangeCounts:
         """Keep what this run changes, in place of what was kept of it. Answers how many changes there are.
 
         To be called when ``listing`` is what is published from now on, and while ``published`` and ``memory`` are
         still as the runs before left them.
         """
-        counts = Counts()
+        counts = ChangeCounts()
 
         def rows() -> Iterator[tuple[object, ...]]:
             for change in self.found(run):
@@ -115,7 +125,7 @@ class Changes:
                     change.reason,
                 )
 
-        with storage():
+        with storage_errors():
             self._db.execute("DELETE FROM change WHERE run = ?", (run,))
             self._db.executemany(
                 "INSERT INTO change (run, url, kind, target, lastmod, before, reason) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -125,11 +135,11 @@ class Changes:
 
     def found(self, run: int) -> Iterator[Change]:
         """What this run changes, sorted by URL, while the tables are as for :meth:`record`. Writes nothing."""
-        with storage():
+        with storage_errors():
             at = self._started(run)
-            (before,) = self._db.execute(_SEEN, (run,)).fetchone()
+            (before,) = self._db.execute(_LAST_PUBLISHED, (run,)).fetchone()
             rows = self._db.execute(_DIFFERENCE, {"run": run, "before": before or 0})
-            for row in map(_Row._make, rows):
+            for row in map(_ChangeRow._make, rows):
                 kind, target, reason = self._told(row)
                 yield Change(
                     url=row.url,
@@ -144,13 +154,15 @@ class Changes:
 
     def between(self, after: int, until: int) -> Iterator[Change]:
         """What changed from the end of run ``after`` (0: from nothing) to the end of run ``until``, sorted by URL."""
-        with storage():
+        with storage_errors():
             if until == after + 1:
-                yield from self._feeds(f"{_FEED} ORDER BY c.url", after, until)
+                yield from self._feeds(f"{_SELECT_CHANGES} ORDER BY c.url", after, until)
                 return
-            moved = f"{_FEED} AND c.url IN ({_MOVED}) ORDER BY c.url, c.run"
-            moves = standing_moves(self._feeds(moved, after, until))
-            yield from compose(self._feeds(f"{_FEED} ORDER BY c.url, c.run", after, until), moves)
+            moved = f"{_SELECT_CHANGES} AND c.url IN ({_MOVED}) ORDER BY c.url, c.run"
+            moves = lasting_moves(self._feeds(moved, after, until))
+            yield from merge_changes(
+                self._feeds(f"{_SELECT_CHANGES} ORDER BY c.url, c.run", after, until), moves
+            )
 
     def of(self, run: int) -> Iterator[Change]:
         """The feed of one run, sorted by URL."""
@@ -158,18 +170,18 @@ class Changes:
 
     def first(self, run: int, limit: int) -> Iterator[Change]:
         """The first ``limit`` changes of each kind that are in the feed of one run, without reading the others."""
-        with storage():
+        with storage_errors():
             for kind in ChangeKind:
-                yield from self._feeds(_FIRST, run - 1, run, kind, limit)
+                yield from self._feeds(_SELECT_FIRST, run - 1, run, kind, limit)
 
     def publishing(self) -> list[int]:
         """The runs that have a feed and are not forgotten, the first one first."""
-        with storage():
+        with storage_errors():
             return [number for (number,) in self._db.execute(_PUBLISHING)]
 
     def known(self) -> tuple[int, int]:
         """The numbers of the oldest run that is not forgotten and of the newest; zeros when there was none."""
-        with storage():
+        with storage_errors():
             first, last = self._db.execute("SELECT min(number), max(number) FROM run").fetchone()
         return first or 0, last or 0
 
@@ -179,7 +191,7 @@ class Changes:
         To be called when the record of ``run`` is written.
         """
         last = max(self.publishing(), default=0)
-        with storage():
+        with storage_errors():
             for statement in _FORGET:
                 self._db.execute(statement, {"old": run - keep, "last": last})
 
@@ -200,7 +212,7 @@ class Changes:
         (started,) = self._db.execute("SELECT started FROM run WHERE number = ?", (run,)).fetchone()
         return w3c(started)
 
-    def _told(self, row: _Row) -> tuple[ChangeKind, str, str]:
+    def _told(self, row: _ChangeRow) -> tuple[ChangeKind, str, str]:
         """The kind of change, its target and its reason."""
         if row.kind == "added":
             past = State(row.past_state) if row.past_state else None
@@ -214,7 +226,7 @@ class Changes:
             unsaid = "its content changed" if row.has_changed else "it states a later date"
             return ChangeKind.CHANGED, "", row.evidence or row.past_evidence or unsaid
         state = State(row.state) if row.state else None
-        kind, reason = why_gone(state, row.reason or "", (row.past_failures or 0) + 1)
+        kind, reason = why_delisted(state, row.reason or "", (row.past_failures or 0) + 1)
         if kind is ChangeKind.MOVED:
             return kind, *self._landing(row.target or "", reason)
         return kind, row.target or "", reason
@@ -223,9 +235,9 @@ class Changes:
         """Where a page moved to, and how: the listed page that its target leads to, else the target itself."""
         hop, told = target, reason
         seen: set[str] = set()
-        while len(seen) < _MOST_HOPS:
+        while len(seen) < _MAX_HOPS:
             seen.add(hop)
-            listed, why, further = self._db.execute(_HOP, (hop,)).fetchone() or (0, "", None)
+            listed, why, further = self._db.execute(_SELECT_HOP, (hop,)).fetchone() or (0, "", None)
             if listed:
                 return hop, told
             if not further or further in seen:
@@ -234,17 +246,17 @@ class Changes:
         return target, f"{told}, which is not listed"
 
 
-DIRECTORY: Final = "changes"
+FEED_DIRECTORY: Final = "changes"
 
-_name = re.compile(r"(\d{6,})\.(jsonl|draft)").fullmatch
+_feed_name = re.compile(r"(\d{6,})\.(jsonl|draft)").fullmatch
 
 
 def feed_file(state: Path, run: int) -> Path:
     """Where the feed of a run is, below the directory of the site's state."""
-    return state / DIRECTORY / f"{run:06}.jsonl"
+    return state / FEED_DIRECTORY / f"{run:06}.jsonl"
 
 
-def write_feeds(changes: Changes, state: Path) -> None:
+def write_feeds(changes: ChangeFeed, state: Path) -> None:
     """Write the file of every run that has a feed and no file, and remove those of runs that are forgotten.
 
     A line is the JSON of one :class:`crawler.publish.changes.Change`; lines are sorted by URL. A file is there as a
@@ -253,17 +265,17 @@ def write_feeds(changes: Changes, state: Path) -> None:
     by the next call. Raises StorageError.
     """
     known = set(changes.publishing())
-    folder = state / DIRECTORY
+    folder = state / FEED_DIRECTORY
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         for path in list(folder.iterdir()):
-            found = _name(path.name)
+            found = _feed_name(path.name)
             if found and (found[2] == "draft" or int(found[1]) not in known):
                 path.unlink(missing_ok=True)
         for run in sorted(known):
             path = feed_file(state, run)
             if not path.exists():
-                _write(path, changes.of(run))
+                _write_feed(path, changes.of(run))
     except OSError as error:
         raise StorageError(
             f"the change feed cannot be written to {folder}: {error.strerror}; what is published is not affected, "
@@ -271,7 +283,7 @@ def write_feeds(changes: Changes, state: Path) -> None:
         ) from error
 
 
-def _write(path: Path, changes: Iterable[Change]) -> None:
+def _write_feed(path: Path, changes: Iterable[Change]) -> None:
     """All lines under the final name, durably, or nothing under it."""
     encoder = msgspec.json.Encoder()
     draft = path.with_suffix(".draft")

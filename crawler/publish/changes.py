@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.fetch.retry import FAILURES
-from crawler.model import Found, State, Url
+from crawler.model import DiscoveredBy, State, Url
 from sitemap import safe
 
 
@@ -43,7 +43,7 @@ class Change(Struct, frozen=True, kw_only=True):
     at: str
 
 
-class Counts(Struct, kw_only=True):
+class ChangeCounts(Struct, kw_only=True):
     """How many changes there are of each kind."""
 
     added: int = 0
@@ -71,13 +71,13 @@ class Counts(Struct, kw_only=True):
         return self.added + self.changed + self.removed + self.moved + self.deindexed
 
 
-class Few:
+class ChangeSample:
     """Lets through the first ``limit`` changes of each kind (0: all), and counts them all."""
 
     def __init__(self, changes: Iterable[Change], limit: int) -> None:
         self._changes = changes
         self._limit = limit
-        self.counts = Counts()
+        self.counts = ChangeCounts()
 
     def __iter__(self) -> Iterator[Change]:
         for change in self._changes:
@@ -88,19 +88,19 @@ class Few:
 
 # -------------------------------------------------------------------- reasons
 
-_WAYS: Final = {
-    Found.LINK: "a link",
-    Found.FRAME: "a frame",
-    Found.REDIRECT: "a redirect",
-    Found.REFRESH: "a refresh",
-    Found.CANONICAL: "a canonical",
-    Found.ALTERNATE: "an alternate",
-    Found.PAGINATION: "next or prev",
-    Found.AMP: "an AMP link",
-    Found.SITEMAP: "the site's own sitemap",
-    Found.FEED: "a feed",
-    Found.NOFOLLOW: "a link that says nofollow",
-    Found.MEMORY: "an earlier sitemap",
+_WAY_WORDS: Final = {
+    DiscoveredBy.LINK: "a link",
+    DiscoveredBy.FRAME: "a frame",
+    DiscoveredBy.REDIRECT: "a redirect",
+    DiscoveredBy.REFRESH: "a refresh",
+    DiscoveredBy.CANONICAL: "a canonical",
+    DiscoveredBy.ALTERNATE: "an alternate",
+    DiscoveredBy.PAGINATION: "next or prev",
+    DiscoveredBy.AMP: "an AMP link",
+    DiscoveredBy.SITEMAP: "the site's own sitemap",
+    DiscoveredBy.FEED: "a feed",
+    DiscoveredBy.NOFOLLOW: "a link that says nofollow",
+    DiscoveredBy.MEMORY: "an earlier sitemap",
 }
 
 _NO_LONGER: Final = {
@@ -138,14 +138,14 @@ def why_added(found: int, source: str, before: State | None, reason_before: str)
     if before in _NO_LONGER:
         told = f" (before: {reason_before})" if reason_before else ""
         return f"{_NO_LONGER[before]}{told}"
-    if found & Found.SEED:
+    if found & DiscoveredBy.SEED:
         return "it is the start URL"
-    ways = [way for flag, way in _WAYS.items() if found & flag]
+    ways = [way for flag, way in _WAY_WORDS.items() if found & flag]
     told = f"found by {' and '.join(ways)}" if ways else "found"
     return f"{told}, first on {source}" if source else told
 
 
-def why_gone(state: State | None, reason: str, failures: int = 0) -> tuple[ChangeKind, str]:
+def why_delisted(state: State | None, reason: str, failures: int = 0) -> tuple[ChangeKind, str]:
     """What became of a URL that is no longer listed, and why: ``state`` is how it ended in this run, None: not met.
 
     ``failures`` is the number of runs in a row in which it failed, this one included.
@@ -167,10 +167,10 @@ def why_gone(state: State | None, reason: str, failures: int = 0) -> tuple[Chang
 
 # -------------------------------------------------------------------- several runs
 
-_GONE: Final = {ChangeKind.REMOVED, ChangeKind.MOVED, ChangeKind.DEINDEXED}
+_DELISTING: Final = {ChangeKind.REMOVED, ChangeKind.MOVED, ChangeKind.DEINDEXED}
 
 
-def compose(changes: Iterable[Change], moves: Mapping[Url, Change]) -> Iterator[Change]:
+def merge_changes(changes: Iterable[Change], moves: Mapping[Url, Change]) -> Iterator[Change]:
     """What the changes of several runs come to, seen from before the first of them to after the last.
 
     ``changes`` are sorted by URL, and those of one URL by run; so is the answer, with one change for each URL at most.
@@ -180,12 +180,12 @@ def compose(changes: Iterable[Change], moves: Mapping[Url, Change]) -> Iterator[
     for _, own in groupby(changes, key=attrgetter("url")):
         whole: Change | None = None
         for change in own:
-            whole = _joined(whole, change)
+            whole = _merge_two(whole, change)
         if whole is not None:
-            yield _followed(whole, moves)
+            yield _with_final_target(whole, moves)
 
 
-def standing_moves(changes: Iterable[Change]) -> dict[Url, Change]:
+def lasting_moves(changes: Iterable[Change]) -> dict[Url, Change]:
     """The moves that are the last word on their URL, by URL. ``changes`` are sorted by URL and then by run."""
     moves = {}
     for url, own in groupby(changes, key=attrgetter("url")):
@@ -204,13 +204,13 @@ def latest(changes: Iterable[Change], limit: int) -> list[Change]:
     return nlargest(limit, changes, age) if limit else sorted(changes, key=age, reverse=True)
 
 
-def _joined(earlier: Change | None, later: Change) -> Change | None:
+def _merge_two(earlier: Change | None, later: Change) -> Change | None:
     """What two changes of a URL come to; ``earlier`` None: there was none, or they came to nothing."""
     if earlier is None:
         return later
-    if later.kind in _GONE:
+    if later.kind in _DELISTING:
         return None if earlier.kind is ChangeKind.ADDED else replace(later, before=earlier.before)
-    if earlier.kind in _GONE:
+    if earlier.kind in _DELISTING:
         reason = f"back after it was {earlier.kind} ({earlier.reason})"
         return replace(later, kind=ChangeKind.CHANGED, before=earlier.before, reason=reason)
     if earlier.kind is ChangeKind.ADDED:
@@ -218,7 +218,7 @@ def _joined(earlier: Change | None, later: Change) -> Change | None:
     return replace(later, before=earlier.before)
 
 
-def _followed(change: Change, moves: Mapping[Url, Change]) -> Change:
+def _with_final_target(change: Change, moves: Mapping[Url, Change]) -> Change:
     """A move with the target that it has by now. The runs of the moves that are followed only rise, so it ends."""
     if change.kind is not ChangeKind.MOVED:
         return change
@@ -228,19 +228,19 @@ def _followed(change: Change, moves: Mapping[Url, Change]) -> Change:
     return replace(change, target=target, reason=reason)
 
 
-def lines(changes: Iterable[Change], limit: int) -> list[str]:
+def change_lines(changes: Iterable[Change], limit: int) -> list[str]:
     """The changes for a person: at most ``limit`` URLs of each kind (0: all), with the number of the others."""
-    few = Few(changes, limit)
+    few = ChangeSample(changes, limit)
     shown = list(few)
-    return lines_of(shown, few.counts)
+    return sample_lines(shown, few.counts)
 
 
-def lines_of(shown: Iterable[Change], counts: Counts) -> list[str]:
+def sample_lines(shown: Iterable[Change], counts: ChangeCounts) -> list[str]:
     """The same of some changes that were chosen already, and the ``counts`` of all."""
     groups: dict[ChangeKind, list[Change]] = {kind: [] for kind in ChangeKind}
     for change in shown:
         groups[change.kind].append(change)
-    out = [told_counts(counts)]
+    out = [counts_text(counts)]
     for kind, group in groups.items():
         if group:
             out += ["", kind.value, *(_line(change) for change in group)]
@@ -249,7 +249,7 @@ def lines_of(shown: Iterable[Change], counts: Counts) -> list[str]:
     return out
 
 
-def told_counts(counts: Counts) -> str:
+def counts_text(counts: ChangeCounts) -> str:
     """The numbers in words: ``3 added, 1 removed``."""
     numbers = ((getattr(counts, kind), kind) for kind in ChangeKind)
     return ", ".join(f"{number:,} {kind}" for number, kind in numbers if number) or "nothing changed"

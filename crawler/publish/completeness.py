@@ -6,8 +6,8 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.model import State, Url
-from crawler.state.runs import Completeness, Kind
-from crawler.units import count
+from crawler.state.runs import Completeness, CompletenessLevel
+from crawler.units import count_text
 
 _MAX_NAMED: Final = 3  # hosts
 
@@ -33,20 +33,20 @@ def completeness(coverage: Coverage) -> Completeness:
     """Judge a run. One that met a limit is truncated, whatever failed besides."""
     limits, failures = list(_limits(coverage)), list(_failures(coverage))
     if limits:
-        return Completeness(Kind.TRUNCATED, "; ".join(limits + failures))
+        return Completeness(CompletenessLevel.TRUNCATED, "; ".join(limits + failures))
     if failures:
-        return Completeness(Kind.DEGRADED, "; ".join(failures))
-    return Completeness(Kind.COMPLETE)
+        return Completeness(CompletenessLevel.DEGRADED, "; ".join(failures))
+    return Completeness(CompletenessLevel.COMPLETE)
 
 
 def _limits(coverage: Coverage) -> Iterator[str]:
     if coverage.stopped:
-        left = f", with {count(coverage.pending, 'URL')} left to visit" if coverage.pending else ""
+        left = f", with {count_text(coverage.pending, 'URL')} left to visit" if coverage.pending else ""
         yield f"{coverage.stopped}{left}"
     elif coverage.pending:
-        yield f"{count(coverage.pending, 'URL')} left to visit"
+        yield f"{count_text(coverage.pending, 'URL')} left to visit"
     if coverage.too_deep:
-        yield f"{count(coverage.too_deep, 'URL')} further from the start than --max-depth"
+        yield f"{count_text(coverage.too_deep, 'URL')} further from the start than --max-depth"
     if coverage.cut:
         example = f" ({'such as ' if coverage.cut > 1 else ''}{coverage.example})" if coverage.example else ""
         documents = "1 document" if coverage.cut == 1 else f"{coverage.cut:,} documents"
@@ -56,7 +56,7 @@ def _limits(coverage: Coverage) -> Iterator[str]:
 def _failures(coverage: Coverage) -> Iterator[str]:
     if failed := {state: count for state, count in coverage.failed.items() if count}:
         told = ", ".join(f"{count:,} {state.value}" for state, count in failed.items())
-        yield f"{count(sum(failed.values()), 'URL')} failed: {told}"
+        yield f"{count_text(sum(failed.values()), 'URL')} failed: {told}"
     if hosts := coverage.no_robots:
         more = f" and {len(hosts) - _MAX_NAMED:,} more" if len(hosts) > _MAX_NAMED else ""
         yield f"robots.txt could not be had from {', '.join(hosts[:_MAX_NAMED])}{more}"

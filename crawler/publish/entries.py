@@ -3,18 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from crawler.config.config import Content, Output
-from crawler.model import Listed, State, Url, Verdict
+from crawler.config.config import ContentConfig, OutputConfig
+from crawler.model import ListedPage, State, StatusBadge, Url
 from sitemap import Alternate, Entry, Image, alternate_fault, image_fault, video_fault
 
 MAX_NOTES = 20  # different things that are odd
-_ALTERNATES = (State.INDEXABLE, State.OUT_OF_SCOPE, State.PENDING)
+_ALTERNATE_STATES = (State.INDEXABLE, State.OUT_OF_SCOPE, State.PENDING)
 
-VerdictOf = Callable[[Url], Verdict | None]
+VerdictOf = Callable[[Url], StatusBadge | None]
 
 
 @dataclass(slots=True)
-class Tally:
+class EntryCounts:
     """What the entries hold, counted as they go by, and what had to be left out of them."""
 
     pages: int = 0
@@ -49,16 +49,18 @@ class Tally:
         ]
 
 
-class Entries:
+class EntryBuilder:
     """Makes entries. ``verdict_of`` tells where the run saw a URL end; what is odd is noted in ``tally``."""
 
-    def __init__(self, content: Content, output: Output, verdict_of: VerdictOf, tally: Tally) -> None:
+    def __init__(
+        self, content: ContentConfig, output: OutputConfig, verdict_of: VerdictOf, tally: EntryCounts
+    ) -> None:
         self._content = content
         self._output = output
         self._verdict_of = verdict_of
         self._tally = tally
 
-    def entry(self, listed: Listed) -> Entry:
+    def entry(self, listed: ListedPage) -> Entry:
         """What the sitemap says of a page. The same page gives the same entry, as often as it is asked for."""
         content, output, url = self._content, self._output, listed.url
         images = [Image(loc) for loc in listed.images] if content.images else []
@@ -74,7 +76,7 @@ class Entries:
             alternates=tuple(each for each in alternates if self._stands(each)),
         )
 
-    def count(self, listed: Listed, entry: Entry) -> None:
+    def count(self, listed: ListedPage, entry: Entry) -> None:
         """Count an entry that was written, and note what there is to say about it."""
         tally, url = self._tally, listed.url
         tally.count(entry)
@@ -95,4 +97,4 @@ class Entries:
     def _stands(self, alternate: Alternate) -> bool:
         """Not when this run knows better: a page that is gone or noindexed is no alternate."""
         other = self._verdict_of(Url(alternate.href))
-        return (other is None or other.state in _ALTERNATES) and not alternate_fault(alternate)
+        return (other is None or other.state in _ALTERNATE_STATES) and not alternate_fault(alternate)

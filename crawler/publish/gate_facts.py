@@ -9,21 +9,21 @@ from typing import Final
 from msgspec.structs import replace
 
 from crawler.fetch.retry import is_failure
-from crawler.model import State, Url, Verdict
+from crawler.model import State, StatusBadge, Url
 from crawler.publish.completeness import Coverage
-from crawler.publish.gate import FEW, Alike, Facts, Gone, Start
-from crawler.state.database import storage
+from crawler.publish.gate import MIN_SIGNIFICANT, GateFacts, IdenticalPages, LostPages, StartUrlStatus
+from crawler.state.database import storage_errors
 
-_START: Final = """SELECT v.state, v.reason, v.target, v.status,
+_SELECT_START: Final = """SELECT v.state, v.reason, v.target, v.status,
   EXISTS (SELECT 1 FROM published p WHERE p.id = u.id),
   EXISTS (SELECT 1 FROM listing l WHERE l.id = u.id)
     OR EXISTS (SELECT 1 FROM url t JOIN listing l ON l.id = t.id WHERE t.url = v.target)
   FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"""
 
-_ENDS: Final = "SELECT state, status, count(*) FROM visit GROUP BY state, status"
+_COUNT_STATES: Final = "SELECT state, status, count(*) FROM visit GROUP BY state, status"
 
 # With min(), the other columns are those of the row that has the minimum: https://www.sqlite.org/lang_select.html
-_GONE: Final = """SELECT coalesce(v.state, :unlinked) AS state, v.status,
+_SELECT_LOST: Final = """SELECT coalesce(v.state, :unlinked) AS state, v.status,
     iif(v.state = :redirect AND v.status IN (302, 303, 307),
         coalesce(substr(v.target, 1, instr(v.target || '?', '?') - 1), ''), '') AS target,
     count(*) AS count, min(u.url) AS url, coalesce(v.reason, '') AS reason
@@ -31,7 +31,7 @@ _GONE: Final = """SELECT coalesce(v.state, :unlinked) AS state, v.status,
   WHERE NOT EXISTS (SELECT 1 FROM listing l WHERE l.id = p.id)
   GROUP BY 1, 2, 3"""
 
-_ALIKE: Final = """SELECT count(DISTINCT was.digest) AS pages, min(u.url)
+_SELECT_IDENTICAL: Final = """SELECT count(DISTINCT was.digest) AS pages, min(u.url)
   FROM published p JOIN visit v ON v.id = p.id AND v.content != p.content
     JOIN content now ON now.id = v.content JOIN content was ON was.id = p.content
     JOIN url u ON u.id = p.id
@@ -42,50 +42,50 @@ _ALIKE: Final = """SELECT count(DISTINCT was.digest) AS pages, min(u.url)
 _FAILED_NOW: Final = f"""SELECT count(*) FROM published p JOIN visit v ON v.id = p.id
   WHERE v.state = '{State.BAD_ANSWER}'"""  # noqa: S608
 
-CUT: Final = """v.reason != '' AND (v.reason LIKE '%only the beginning was read%'
+IS_TRUNCATED: Final = """v.reason != '' AND (v.reason LIKE '%only the beginning was read%'
   OR v.reason LIKE '%links cut at%' OR v.reason LIKE '%reading stopped after%')"""
 """Of a visit: that only a part of the document was read, as its reason says."""
-_CUT: Final = f"""SELECT count(*), coalesce(min(u.url), '') FROM visit v JOIN url u ON u.id = v.id
-  WHERE {CUT}"""  # noqa: S608
+_SELECT_TRUNCATED: Final = f"""SELECT count(*), coalesce(min(u.url), '') FROM visit v JOIN url u ON u.id = v.id
+  WHERE {IS_TRUNCATED}"""  # noqa: S608
 
 # What robots says of such answers: nothing is allowed
 _NO_ROBOTS: Final = """SELECT origin FROM robots
   WHERE fetched_at >= ? AND (status IS NULL OR status >= 500 OR status IN (304, 429) OR status < 200) ORDER BY origin"""
 
 
-def facts(db: sqlite3.Connection, start: Url) -> Facts:
+def gate_facts(db: sqlite3.Connection, start: Url) -> GateFacts:
     """What the gate looks at, once the table ``listing`` holds the new set. Raises StorageError."""
-    with storage():
-        ends = [(State(state), status, count) for state, status, count in db.execute(_ENDS)]
+    with storage_errors():
+        ends = [(State(state), status, count) for state, status, count in db.execute(_COUNT_STATES)]
         failed = sum(count for state, status, count in ends if _is_failed_page(state, status))
         failed += _count(db, _FAILED_NOW)
-        return Facts(
-            start=_start(db, start),
+        return GateFacts(
+            start=_start_url_status(db, start),
             published=_count(db, "SELECT count(*) FROM published"),
             listed=_count(db, "SELECT count(*) FROM listing"),
             failed=failed,
             visited=failed + sum(count for state, _, count in ends if state is State.INDEXABLE),
-            gone=_gone(db),
-            alike=_alike(db),
+            gone=_lost_pages(db),
+            alike=_identical_pages(db),
         )
 
 
-def coverage(db: sqlite3.Connection, stopped: str, since: float) -> Coverage:
+def read_coverage(db: sqlite3.Connection, stopped: str, since: float) -> Coverage:
     """How much of the site this run, which started at ``since`` (Unix time), has seen. Raises StorageError.
 
     ``stopped`` says why the visiting ended too early, as the end of a sentence, or is "".
     """
-    with storage():
+    with storage_errors():
         ended: Counter[State] = Counter()
         failed: Counter[State] = Counter()
-        for name, status, count in db.execute(_ENDS):
+        for name, status, count in db.execute(_COUNT_STATES):
             state = State(name)
             ended[state] += count
             if is_failure(state, status):
                 failed[state] += count
         if bad := _count(db, _FAILED_NOW):
             failed[State.BAD_ANSWER] += bad
-        cut, example = db.execute(_CUT).fetchone()
+        cut, example = db.execute(_SELECT_TRUNCATED).fetchone()
         return Coverage(
             stopped=stopped,
             pending=ended[State.PENDING],
@@ -105,22 +105,24 @@ def _count(db: sqlite3.Connection, question: str) -> int:
     return int(db.execute(question).fetchone()[0])
 
 
-def _start(db: sqlite3.Connection, url: Url) -> Start:
-    row = db.execute(_START, (url,)).fetchone()
+def _start_url_status(db: sqlite3.Connection, url: Url) -> StartUrlStatus:
+    row = db.execute(_SELECT_START, (url,)).fetchone()
     if row is None:
-        return Start(url)
+        return StartUrlStatus(url)
     state, reason, target, status, was_published, is_listed = row
-    verdict = Verdict(State(state), reason, target) if state else None
-    return Start(url, verdict, status, bool(was_published), bool(is_listed))
+    verdict = StatusBadge(State(state), reason, target) if state else None
+    return StartUrlStatus(url, verdict, status, bool(was_published), bool(is_listed))
 
 
-def _gone(db: sqlite3.Connection) -> Sequence[Gone]:
+def _lost_pages(db: sqlite3.Connection) -> Sequence[LostPages]:
     """The ways in which published pages leave. Targets of redirects matter only where many have the same one."""
     names = {"unlinked": State.UNLINKED.value, "redirect": State.REDIRECT.value}
-    ways: dict[tuple[str, int | None, str], Gone] = {}
-    for state, status, target, count, url, reason in db.execute(_GONE, names):
-        shared = target if count >= FEW else ""
-        way = Gone(state=State(state), status=status, target=shared, count=count, url=Url(url), reason=reason)
+    ways: dict[tuple[str, int | None, str], LostPages] = {}
+    for state, status, target, count, url, reason in db.execute(_SELECT_LOST, names):
+        shared = target if count >= MIN_SIGNIFICANT else ""
+        way = LostPages(
+            state=State(state), status=status, target=shared, count=count, url=Url(url), reason=reason
+        )
         before = ways.get((state, status, shared))
         if before is not None:
             first = min(before, way, key=attrgetter("url"))
@@ -129,6 +131,6 @@ def _gone(db: sqlite3.Connection) -> Sequence[Gone]:
     return tuple(ways.values())
 
 
-def _alike(db: sqlite3.Connection) -> Alike | None:
-    row = db.execute(_ALIKE).fetchone()
-    return Alike(row[0], Url(row[1])) if row and row[0] > 1 else None
+def _identical_pages(db: sqlite3.Connection) -> IdenticalPages | None:
+    row = db.execute(_SELECT_IDENTICAL).fetchone()
+    return IdenticalPages(row[0], Url(row[1])) if row and row[0] > 1 else None

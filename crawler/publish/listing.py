@@ -6,20 +6,20 @@ from typing import Any, Final
 
 import msgspec
 
-from crawler.model import Find, Found, Listed, Page, State, Url, Verdict
-from crawler.publish.remember import keeps_place
-from crawler.state.database import change, storage
+from crawler.model import DiscoveredBy, DiscoveredUrl, ListedPage, Page, State, StatusBadge, Url
+from crawler.publish.remember import keep_listed_sql
+from crawler.state.database import storage_errors, transaction
 
-_FOUND: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard)
+_INSERT_FOUND: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard)
   SELECT v.id, v.content, v.lastmod, v.lastmod_source, coalesce(p.grp, ''), nullif(p.shard, 0)
   FROM visit v LEFT JOIN published p ON p.id = v.id WHERE v.state = 'indexable' AND v.content IS NOT NULL"""
 
-_KEPT: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
+_INSERT_KEPT: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
   FROM published p JOIN visit v ON v.id = p.id LEFT JOIN memory m ON m.id = p.id
   WHERE {} AND coalesce(m.failures, 0) < ?"""
 
-_NOT_YET: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
+_INSERT_NOT_YET: Final = """INSERT INTO listing (id, content, lastmod, lastmod_source, grp, shard, kept)
   SELECT p.id, p.content, p.lastmod, p.lastmod_source, p.grp, nullif(p.shard, 0), 1
   FROM published p LEFT JOIN visit v ON v.id = p.id WHERE v.id IS NULL OR v.state = 'pending'"""
 
@@ -47,7 +47,7 @@ _DATES: Final = """SELECT substr(lastmod, 1, 19), count(*), sum(count(*)) OVER (
 
 _BATCH: Final = 1_000
 
-_NOTHING: Final = Page()
+_EMPTY_PAGE: Final = Page()
 
 _decode = msgspec.msgpack.Decoder(Page).decode
 
@@ -64,12 +64,12 @@ class Listing:
         What failed for now keeps it for ``grace`` runs in a row, and in a ``degraded`` run what nothing led to any
         more; what a run that is not ``complete`` did not come to keeps it in any case.
         """
-        with change(self._db):
+        with transaction(self._db):
             self._db.execute("DELETE FROM listing")
-            self._db.execute(_FOUND)
-            self._db.execute(_KEPT.format(keeps_place(degraded=degraded)), (grace,))
+            self._db.execute(_INSERT_FOUND)
+            self._db.execute(_INSERT_KEPT.format(keep_listed_sql(degraded=degraded)), (grace,))
             if not complete:
-                self._db.execute(_NOT_YET)
+                self._db.execute(_INSERT_NOT_YET)
 
     @property
     def kept(self) -> int:
@@ -87,14 +87,14 @@ class Listing:
 
     def commonest_date(self) -> tuple[str, int, int]:
         """The lastmod to the second that most pages have, "" for none; how many have it, and how many have any."""
-        with storage():
+        with storage_errors():
             dates = self._db.execute(_DATES).fetchall()
         return dates[0] if dates else ("", 0, 0)
 
     def __len__(self) -> int:
         return self._count("SELECT count(*) FROM listing")
 
-    def by_url(self, where: str = "", *values: str) -> Iterator[list[Listed]]:
+    def by_url(self, where: str = "", *values: str) -> Iterator[list[ListedPage]]:
         """The pages in byte order of URL, some at a time; between two of these the table may be written.
 
         ``where`` is one more condition of SQL on the table, which is called ``l``, with its ``values``.
@@ -102,38 +102,38 @@ class Listing:
         query = _BY_URL.format(f"AND {where}" if where else "")
         last = ""
         while True:
-            with storage():
+            with storage_errors():
                 rows = self._db.execute(query, (last, *values, _BATCH)).fetchall()
             if not rows:
                 return
-            yield [_listed(row) for row in rows]
+            yield [_read_page(row) for row in rows]
             last = rows[-1][1]
 
-    def by_file(self) -> Iterator[Listed]:
+    def by_file(self) -> Iterator[ListedPage]:
         """The pages that have a place, file by file, and in byte order of URL in each."""
-        with storage():
+        with storage_errors():
             for row in self._db.execute(_BY_FILE):
-                yield _listed(row)
+                yield _read_page(row)
 
-    def verdict_of(self, url: Url) -> Verdict | None:
+    def verdict_of(self, url: Url) -> StatusBadge | None:
         """Where a URL stands: as this run saw it end, or as before when it keeps its place. None: it was not met."""
-        with storage():
+        with storage_errors():
             row = self._db.execute(_VERDICT, (url,)).fetchone()
-        return Verdict(State(row[0]), row[1], row[2]) if row else None
+        return StatusBadge(State(row[0]), row[1], row[2]) if row else None
 
     def place(self, places: Iterable[tuple[str, int | None, int]]) -> None:
         """Say where pages go: group, number of the file (None: nowhere yet) and id of each."""
-        with change(self._db):
+        with transaction(self._db):
             self._db.executemany("UPDATE listing SET grp = ?, shard = ? WHERE id = ?", places)
 
     def remove(self, numbers: Iterable[int]) -> None:
         """Take pages out that no sitemap can list."""
-        with change(self._db):
+        with transaction(self._db):
             self._db.executemany("DELETE FROM listing WHERE id = ?", [(number,) for number in numbers])
 
     def name_files(self, files: Iterable[tuple[str, str, int]]) -> None:
         """Remember what the files are called: name, group and number of each."""
-        with change(self._db):  # in one pass over the pages, however many files there are
+        with transaction(self._db):  # in one pass over the pages, however many files there are
             self._db.execute(
                 "CREATE TEMP TABLE named (file, grp, shard, PRIMARY KEY (grp, shard)) WITHOUT ROWID"
             )
@@ -146,27 +146,29 @@ class Listing:
             self._db.execute("DROP TABLE named")
 
     def _count(self, query: str) -> int:
-        with storage():
+        with storage_errors():
             return int(self._db.execute(query).fetchone()[0])
 
 
-def _listed(row: tuple[Any, ...]) -> Listed:
+def _read_page(row: tuple[Any, ...]) -> ListedPage:
     number, url, lastmod, packed, reason, shard, group = row
-    page = _decode(packed) if packed else _NOTHING
-    return Listed(number, Url(url), lastmod, page.images, page.videos, page.alternates, reason, shard, group)
+    page = _decode(packed) if packed else _EMPTY_PAGE
+    return ListedPage(
+        number, Url(url), lastmod, page.images, page.videos, page.alternates, reason, shard, group
+    )
 
 
-_UNSEEN: Final = """SELECT p.id, u.url FROM published p JOIN url u ON u.id = p.id
+_NOT_VISITED: Final = """SELECT p.id, u.url FROM published p JOIN url u ON u.id = p.id
   WHERE p.id > ? AND NOT EXISTS (SELECT 1 FROM visit v WHERE v.id = p.id) ORDER BY p.id LIMIT 1000"""
 
 
-def unseen(db: sqlite3.Connection) -> Iterator[list[Find]]:
+def published_not_visited(db: sqlite3.Connection) -> Iterator[list[DiscoveredUrl]]:
     """The pages, some at a time; between two of these the tables may be written. Raises StorageError."""
     last = -1
     while True:
-        with storage():
-            rows = db.execute(_UNSEEN, (last,)).fetchall()
+        with storage_errors():
+            rows = db.execute(_NOT_VISITED, (last,)).fetchall()
         if not rows:
             return
-        yield [Find(Url(url), Found.MEMORY, 0) for _, url in rows]
+        yield [DiscoveredUrl(Url(url), DiscoveredBy.MEMORY, 0) for _, url in rows]
         last = rows[-1][0]

@@ -11,7 +11,7 @@ import msgspec
 from crawler.errors import UsageError
 from crawler.model import Page, Url
 from crawler.publish.changes import Change, ChangeKind
-from crawler.state.database import storage
+from crawler.state.database import storage_errors
 from crawler.units import w3c
 from sitemap import (
     Channel,
@@ -27,34 +27,34 @@ from sitemap import (
 )
 
 if TYPE_CHECKING:
-    from crawler.config.plan import Plan
+    from crawler.config.plan import CrawlPlan
 
 
-_RUNS: Final = (
+_SELECT_RUNS: Final = (
     "SELECT number, started FROM run WHERE number IN (SELECT DISTINCT run FROM change) ORDER BY number DESC"
 )
 
-_NEWEST: Final = """SELECT c.url, c.kind, p.lastmod, c.before, c.reason
+_SELECT_NEWEST: Final = """SELECT c.url, c.kind, p.lastmod, c.before, c.reason
   FROM change c JOIN url u ON u.url = c.url JOIN published p ON p.id = u.id
   WHERE c.run = :run AND c.kind IN ('added', 'changed')
   ORDER BY iif(p.lastmod = '', :at, p.lastmod) DESC, c.url LIMIT :limit"""
 
-_PAGE: Final = """SELECT c.page FROM url u JOIN published p ON p.id = u.id JOIN content c ON c.id = p.content
+_SELECT_PAGE: Final = """SELECT c.page FROM url u JOIN published p ON p.id = u.id JOIN content c ON c.id = p.content
   WHERE u.url = ?"""
 
 _decode = msgspec.msgpack.Decoder(Page).decode
 
 
-def newest(db: sqlite3.Connection, limit: int) -> Iterator[Change]:
+def newest_changes(db: sqlite3.Connection, limit: int) -> Iterator[Change]:
     """The last change of each of the ``limit`` pages that were added or changed last, the newest first.
 
     Those of one run come by their lastmod, and then by their URL. Raises StorageError.
     """
     seen: set[Url] = set()
-    with storage():
-        for run, started in db.execute(_RUNS).fetchall():
+    with storage_errors():
+        for run, started in db.execute(_SELECT_RUNS).fetchall():
             at = w3c(started)
-            rows = db.execute(_NEWEST, {"run": run, "at": at, "limit": limit + len(seen)})
+            rows = db.execute(_SELECT_NEWEST, {"run": run, "at": at, "limit": limit + len(seen)})
             for url, kind, lastmod, before, reason in rows:
                 if len(seen) == limit:
                     return
@@ -73,34 +73,34 @@ def newest(db: sqlite3.Connection, limit: int) -> Iterator[Change]:
 
 def title_of(db: sqlite3.Connection, url: Url) -> str:
     """The title of a page that is listed, or "". Raises StorageError."""
-    with storage():
-        row = db.execute(_PAGE, (url,)).fetchone()
+    with storage_errors():
+        row = db.execute(_SELECT_PAGE, (url,)).fetchone()
     return _decode(row[0]).title if row and row[0] else ""
 
 
-_FORMATS: Final = {"atom": Format.ATOM, "rss": Format.RSS}
+_FEED_FORMATS: Final = {"atom": Format.ATOM, "rss": Format.RSS}
 
 _SUFFIXES: Final = (".atom", ".rss")
 
 _ending = re.compile(r"\.(?:xml|txt|rss|atom)(?:\.gz)?$|\.gz$")
 
 
-def recent_address(plan: "Plan") -> Url:
+def recent_feed_url(plan: "CrawlPlan") -> Url:
     """The public URL of the feed, "" when none is wanted. Raises UsageError for a name, or a hub, that cannot be.
 
     The name ends as those of feeds do, so that nobody takes the file for one of the sitemap's.
     """
     if not plan.config.output.recent:
         return Url("")
-    address = _address(plan)
+    address = _feed_url(plan)
     try:
-        _channel(plan.sitemap_url, address, plan.config.websub.hubs)
+        _feed_channel(plan.sitemap_url, address, plan.config.websub.hubs)
     except SitemapError as error:
         raise UsageError(f"websub.hubs: {error}") from None
     return address
 
 
-def _address(plan: "Plan") -> Url:
+def _feed_url(plan: "CrawlPlan") -> Url:
     output = plan.config.output
     directory, _, file = plan.sitemap_url.partition("?")[0].rpartition("/")
     if not output.recent_name:
@@ -111,23 +111,25 @@ def _address(plan: "Plan") -> Url:
     return Url(f"{directory}/{quote(name)}")
 
 
-def publish_recent(db: sqlite3.Connection, plan: "Plan", destination: Directory) -> Published | None:
+def publish_recent_feed(
+    db: sqlite3.Connection, plan: "CrawlPlan", destination: Directory
+) -> Published | None:
     """Publish the feed that the tables ``change`` and ``published`` make; None when it is not wanted, or empty.
 
     To be called when those tables are those of the run that was published, before or after they are committed. The
     same tables give the same bytes, and a file that has them is left alone. Raises UsageError, StorageError,
     and sitemap.DestinationError when the feed cannot be written; the sitemap is not touched.
     """
-    address = recent_address(plan)
+    address = recent_feed_url(plan)
     if not address:
         return None
-    entries = list(feed_entries(db, newest(db, plan.config.output.recent_urls)))
+    entries = list(feed_entries(db, newest_changes(db, plan.config.output.recent_urls)))
     if not entries:
         return None
     options = WriterOptions(
-        format=_FORMATS[plan.config.output.recent],
+        format=_FEED_FORMATS[plan.config.output.recent],
         child=f"{{stem}}.{{n}}.{plan.config.output.recent}",  # else a group "recent" would be taken for this feed's
-        channel=_channel(plan.sitemap_url, address, plan.config.websub.hubs),
+        channel=_feed_channel(plan.sitemap_url, address, plan.config.websub.hubs),
         vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
     )
     with SitemapWriter(destination, address, options) as writer:
@@ -150,16 +152,16 @@ def feed_entries(db: sqlite3.Connection, changes: Iterable[Change]) -> Iterator[
         )
 
 
-def feed(format_: Format, sitemap_url: Url, entries: Iterable[Entry]) -> Iterator[bytes]:
+def read_feed(format_: Format, sitemap_url: Url, entries: Iterable[Entry]) -> Iterator[bytes]:
     """The bytes of a feed that is not published: of the changes of a site, for whoever wants to read them."""
     told = list(entries)
-    writes = encoder(format_, channel=_channel(sitemap_url))
+    writes = encoder(format_, channel=_feed_channel(sitemap_url))
     yield writes.head(0, max((entry.lastmod for entry in told), default=""))
     yield from map(writes.entry, told)
     yield writes.foot()
 
 
-def _channel(sitemap_url: Url, address: str = "", hubs: tuple[str, ...] = ()) -> Channel:
+def _feed_channel(sitemap_url: Url, address: str = "", hubs: tuple[str, ...] = ()) -> Channel:
     directory = sitemap_url.partition("?")[0].rpartition("/")[0]
     return Channel(
         title=f"Recent changes of {directory.partition('://')[2]}",

@@ -5,10 +5,10 @@ from typing import Final
 
 from crawler.fetch.retry import FAILURES, TRANSIENT
 from crawler.model import State
-from crawler.state.database import change, storage
-from crawler.state.store import _SWEEP
+from crawler.state.database import storage_errors, transaction
+from crawler.state.store import _PURGE_CONTENT
 
-MAY_PASS: Final = (
+IS_TRANSIENT_SQL: Final = (
     f"(v.state IN ({', '.join(repr(state.value) for state in sorted(FAILURES))})"
     f" OR (v.state = '{State.CLIENT_ERROR}' AND v.status IN ({', '.join(map(str, sorted(TRANSIENT)))})))"
 )
@@ -16,38 +16,38 @@ MAY_PASS: Final = (
 """To be used where ``visit`` is called ``v``."""
 
 
-_NO_RULES: Final = f"(v.state = '{State.ROBOTS}' AND v.reason NOT LIKE 'robots.txt line %')"
+_IS_WITHOUT_ROBOTS: Final = f"(v.state = '{State.ROBOTS}' AND v.reason NOT LIKE 'robots.txt line %')"
 
-_UNLINKED: Final = f"v.state = '{State.UNLINKED}'"
-
-
-_PUT_BACK: Final = f"""UPDATE visit AS v SET state = '{State.PENDING}', attempts = 0, due = 0
-  WHERE {MAY_PASS} OR (v.state = '{State.SITEMAP_FILE}' AND (v.status >= 500 OR v.status = 429))"""  # noqa: S608
+_IS_UNLINKED: Final = f"v.state = '{State.UNLINKED}'"
 
 
-def keeps_place(*, degraded: bool) -> str:
+_REQUEUE_FAILED: Final = f"""UPDATE visit AS v SET state = '{State.PENDING}', attempts = 0, due = 0
+  WHERE {IS_TRANSIENT_SQL} OR (v.state = '{State.SITEMAP_FILE}' AND (v.status >= 500 OR v.status = 429))"""  # noqa: S608
+
+
+def keep_listed_sql(*, degraded: bool) -> str:
     """The condition on which a published page stays listed although the run did not find it as it was.
 
     What failed may be well tomorrow, and so may the robots.txt that could not be had. In a run that is ``degraded``,
     what leads to a page may be among what failed: that nothing led there is no news then.
     """
-    return f"({MAY_PASS} OR {_NO_RULES}{f' OR {_UNLINKED}' if degraded else ''})"
+    return f"({IS_TRANSIENT_SQL} OR {_IS_WITHOUT_ROBOTS}{f' OR {_IS_UNLINKED}' if degraded else ''})"
 
 
-def put_back(db: sqlite3.Connection) -> None:
+def requeue_failed(db: sqlite3.Connection) -> None:
     """Let whoever goes on with this run ask again for what failed. Raises StorageError.
 
     For a run that ends because the site stopped answering: what failed until then is no news of the pages.
     """
-    with change(db):
-        db.execute(_PUT_BACK)
+    with transaction(db):
+        db.execute(_REQUEUE_FAILED)
 
 
 FORGET_AFTER: Final = 10  # runs in which a URL was not met before it is forgotten, unless it is published
 
 
 # What was not asked for is remembered only when it was before: out of scope is decided by rules, not by a visit.
-_LEARN: Final = """
+_STORE_VISITS: Final = """
 INSERT INTO memory (id, state, reason, status, target, content, source_key, etag, last_modified, header_date, page_date,
   page_date_source, seen_at, lastmod, lastmod_source, evidence, first_run, changed_run, full_run, last_run, failures)
 SELECT v.id, v.state, v.reason, v.status, v.target, v.content, :source, v.etag, v.last_modified, v.header_date,
@@ -59,7 +59,7 @@ ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason,
   failures = iif(excluded.failures, memory.failures + 1, 0)
 """
 
-_SEE: Final = """
+_STORE_CONTENT: Final = """
 UPDATE memory SET content = v.content, source_key = :source, etag = v.etag, last_modified = v.last_modified,
   header_date = v.header_date, page_date = v.page_date, page_date_source = v.page_date_source, seen_at = v.seen_at,
   lastmod = v.lastmod, lastmod_source = v.lastmod_source,
@@ -68,9 +68,9 @@ UPDATE memory SET content = v.content, source_key = :source, etag = v.etag, last
 FROM visit v WHERE v.id = memory.id AND v.seen_at IS NOT NULL AND memory.first_run != :run
 """
 
-_TIDY: Final = (
+_PURGE: Final = (
     "DELETE FROM memory WHERE last_run < :run - :after AND id NOT IN (SELECT id FROM published)",
-    _SWEEP,
+    _PURGE_CONTENT,
     # the last one stays, so that no id is given twice
     (
         "DELETE FROM url WHERE id < (SELECT max(id) FROM url) AND id NOT IN (SELECT id FROM visit)"
@@ -79,26 +79,28 @@ _TIDY: Final = (
 )
 
 
-def learn(db: sqlite3.Connection, run: int, source_key: str, *, degraded: bool = False) -> None:
+def store_visits(db: sqlite3.Connection, run: int, source_key: str, *, degraded: bool = False) -> None:
     """Remember what the run saw. Part of the caller's transaction. Raises StorageError."""
-    with storage():
-        db.execute(_LEARN.format(keeps_place(degraded=degraded)), {"run": run, "source": source_key})
-        db.execute(_SEE, {"run": run, "source": source_key})
+    with storage_errors():
+        db.execute(
+            _STORE_VISITS.format(keep_listed_sql(degraded=degraded)), {"run": run, "source": source_key}
+        )
+        db.execute(_STORE_CONTENT, {"run": run, "source": source_key})
 
 
-def settle(db: sqlite3.Connection, run: int) -> None:
+def store_published(db: sqlite3.Connection, run: int) -> None:
     """What was listed is what is published, and what nothing refers to goes. Part of the caller's transaction."""
-    with storage():
+    with storage_errors():
         db.execute("DELETE FROM published")
         db.execute(
             "INSERT INTO published (id, content, lastmod, lastmod_source, grp, shard, file, kept)"
             " SELECT id, content, lastmod, lastmod_source, grp, coalesce(shard, 1), file, kept FROM listing"
         )
-        tidy(db, run)
+        purge(db, run)
 
 
-def tidy(db: sqlite3.Connection, run: int) -> None:
+def purge(db: sqlite3.Connection, run: int) -> None:
     """What nothing refers to goes. Part of the caller's transaction. Raises StorageError."""
-    with storage():
-        for statement in _TIDY:
+    with storage_errors():
+        for statement in _PURGE:
             db.execute(statement, {"run": run, "after": FORGET_AFTER})

@@ -8,36 +8,38 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import asdict, replace
 
-from crawler.config.plan import Plan
+from crawler.config.plan import CrawlPlan
 from crawler.errors import StorageError, UsageError
 from crawler.model import Url
-from crawler.publish.change_feed import Changes, write_feeds
-from crawler.publish.changes import ChangeKind, Counts
-from crawler.publish.write import destination, files, moved
-from crawler.state.database import change, storage
-from crawler.state.migrations import STATE
-from crawler.state.runs import ROLLED_BACK, Run, Runs
-from crawler.state.store import GENERATIONS, held
+from crawler.publish.change_feed import ChangeFeed, write_feeds
+from crawler.publish.changes import ChangeCounts, ChangeKind
+from crawler.publish.write import build_destination, moved_note, published_files
+from crawler.state.database import storage_errors, transaction
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import ROLLED_BACK, Run, RunsPage
+from crawler.state.store import GENERATIONS_DIRECTORY, lock_state
 from crawler.version import __version__
 from sitemap import Entry, Generations, Published, SitemapError, SitemapReader
 
-_AGAIN: Final = "CREATE TEMP TABLE again (url TEXT PRIMARY KEY, lastmod, grp, shard, file) WITHOUT ROWID"
+_CREATE_RESTORED: Final = (
+    "CREATE TEMP TABLE again (url TEXT PRIMARY KEY, lastmod, grp, shard, file) WITHOUT ROWID"
+)
 
-_IDS: Final = "INSERT OR IGNORE INTO url (url) SELECT url FROM again ORDER BY url"
+_INSERT_IDS: Final = "INSERT OR IGNORE INTO url (url) SELECT url FROM again ORDER BY url"
 
-_CHANGE: Final = "INSERT INTO change (run, url, kind, lastmod, before, reason)"
+_INSERT_CHANGE: Final = "INSERT INTO change (run, url, kind, lastmod, before, reason)"
 
-_CHANGES: Final = (
-    f"""{_CHANGE} SELECT :run, a.url, '{ChangeKind.ADDED}', a.lastmod, '', :reason
+_INSERT_CHANGES: Final = (
+    f"""{_INSERT_CHANGE} SELECT :run, a.url, '{ChangeKind.ADDED}', a.lastmod, '', :reason
   FROM again a JOIN url u ON u.url = a.url LEFT JOIN published p ON p.id = u.id WHERE p.id IS NULL""",  # noqa: S608
-    f"""{_CHANGE} SELECT :run, a.url, '{ChangeKind.CHANGED}', a.lastmod, p.lastmod, :reason
+    f"""{_INSERT_CHANGE} SELECT :run, a.url, '{ChangeKind.CHANGED}', a.lastmod, p.lastmod, :reason
   FROM again a JOIN url u ON u.url = a.url JOIN published p ON p.id = u.id WHERE p.lastmod != a.lastmod""",  # noqa: S608
-    f"""{_CHANGE} SELECT :run, u.url, '{ChangeKind.REMOVED}', '', p.lastmod, :reason
+    f"""{_INSERT_CHANGE} SELECT :run, u.url, '{ChangeKind.REMOVED}', '', p.lastmod, :reason
   FROM published p JOIN url u ON u.id = p.id WHERE u.url NOT IN (SELECT url FROM again)""",  # noqa: S608
 )
 
 # What was read of a page that had left may be forgotten: 0 is the content of none.
-_PUBLISH: Final = (
+_SET_PUBLISHED: Final = (
     "DELETE FROM published WHERE id NOT IN (SELECT u.id FROM again a JOIN url u ON u.url = a.url)",
     """INSERT OR REPLACE INTO published (id, content, lastmod, lastmod_source, grp, shard, file, kept)
   SELECT u.id, coalesce(p.content, m.content, 0), a.lastmod,
@@ -47,7 +49,7 @@ _PUBLISH: Final = (
 )
 
 
-class Again(NamedTuple):
+class RestoredPage(NamedTuple):
     """A page of the set, with the file that it is in: its group, its number there and its name."""
 
     url: Url
@@ -57,27 +59,29 @@ class Again(NamedTuple):
     file: str
 
 
-def go_back(db: sqlite3.Connection, run: Run, pages: Iterable[Again], reason: str) -> Counts:
+def restore_published(
+    db: sqlite3.Connection, run: Run, pages: Iterable[RestoredPage], reason: str
+) -> ChangeCounts:
     """Make ``pages`` what the next run compares with, and what differs the feed of ``run``, for that reason.
 
     A run that was cut short goes: it was begun on the ground of what is no longer out there. What is known of the pages
     stays. Part of the caller's transaction. Raises StorageError.
     """
-    with storage():
+    with storage_errors():
         db.execute("DELETE FROM run WHERE ended IS NULL")
-        db.execute(_AGAIN)
+        db.execute(_CREATE_RESTORED)
         db.executemany("INSERT OR REPLACE INTO again VALUES (?, ?, ?, ?, ?)", pages)
-        db.execute(_IDS)
-        for statement in _CHANGES:
+        db.execute(_INSERT_IDS)
+        for statement in _INSERT_CHANGES:
             db.execute(statement, {"run": run.number, "reason": reason})
-        for statement in _PUBLISH:
+        for statement in _SET_PUBLISHED:
             db.execute(statement)
         db.execute("DROP TABLE again")
-        Runs(db).write(run)  # the feed is that of a run that is known
-        return Counts.of(Changes(db).of(run.number))
+        RunsPage(db).write(run)  # the feed is that of a run that is known
+        return ChangeCounts.of(ChangeFeed(db).of(run.number))
 
 
-def rollback(plan: Plan, number: int | None = None) -> Run:
+def publish_previous(plan: CrawlPlan, number: int | None = None) -> Run:
     """Publish the set of run ``number`` again, or that of the run before the last one that is kept.
 
     Answers the record of this, which is a run of its own with a feed of what it changed. What is known of the pages
@@ -85,8 +89,8 @@ def rollback(plan: Plan, number: int | None = None) -> Run:
     Raises UsageError when there is no such set, StateInUse, StorageError.
     """
     output = plan.config.output
-    kept = Generations(plan.state / GENERATIONS, output.generations)
-    with held(plan.state):
+    kept = Generations(plan.state / GENERATIONS_DIRECTORY, output.generations)
+    with lock_state(plan.state):
         numbers = kept.numbers()
         wanted = number if number is not None else (numbers[-2] if len(numbers) > 1 else None)
         if wanted is None or wanted not in numbers:
@@ -94,16 +98,16 @@ def rollback(plan: Plan, number: int | None = None) -> Run:
             which = "an earlier run" if wanted is None else f"run {wanted}"
             raise UsageError(f"the set of {which} is not kept: there are those of the runs {there}")
         try:
-            return _record(plan, wanted, kept.restore(wanted, destination(plan)))
+            return _record(plan, wanted, kept.restore(wanted, build_destination(plan)))
         except SitemapError as error:
             raise StorageError(str(error)) from error
 
 
-def _record(plan: Plan, wanted: int, published: Published) -> Run:
+def _record(plan: CrawlPlan, wanted: int, published: Published) -> Run:
     """What happened, so that the next run compares with what is out there, and the history tells of the step."""
-    with closing(STATE.connect(plan.state / STATE.file)) as db:
+    with closing(STATE_DB.connect(plan.state / STATE_DB.file)) as db:
         now = time.time()
-        runs = Runs(db)
+        runs = RunsPage(db)
         newest = runs.last(1)
         why = f"the set of run {wanted} is published again"
         dropped = [
@@ -120,22 +124,22 @@ def _record(plan: Plan, wanted: int, published: Published) -> Run:
             refusal=why,
             exit_code=0,
             listed=published.urls,
-            notes=[*moved(runs.published(), published), *dropped],
-            files=files(published),
+            notes=[*moved_note(runs.published(), published), *dropped],
+            files=published_files(published),
         )
-        with change(db):
-            counts = go_back(db, record, _pages(plan, published), why)
+        with transaction(db):
+            counts = restore_published(db, record, _published_pages(plan, published), why)
             record = replace(record, **asdict(counts))
             runs.write(record)
-        write_feeds(Changes(db), plan.state)
+        write_feeds(ChangeFeed(db), plan.state)
         return record
 
 
-def _pages(plan: Plan, published: Published) -> Iterator[Again]:
+def _published_pages(plan: CrawlPlan, published: Published) -> Iterator[RestoredPage]:
     """The pages of a set that is published, as its files have them."""
     for file in published.files:
         if not file.shard:  # an index
             continue
-        for entry in SitemapReader(destination(plan).path / file.name):
+        for entry in SitemapReader(build_destination(plan).path / file.name):
             if isinstance(entry, Entry):
-                yield Again(Url(entry.loc), entry.lastmod or "", file.group, file.shard, file.name)
+                yield RestoredPage(Url(entry.loc), entry.lastmod or "", file.group, file.shard, file.name)

@@ -6,16 +6,18 @@
 """
 
 from crawler.errors import UsageError
-from crawler.model import Listed
-from crawler.publish.entries import Entries, Tally
+from crawler.model import ListedPage
+from crawler.publish.entries import EntryBuilder, EntryCounts
 from crawler.publish.listing import Listing
 from sitemap import Assignment, InvalidEntry, LimitExceeded
 
 
-class Placing:
+class ShardAssigner:
     """Places the pages of one listing. What no sitemap can list is noted and taken out."""
 
-    def __init__(self, listing: Listing, entries: Entries, assignment: Assignment, tally: Tally) -> None:
+    def __init__(
+        self, listing: Listing, entries: EntryBuilder, assignment: Assignment, tally: EntryCounts
+    ) -> None:
         self._listing = listing
         self._entries = entries
         self._assignment = assignment
@@ -34,7 +36,7 @@ class Placing:
         except LimitExceeded as error:
             raise UsageError(f"{error}; the crawl is saved, run again with other settings") from error
 
-    def _keep(self, some: list[Listed]) -> None:
+    def _keep(self, some: list[ListedPage]) -> None:
         moving: list[tuple[str, int | None, int]] = []
         for listed in some:
             entry = self._entries.entry(listed)
@@ -42,7 +44,7 @@ class Placing:
                 moving.append(("", None, listed.id))
         self._listing.place(moving)
 
-    def _put(self, some: list[Listed]) -> None:
+    def _put(self, some: list[ListedPage]) -> None:
         places: list[tuple[str, int | None, int]] = []
         out: list[int] = []
         for listed in some:

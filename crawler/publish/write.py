@@ -7,13 +7,13 @@
 
 from collections.abc import Collection, Sequence
 
-from crawler.config.config import Output
-from crawler.config.plan import Plan
+from crawler.config.config import OutputConfig
+from crawler.config.plan import CrawlPlan
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.publish.entries import Entries, Tally
+from crawler.publish.entries import EntryBuilder, EntryCounts
 from crawler.publish.listing import Listing
-from crawler.publish.shards import Placing
+from crawler.publish.shards import ShardAssigner
 from crawler.state.runs import PublishedFile, Run
 from sitemap import (
     Assignment,
@@ -31,10 +31,10 @@ from sitemap import (
     is_stamp,
 )
 
-_GROUPS = {"section": by_section(), "language": by_language(), "type": by_type()}
+_GROUPING = {"section": by_section(), "language": by_language(), "type": by_type()}
 
 
-def destination(plan: Plan) -> Directory:
+def build_destination(plan: CrawlPlan) -> Directory:
     """Where the plan's sitemap goes, and how. UsageError for files that their owner could not read."""
     output = plan.config.output
     try:
@@ -45,14 +45,14 @@ def destination(plan: Plan) -> Directory:
         raise UsageError(str(error)) from error
 
 
-def options(plan: Plan, today: str = "") -> WriterOptions:
+def writer_options(plan: CrawlPlan, today: str = "") -> WriterOptions:
     """How the plan's sitemap is written. ``today`` is the day of the run, W3C."""
     output = plan.config.output
     return WriterOptions(
         gzip=output.gzip,
         max_urls=output.max_urls,
         max_bytes=output.max_bytes,
-        group=_GROUPS.get(output.group),
+        group=_GROUPING.get(output.group),
         child=output.file_names,
         stylesheet=output.stylesheet,
         vouched=lambda loc: plan.scope.needs_cross_submit(Url(loc)),
@@ -60,14 +60,14 @@ def options(plan: Plan, today: str = "") -> WriterOptions:
     )
 
 
-def writer(plan: Plan, destination: Directory, today: str = "") -> SitemapWriter:
+def build_writer(plan: CrawlPlan, destination: Directory, today: str = "") -> SitemapWriter:
     """The writer of the plan's sitemap. UsageError when there can be none with these settings.
 
     Raises sitemap.DestinationError when the destination cannot be written to.
     """
     output = plan.config.output
     try:
-        return SitemapWriter(destination, plan.sitemap_url, options(plan, today))
+        return SitemapWriter(destination, plan.sitemap_url, writer_options(plan, today))
     except DestinationError:
         raise
     except SitemapError as error:
@@ -75,22 +75,22 @@ def writer(plan: Plan, destination: Directory, today: str = "") -> SitemapWriter
         raise UsageError(f"{option}{error}") from error
 
 
-def place(plan: Plan, listing: Listing, entries: Entries, tally: Tally) -> None:
+def assign_shards(plan: CrawlPlan, listing: Listing, entries: EntryBuilder, tally: EntryCounts) -> None:
     """Give every page of the listing its file. Raises UsageError, StorageError."""
-    assignment = Assignment(plan.sitemap_url, options(plan))
-    Placing(listing, entries, assignment, tally).place()
+    assignment = Assignment(plan.sitemap_url, writer_options(plan))
+    ShardAssigner(listing, entries, assignment, tally).place()
 
 
-def count(listing: Listing, entries: Entries) -> None:
+def count_entries(listing: Listing, entries: EntryBuilder) -> None:
     """Count what would be written."""
     for listed in listing.by_file():
         entries.count(listed, entries.entry(listed))
 
 
-def write(
-    plan: Plan,
+def write_sitemap(
+    plan: CrawlPlan,
     listing: Listing,
-    entries: Entries,
+    entries: EntryBuilder,
     destination: Directory,
     today: str,
     former: Collection[str] = (),
@@ -100,7 +100,7 @@ def write(
     ``former`` are the names of the files out there: what the set does not have any more leaves, however it was called.
     Raises sitemap.DestinationError when the files cannot be written; what was published before then stays.
     """
-    with writer(plan, destination, today) as target:
+    with build_writer(plan, destination, today) as target:
         for listed in listing.by_file():
             entry = entries.entry(listed)
             try:
@@ -113,14 +113,14 @@ def write(
     return published
 
 
-def files(published: Published) -> list[PublishedFile]:
+def published_files(published: Published) -> list[PublishedFile]:
     """The files of a set as they are recorded, the one that leads to the others first."""
     return [
         PublishedFile(file.name, file.url, file.entries, file.stored) for file in reversed(published.files)
     ]
 
 
-def moved(before: Run | None, published: Published) -> tuple[str, ...]:
+def moved_note(before: Run | None, published: Published) -> tuple[str, ...]:
     """What there is to say when a set has another address than that before: one file that is packed, or an index."""
     if before is None or before.sitemap_url == published.url:
         return ()
@@ -131,7 +131,7 @@ def moved(before: Run | None, published: Published) -> tuple[str, ...]:
     return (told,)
 
 
-def stamped(listing: Listing, policy: str) -> tuple[str, ...]:
+def build_date_note(listing: Listing, policy: str) -> tuple[str, ...]:
     """What there is to say of dates that are those of a build, by the rule of the lint; ``policy`` made them."""
     common, times, total = listing.commonest_date()
     if not is_stamp(common, times, total):
@@ -144,7 +144,7 @@ def stamped(listing: Listing, policy: str) -> tuple[str, ...]:
     return (told,)
 
 
-def idle(output: Output, files: Sequence[FileFacts]) -> tuple[str, ...]:
+def unused_settings_note(output: OutputConfig, files: Sequence[FileFacts]) -> tuple[str, ...]:
     """What the settings for many files have to say of one."""
     named = [
         name for name, value in (("--group", output.group), ("--file-names", output.file_names)) if value

@@ -13,16 +13,16 @@ from crawler.fetch.paced_fetcher import follow
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.retry_loop import Retries
 from crawler.model import Failure, Reply, Url
-from crawler.robots.rules import Access, Robots, everything, fallback, from_answer
+from crawler.robots.rules import Robots, RobotsAccess, allow_all, previous_or_fresh, robots_from_response
 from crawler.robots.store import RobotsStore
-from crawler.url.normalize import DEFAULT, normalise
-from crawler.url.params import Params
+from crawler.url.normalize import DEFAULT_PARAMS, normalize_url
+from crawler.url.params import UrlParams
 
 MAX_REDIRECTS = 5  # RFC 9309 2.3.1.2
-RETRIES: Final = RetryPolicy(2, first=0.5, longest=150.0)
+MAX_RETRIES: Final = RetryPolicy(2, first=0.5, longest=150.0)
 
 
-class Rulebook:
+class RobotsCache:
     """``obey=False`` reads the files for the sitemaps they name, and allows everything.
 
     ``kept`` keeps every answer across runs. Each run asks anew; when an origin cannot be reached, the copy that is
@@ -38,7 +38,7 @@ class Rulebook:
         *,
         obey: bool = True,
         kept: RobotsStore | None = None,
-        params: Params = DEFAULT,
+        params: UrlParams = DEFAULT_PARAMS,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._fetcher = fetcher
@@ -68,26 +68,26 @@ class Rulebook:
             if known is None:
                 kept = self._kept.get(home) if self._kept and self._obey else None
                 copy = kept.copy(self._user_agent) if kept else None
-                known = self._known[home] = fallback(await self._ask(home), copy, now)
+                known = self._known[home] = previous_or_fresh(await self._ask(home), copy, now)
             return known
 
     async def _ask(self, home: str) -> Robots:
-        async for _ in Retries(RETRIES, home):
-            answer = await self._follow(normalise(f"{home}/robots.txt"))
+        async for _ in Retries(MAX_RETRIES, home):
+            answer = await self._follow(normalize_url(f"{home}/robots.txt"))
             now = self._clock()
-            robots = from_answer(answer, self._user_agent, now)
+            robots = robots_from_response(answer, self._user_agent, now)
             if self._kept:
                 self._kept.put(home, robots, answer if isinstance(answer, Reply) else None, now)
             permanent = isinstance(answer, Failure) and not answer.transient
-            if not self._obey or robots.access is not Access.NOTHING or permanent:
+            if not self._obey or robots.access is not RobotsAccess.NOTHING or permanent:
                 break
-        return robots if self._obey else _permissive(robots)
+        return robots if self._obey else _allow_all(robots)
 
     async def _follow(self, url: Url) -> Reply | Failure:
         return await follow(partial(self._fetcher.fetch, body=ROBOTS_BODY), url, MAX_REDIRECTS, self._params)
 
 
-def _permissive(robots: Robots) -> Robots:
-    allowed = everything("robots.txt is ignored, as asked", robots.expires)
+def _allow_all(robots: Robots) -> Robots:
+    allowed = allow_all("robots.txt is ignored, as asked", robots.expires)
     allowed.sitemaps = robots.sitemaps
     return allowed

@@ -19,10 +19,10 @@ HEADER: Final = "X-Robots-Tag"
 _VALUED: Final = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
 _RESTRICTING: Final = frozenset({"noindex", "none", "nofollow", "noimageindex"})
 _PLAIN: Final = _RESTRICTING | {"all", "index", "follow", "noarchive", "nocache", "nosnippet", "notranslate"}
-_PLAIN_TOO: Final = frozenset(
+_OTHER_PLAIN: Final = frozenset(
     {"indexifembedded", "nositelinkssearchbox", "noodp", "noydir", "noai", "noimageai"}
 )
-_KNOWN: Final = _PLAIN | _PLAIN_TOO
+_KNOWN: Final = _PLAIN | _OTHER_PLAIN
 _prefix = re.compile(r"\s*([A-Za-z][A-Za-z0-9_.\-]*)\s*:").match
 _separator = re.compile(r"[,;]")
 _unprintable = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+|\s+")
@@ -59,14 +59,14 @@ class Directives(Struct, frozen=True):
         )
 
 
-NOTHING: Final = Directives()
+NO_DIRECTIVES: Final = Directives()
 
 
 def read_meta(name: str, content: str, token: str = "", now: float = 0.0) -> Directives:
     """What ``<meta name=… content=…>`` asks. ``token`` is our product token; ``now`` places two-digit years."""
     who = name.strip().lower()
     if who != "robots" and (not token or who != token.lower()):
-        return NOTHING
+        return NO_DIRECTIVES
     return _read(content, token, f"meta {who}", now)
 
 
@@ -95,7 +95,7 @@ def _read(value: str, token: str, where: str, now: float) -> Directives:
         elif prefix is None or prefix[1].lower() in _KNOWN:
             names.update(piece.lower().replace(":", " ").split())
     if expires is None and not names & _RESTRICTING:
-        return NOTHING
+        return NO_DIRECTIVES
     evidence = f'{where} "{_quotable(value)}"'
     return Directives(
         noindex=evidence if names & {"noindex", "none"} else "",
@@ -123,7 +123,7 @@ def _moment(text: str, now: float) -> float | None:
     """RFC 822, RFC 850 and ISO 8601, as Google names them. Without a zone it is UTC."""
     if len(text) > 64:
         return None
-    strict = http_date.read(text, now)
+    strict = http_date.parse_http_date(text, now)
     if strict is not None:
         return strict
     for parse in (datetime.fromisoformat, parsedate_to_datetime):

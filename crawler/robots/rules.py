@@ -14,8 +14,8 @@ from msgspec import Struct
 from protego import Protego
 
 from crawler.model import Failure, Reply, Url
-from crawler.url.normalize import InvalidUrl, normalise, path_and_query
-from crawler.url.params import Params
+from crawler.url.normalize import InvalidUrl, normalize_url, path_and_query
+from crawler.url.params import UrlParams
 from sitemap import sitemap_lines
 
 MAX_BYTES: Final = 500 * 1024
@@ -23,9 +23,9 @@ MAX_BYTES: Final = 500 * 1024
 MAX_LINE: Final = 16_664
 """Characters of a line that are read: eight times the longest URL that search engines take."""
 MAX_SITEMAPS: Final = 500
-TTL: Final = 24 * 3600.0
+MAX_AGE: Final = 24 * 3600.0
 """Seconds that an answer may be used at most (RFC 9309 2.4)."""
-TTL_UNREACHABLE: Final = 600.0
+MAX_AGE_UNREACHABLE: Final = 600.0
 """Seconds after which a robots.txt that could not be had should be asked for again."""
 
 _token = re.compile(r"[A-Za-z0-9_-]+")
@@ -42,10 +42,10 @@ _spaces = re.compile(r"\s+")
 _AGENT: Final = "user-agent"
 _ALLOW: Final = "allow"
 _DISALLOW: Final = "disallow"
-_NOBODY: Final = "."  # a name that no product token can match
+_UNMATCHABLE_AGENT: Final = "."  # a name that no product token can match
 
 
-class Access(Enum):
+class RobotsAccess(Enum):
     """What governs an origin."""
 
     RULES = "the rules of robots.txt"
@@ -86,7 +86,9 @@ class Robots:
     ``sitemaps`` are the URLs it names, ``notes`` what is odd about it, each a sentence.
     """
 
-    def __init__(self, access: Access, reason: str, expires: float, text: str = "", token: str = "") -> None:
+    def __init__(
+        self, access: RobotsAccess, reason: str, expires: float, text: str = "", token: str = ""
+    ) -> None:
         self.access = access
         self.reason = reason
         self.expires = expires
@@ -94,20 +96,20 @@ class Robots:
         self.sitemaps: tuple[Url, ...] = ()
         self._token = token
         self._lines = _line_end.split(text)
-        self._records = _for_us(self._lines, token)
+        self._records = _own_records(self._lines, token)
         self._protego = Protego.parse(
             "\n".join([name and f"{name}: {value}" for name, value in self._records])
         )
         self._rules: dict[str, list[_Rule]] = {}
         self._single: dict[int, Protego] = {}
-        if access is Access.RULES:
+        if access is RobotsAccess.RULES:
             self.sitemaps, self.notes = _sitemaps(sitemap_lines(text))
 
     def can_fetch(self, url: Url) -> Allowed | Blocked:
         """Whether a URL of this origin may be fetched, with the line that forbids it."""
-        if self.access is Access.EVERYTHING:
+        if self.access is RobotsAccess.EVERYTHING:
             return ALLOWED
-        if self.access is Access.NOTHING:
+        if self.access is RobotsAccess.NOTHING:
             return Blocked(0, self.reason)
         if self._protego.can_fetch(url, self._token):
             return ALLOWED
@@ -115,14 +117,14 @@ class Robots:
 
     def crawl_delay(self, cap: float) -> float | None:
         """Seconds between two requests that our group asks for, at most ``cap``; None when it asks for none."""
-        if self.access is not Access.RULES:
+        if self.access is not RobotsAccess.RULES:
             return None
         asked = self._protego.crawl_delay(self._token)
         return None if asked is None else min(asked, cap)
 
     def allowing(self, url: Url) -> str:
         """The rule that allows a URL that may be fetched, as in ``Blocked.reason``; "" when no rule matches it."""
-        rule = self._longest(url, _ALLOW) if self.access is Access.RULES else None
+        rule = self._longest(url, _ALLOW) if self.access is RobotsAccess.RULES else None
         return Blocked(rule.line, rule.text).reason if rule else ""
 
     def _explain(self, url: Url) -> Blocked:
@@ -132,7 +134,7 @@ class Robots:
     def _longest(self, url: Url, field: str) -> _Rule | None:
         """The longest rule of this kind that matches a URL."""
         if field not in self._rules:
-            self._rules[field] = _rules(self._lines, self._records, self._token, field)
+            self._rules[field] = _group_rules(self._lines, self._records, self._token, field)
         where = path_and_query(url)
         for rule in self._rules[field]:
             if where.startswith(rule.literal) and not self._alone(rule).can_fetch(url, self._token):
@@ -159,51 +161,53 @@ def product_token(user_agent: str) -> str:
     return first[0].lower() if first else "*"
 
 
-def from_answer(answer: Reply | Failure, user_agent: str, now: float) -> Robots:
+def robots_from_response(answer: Reply | Failure, user_agent: str, now: float) -> Robots:
     """What the answer to a request for /robots.txt means (RFC 9309 2.3.1). Redirects were followed before, if any.
 
     2xx: its rules. 3xx that lead nowhere (too many, a loop, no target) and 4xx: unavailable, everything is
     allowed. 429, 5xx, every other status and every failure: unreachable, nothing is allowed.
     """
     if isinstance(answer, Failure):
-        return unreachable(f"robots.txt cannot be fetched: {answer.message}", now)
+        return disallow_all(f"robots.txt cannot be fetched: {answer.message}", now)
     status = answer.status
     if status == 429 or status >= 500 or status < 200 or status == 304:
-        return unreachable(f"robots.txt answered {status}", now)
+        return disallow_all(f"robots.txt answered {status}", now)
     if status >= 300:
-        return Robots(Access.EVERYTHING, f"robots.txt answered {status}: everything is allowed", now + TTL)
+        return Robots(
+            RobotsAccess.EVERYTHING, f"robots.txt answered {status}: everything is allowed", now + MAX_AGE
+        )
     if answer.cut and len(answer.body) < MAX_BYTES:
-        return unreachable(f"robots.txt could not be read to its end: {answer.cut}", now)
-    return parse(answer.body, user_agent, now)
+        return disallow_all(f"robots.txt could not be read to its end: {answer.cut}", now)
+    return parse_robots(answer.body, user_agent, now)
 
 
-def unreachable(reason: str, now: float) -> Robots:
+def disallow_all(reason: str, now: float) -> Robots:
     """Nothing is allowed (RFC 9309 2.3.1.4), for this reason."""
-    return Robots(Access.NOTHING, reason, now + TTL_UNREACHABLE)
+    return Robots(RobotsAccess.NOTHING, reason, now + MAX_AGE_UNREACHABLE)
 
 
-def everything(reason: str, now: float) -> Robots:
+def allow_all(reason: str, now: float) -> Robots:
     """Everything is allowed, for this reason: the operator said so."""
-    return Robots(Access.EVERYTHING, reason, now + TTL)
+    return Robots(RobotsAccess.EVERYTHING, reason, now + MAX_AGE)
 
 
-def fallback(fresh: Robots, previous: Robots | None, now: float) -> Robots:
+def previous_or_fresh(fresh: Robots, previous: Robots | None, now: float) -> Robots:
     """The previous answer while it still holds, when there is none now (RFC 9309 2.3.1.4); else the fresh one."""
     if (
-        fresh.access is Access.NOTHING
+        fresh.access is RobotsAccess.NOTHING
         and previous
-        and previous.access is Access.RULES
+        and previous.access is RobotsAccess.RULES
         and previous.expires > now
     ):
         return previous
     return fresh
 
 
-def parse(body: bytes, user_agent: str, now: float) -> Robots:
+def parse_robots(body: bytes, user_agent: str, now: float) -> Robots:
     """The rules of a robots.txt as our product token reads them. Whatever does not parse is passed over."""
     token = product_token(user_agent)
     text, notes = _decode(body)
-    robots = Robots(Access.RULES, "robots.txt", now + TTL, text, token)
+    robots = Robots(RobotsAccess.RULES, "robots.txt", now + MAX_AGE, text, token)
     robots.notes = (*notes, *robots.notes)
     return robots
 
@@ -225,7 +229,7 @@ def _decode(body: bytes) -> tuple[str, list[str]]:
     return _not_a_line_end.sub(" ", text), notes
 
 
-def _for_us(lines: list[str], token: str) -> list[tuple[str, str]]:
+def _own_records(lines: list[str], token: str) -> list[tuple[str, str]]:
     """The file as we read it: for each line its field and value, or two empty strings.
 
     User-agent lines carry a product token, which is ours (``*`` is everybody's) or not, and nothing else counts
@@ -239,21 +243,21 @@ def _for_us(lines: list[str], token: str) -> list[tuple[str, str]]:
             continue
         name, value = found[1].lower(), found[2]
         if name.startswith("user"):
-            name, value = _AGENT, _whose(value, token)
+            name, value = _AGENT, _agent_of(value, token)
         elif name.startswith("di"):
             name = _DISALLOW
         records.append((name, value))
     return records
 
 
-def _whose(value: str, token: str) -> str:
+def _agent_of(value: str, token: str) -> str:
     if value[:1] == "*" and not value[1:2].strip():
         return "*"
     named = _token.match(value)
-    return token if named and named[0].lower() == token else _NOBODY
+    return token if named and named[0].lower() == token else _UNMATCHABLE_AGENT
 
 
-def _rules(lines: list[str], records: list[tuple[str, str]], token: str, field: str) -> list[_Rule]:
+def _group_rules(lines: list[str], records: list[tuple[str, str]], token: str, field: str) -> list[_Rule]:
     """The rules of one kind of our group, longest first, as they stand in the file."""
     groups: dict[str, list[_Rule]] = {}
     current: set[str] = set()
@@ -284,7 +288,7 @@ def _sitemaps(named: Iterable[str]) -> tuple[tuple[Url, ...], tuple[str, ...]]:
     notes = []
     for text in named:
         try:
-            found[normalise(text, Params(drop=()))] = None
+            found[normalize_url(text, UrlParams(drop=()))] = None
         except InvalidUrl as error:
             notes.append(
                 f"a Sitemap line is passed over, because it needs a whole http(s) URL: {error.message}"

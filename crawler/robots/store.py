@@ -6,8 +6,15 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.model import Reply
-from crawler.robots.rules import Access, Robots, everything, fallback, parse, unreachable
-from crawler.state.database import storage
+from crawler.robots.rules import (
+    Robots,
+    RobotsAccess,
+    allow_all,
+    disallow_all,
+    parse_robots,
+    previous_or_fresh,
+)
+from crawler.state.database import storage_errors
 
 _GET: Final = "SELECT fetched_at, status, said, body, copy_at FROM robots WHERE origin = ?"
 _PUT: Final = """INSERT OR REPLACE INTO robots (origin, fetched_at, status, said, body, copy_at)
@@ -16,7 +23,7 @@ _PUT_UNREACHABLE: Final = """INSERT INTO robots (origin, fetched_at, status, sai
   ON CONFLICT (origin) DO UPDATE SET fetched_at = excluded.fetched_at, status = excluded.status, said = excluded.said"""
 
 
-class KeptRules(Struct, frozen=True):
+class StoredRobots(Struct, frozen=True):
     """What is kept of one origin. Times are Unix times.
 
     ``fetched_at``, ``status`` (None: no answer) and ``said``, a sentence, are of the last answer. ``body`` is of the
@@ -31,7 +38,7 @@ class KeptRules(Struct, frozen=True):
 
     def copy(self, user_agent: str) -> Robots | None:
         """The rules that could be read last, valid for as long as they were then, or None."""
-        return None if self.copy_at is None else parse(self.body, user_agent, self.copy_at)
+        return None if self.copy_at is None else parse_robots(self.body, user_agent, self.copy_at)
 
     def governing(self, user_agent: str) -> Robots:
         """What has held since the last answer, whatever it was."""
@@ -39,8 +46,8 @@ class KeptRules(Struct, frozen=True):
         if copy is not None and self.copy_at == self.fetched_at:
             return copy
         if self.status is not None and 300 <= self.status < 500 and self.status not in (304, 429):
-            return everything(self.said, self.fetched_at)
-        return fallback(unreachable(self.said, self.fetched_at), copy, self.fetched_at)
+            return allow_all(self.said, self.fetched_at)
+        return previous_or_fresh(disallow_all(self.said, self.fetched_at), copy, self.fetched_at)
 
 
 class RobotsStore:
@@ -52,11 +59,11 @@ class RobotsStore:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def get(self, origin: str) -> KeptRules | None:
+    def get(self, origin: str) -> StoredRobots | None:
         """What is kept of an origin, or None when it was never asked."""
-        with storage():
+        with storage_errors():
             row = self._db.execute(_GET, (origin,)).fetchone()
-        return KeptRules(*row) if row else None
+        return StoredRobots(*row) if row else None
 
     def put(self, origin: str, robots: Robots, answer: Reply | None, now: float) -> None:
         """Keep what an origin answered, None: nothing, and what that means. ``now`` is Unix time.
@@ -64,10 +71,10 @@ class RobotsStore:
         An answer that means "unreachable" leaves the copy before it, for RFC 9309 2.3.1.4; every other one ends it.
         """
         status = answer.status if answer else None
-        with storage():
-            if robots.access is Access.NOTHING:
+        with storage_errors():
+            if robots.access is RobotsAccess.NOTHING:
                 self._db.execute(_PUT_UNREACHABLE, (origin, now, status, robots.reason))
-            elif robots.access is Access.RULES and answer:
+            elif robots.access is RobotsAccess.RULES and answer:
                 self._db.execute(_PUT, (origin, now, status, "its rules hold", answer.body, now))
             else:
                 self._db.execute(_PUT, (origin, now, status, robots.reason, b"", None))

@@ -6,21 +6,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from crawler.audit.audit import Watches, audit
+from crawler.audit.audit import ProgressWatchers, audit
 from crawler.audit.finding import AuditFindings, AuditReport
 from crawler.audit.report.threshold import rules_failing
-from crawler.audit.report.write import prepare, write_reports
+from crawler.audit.report.write import prepare_directory, write_reports
 from crawler.config.config import Config
 from crawler.config.plan import plan_audit
-from crawler.run.event_loop import collect_seldom, loop_options
-from crawler.state.store import Begin
+from crawler.run.event_loop import loop_options, tune_garbage_collector
+from crawler.state.store import Resume
 
 DEFAULT_FAILURES: Final = ("error",)  # what counts as a failed case of JUnit when --fail-on says nothing
 
 
 @contextmanager
-def audited(
-    config: Config, watches: Watches, begin: Begin
+def open_audit(
+    config: Config, watches: ProgressWatchers, begin: Resume
 ) -> Iterator[tuple[AuditReport, AuditFindings, list[Path]]]:
     """The audit that a configuration asks for, and its reports; the findings can be asked for while this lasts.
 
@@ -30,14 +30,14 @@ def audited(
     rules_failing(config.audit.fail_on)
     plan = plan_audit(config)
     if config.audit.report:
-        prepare(Path(config.audit.report))  # before hours go into what is to be written there
-    collect_seldom()
+        prepare_directory(Path(config.audit.report))  # before hours go into what is to be written there
+    tune_garbage_collector()
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         written: list[Path] = []
 
         def write(report: AuditReport, findings: AuditFindings) -> None:
-            written.extend(_written(config, report, findings))
+            written.extend(_write_reports(config, report, findings))
 
         with audit(plan, watches, begin=begin, loop=loop_options(), write=write) as (report, findings):
             yield report, findings, written
@@ -45,7 +45,7 @@ def audited(
         signal.signal(signal.SIGTERM, before)
 
 
-def _written(config: Config, report: AuditReport, findings: AuditFindings) -> list[Path]:
+def _write_reports(config: Config, report: AuditReport, findings: AuditFindings) -> list[Path]:
     if not config.audit.report:
         return []
     failures = config.audit.fail_on or DEFAULT_FAILURES

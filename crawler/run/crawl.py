@@ -9,28 +9,28 @@ import time
 
 from crawler.config import plan as planning
 from crawler.config.deprecated import KEYS
-from crawler.config.plan import Plan
-from crawler.crawl.engine import Ending, Watch
+from crawler.config.plan import CrawlPlan
+from crawler.crawl.engine import RunEnd, Watch
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.crawl.visit import Clock, frontier, visit
-from crawler.errors import NothingCrawlable, StorageError, alone
-from crawler.publish.listing import unseen
-from crawler.publish.recent_feed import recent_address
-from crawler.publish.remember import put_back
-from crawler.publish.write import destination, writer
-from crawler.run.finish import Closing
-from crawler.run.report import Report, report
-from crawler.state.store import Begin, Store
+from crawler.crawl.visit import Clock, open_frontier, visit
+from crawler.errors import NothingCrawlable, StorageError, single_error
+from crawler.publish.listing import published_not_visited
+from crawler.publish.recent_feed import recent_feed_url
+from crawler.publish.remember import requeue_failed
+from crawler.publish.write import build_destination, build_writer
+from crawler.run.finish import RunFinisher
+from crawler.run.report import Report, build_report
+from crawler.state.store import Resume, Store
 from sitemap import DestinationError
 
-EXAMPLES = 3  # URLs named for each way of being left out
+MAX_EXAMPLES = 3  # URLs named for each way of being left out
 
 
 async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
-    plan: Plan,
+    plan: CrawlPlan,
     watch: Watch,
     *,
-    begin: Begin = Begin.GO_ON,
+    begin: Resume = Resume.GO_ON,
     dry_run: bool = False,
     accept_shrink: bool = False,
     all_left_out: bool = False,
@@ -42,18 +42,20 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
     gives Unix time: that of the run, and of the answers that are dated by it.
     Raises a SiteatlasError when nothing could be done; an ending that leaves something to tell is in the report.
     """
-    place = destination(plan)
+    place = build_destination(plan)
     try:
         if not dry_run:
             place.check()
-            writer(plan, place).abort()  # settings that no sitemap can have are told now, not after hours
-            recent_address(plan)
-        settings = planning.deciding(plan.config)
+            build_writer(
+                plan, place
+            ).abort()  # settings that no sitemap can have are told now, not after hours
+            recent_feed_url(plan)
+        settings = planning.result_settings(plan.config)
         with Store(plan.state, settings, begin=begin, about=plan.about, now=clock(), renamed=KEYS) as store:
-            waiting = frontier(plan, store)
+            waiting = open_frontier(plan, store)
 
             def look_again(known: SqliteFrontier) -> bool:
-                for finds in unseen(store.db):
+                for finds in published_not_visited(store.db):
                     known.admit(finds)
                 return False
 
@@ -62,13 +64,15 @@ async def crawl(  # noqa: PLR0913 - the choices of a person, each with a default
             except NothingCrawlable as error:
                 store.give_up(error, clock())
                 raise
-            closing = Closing(plan, store, None if dry_run else place)
+            closing = RunFinisher(plan, store, None if dry_run else place)
             concluded = closing.conclude(visited, accept_shrink=accept_shrink)
-            told = report(plan, store, waiting, visited, concluded, None if all_left_out else EXAMPLES)
-            if visited.ending in (Ending.SITE_DOWN, Ending.PARKED):
-                put_back(store.db)
+            told = build_report(
+                plan, store, waiting, visited, concluded, None if all_left_out else MAX_EXAMPLES
+            )
+            if visited.ending in (RunEnd.SITE_DOWN, RunEnd.PARKED):
+                requeue_failed(store.db)
             return told
     except DestinationError as error:
         raise StorageError(str(error)) from error
     except BaseExceptionGroup as group:
-        raise alone(group) from None
+        raise single_error(group) from None

@@ -3,7 +3,7 @@
 import gc
 
 
-def collect_seldom() -> None:
+def tune_garbage_collector() -> None:
     """Everything that is imported by now stays; what a page leaves behind is freed by reference counts."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

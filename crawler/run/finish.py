@@ -16,129 +16,137 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.config.plan import Plan
+from crawler.config.plan import CrawlPlan
 from crawler.crawl.build import source_key
-from crawler.crawl.engine import Ending
-from crawler.crawl.visit import Visited, counted
+from crawler.crawl.engine import RunEnd
+from crawler.crawl.visit import VisitResult, changes_text
 from crawler.errors import Incomplete
-from crawler.lastmod.observe import Observed, observe
-from crawler.lastmod.store import Seen
+from crawler.lastmod.observe import SiteObservation, observe
+from crawler.lastmod.store import ObservationStore
 from crawler.publish import remember, write
-from crawler.publish.change_feed import Changes, write_feeds
-from crawler.publish.changes import Change, Few
+from crawler.publish.change_feed import ChangeFeed, write_feeds
+from crawler.publish.changes import Change, ChangeSample
 from crawler.publish.completeness import completeness
-from crawler.publish.entries import Entries, Tally
-from crawler.publish.gate import Allowance, Refusal, refusal
-from crawler.publish.gate_facts import coverage, facts
+from crawler.publish.entries import EntryBuilder, EntryCounts
+from crawler.publish.gate import GateLimits, Refusal, refusal_of
+from crawler.publish.gate_facts import gate_facts, read_coverage
 from crawler.publish.listing import Listing
-from crawler.publish.recent_feed import publish_recent
-from crawler.state.database import change
-from crawler.state.runs import Completeness, Kind, Run, Runs
-from crawler.state.store import GENERATIONS, Store
+from crawler.publish.recent_feed import publish_recent_feed
+from crawler.state.database import transaction
+from crawler.state.runs import Completeness, CompletenessLevel, Run, RunsPage
+from crawler.state.store import GENERATIONS_DIRECTORY, Store
 from sitemap import DestinationError, Directory, Generations, Published, format_date
 
-SHOWN: Final = 20  # changes of each kind that a summary may name
+MAX_SHOWN_CHANGES: Final = 20  # changes of each kind that a summary may name
 
 
 @dataclass(frozen=True, slots=True)
-class Conclusion:
+class FinishedRun:
     """What a run came to. ``published`` is None when nothing was, and ``run.refusal`` then says why."""
 
     run: Run
     completeness: Completeness
-    tally: Tally
+    tally: EntryCounts
     changes: tuple[Change, ...] = ()  # some of each kind
     published: Published | None = None
 
 
-class Closing:
+class RunFinisher:
     """Ends one run. ``destination`` is None for a dry run, which changes neither files nor what is remembered."""
 
-    def __init__(self, plan: Plan, store: Store, destination: Directory | None) -> None:
+    def __init__(self, plan: CrawlPlan, store: Store, destination: Directory | None) -> None:
         self._plan = plan
         self._store = store
         self._destination = destination
         self._listing = Listing(store.db)
-        self._tally = Tally()
-        self._entries = Entries(
+        self._tally = EntryCounts()
+        self._entries = EntryBuilder(
             plan.config.content, plan.config.output, self._listing.verdict_of, self._tally
         )
 
-    def conclude(self, visited: Visited, *, accept_shrink: bool = False) -> Conclusion:
+    def conclude(self, visited: VisitResult, *, accept_shrink: bool = False) -> FinishedRun:
         """Judge, publish, record. Raises UsageError, StorageError, sitemap.DestinationError; nothing is lost then."""
         db, output = self._store.db, self._plan.config.output
-        is_complete = visited.ending is Ending.COMPLETE
+        is_complete = visited.ending is RunEnd.COMPLETE
         judged = completeness(
-            coverage(db, "" if is_complete else visited.ending.value, self._store.run.started)
+            read_coverage(db, "" if is_complete else visited.ending.value, self._store.run.started)
         )
-        run = replace(counted(self._store.run, visited, judged), outcome="", refusal="")
+        run = replace(changes_text(self._store.run, visited, judged), outcome="", refusal="")
         policy = self._plan.config.content.lastmod
         observed = observe(db, self._store.run, policy, source_key(self._plan))
         run = replace(run, notes=[*visited.notes, *filter(None, [observed.distrust])])
         if not is_complete and not output.partial:
             return self._cut_short(run, judged, visited.ending)
         self._listing.fill(complete=is_complete, grace=output.keep_failed, degraded=_is_degraded(judged))
-        allowed = Allowance(output.max_failed, output.max_shrink, accept_shrink)
-        if refused := refusal(facts(db, self._plan.seed), allowed):
+        allowed = GateLimits(output.max_failed, output.max_shrink, accept_shrink)
+        if refused := refusal_of(gate_facts(db, self._plan.seed), allowed):
             code = refused.exit_code if is_complete else Incomplete.exit_code
             return self._refused(run, judged, Refusal(refused.sentence, code))
-        write.place(self._plan, self._listing, self._entries, self._tally)
-        notes = [*run.notes, *write.stamped(self._listing, policy)]
+        write.assign_shards(self._plan, self._listing, self._entries, self._tally)
+        notes = [*run.notes, *write.build_date_note(self._listing, policy)]
         run = replace(run, listed=len(self._listing), kept=self._listing.kept, notes=notes)
         if self._destination is None:
             return self._dry(run, judged)
         today = format_date(datetime.fromtimestamp(run.started, UTC).date())
-        before = Runs(db).published()
+        before = RunsPage(db).published()
         former = [file.name for file in before.files] if before else []
-        published = write.write(self._plan, self._listing, self._entries, self._destination, today, former)
-        run = replace(run, notes=[*run.notes, *write.moved(before, published)])
+        published = write.write_sitemap(
+            self._plan, self._listing, self._entries, self._destination, today, former
+        )
+        run = replace(run, notes=[*run.notes, *write.moved_note(before, published)])
         if not is_complete:
             return self._partial(run, judged, published)
         return self._record(run, judged, published, observed)
 
-    def _cut_short(self, run: Run, judged: Completeness, ending: Ending) -> Conclusion:
+    def _cut_short(self, run: Run, judged: Completeness, ending: RunEnd) -> FinishedRun:
         """Not the gate's word: there is no set yet that it could look at."""
-        outcome = "interrupted" if ending is Ending.INTERRUPTED else "cut short"
+        outcome = "interrupted" if ending is RunEnd.INTERRUPTED else "cut short"
         why = f"{ending}; run again to go on, the sitemap stays as it was"
         run = replace(run, outcome=outcome, refusal=why, exit_code=Incomplete.exit_code)
         return self._end(run, judged, is_over=False)
 
-    def _refused(self, run: Run, judged: Completeness, why: Refusal) -> Conclusion:
+    def _refused(self, run: Run, judged: Completeness, why: Refusal) -> FinishedRun:
         """Keep the record and nothing else: what such a run saw is no ground for what the next one decides."""
         run = replace(run, outcome="refused", refusal=why.sentence, exit_code=why.exit_code)
         return self._end(run, judged, is_over=why.exit_code != Incomplete.exit_code)
 
-    def _dry(self, run: Run, judged: Completeness) -> Conclusion:
-        write.count(self._listing, self._entries)
-        changes = Few(Changes(self._store.db).found(run.number), SHOWN)
+    def _dry(self, run: Run, judged: Completeness) -> FinishedRun:
+        write.count_entries(self._listing, self._entries)
+        changes = ChangeSample(ChangeFeed(self._store.db).found(run.number), MAX_SHOWN_CHANGES)
         shown = tuple(changes)
         counts = msgspec.structs.asdict(changes.counts)
         run = replace(run, outcome="dry", refusal="this was a dry run", exit_code=0, **counts)
         # what an earlier process began is not thrown away by a look at it
         return self._end(run, judged, is_over=not self._store.resumed, shown=shown)
 
-    def _partial(self, run: Run, judged: Completeness, published: Published) -> Conclusion:
+    def _partial(self, run: Run, judged: Completeness, published: Published) -> FinishedRun:
         """Files only: the run goes on, and what it will change is told when it has ended."""
-        run = replace(run, outcome="partial", exit_code=Incomplete.exit_code, files=write.files(published))
+        run = replace(
+            run, outcome="partial", exit_code=Incomplete.exit_code, files=write.published_files(published)
+        )
         return self._end(run, judged, is_over=False, published=published)
 
-    def _record(self, run: Run, judged: Completeness, published: Published, observed: Observed) -> Conclusion:
-        db, changes = self._store.db, Changes(self._store.db)
-        with change(db):
+    def _record(
+        self, run: Run, judged: Completeness, published: Published, observed: SiteObservation
+    ) -> FinishedRun:
+        db, changes = self._store.db, ChangeFeed(self._store.db)
+        with transaction(db):
             counts = changes.record(run.number)
-            remember.learn(db, run.number, source_key(self._plan), degraded=_is_degraded(judged))
+            remember.store_visits(db, run.number, source_key(self._plan), degraded=_is_degraded(judged))
             moved = self._listing.differs
-            remember.settle(db, run.number)
-            Seen(db, run.number).learn(observed.habits, observed.distrust, observed.policy)
+            remember.store_published(db, run.number)
+            ObservationStore(db, run.number).learn(observed.habits, observed.distrust, observed.policy)
             run = replace(
                 run,
                 outcome="published" if counts.total or moved else "unchanged",
                 exit_code=0,
-                files=write.files(published),
+                files=write.published_files(published),
                 notes=[*run.notes, *self._publish_recent()],
                 **msgspec.structs.asdict(counts),
             )
-            shown = () if self._store.is_first else tuple(Few(changes.of(run.number), SHOWN))
+            shown = (
+                () if self._store.is_first else tuple(ChangeSample(changes.of(run.number), MAX_SHOWN_CHANGES))
+            )
             ended = self._end(run, judged, is_over=True, shown=shown, published=published)
             changes.forget(run.number, self._plan.config.state.keep_runs)
         write_feeds(changes, self._store.directory)
@@ -149,7 +157,7 @@ class Closing:
         """Publish the feed beside the sitemap. That it cannot be is a note: the sitemap itself is out there."""
         try:
             if self._destination is not None:
-                publish_recent(self._store.db, self._plan, self._destination)
+                publish_recent_feed(self._store.db, self._plan, self._destination)
         except DestinationError as error:
             return [f"the feed of recent changes was not published: {error}"]
         return []
@@ -158,7 +166,9 @@ class Closing:
         """Keep a copy of the set, to go back to, unless it is the one that was kept last."""
         if self._destination is None:
             return
-        kept = Generations(self._store.directory / GENERATIONS, self._plan.config.output.generations)
+        kept = Generations(
+            self._store.directory / GENERATIONS_DIRECTORY, self._plan.config.output.generations
+        )
         last = kept.numbers()[-1:]
         if not last or kept.published(last[0]) != published:
             kept.keep(published, self._destination, number)
@@ -171,13 +181,13 @@ class Closing:
         is_over: bool,
         shown: tuple[Change, ...] = (),
         published: Published | None = None,
-    ) -> Conclusion:
+    ) -> FinishedRun:
         run = replace(
             run, notes=[*run.notes, *self._tally.notes], ended=run.started + run.seconds if is_over else None
         )
-        Runs(self._store.db).write(run)
-        return Conclusion(run, judged, self._tally, shown, published)
+        RunsPage(self._store.db).write(run)
+        return FinishedRun(run, judged, self._tally, shown, published)
 
 
 def _is_degraded(judged: Completeness) -> bool:
-    return judged.kind is not Kind.COMPLETE
+    return judged.kind is not CompletenessLevel.COMPLETE

@@ -5,7 +5,7 @@ from msgspec import Struct
 from crawler.errors import UsageError
 
 
-class Wishes(Struct, frozen=True, kw_only=True):
+class RunOptions(Struct, frozen=True, kw_only=True):
     """The options of a run, as given. Raises UsageError for two that exclude each other.
 
     ``unattended``: nobody is there to be asked what becomes of an unfinished run with other settings.

@@ -14,30 +14,30 @@ from contextlib import closing
 import anyio
 from msgspec.structs import replace
 
-from crawler.config.plan import Plan
-from crawler.crawl.engine import Ending, Watch
+from crawler.config.plan import CrawlPlan
+from crawler.crawl.engine import RunEnd, Watch
 from crawler.errors import SiteatlasError, StateInUse
-from crawler.notify.notify import announce, register_channels
-from crawler.notify.result import Announced
+from crawler.notify.notify import register_channels, send_notifications
+from crawler.notify.result import NotifyResult
 from crawler.publish.upload.upload import check_upload, upload
 from crawler.run.crawl import crawl
-from crawler.run.event_loop import collect_seldom, loop_options
-from crawler.run.options import Wishes
-from crawler.run.outcome import ended, ended_by
+from crawler.run.event_loop import loop_options, tune_garbage_collector
+from crawler.run.options import RunOptions
+from crawler.run.outcome import run_result, run_result_of_error
 from crawler.run.report import Report
-from crawler.state.migrations import STATE
-from crawler.state.runs import Ended, Runs
-from crawler.state.store import Begin, held
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import RunResult, RunsPage
+from crawler.state.store import Resume, lock_state
 
 log = logging.getLogger(__name__)
 
 
-async def regenerate(  # noqa: PLR0913 - the choices of a person, each with a default
-    plan: Plan,
+async def regenerate_site(  # noqa: PLR0913 - the choices of a person, each with a default
+    plan: CrawlPlan,
     name: str,
     watch: Watch,
     *,
-    begin: Begin = Begin.GO_ON,
+    begin: Resume = Resume.GO_ON,
     dry_run: bool = False,
     accept_shrink: bool = False,
     all_left_out: bool = False,
@@ -61,23 +61,23 @@ async def regenerate(  # noqa: PLR0913 - the choices of a person, each with a de
         )
     except SiteatlasError as error:
         if not dry_run and not isinstance(error, StateInUse):  # who uses it tells what becomes of it
-            announced = await _announce(plan, name, ended_by(error))
+            announced = await _announce(plan, name, run_result_of_error(error))
             error.untold = bool(announced and announced.untold)
             _log(announced, error)
         raise
-    if dry_run or report.ending == Ending.INTERRUPTED.value:
+    if dry_run or report.ending == RunEnd.INTERRUPTED.value:
         return report
     if report.published:
         report = await _upload(plan, report)
-    return replace(report, announced=await _announce(plan, name, ended(report)))
+    return replace(report, announced=await _announce(plan, name, run_result(report)))
 
 
-async def _upload(plan: Plan, report: Report) -> Report:
+async def _upload(plan: CrawlPlan, report: Report) -> Report:
     if not plan.config.upload.to:
         return report
     try:
-        with STATE.reading(plan.state) as db:
-            run = Runs(db).get(report.run)
+        with STATE_DB.reading(plan.state) as db:
+            run = RunsPage(db).get(report.run)
         return replace(report, uploaded=await upload(plan, run, log.warning))
     except SiteatlasError as error:
         code = report.exit_code or error.exit_code
@@ -85,50 +85,50 @@ async def _upload(plan: Plan, report: Report) -> Report:
         return replace(report, upload_error=str(error), exit_code=code)
 
 
-def _record(plan: Plan, number: int, why: str, code: int) -> None:
+def _record(plan: CrawlPlan, number: int, why: str, code: int) -> None:
     """Keep with the run that its files are not elsewhere: whoever looks later finds the exit code that it had."""
     try:
-        with held(plan.state), closing(STATE.connect(plan.state / STATE.file)) as db:
-            run = Runs(db).get(number)
+        with lock_state(plan.state), closing(STATE_DB.connect(plan.state / STATE_DB.file)) as db:
+            run = RunsPage(db).get(number)
             because = f"{run.because}; {why}" if run.because else why
-            Runs(db).write(replace(run, exit_code=code, because=because))
+            RunsPage(db).write(replace(run, exit_code=code, because=because))
     except SiteatlasError as error:
         log.warning("that the upload failed could not be kept with run %d: %s", number, error)
 
 
-async def _announce(plan: Plan, name: str, how: Ended) -> Announced | None:
-    return await announce(plan, name, ended=how) if plan.config.notify.enabled else None
+async def _announce(plan: CrawlPlan, name: str, how: RunResult) -> NotifyResult | None:
+    return await send_notifications(plan, name, ended=how) if plan.config.notify.enabled else None
 
 
-def _log(announced: Announced | None, error: SiteatlasError) -> None:
+def _log(announced: NotifyResult | None, error: SiteatlasError) -> None:
     for sentence in announced.sentences if announced else ():
         if str(error) not in sentence:  # what stood in the way of both is told once
             log.warning("%s", sentence)
 
 
-def crawl_site(name: str, plan: Plan, wishes: Wishes, watch: Watch) -> Report:
+def crawl_and_report(name: str, plan: CrawlPlan, wishes: RunOptions, watch: Watch) -> Report:
     """Regenerate one site under an event loop of its own; ``watch`` is called with the progress.
 
     ``name`` is what the site is called in messages. Raises SiteatlasError.
     """
 
     async def run() -> Report:
-        return await regenerate(
+        return await regenerate_site(
             plan,
             name,
             watch,
-            begin=beginning(wishes),
+            begin=resume_mode(wishes),
             dry_run=wishes.dry_run,
             accept_shrink=wishes.accept_shrink,
             all_left_out=wishes.verbose,
         )
 
-    collect_seldom()
+    tune_garbage_collector()
     return anyio.run(run, backend_options=loop_options())
 
 
-def beginning(wishes: Wishes) -> Begin:
+def resume_mode(wishes: RunOptions) -> Resume:
     """What becomes of an earlier run."""
     if wishes.fresh or wishes.restart:
-        return Begin.FRESH if wishes.fresh else Begin.RESTART
-    return Begin.GO_ON_IF_ALIKE if wishes.unattended else Begin.GO_ON
+        return Resume.FRESH if wishes.fresh else Resume.RESTART
+    return Resume.GO_ON_IF_ALIKE if wishes.unattended else Resume.GO_ON

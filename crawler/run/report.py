@@ -6,21 +6,21 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from crawler.config.plan import Plan
-from crawler.crawl.engine import Ending
+from crawler.config.plan import CrawlPlan
+from crawler.crawl.engine import RunEnd
 from crawler.crawl.frontier import Frontier
-from crawler.crawl.visit import Visited
+from crawler.crawl.visit import VisitResult
 from crawler.model import State, Url
-from crawler.notify.result import Announced
+from crawler.notify.result import NotifyResult
 from crawler.publish.changes import Change
-from crawler.publish.upload.upload import Uploaded
-from crawler.publish.write import idle
-from crawler.run.finish import Conclusion
+from crawler.publish.upload.upload import UploadResult
+from crawler.publish.write import unused_settings_note
+from crawler.run.finish import FinishedRun
 from crawler.state.runs import PublishedFile
 from crawler.state.store import Store
 
 # In the order a person wants to read them: what may be a mistake first, what is as it should be last.
-LEFT_OUT = (
+OMITTED_STATES = (
     State.INTERNAL_ERROR,
     State.UNREACHABLE,
     State.SERVER_ERROR,
@@ -43,7 +43,7 @@ LEFT_OUT = (
 )
 
 
-ONE_PAGE = (
+ONE_PAGE_HINT = (
     "only one page was found, and it links to no other: if a browser shows more, its links are made by JavaScript, "
     "which is not run; a sitemap of the site's own would help to find them"
 )
@@ -56,7 +56,7 @@ class Example(Struct, frozen=True):
     reason: str
 
 
-class LeftOut(Struct, frozen=True):
+class OmittedUrls(Struct, frozen=True):
     """All URLs that ended in one state, by number and some by name."""
 
     state: State
@@ -102,13 +102,13 @@ class Report(Struct, frozen=True, kw_only=True):
     published: list[PublishedFile]
     directory: str
     refusal: str
-    left_out: list[LeftOut]
+    left_out: list[OmittedUrls]
     notes: list[str]
     state_directory: str
     exit_code: int
-    uploaded: Uploaded | None = None  # None: to nowhere, or it failed
+    uploaded: UploadResult | None = None  # None: to nowhere, or it failed
     upload_error: str = ""
-    announced: Announced | None = None  # None: telling is turned off, or nothing was there to be told
+    announced: NotifyResult | None = None  # None: telling is turned off, or nothing was there to be told
 
     def as_json(self) -> dict[str, Any]:
         """The report in values that JSON knows."""
@@ -116,25 +116,25 @@ class Report(Struct, frozen=True, kw_only=True):
         return built
 
 
-def report(
-    plan: Plan,
+def build_report(
+    plan: CrawlPlan,
     store: Store,
     frontier: Frontier,
-    visited: Visited,
-    concluded: Conclusion,
+    visited: VisitResult,
+    concluded: FinishedRun,
     examples: int | None,
 ) -> Report:
     """Put together what is told of a run. ``examples`` URLs are named for each way of being left out, None: all."""
     tally, listed, run = visited.tally, concluded.tally, concluded.run
     published = concluded.published
     files = run.files if published else []
-    beside = idle(plan.config.output, published.files) if published else ()
+    beside = unused_settings_note(plan.config.output, published.files) if published else ()
     return Report(
         run=run.number,
         url=plan.seed,
         source=plan.source.shown if plan.source else "",
         sitemap_url=published.url if published else plan.sitemap_url,
-        complete=visited.ending is Ending.COMPLETE,
+        complete=visited.ending is RunEnd.COMPLETE,
         ending=visited.ending.value,
         outcome=run.outcome,
         completeness=concluded.completeness.kind.value,
@@ -160,32 +160,32 @@ def report(
         published=files,
         directory=str(plan.output),
         refusal=run.refusal,
-        left_out=left_out(frontier, examples),
+        left_out=omitted_urls(frontier, examples),
         notes=[*run.notes, *beside, *_hints(frontier, listed.pages, visited.ending)],
         state_directory=str(store.directory),
         exit_code=run.exit_code or (1 if tally.internal_errors else 0),
     )
 
 
-def _hints(frontier: Frontier, pages: int, ending: Ending) -> list[str]:
+def _hints(frontier: Frontier, pages: int, ending: RunEnd) -> list[str]:
     """What a person would want to be told about a result that looks wrong."""
     others = set(frontier.counts()) - {State.INDEXABLE, State.SITEMAP_FILE, State.OUT_OF_SCOPE}
-    if pages == 1 and not others and ending is Ending.COMPLETE:
-        return [ONE_PAGE]
+    if pages == 1 and not others and ending is RunEnd.COMPLETE:
+        return [ONE_PAGE_HINT]
     return []
 
 
-def left_out(frontier: Frontier, examples: int | None = 3) -> list[LeftOut]:
+def omitted_urls(frontier: Frontier, examples: int | None = 3) -> list[OmittedUrls]:
     """What is not in the sitemap, state by state, with so many examples of each (None: all)."""
     counts = frontier.counts()
     return [
-        LeftOut(state, counts[state], list(_first(frontier, state, examples)))
-        for state in LEFT_OUT
+        OmittedUrls(state, counts[state], list(_first_records(frontier, state, examples)))
+        for state in OMITTED_STATES
         if counts.get(state)
     ]
 
 
-def _first(frontier: Frontier, state: State, limit: int | None) -> Iterator[Example]:
+def _first_records(frontier: Frontier, state: State, limit: int | None) -> Iterator[Example]:
     for number, record in enumerate(frontier.records(state)):
         if number == limit:
             return

@@ -4,10 +4,10 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from crawler.state.runs import Fate
+from crawler.state.runs import RunStatus
 
 
-class Because(StrEnum):
+class Trigger(StrEnum):
     """Why a run was begun."""
 
     FIRST = "first"  # the site was never run
@@ -31,11 +31,11 @@ class Attempt(Struct, frozen=True, kw_only=True):
     number: int
     site: str
     slot: float
-    because: Because
+    because: Trigger
     turn: int
     began: float
     ended: float | None = None
-    fate: Fate | None = None
+    fate: RunStatus | None = None
     exit_code: int | None = None
     run: int | None = None
     outcome: str = ""

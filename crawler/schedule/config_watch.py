@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 
-class Watched:
+class ConfigWatcher:
     """A file that is looked at now and then, at its content: that is small.
 
     Its times and numbers tell less. Configuration maps of Kubernetes are links that come to mean another file, editors

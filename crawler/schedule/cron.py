@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 
 _DAY: Final = 86_400
-_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
-_FIELDS: Final = {  # as cronsim calls them, and people
+_TIME_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+_FIELD_NAMES: Final = {  # as cronsim calls them, and people
     "minute": "minute",
     "hour": "hour",
     "day-of-month": "day of the month",
@@ -25,11 +25,11 @@ _FIELDS: Final = {  # as cronsim calls them, and people
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - of clocks on walls
 
 
-class TimetableError(ValueError):
+class ScheduleError(ValueError):
     """What was asked cannot be a timetable; the text says why."""
 
 
-class Times(Protocol):
+class Recurrence(Protocol):
     """Moments without end."""
 
     def after(self, moment: float) -> float:
@@ -46,11 +46,11 @@ class Times(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Timetable:
+class Schedule:
     """The slots of one site. ``jitter`` is in seconds; no run is put off to the next slot by it, however long it is."""
 
     site: str
-    times: Times
+    times: Recurrence
     jitter: float = 0.0
 
     def following(self, slot: float) -> float:
@@ -75,7 +75,7 @@ class Timetable:
 
     def words(self) -> str:
         """What it is, for people: ``30 3 * * * Europe/Berlin``, ``every 6 hours, up to 10 minutes later``."""
-        later = f", up to {_spelt(self.jitter)} later" if self.jitter else ""
+        later = f", up to {_duration_text(self.jitter)} later" if self.jitter else ""
         return self.times.words() + later
 
 
@@ -102,7 +102,7 @@ class Interval:
 
     def words(self) -> str:
         """Such as ``every 6 hours``."""
-        return f"every {_spelt(self.every)}"
+        return f"every {_duration_text(self.every)}"
 
     def _number(self, moment: float) -> int:
         number = math.floor((moment - self.phase) / self.every)
@@ -135,14 +135,14 @@ class Cron:
         """Check an expression. Raises TimetableError."""
         try:
             if len(expression.split()) != 5:
-                raise TimetableError(
+                raise ScheduleError(
                     "it wants five fields: minute, hour, day of the month, month, day of the week"
                 )
             next(CronSim(expression, datetime(2024, 1, 1)))  # noqa: DTZ001
         except CronSimError as error:
-            raise TimetableError(_fault(expression, str(error))) from None
+            raise ScheduleError(_fault(expression, str(error))) from None
         except StopIteration:
-            raise TimetableError("it names a day that no year has") from None
+            raise ScheduleError("it names a day that no year has") from None
         return cls(expression, zone)
 
     def after(self, moment: float) -> float:
@@ -229,10 +229,10 @@ class Cron:
             wall += timedelta(minutes=1)
 
     def _offset(self, moment: int) -> int:
-        return _whole(datetime.fromtimestamp(moment, self.zone).utcoffset())
+        return _whole_seconds(datetime.fromtimestamp(moment, self.zone).utcoffset())
 
     def _offset_of(self, wall: datetime) -> int:
-        return _whole(wall.replace(tzinfo=self.zone, fold=0).utcoffset())
+        return _whole_seconds(wall.replace(tzinfo=self.zone, fold=0).utcoffset())
 
     def _wall(self, moment: int) -> datetime:
         return datetime.fromtimestamp(moment, self.zone).replace(tzinfo=None, fold=0)
@@ -243,10 +243,10 @@ def _wall_at(seconds: int) -> datetime:
 
 
 def _seconds(wall: datetime) -> int:
-    return _whole(wall - _EPOCH)
+    return _whole_seconds(wall - _EPOCH)
 
 
-def _whole(span: timedelta | None) -> int:
+def _whole_seconds(span: timedelta | None) -> int:
     return 0 if span is None else span.days * _DAY + span.seconds
 
 
@@ -255,8 +255,8 @@ def _fraction(text: str) -> float:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest()) / 2**48
 
 
-def _spelt(seconds: float) -> str:
-    size, unit = next(((size, unit) for size, unit in _UNITS if seconds % size == 0), (1, "second"))
+def _duration_text(seconds: float) -> str:
+    size, unit = next(((size, unit) for size, unit in _TIME_UNITS if seconds % size == 0), (1, "second"))
     number = seconds / size
     return f"{number:,g} {unit}{'' if number == 1 else 's'}"
 
@@ -264,8 +264,8 @@ def _spelt(seconds: float) -> str:
 def _fault(expression: str, said: str) -> str:
     """Which field of a cron expression is wrong, for "Bad minute" and the like of cronsim."""
     name = said.removeprefix("Bad ")
-    if name not in _FIELDS:
+    if name not in _FIELD_NAMES:
         return said
-    fields = dict(zip(_FIELDS, expression.split(), strict=True))
+    fields = dict(zip(_FIELD_NAMES, expression.split(), strict=True))
     also = f' in the month "{fields["month"]}"' if name == "day-of-month" and fields["month"] != "*" else ""
-    return f'its {_FIELDS[name]} cannot be "{fields[name]}"{also}'
+    return f'its {_FIELD_NAMES[name]} cannot be "{fields[name]}"{also}'

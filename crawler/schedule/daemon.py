@@ -13,31 +13,38 @@ from msgspec.structs import replace
 
 from crawler.errors import SiteatlasError
 from crawler.schedule.attempt import Attempt
-from crawler.schedule.config_watch import Watched
+from crawler.schedule.config_watch import ConfigWatcher
 from crawler.schedule.history import History
 from crawler.schedule.process import ProcessRunner
 from crawler.schedule.scheduler import Scheduler
-from crawler.schedule.site import Loaded, differences
-from crawler.schedule.status import Board
-from crawler.schedule.systemd_notify import ServiceManager
-from crawler.schedule.web.app import app
-from crawler.schedule.web.server import UNIX, serve_on
-from crawler.schedule.words import ahead, few, how, is_bad, moment, why
-from crawler.units import count
+from crawler.schedule.site import LoadedConfig, config_changes
+from crawler.schedule.status import ScheduleStatus
+from crawler.schedule.systemd_notify import SystemdNotifier
+from crawler.schedule.web.app import build_app
+from crawler.schedule.web.server import UNIX_PREFIX, serve_on
+from crawler.schedule.words import (
+    attempt_text,
+    local_time,
+    needs_attention,
+    some_names,
+    time_ahead,
+    trigger_text,
+)
+from crawler.units import count_text
 from crawler.version import __version__
 
 log = logging.getLogger(__name__)
 
 
-class _Daemon:
+class _DaemonProcess:
     """Its parts, and what it knows of itself."""
 
     def __init__(  # noqa: PLR0913 - what was opened before the event loop began
         self,
         file: Path,
-        loaded: Loaded,
-        read: Callable[[], Loaded],
-        watched: Watched,
+        loaded: LoadedConfig,
+        read: Callable[[], LoadedConfig],
+        watched: ConfigWatcher,
         history: History,
         listener: socket.socket | None,
         *,
@@ -50,9 +57,9 @@ class _Daemon:
         self._history = history
         self._listener = listener
         self._is_verbose = is_verbose
-        runner = ProcessRunner(_say, self._last, self._is_late, is_verbose=is_verbose)
+        runner = ProcessRunner(_log_line, self._last, self._is_late, is_verbose=is_verbose)
         self._scheduler = Scheduler(loaded.sites, history, runner, loaded.settings)
-        self._manager = ServiceManager()
+        self._manager = SystemdNotifier()
         self._read_at = time.time()
         self._error = ""
 
@@ -71,7 +78,7 @@ class _Daemon:
             log.info("stopped")
             tasks.cancel_scope.cancel()
 
-    def board(self) -> Board:
+    def board(self) -> ScheduleStatus:
         """How all stands now."""
         board = self._scheduler.board()
         return replace(board, config=str(self._file), config_read=self._read_at, config_error=self._error)
@@ -86,15 +93,15 @@ class _Daemon:
         """When the runs of a site, or of all, begin next: for those who want to know more."""
         for site in self._scheduler.board().sites if self._is_verbose else ():
             if site.next_at is not None and name in ("", site.name):
-                log.info("%s: %s; next run %s", site.name, site.timetable, ahead(site.next_at))
+                log.info("%s: %s; next run %s", site.name, site.timetable, time_ahead(site.next_at))
 
     def _heard(self, attempt: Attempt, next_at: float | None) -> None:
         """Say which run begins, why, and how it ended."""
         if attempt.fate is None:
-            log.info("%s: starts, %s", attempt.site, why(attempt))
+            log.info("%s: starts, %s", attempt.site, trigger_text(attempt))
             return
-        level = logging.WARNING if is_bad(attempt) else logging.INFO
-        log.log(level, "%s: %s", attempt.site, how(attempt, next_at))
+        level = logging.WARNING if needs_attention(attempt) else logging.INFO
+        log.log(level, "%s: %s", attempt.site, attempt_text(attempt, next_at))
         self._tell_next(attempt.site)
 
     def _summary(self) -> str:
@@ -103,14 +110,16 @@ class _Daemon:
         running = [site.name for site in sites if site.running_since is not None]
         failing = [site.name for site in sites if site.failures]
         told = [
-            f"{what} {few(names)}" for what, names in (("running", running), ("failing", failing)) if names
+            f"{what} {some_names(names)}"
+            for what, names in (("running", running), ("failing", failing))
+            if names
         ]
         return "; ".join([self._sites(), *told])
 
     def _sites(self) -> str:
         sites = self._loaded.sites
         without = sum(site.timetable is None for site in sites)
-        told = count(len(sites) - without, "site")
+        told = count_text(len(sites) - without, "site")
         return f"{told} ({without:,} more without a schedule)" if without else told
 
     async def _obey_signals(self, tasks: TaskGroup, *, task_status: TaskStatus[None]) -> None:
@@ -133,7 +142,7 @@ class _Daemon:
             within = self._loaded.settings.shutdown_timeout
             log.info(
                 "stopping: %s may save state for %g s; send the signal again to stop at once",
-                count(running, "run"),
+                count_text(running, "run"),
                 within,
             )
 
@@ -153,18 +162,18 @@ class _Daemon:
                 self._take(await anyio.to_thread.run_sync(self._read))
             except SiteatlasError as error:
                 self._error = str(error)
-                since = moment(self._read_at)
+                since = local_time(self._read_at)
                 log.error(  # noqa: TRY400 - the sentence is all there is to tell
                     "the configuration has an error, so that of %s stays in use: %s", since, error
                 )
             self._manager.ready(self._sites())
 
-    def _take(self, loaded: Loaded) -> None:
+    def _take(self, loaded: LoadedConfig) -> None:
         """Go on with another configuration. Raises StorageError, and goes on with the one before."""
         self._scheduler.replace(loaded.sites, loaded.settings)
         before, self._loaded = self._loaded, loaded
         self._error, self._read_at = "", time.time()
-        told = "; ".join(differences(before, loaded)) or "nothing changed"
+        told = "; ".join(config_changes(before, loaded)) or "nothing changed"
         log.info("the configuration was reloaded: %s", told)
         self._tell_next()
 
@@ -172,7 +181,7 @@ class _Daemon:
         if self._listener is None:
             return
         settings = self._loaded.settings
-        answers = app(self.board, lambda: self._loaded.settings, lambda: self._scheduler.trouble)
+        answers = build_app(self.board, lambda: self._loaded.settings, lambda: self._scheduler.trouble)
         try:
             await serve_on(self._listener, answers, settings, self._closed)
         except Exception:  # what is looked at is not worth the runs
@@ -185,7 +194,7 @@ class _Daemon:
         return self._scheduler.is_late()
 
 
-def _say(name: str, line: str) -> None:
+def _log_line(name: str, line: str) -> None:
     """A line of a run's own log: what is worth a warning there is worth one here."""
     log.warning("%s: %s", name, line)
 
@@ -193,6 +202,6 @@ def _say(name: str, line: str) -> None:
 def _address(listener: socket.socket | None) -> str:
     found = listener.getsockname() if listener else ""
     if not isinstance(found, tuple):
-        return f"{UNIX}{found}"
+        return f"{UNIX_PREFIX}{found}"
     host, port, *_ = found
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

@@ -9,18 +9,18 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from crawler.errors import StateInUse, StorageError
-from crawler.schedule.attempt import Attempt, Because
-from crawler.schedule.site_state import Start
-from crawler.state.database import Database, change, storage
-from crawler.state.lock import holder, lock
-from crawler.state.runs import Fate
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.site_state import PlannedAttempt
+from crawler.state.database import Database, storage_errors, transaction
+from crawler.state.lock import hold_lock, lock_holder
+from crawler.state.runs import RunStatus
 
-LOCK: Final = "schedule.lock"
+SCHEDULE_LOCK: Final = "schedule.lock"
 
-WHAT: Final = "the history of the schedule"
+HISTORY_NAME: Final = "the history of the schedule"
 
 
-_TABLES: Final = """
+_HISTORY_TABLES: Final = """
 CREATE TABLE site (
   name TEXT PRIMARY KEY,
   handled REAL NOT NULL                       -- Unix time: no slot up to here will be run, again or at all
@@ -45,22 +45,22 @@ CREATE INDEX of_site ON attempt (site, number);
 """
 
 
-HISTORY: Final = Database(
+HISTORY_DB: Final = Database(
     file="schedule.db",
     mark=0x53_41_54_53,  # "SATS"
     version=1,
-    tables=_TABLES,
-    what=WHAT,
+    tables=_HISTORY_TABLES,
+    what=HISTORY_NAME,
     remedy="move it away, or choose another directory with daemon.directory",
 )
 
 
-COLUMNS: Final = Attempt.__struct_fields__
+ATTEMPT_COLUMNS: Final = Attempt.__struct_fields__
 
-_SELECT: Final = f"SELECT {', '.join(COLUMNS)} FROM attempt"  # noqa: S608 - names of our own
+_SELECT_ATTEMPT: Final = f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM attempt"  # noqa: S608 - names of our own
 
 
-class Look:
+class HistoryReader:
     """The history in a directory, opened for reading while entered; there may be none yet.
 
     Raises UsageError on entering for one that a newer version wrote; every method raises StorageError.
@@ -71,8 +71,8 @@ class Look:
         self._db: sqlite3.Connection | None = None
 
     def __enter__(self) -> Self:
-        is_there = HISTORY.is_in(self.directory)
-        self._db = HISTORY.look(self.directory / HISTORY.file) if is_there else None
+        is_there = HISTORY_DB.is_in(self.directory)
+        self._db = HISTORY_DB.look(self.directory / HISTORY_DB.file) if is_there else None
         return self
 
     def __exit__(
@@ -84,7 +84,7 @@ class Look:
 
     def holder(self) -> str:
         """The daemon that keeps this history, by its process id or as "unknown"; "" when there is none."""
-        return holder(self.directory, LOCK)
+        return lock_holder(self.directory, SCHEDULE_LOCK)
 
     def handled(self, site: str) -> float | None:
         """Up to when (Unix time) the slots of a site are handled; None for a site that was never seen."""
@@ -94,49 +94,55 @@ class Look:
     def attempts(self, site: str, limit: int) -> list[Attempt]:
         """The last attempts of a site, the newest first; the one that is going on is one of them."""
         return [
-            _attempt(row)
-            for row in self._rows(f"{_SELECT} WHERE site = ? ORDER BY number DESC LIMIT ?", site, limit)
+            _read_attempt(row)
+            for row in self._rows(
+                f"{_SELECT_ATTEMPT} WHERE site = ? ORDER BY number DESC LIMIT ?", site, limit
+            )
         ]
 
     def since_done(self, site: str) -> list[Attempt]:
         """The attempts of a site from its last run that was done, the oldest first: what its standing follows from."""
         last = "SELECT max(number) FROM attempt WHERE site = ?1 AND fate = ?2 AND because <> ?3"
         return [
-            _attempt(row)
+            _read_attempt(row)
             for row in self._rows(
-                f"{_SELECT} WHERE site = ?1 AND number >= coalesce(({last}), 0) ORDER BY number",
+                f"{_SELECT_ATTEMPT} WHERE site = ?1 AND number >= coalesce(({last}), 0) ORDER BY number",
                 site,
-                Fate.DONE,
-                Because.TELL,
+                RunStatus.DONE,
+                Trigger.TELL,
             )
         ]
 
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         if self._db is None:
             return []
-        with storage(WHAT):
+        with storage_errors(HISTORY_NAME):
             return self._db.execute(statement, values).fetchall()
 
 
-def _attempt(row: tuple[Any, ...]) -> Attempt:
-    found = dict(zip(COLUMNS, row, strict=True))
-    found["because"] = Because(found["because"])
-    found["fate"] = None if found["fate"] is None else Fate(found["fate"])
+def _read_attempt(row: tuple[Any, ...]) -> Attempt:
+    found = dict(zip(ATTEMPT_COLUMNS, row, strict=True))
+    found["because"] = Trigger(found["because"])
+    found["fate"] = None if found["fate"] is None else RunStatus(found["fate"])
     found["untold"] = bool(found["untold"])
     return Attempt(**found)
 
 
-_HANDLE: Final = "INSERT INTO site VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET handled = excluded.handled"
+_SET_HANDLED: Final = (
+    "INSERT INTO site VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET handled = excluded.handled"
+)
 
-_WRITE: Final = f"REPLACE INTO attempt ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608
+_WRITE_ATTEMPT: Final = (
+    f"REPLACE INTO attempt ({', '.join(ATTEMPT_COLUMNS)}) VALUES ({', '.join('?' * len(ATTEMPT_COLUMNS))})"  # noqa: S608
+)
 
-_FORGET: Final = """
+_FORGET_ATTEMPTS: Final = """
 DELETE FROM attempt WHERE site = ?1
 AND number <= (SELECT number FROM attempt WHERE site = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
 """
 
 
-class History(Look):
+class History(HistoryReader):
     """The history in a directory, kept for this process alone while entered.
 
     ``keep`` is how many attempts of each site are kept. Raises StateInUse, StorageError, UsageError on entering; every
@@ -151,15 +157,15 @@ class History(Look):
 
     def __enter__(self) -> Self:
         try:
-            self._lock = lock(self.directory, LOCK, "--schedule-state")
+            self._lock = hold_lock(self.directory, SCHEDULE_LOCK, "--schedule-state")
         except StateInUse:
             raise StateInUse(
                 f"another siteatlas schedule (process {self.holder() or 'unknown'}) keeps its history in "
                 f"{self.directory}; stop it, or choose another directory with daemon.directory"
             ) from None
         try:
-            self._db = HISTORY.connect(
-                self.directory / HISTORY.file,
+            self._db = HISTORY_DB.connect(
+                self.directory / HISTORY_DB.file,
                 is_durable=self._is_durable,
                 timeout=1.0,  # there is no other writer to wait for, and the event loop waits too
             )
@@ -172,7 +178,7 @@ class History(Look):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            with storage(WHAT):
+            with storage_errors(HISTORY_NAME):
                 super().__exit__(kind, error, trace)
         finally:
             if self._lock >= 0:
@@ -182,9 +188,9 @@ class History(Look):
     def handle(self, site: str, moment: float) -> None:
         """The slots of a site up to a moment are handled, and those after it are not."""
         with self._change():
-            self._write(_HANDLE, site, moment)
+            self._write(_SET_HANDLED, site, moment)
 
-    def begin(self, start: Start, now: float) -> Attempt:
+    def begin(self, start: PlannedAttempt, now: float) -> Attempt:
         """Write down that an attempt is about to begin, and that its slot is handled; it gets its number."""
         with self._change():
             (before,) = self._rows("SELECT coalesce(max(number), 0) FROM attempt")[0]
@@ -197,9 +203,9 @@ class History(Look):
                 began=now,
             )
             self._put(attempt)
-            if start.because is not Because.TELL:
-                self._write(_HANDLE, start.site, start.slot)
-            self._write(_FORGET, start.site, self.keep)
+            if start.because is not Trigger.TELL:
+                self._write(_SET_HANDLED, start.site, start.slot)
+            self._write(_FORGET_ATTEMPTS, start.site, self.keep)
         return attempt
 
     def end(self, attempt: Attempt) -> None:
@@ -211,11 +217,11 @@ class History(Look):
     def _change(self) -> Iterator[None]:
         if self._db is None:
             raise StorageError("the history of the schedule is not open")
-        with change(self._db, WHAT):
+        with transaction(self._db, HISTORY_NAME):
             yield
 
     def _put(self, attempt: Attempt) -> None:
-        self._write(_WRITE, *(getattr(attempt, name) for name in COLUMNS))
+        self._write(_WRITE_ATTEMPT, *(getattr(attempt, name) for name in ATTEMPT_COLUMNS))
 
     def _write(self, statement: str, *values: object) -> None:
         self._rows(statement, *values)

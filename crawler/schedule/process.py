@@ -17,12 +17,12 @@ from msgspec.structs import replace
 
 from crawler.audit.compare import history
 from crawler.config.plan import AUDIT
-from crawler.schedule.attempt import Attempt, Because
-from crawler.schedule.site import Scheduled
-from crawler.state.runs import Ended, Fate
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.site import ScheduledSite
+from crawler.state.runs import RunResult, RunStatus
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class SiteJob(Struct, frozen=True, kw_only=True):
     """One errand for one site, as one line of JSON. The pipe stays open: when it ends, so does whoever reads it.
 
     ``config`` is the configuration of the site in values that JSON knows, with secrets by their names. To "tell" is
@@ -48,16 +48,16 @@ log = logging.getLogger(__name__)
 _COMMAND: Final = (sys.executable, "-P", "-m", "crawler.schedule.worker")
 
 # the service manager talks with the daemon only
-_OURS: Final = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
+_OWN_VARIABLES: Final = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 
-_KEPT: Final = 1 << 16  # bytes of what a process says on its standard output
+_MAX_OUTPUT: Final = 1 << 16  # bytes of what a process says on its standard output
 
 _LONGEST_LINE: Final = 4_000  # bytes of a line of its log
 
-_PIECE: Final = 1 << 16  # bytes that are read at once
+_READ_SIZE: Final = 1 << 16  # bytes that are read at once
 
 # seconds that the pipes of a process which has ended are read on: what a hook has left running may hold them for ever
-_DRAIN: Final = 2.0
+_DRAIN_TIMEOUT: Final = 2.0
 
 
 class ProcessRunner:
@@ -82,12 +82,12 @@ class ProcessRunner:
         self._audits: set[int] = set()  # the attempts that have an audit to make, and may
         self._is_verbose = is_verbose
 
-    async def run(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
+    async def run(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
         """Run a site to its end; when ``stop`` is set, or this is cancelled, the process is ended. Never raises."""
         config = site.config
-        is_telling = attempt.because is Because.TELL
+        is_telling = attempt.because is Trigger.TELL
         may_audit = not is_telling and await self._may_audit(site, attempt)
-        order = Order(
+        order = SiteJob(
             name=site.name,
             task="tell" if is_telling else "run",
             config=config.model_dump(mode="json"),
@@ -102,11 +102,11 @@ class ProcessRunner:
         finally:
             self._audits.discard(attempt.number)
 
-    async def _may_audit(self, site: Scheduled, attempt: Attempt) -> bool:
+    async def _may_audit(self, site: ScheduledSite, attempt: Attempt) -> bool:
         """Whether the audit that is due, if one is, may follow the run."""
         every, directory = site.config.audit.every, site.state / AUDIT
         if every is None or not await anyio.to_thread.run_sync(
-            history.is_due, directory, every, attempt.began
+            history.is_audit_due, directory, every, attempt.began
         ):
             return True
         places = max(1, site.config.daemon.max_parallel_runs - 1)
@@ -115,20 +115,20 @@ class ProcessRunner:
         self._audits.add(attempt.number)
         return True
 
-    async def _run(self, order: Order, shutdown_timeout: float, stop: anyio.Event) -> Ended:
+    async def _run(self, order: SiteJob, shutdown_timeout: float, stop: anyio.Event) -> RunResult:
         with _Pipe() as out, _Pipe() as err:
             try:
                 process = await anyio.open_process(
                     [*_COMMAND, order.name],
                     stdout=out.writing,
                     stderr=err.writing,
-                    env={name: value for name, value in os.environ.items() if name not in _OURS},
+                    env={name: value for name, value in os.environ.items() if name not in _OWN_VARIABLES},
                     start_new_session=True,
                 )
             except OSError as error:
                 told = f"no process could be started: {error.strerror or error}"
-                return Ended(exit_code=1, fate=Fate.FAILED, told=told, untold=True)
-            watched = _Watched(process, order.name, self._say)
+                return RunResult(exit_code=1, fate=RunStatus.FAILED, told=told, untold=True)
+            watched = _RunningProcess(process, order.name, self._say)
             try:
                 return await watched.end(order, out, err, stop, shutdown_timeout)
             finally:
@@ -159,12 +159,12 @@ class _Pipe:
         """What is said, until nobody is there any more who could."""
         while True:
             await anyio.wait_readable(self._reading)
-            if not (piece := os.read(self._reading, _PIECE)):
+            if not (piece := os.read(self._reading, _READ_SIZE)):
                 return
             yield piece
 
 
-class _Watched:
+class _RunningProcess:
     """One process on its way to its end."""
 
     def __init__(self, process: Process, name: str, say: Callable[[str, str], None]) -> None:
@@ -177,8 +177,8 @@ class _Watched:
         self._is_killed = False
 
     async def end(
-        self, order: Order, out: _Pipe, err: _Pipe, stop: anyio.Event, shutdown_timeout: float
-    ) -> Ended:
+        self, order: SiteJob, out: _Pipe, err: _Pipe, stop: anyio.Event, shutdown_timeout: float
+    ) -> RunResult:
         process = self._process
         assert process.stdin is not None  # noqa: S101 - started with a pipe
         out.begun()
@@ -191,10 +191,10 @@ class _Watched:
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await process.stdin.send(msgspec.json.encode(order) + b"\n")
                 code = await process.wait()
-                pipes.cancel_scope.deadline = anyio.current_time() + _DRAIN
+                pipes.cancel_scope.deadline = anyio.current_time() + _DRAIN_TIMEOUT
             tasks.cancel_scope.cancel()
         if code < 0:
-            _sweep(process)
+            _kill_group(process)
         return self._judged(code, shutdown_timeout)
 
     async def _stop(self, stop: anyio.Event, shutdown_timeout: float) -> None:
@@ -208,7 +208,7 @@ class _Watched:
 
     async def _hear(self, out: _Pipe) -> None:
         async for piece in out.pieces():
-            self._said = (self._said + piece)[-_KEPT:]
+            self._said = (self._said + piece)[-_MAX_OUTPUT:]
 
     async def _log(self, err: _Pipe) -> None:
         rest = b""
@@ -224,34 +224,36 @@ class _Watched:
             self._last_line = text
             self._say(self._name, text)
 
-    def _judged(self, code: int, shutdown_timeout: float) -> Ended:
-        ended = _reported(self._said)
+    def _judged(self, code: int, shutdown_timeout: float) -> RunResult:
+        ended = _last_result(self._said)
         if ended is None:
             return self._without_report(code, shutdown_timeout)
-        if ended.fate is Fate.STOPPED and not self._is_stopped:  # it is to be gone on with
-            return replace(ended, fate=Fate.FAILED, told=f"somebody else ended it; {ended.told}", untold=True)
+        if ended.fate is RunStatus.STOPPED and not self._is_stopped:  # it is to be gone on with
+            return replace(
+                ended, fate=RunStatus.FAILED, told=f"somebody else ended it; {ended.told}", untold=True
+            )
         return ended
 
-    def _without_report(self, code: int, shutdown_timeout: float) -> Ended:
+    def _without_report(self, code: int, shutdown_timeout: float) -> RunResult:
         if self._is_killed:
             told = f"it did not stop within {shutdown_timeout:g} s and was killed; the next run goes on"
-            return Ended(exit_code=code, fate=Fate.STOPPED, told=told)
+            return RunResult(exit_code=code, fate=RunStatus.STOPPED, told=told)
         if self._is_stopped:
             told = "the state is saved, and the next run continues"
-            return Ended(exit_code=code, fate=Fate.STOPPED, told=told)
+            return RunResult(exit_code=code, fate=RunStatus.STOPPED, told=told)
         if code < 0:
             told = f"its process was ended by {_signal(code)}"
         else:
             told = f"its process ended with exit code {code} and without a report"
             told += f": {self._last_line}" if self._last_line else ""
-        return Ended(exit_code=code, fate=Fate.FAILED, told=told, untold=True)
+        return RunResult(exit_code=code, fate=RunStatus.FAILED, told=told, untold=True)
 
 
-def _reported(said: bytes) -> Ended | None:
+def _last_result(said: bytes) -> RunResult | None:
     """How it ended by the last whole report; a process that was killed may have begun another one."""
     for line in reversed(said.splitlines()):
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
-            return msgspec.json.decode(line, type=Ended)
+            return msgspec.json.decode(line, type=RunResult)
     return None
 
 
@@ -265,19 +267,19 @@ def _signal(code: int) -> str:
 
 def _kill(process: Process) -> None:
     if process.returncode is None:
-        _sweep(process)
+        _kill_group(process)
 
 
-def _sweep(process: Process) -> None:
+def _kill_group(process: Process) -> None:
     """End the process and those that it has started: they are a group, which bears its number."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
-class Runner(Protocol):
+class SiteRunner(Protocol):
     """Runs sites, each in a process of its own."""
 
-    async def run(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
+    async def run(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
         """Run one attempt to its end and say how it ended; of ``Because.TELL`` only tell.
 
         When ``stop`` is set, because the daemon stops or the run takes too long, ask the run to save what it knows and

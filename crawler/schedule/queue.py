@@ -13,18 +13,20 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from crawler.schedule.attempt import Attempt, Because
-from crawler.schedule.site_state import Again, Asked, Entry, Start
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.site_state import PlannedAttempt, ScheduledRetry, SiteSchedule, SiteState
 
-AHEAD: Final = 86_400.0  # seconds that the last slot may be ahead of a clock that was only set right
+MAX_SECONDS_AHEAD: Final = (
+    86_400.0  # seconds that the last slot may be ahead of a clock that was only set right
+)
 
 
-def trusted(handled: float | None, now: float) -> float:
+def handled_until(handled: float | None, now: float) -> float:
     """Up to when the slots of a site are handled; ``now`` when it is new, and when that is too far ahead to be true."""
-    return now if handled is None or handled > now + AHEAD else handled
+    return now if handled is None or handled > now + MAX_SECONDS_AHEAD else handled
 
 
-class Agenda:
+class RunQueue:
     """The sites of a schedule, of which ``at_once`` are run at the same time at most.
 
     ``moved`` are the names of those that are handled up to another moment than the slot of their last attempt: it must
@@ -34,7 +36,7 @@ class Agenda:
     def __init__(self, at_once: int) -> None:
         self.at_once = at_once
         self.moved: set[str] = set()
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, SiteState] = {}
         self._queue: list[tuple[float, int, str]] = []  # when, the version of the entry, its name
         self._running = 0
         self._versions = itertools.count(1)
@@ -42,12 +44,12 @@ class Agenda:
     def __contains__(self, site: str) -> bool:
         return site in self._entries
 
-    def __getitem__(self, site: str) -> Entry:
+    def __getitem__(self, site: str) -> SiteState:
         return self._entries[site]
 
     def add(
         self,
-        asked: Asked,
+        asked: SiteSchedule,
         handled: float | None,
         attempts: Iterable[Attempt],
         now: float,
@@ -59,22 +61,22 @@ class Agenda:
         ``handled`` is what the history knows, None for a site that is new.
         The one that has not ended is going on if the daemon ``is_alive`` that began it, and else was cut short.
         """
-        entry = self._entries[asked.name] = Entry(asked, now if handled is None else handled)
+        entry = self._entries[asked.name] = SiteState(asked, now if handled is None else handled)
         for attempt in attempts:
             entry.begun(attempt)
             if attempt.fate is not None:
                 entry.ended(attempt)
         if not is_alive:
             entry.lost()
-        entry.handled = trusted(handled, now)
+        entry.handled = handled_until(handled, now)
         if entry.handled != handled:
             self.moved.add(asked.name)
         entry.try_again(now)
         if not entry.turn and asked.schedule.run_on_start:
-            entry.again = Again(Because.FIRST, entry.handled)
+            entry.again = ScheduledRetry(Trigger.FIRST, entry.handled)
         self._plan(entry, now)
 
-    def replace(self, asked: Sequence[Asked], now: float) -> None:
+    def replace(self, asked: Sequence[SiteSchedule], now: float) -> None:
         """Go on with these sites, all of them known. Others are forgotten as soon as they are not running."""
         wanted = {each.name: each for each in asked}
         for name, entry in list(self._entries.items()):
@@ -89,10 +91,10 @@ class Agenda:
     def set_back(self, now: float) -> None:
         """The clock shows less than before."""
         for entry in self._entries.values():
-            self._handle(entry, trusted(entry.handled, now))
+            self._handle(entry, handled_until(entry.handled, now))
             self._plan(entry, now)
 
-    def next(self, now: float) -> Start | None:
+    def next(self, now: float) -> PlannedAttempt | None:
         """What is to begin now, if anything: that which was due first. It is asked for until there is nothing."""
         self._tidy()
         if self._running >= self.at_once or not self._queue or self._queue[0][0] > now:
@@ -113,7 +115,7 @@ class Agenda:
         """An attempt has begun."""
         entry = self._entries[attempt.site]
         entry.begun(attempt)
-        if attempt.because is not Because.TELL:
+        if attempt.because is not Trigger.TELL:
             self.moved.discard(attempt.site)
         self._running += 1
         self._plan(entry, attempt.began)
@@ -132,12 +134,12 @@ class Agenda:
         del self._entries[name]
         self.moved.discard(name)  # should it come back, its history is asked again
 
-    def _handle(self, entry: Entry, handled: float) -> None:
+    def _handle(self, entry: SiteState, handled: float) -> None:
         if entry.handled != handled:
             entry.handled = handled
             self.moved.add(entry.asked.name)
 
-    def _plan(self, entry: Entry, now: float) -> None:
+    def _plan(self, entry: SiteState, now: float) -> None:
         entry.plan(now)
         entry.version = next(self._versions)
         if math.isfinite(entry.at):

@@ -10,24 +10,24 @@ import anyio
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
-from crawler.config.schedule import Daemon
+from crawler.config.schedule import DaemonConfig
 from crawler.errors import StorageError
 from crawler.schedule.attempt import Attempt
 from crawler.schedule.history import History
-from crawler.schedule.process import Runner
-from crawler.schedule.queue import Agenda
-from crawler.schedule.site import Scheduled
-from crawler.schedule.status import Board, asked, standing, take_up
-from crawler.state.runs import Ended, Fate
+from crawler.schedule.process import SiteRunner
+from crawler.schedule.queue import RunQueue
+from crawler.schedule.site import ScheduledSite
+from crawler.schedule.status import ScheduleStatus, load_history, site_schedule, sites_status
+from crawler.state.runs import RunResult, RunStatus
 from crawler.version import __version__
 
 log = logging.getLogger(__name__)
 
-LOOK: Final = 30.0  # seconds that the loop sleeps at most: clocks are set, and computers sleep
-Heard = Callable[[Attempt, float | None], None]
+RECHECK_SECONDS: Final = 30.0  # seconds that the loop sleeps at most: clocks are set, and computers sleep
+OnAttempt = Callable[[Attempt, float | None], None]
 """Is told each attempt that has begun, and again when it has ended; when the next begins then, None for never."""
 
-_SHORTEST: Final = 0.001  # seconds: a clock may be a little behind the time that was slept
+_MIN_SLEEP: Final = 0.001  # seconds: a clock may be a little behind the time that was slept
 
 
 class Scheduler:
@@ -39,30 +39,30 @@ class Scheduler:
 
     def __init__(
         self,
-        sites: Sequence[Scheduled],
+        sites: Sequence[ScheduledSite],
         history: History,
-        runner: Runner,
-        settings: Daemon,
+        runner: SiteRunner,
+        settings: DaemonConfig,
         clock: Callable[[], float] = time.time,
         *,
-        look: float = LOOK,
+        look: float = RECHECK_SECONDS,
     ) -> None:
         self.trouble = ""  # why the history cannot be written; nothing is begun as long as it cannot
         self._history = history
         self._runner = runner
         self._clock = clock
         self._look = look
-        self._agenda = Agenda(settings.max_parallel_runs)
-        self._sites: dict[str, Scheduled] = {}
+        self._agenda = RunQueue(settings.max_parallel_runs)
+        self._sites: dict[str, ScheduledSite] = {}
         self._stops: dict[int, anyio.Event] = {}  # of the attempts that are going on
         self._unsaved: list[Attempt] = []  # that have ended
         self._woken = anyio.Event()
-        self._heard: Heard = lambda _attempt, _at: None
+        self._heard: OnAttempt = lambda _attempt, _at: None
         self._is_stopping = False
         self._seen = self._started = clock()
         self.replace(sites, settings)
 
-    async def run(self, stop: anyio.Event, heard: Heard | None = None) -> None:
+    async def run(self, stop: anyio.Event, heard: OnAttempt | None = None) -> None:
         """Keep the schedule until ``stop`` is set; then stop the runs, and return when they have ended.
 
         ``heard`` is told what begins and how it ended.
@@ -80,7 +80,7 @@ class Scheduler:
         if not self._save():
             raise StorageError(self.trouble)
 
-    def replace(self, sites: Sequence[Scheduled], settings: Daemon | None = None) -> None:
+    def replace(self, sites: Sequence[ScheduledSite], settings: DaemonConfig | None = None) -> None:
         """Go on with other sites, and other ``settings`` of those that the loop knows: sites at once, attempts kept.
 
         A run that is going on goes on as it was begun, also when its site is no longer there. Called in the thread of
@@ -90,24 +90,24 @@ class Scheduler:
         try:
             for site in sites:
                 if site.name not in self._agenda:
-                    take_up(self._agenda, site, self._history, now)
+                    load_history(self._agenda, site, self._history, now)
         except StorageError:
-            self._agenda.replace([asked(site) for site in self._sites.values()], now)
+            self._agenda.replace([site_schedule(site) for site in self._sites.values()], now)
             raise
         self._sites = {site.name: site for site in sites}
-        self._agenda.replace([asked(site) for site in sites], now)
+        self._agenda.replace([site_schedule(site) for site in sites], now)
         if settings:
             self._agenda.at_once, self._history.keep = settings.max_parallel_runs, settings.history_limit
         self._save()
         self._woken.set()
 
-    def board(self) -> Board:
+    def board(self) -> ScheduleStatus:
         """How all sites stand now. What only the daemon knows (``config…``) is left at its default."""
         now = self._clock()
-        return Board(
+        return ScheduleStatus(
             version=__version__,
             now=now,
-            sites=standing(self._sites.values(), self._agenda, now),
+            sites=sites_status(self._sites.values(), self._agenda, now),
             trouble=self.trouble,
             started=self._started,
             is_alive=True,
@@ -145,7 +145,7 @@ class Scheduler:
     def _rest(self) -> float:
         """How long there is nothing to do, in seconds."""
         longest = self._look
-        return longest if self.trouble else min(max(self._agenda.wake() - self._clock(), _SHORTEST), longest)
+        return longest if self.trouble else min(max(self._agenda.wake() - self._clock(), _MIN_SLEEP), longest)
 
     async def _heed(self, stop: anyio.Event) -> None:
         await stop.wait()
@@ -154,7 +154,7 @@ class Scheduler:
         for each in self._stops.values():
             each.set()
 
-    async def _attempt(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> None:
+    async def _attempt(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> None:
         """One attempt, from when it was written down that it begins."""
         self._heard(attempt, None)
         said = await self._ended(site, attempt, stop)
@@ -181,7 +181,7 @@ class Scheduler:
         at = self._agenda[name].at if name in self._agenda and not self._is_stopping else math.inf
         return at if math.isfinite(at) else None
 
-    async def _ended(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
+    async def _ended(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
         longest = site.config.schedule.run_timeout
         is_overlong = False
 
@@ -197,12 +197,12 @@ class Scheduler:
                 ended = await self._runner.run(site, attempt, stop)
             except Exception as error:  # of one run; the others and the daemon go on
                 log.exception('the run of "%s" could not be made', site.name)
-                ended = Ended(exit_code=1, fate=Fate.FAILED, told=f"internal error: {error!r}")
-            if ended.fate is Fate.STOPPED and is_overlong:
+                ended = RunResult(exit_code=1, fate=RunStatus.FAILED, told=f"internal error: {error!r}")
+            if ended.fate is RunStatus.STOPPED and is_overlong:
                 told = f"it took longer than schedule.run_timeout, {longest:,g} s, and was ended; the next run goes on"
-                ended = replace(ended, fate=Fate.FAILED, outcome="overlong", told=told, untold=True)
-            elif ended.fate is Fate.STOPPED and not stop.is_set():  # somebody else has ended it
-                ended = replace(ended, fate=Fate.FAILED, untold=True)
+                ended = replace(ended, fate=RunStatus.FAILED, outcome="overlong", told=told, untold=True)
+            elif ended.fate is RunStatus.STOPPED and not stop.is_set():  # somebody else has ended it
+                ended = replace(ended, fate=RunStatus.FAILED, untold=True)
             tasks.cancel_scope.cancel()
         return ended
 

@@ -14,23 +14,23 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from crawler.config.config import Config
-from crawler.config.plan import Plan
-from crawler.config.schedule import Daemon, Schedule
+from crawler.config.plan import CrawlPlan
+from crawler.config.schedule import DaemonConfig, ScheduleConfig
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.publish.recent_feed import recent_address
-from crawler.schedule.cron import Cron, Interval, Times, Timetable, TimetableError
-from crawler.schedule.words import few
+from crawler.publish.recent_feed import recent_feed_url
+from crawler.schedule.cron import Cron, Interval, Recurrence, Schedule, ScheduleError
+from crawler.schedule.words import some_names
 
-LOCAL: Final = "local"
+LOCAL_ZONE: Final = "local"
 
-_NO_ZONE: Final = Schedule().timezone  # that nobody chose, and an interval needs none
+_NO_ZONE: Final = ScheduleConfig().timezone  # that nobody chose, and an interval needs none
 
 _LOCALTIME: Final = Path("/etc/localtime")
 
 
 @dataclass(frozen=True, slots=True)
-class Scheduled:
+class ScheduledSite:
     """A site of a schedule. Two that are equal are run alike.
 
     ``timetable`` is None for a site that the schedule leaves alone, ``state`` the directory of the site's own state,
@@ -40,7 +40,7 @@ class Scheduled:
 
     name: str
     config: Config
-    timetable: Timetable | None
+    timetable: Schedule | None
     url: Url
     sitemap_url: Url
     state: Path
@@ -49,39 +49,39 @@ class Scheduled:
     recent: str = ""
 
 
-def scheduled(name: str, plan: Plan) -> Scheduled:
+def scheduled_site(name: str, plan: CrawlPlan) -> ScheduledSite:
     """The site of a plan. Raises UsageError for a schedule that cannot be kept, in one sentence."""
     report = plan.config.audit.report
-    return Scheduled(
+    return ScheduledSite(
         name,
         plan.config,
-        _timetable(name, plan.config.schedule),
+        _build_schedule(name, plan.config.schedule),
         plan.seed,
         plan.sitemap_url,
         plan.state,
         plan.output,
         Path(report) if report else None,
-        unquote(recent_address(plan).rpartition("/")[2]),
+        unquote(recent_feed_url(plan).rpartition("/")[2]),
     )
 
 
-def _timetable(name: str, section: Schedule) -> Timetable | None:
+def _build_schedule(name: str, section: ScheduleConfig) -> Schedule | None:
     if section.cron and section.every is not None:
         raise UsageError(f'the site "{name}" has both schedule.cron and schedule.every: choose one of them')
     zone = _zone(name, section.timezone) if section.cron or section.timezone != _NO_ZONE else None
     if section.every is not None:
-        times: Times = Interval.of(name, section.every)
+        times: Recurrence = Interval.of(name, section.every)
     elif section.cron and zone:
         times = _cron(name, section.cron, zone)
     else:
         return None
-    return Timetable(name, times, section.jitter) if section.is_timed else None
+    return Schedule(name, times, section.jitter) if section.is_timed else None
 
 
 def _cron(name: str, expression: str, zone: ZoneInfo) -> Cron:
     try:
         return Cron.of(expression, zone)
-    except TimetableError as error:
+    except ScheduleError as error:
         raise UsageError(
             f'schedule.cron "{expression}" of the site "{name}" cannot be used: {error}. At 03:30 every day is '
             f'"30 3 * * *"'
@@ -89,8 +89,8 @@ def _cron(name: str, expression: str, zone: ZoneInfo) -> Cron:
 
 
 def _zone(name: str, key: str) -> ZoneInfo:
-    if key == LOCAL:
-        return _local()
+    if key == LOCAL_ZONE:
+        return _local_zone()
     try:
         return ZoneInfo(key)
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
@@ -102,7 +102,7 @@ def _zone(name: str, key: str) -> ZoneInfo:
 
 
 @functools.cache
-def _local() -> ZoneInfo:
+def _local_zone() -> ZoneInfo:
     """The time zone of this machine: that of TZ, or of /etc/localtime, or UTC."""
     if named := os.environ.get("TZ", "").removeprefix(":"):
         try:
@@ -114,34 +114,40 @@ def _local() -> ZoneInfo:
     try:
         with _LOCALTIME.open("rb") as file:
             key = str(_LOCALTIME.resolve()).rpartition("/zoneinfo/")[2]
-            return ZoneInfo.from_file(file, key=key if not key.startswith("/") else LOCAL)
+            return ZoneInfo.from_file(file, key=key if not key.startswith("/") else LOCAL_ZONE)
     except (OSError, ValueError):
         return ZoneInfo("UTC")
 
 
-_AT_START: Final = ("listen", "max_clients", "client_timeout")  # settings that are used as they were then
+_RESTART_KEYS: Final = ("listen", "max_clients", "client_timeout")  # settings that are used as they were then
 
 
-class Loaded(Struct, frozen=True):
+class LoadedConfig(Struct, frozen=True):
     """What the daemon reads of a configuration. ``directory`` is where the history of the schedule is kept."""
 
-    sites: tuple[Scheduled, ...]
-    settings: Daemon
+    sites: tuple[ScheduledSite, ...]
+    settings: DaemonConfig
     directory: Path
 
 
-def differences(before: Loaded, now: Loaded) -> Iterator[str]:
+def config_changes(before: LoadedConfig, now: LoadedConfig) -> Iterator[str]:
     """What became another, in a few words each."""
     old, new = ({site.name: site for site in loaded.sites} for loaded in (before, now))
     added = [name for name in new if name not in old]
     removed = [name for name in old if name not in new]
-    changed = [name for name, site in new.items() if name in old and _own(old[name]) != _own(site)]
+    changed = [
+        name
+        for name, site in new.items()
+        if name in old and _site_settings(old[name]) != _site_settings(site)
+    ]
     for what, names in (("added", added), ("removed", removed), ("changed", changed)):
         if names:
-            yield f"{what} {few(names)}"
-    settings = [key for key in Daemon.model_fields if key != "directory" and _differs(before, now, key)]
-    at_once = [f"daemon.{key}" for key in settings if key not in _AT_START]
-    later = [f"daemon.{key}" for key in settings if key in _AT_START]
+            yield f"{what} {some_names(names)}"
+    settings = [
+        key for key in DaemonConfig.model_fields if key != "directory" and _has_changed(before, now, key)
+    ]
+    at_once = [f"daemon.{key}" for key in settings if key not in _RESTART_KEYS]
+    later = [f"daemon.{key}" for key in settings if key in _RESTART_KEYS]
     if before.directory != now.directory:
         later.append("daemon.directory")
     if at_once:
@@ -150,10 +156,10 @@ def differences(before: Loaded, now: Loaded) -> Iterator[str]:
         yield f"used after the next start: {', '.join(later)}"
 
 
-def _differs(before: Loaded, now: Loaded, key: str) -> bool:
+def _has_changed(before: LoadedConfig, now: LoadedConfig, key: str) -> bool:
     return bool(getattr(before.settings, key) != getattr(now.settings, key))
 
 
-def _own(site: Scheduled) -> Scheduled:
+def _site_settings(site: ScheduledSite) -> ScheduledSite:
     """What is the site's own: how the daemon behaves is not."""
-    return replace(site, config=site.config.model_copy(update={"daemon": Daemon()}))
+    return replace(site, config=site.config.model_copy(update={"daemon": DaemonConfig()}))

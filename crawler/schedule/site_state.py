@@ -13,37 +13,37 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.config.schedule import Schedule
+from crawler.config.schedule import ScheduleConfig
 from crawler.fetch.retry import RetryPolicy
-from crawler.schedule.attempt import Attempt, Because
-from crawler.schedule.cron import Timetable
-from crawler.state.runs import Fate
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.cron import Schedule
+from crawler.state.runs import RunStatus
 
-LATE: Final = 60.0  # seconds; a run that begins later than that was missed
-CUT_SHORT: Final = 3  # attempts in a row that the daemon may die in before they are taken for the reason
+MISSED_AFTER_SECONDS: Final = 60.0  # seconds; a run that begins later than that was missed
+MAX_CUT_SHORT: Final = 3  # attempts in a row that the daemon may die in before they are taken for the reason
 
 
-class Start(Struct, frozen=True):
+class PlannedAttempt(Struct, frozen=True):
     """An attempt that is to begin: of which site, for which slot, why, and which of that slot it is."""
 
     site: str
     slot: float
-    because: Because
+    because: Trigger
     turn: int
 
 
-class Asked(Struct, frozen=True):
+class SiteSchedule(Struct, frozen=True):
     """What the configuration asks of a site."""
 
     name: str
-    timetable: Timetable | None
-    schedule: Schedule
+    timetable: Schedule | None
+    schedule: ScheduleConfig
 
 
-class Again(Struct):
+class ScheduledRetry(Struct):
     """What is to be done again: ``delay`` seconds after ``since``, a Unix time."""
 
-    because: Because
+    because: Trigger
     since: float
     delay: float = 0.0
 
@@ -53,10 +53,10 @@ class Again(Struct):
         return self.since + self.delay
 
 
-class Entry(Struct):
+class SiteState(Struct):
     """How one site stands. ``handled`` is the last slot that was, or the moment when the site was first seen."""
 
-    asked: Asked
+    asked: SiteSchedule
     handled: float
     is_here: bool = True
     running: Attempt | None = None
@@ -67,11 +67,11 @@ class Entry(Struct):
     cut: int = 0  # attempts in a row in which the daemon died
     tells: int = 0  # in a row that others were told in vain
     is_broken: bool = False
-    again: Again | None = None
-    telling: Again | None = None
+    again: ScheduledRetry | None = None
+    telling: ScheduledRetry | None = None
     slot: float = math.inf  # the first that is not handled
     slot_at: float = math.inf  # when its run begins
-    sought: tuple[Timetable | None, float] | None = None  # what that slot was looked for with
+    sought: tuple[Schedule | None, float] | None = None  # what that slot was looked for with
     version: int = 0  # of what the queue knows
 
     def plan(self, now: float) -> None:
@@ -99,27 +99,27 @@ class Entry(Struct):
             return math.inf
         return min(self.run_at, self.telling.at if self.telling else math.inf)
 
-    def start(self, now: float) -> Start:
+    def start(self, now: float) -> PlannedAttempt:
         """What is to be done ``now``."""
         name, timetable = self.asked.name, self.asked.timetable
         if timetable and self.slot_at <= now:
             slot = max(timetable.due(now), self.slot)
-            if self.again and self.again.because is Because.FIRST:
-                because = Because.FIRST
+            if self.again and self.again.because is Trigger.FIRST:
+                because = Trigger.FIRST
             else:
-                is_late = slot > self.slot or now - self.slot_at > LATE
-                because = Because.MISSED if is_late else Because.DUE
-            return Start(name, slot, because, 1)
+                is_late = slot > self.slot or now - self.slot_at > MISSED_AFTER_SECONDS
+                because = Trigger.MISSED if is_late else Trigger.DUE
+            return PlannedAttempt(name, slot, because, 1)
         if self.again and self.again.at <= now:
-            return Start(name, self.handled, self.again.because, self.turn + 1)
-        return Start(name, self.handled, Because.TELL, self.tells + 1)
+            return PlannedAttempt(name, self.handled, self.again.because, self.turn + 1)
+        return PlannedAttempt(name, self.handled, Trigger.TELL, self.tells + 1)
 
     def begun(self, attempt: Attempt) -> None:
         """An attempt has begun. One that had not ended never will: the daemon died in it."""
         if self.running:
             self.lost()
         self.running = attempt
-        if attempt.because is Because.TELL:
+        if attempt.because is Trigger.TELL:
             self.turn = self.turn or 1  # there was a run to tell of, also when the history has forgotten it
             return
         if attempt.slot != self.handled or attempt.turn == 1:
@@ -132,20 +132,20 @@ class Entry(Struct):
         """The attempt that was going on has ended."""
         self.running = None
         when = attempt.began if attempt.ended is None else attempt.ended
-        if attempt.because is Because.TELL:
-            self._told(when, is_told=attempt.fate is Fate.DONE and not attempt.untold)
+        if attempt.because is Trigger.TELL:
+            self._told(when, is_told=attempt.fate is RunStatus.DONE and not attempt.untold)
             return
         self.last, self.cut = attempt, 0
         if attempt.untold:
-            self.telling = Again(Because.TELL, when, self.asked.schedule.retry_delay)
+            self.telling = ScheduledRetry(Trigger.TELL, when, self.asked.schedule.retry_delay)
         match attempt.fate:
-            case Fate.DONE:
+            case RunStatus.DONE:
                 self.failures = self.spent = 0
-            case Fate.BUSY:
-                self.again = Again(attempt.because, when, self.asked.schedule.retry_delay)
-            case Fate.STOPPED:
-                self.again = Again(Because.RESUMED, when)
-            case Fate.BROKEN:
+            case RunStatus.BUSY:
+                self.again = ScheduledRetry(attempt.because, when, self.asked.schedule.retry_delay)
+            case RunStatus.STOPPED:
+                self.again = ScheduledRetry(Trigger.RESUMED, when)
+            case RunStatus.BROKEN:
                 self.failures += 1
                 self.is_broken = True
             case _:
@@ -156,16 +156,16 @@ class Entry(Struct):
         attempt, self.running = self.running, None
         if attempt is None:
             return
-        if attempt.because is Because.TELL:
+        if attempt.because is Trigger.TELL:
             self._told(attempt.began, is_told=False)
             return
         self.cut += 1
-        if self.cut <= CUT_SHORT:
-            self.again = Again(Because.RESUMED, attempt.began)
+        if self.cut <= MAX_CUT_SHORT:
+            self.again = ScheduledRetry(Trigger.RESUMED, attempt.began)
         else:
             self._failed(attempt.began)
 
-    def ask(self, asked: Asked, now: float) -> float:
+    def ask(self, asked: SiteSchedule, now: float) -> float:
         """Go on with what the configuration asks now. Answers up to when slots are handled.
 
         The slots that another timetable would have had until now are past.
@@ -175,25 +175,27 @@ class Entry(Struct):
             self.try_again(now)
         if asked.timetable == before.timetable:
             return self.handled
-        if self.slot <= now and not (self.again and self.again.because is Because.FIRST):
-            self.again, self.turn = Again(Because.MISSED, self.slot_at), 0
+        if self.slot <= now and not (self.again and self.again.because is Trigger.FIRST):
+            self.again, self.turn = ScheduledRetry(Trigger.MISSED, self.slot_at), 0
         return max(self.handled, now)
 
     def try_again(self, now: float) -> None:
         """What only a person could help may be helped now."""
         if self.is_broken:
-            self.again, self.is_broken = Again(Because.RETRY, now), False
+            self.again, self.is_broken = ScheduledRetry(Trigger.RETRY, now), False
 
     def _failed(self, when: float) -> None:
         self.failures += 1
         delay = self._retries.delay(self.spent)
         self.spent += 1
         if delay is not None:
-            self.again = Again(Because.RETRY, when, delay)
+            self.again = ScheduledRetry(Trigger.RETRY, when, delay)
 
     def _told(self, when: float, *, is_told: bool) -> None:
         self.tells = 0 if is_told else self.tells + 1
-        self.telling = None if is_told else Again(Because.TELL, when, self._retries.pause(self.tells))
+        self.telling = (
+            None if is_told else ScheduledRetry(Trigger.TELL, when, self._retries.pause(self.tells))
+        )
 
     @property
     def _retries(self) -> RetryPolicy:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from crawler.schedule.attempt import Attempt, Because
-from crawler.schedule.history import Look
-from crawler.schedule.queue import Agenda
-from crawler.schedule.site import Scheduled
-from crawler.schedule.site_state import Asked, Entry
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.history import HistoryReader
+from crawler.schedule.queue import RunQueue
+from crawler.schedule.site import ScheduledSite
+from crawler.schedule.site_state import SiteSchedule, SiteState
 from crawler.version import __version__
 
 
-class SiteBoard(Struct, frozen=True, kw_only=True):
+class SiteStatus(Struct, frozen=True, kw_only=True):
     """A site of a schedule. Times are Unix times, None: none.
 
     ``state`` is the directory of the site's own state, ``output`` where it is published, ``report`` that of the reports
@@ -39,7 +39,7 @@ class SiteBoard(Struct, frozen=True, kw_only=True):
     audit_every: float | None = None
 
 
-class Board(Struct, frozen=True, kw_only=True):
+class ScheduleStatus(Struct, frozen=True, kw_only=True):
     """All sites, in the order of the configuration, and the daemon itself.
 
     ``config_error`` says why the configuration as it is now is not used, and that the one of ``config_read`` is; ""
@@ -49,7 +49,7 @@ class Board(Struct, frozen=True, kw_only=True):
 
     version: str
     now: float
-    sites: tuple[SiteBoard, ...]
+    sites: tuple[SiteStatus, ...]
     config: str = ""
     config_read: float | None = None
     config_error: str = ""
@@ -59,40 +59,44 @@ class Board(Struct, frozen=True, kw_only=True):
     is_stopping: bool = False
 
 
-def asked(site: Scheduled) -> Asked:
+def site_schedule(site: ScheduledSite) -> SiteSchedule:
     """What the agenda is told of a site."""
-    return Asked(site.name, site.timetable, site.config.schedule)
+    return SiteSchedule(site.name, site.timetable, site.config.schedule)
 
 
-def take_up(agenda: Agenda, site: Scheduled, history: Look, now: float, *, is_alive: bool = False) -> None:
+def load_history(
+    agenda: RunQueue, site: ScheduledSite, history: HistoryReader, now: float, *, is_alive: bool = False
+) -> None:
     """Have the agenda know a site as its history tells; ``is_alive`` is the daemon. Raises StorageError."""
     handled, attempts = history.handled(site.name), history.since_done(site.name)
-    agenda.add(asked(site), handled, attempts, now, is_alive=is_alive)
+    agenda.add(site_schedule(site), handled, attempts, now, is_alive=is_alive)
 
 
-def standing(sites: Iterable[Scheduled], agenda: Agenda, now: float) -> tuple[SiteBoard, ...]:
+def sites_status(sites: Iterable[ScheduledSite], agenda: RunQueue, now: float) -> tuple[SiteStatus, ...]:
     """How each site stands."""
-    return tuple(_site(site, agenda[site.name], now) for site in sites)
+    return tuple(_site_status(site, agenda[site.name], now) for site in sites)
 
 
-def remembered(sites: Iterable[Scheduled], directory: Path, now: float) -> Board:
+def stored_status(sites: Iterable[ScheduledSite], directory: Path, now: float) -> ScheduleStatus:
     """How all sites stand by the history in a directory: for whoever is not the daemon.
 
     ``next_at`` is then when the next run would begin if there were a daemon. Raises StorageError, UsageError.
     """
-    agenda = Agenda(0)
+    agenda = RunQueue(0)
     sites = list(sites)
-    with Look(directory) as look:
+    with HistoryReader(directory) as look:
         is_alive = bool(look.holder())
         for site in sites:
-            take_up(agenda, site, look, now, is_alive=is_alive)
-    return Board(version=__version__, now=now, sites=standing(sites, agenda, now), is_alive=is_alive)
+            load_history(agenda, site, look, now, is_alive=is_alive)
+    return ScheduleStatus(
+        version=__version__, now=now, sites=sites_status(sites, agenda, now), is_alive=is_alive
+    )
 
 
-def _site(site: Scheduled, entry: Entry, now: float) -> SiteBoard:
+def _site_status(site: ScheduledSite, entry: SiteState, now: float) -> SiteStatus:
     running = entry.running
     next_at = max(entry.run_at, now)
-    return SiteBoard(
+    return SiteStatus(
         name=site.name,
         url=site.url,
         sitemap_url=site.sitemap_url,
@@ -102,7 +106,7 @@ def _site(site: Scheduled, entry: Entry, now: float) -> SiteBoard:
         recent=site.recent,
         timetable=site.timetable.words() if site.timetable else "",
         next_at=next_at if math.isfinite(next_at) else None,
-        running_since=running.began if running and running.because is not Because.TELL else None,
+        running_since=running.began if running and running.because is not Trigger.TELL else None,
         failures=entry.failures,
         last=entry.last,
         audit_every=site.config.audit.every,

@@ -12,17 +12,17 @@ from typing import Final
 
 import anyio
 
-_PATIENCE: Final = 1.0  # seconds
+_TIMEOUT: Final = 1.0  # seconds
 
 
-class ServiceManager:
+class SystemdNotifier:
     """Whoever has started the daemon, as its ``environment`` tells. Never raises: nobody may be there any more."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         name = environment.get("NOTIFY_SOCKET", "")
         # an @ stands for the zero byte of a name that is in no file system
         self._address = f"\0{name[1:]}" if name.startswith("@") else name
-        self._watched = _watched(environment)
+        self._watched = _watchdog_seconds(environment)
         self._status = ""
 
     def ready(self, status: str) -> None:
@@ -55,13 +55,13 @@ class ServiceManager:
             return
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
-                out.settimeout(_PATIENCE)  # its queue is short, and what is not heard now is never heard
+                out.settimeout(_TIMEOUT)  # its queue is short, and what is not heard now is never heard
                 out.sendto("\n".join(lines).encode(), self._address)
         except OSError:
             return
 
 
-def _watched(environment: Mapping[str, str]) -> float:
+def _watchdog_seconds(environment: Mapping[str, str]) -> float:
     """Seconds after which a daemon that says nothing is ended; 0 when nobody looks, or at another process."""
     if environment.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return 0.0

@@ -5,56 +5,56 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from crawler.schedule.attempt import Attempt, Because
-from crawler.state.runs import Fate
-from crawler.units import clock
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.state.runs import RunStatus
+from crawler.units import clock_text
 
-_WHY: Final = {
-    Because.FIRST: "for the first time in this schedule",
-    Because.DUE: "because it is due",
-    Because.RESUMED: "to continue a run that was cut short",
-    Because.TELL: "to send outstanding notifications",
+_TRIGGER_TEXTS: Final = {
+    Trigger.FIRST: "for the first time in this schedule",
+    Trigger.DUE: "because it is due",
+    Trigger.RESUMED: "to continue a run that was cut short",
+    Trigger.TELL: "to send outstanding notifications",
 }
-_HOW: Final = {
-    Fate.FAILED: "failed",
-    Fate.BUSY: "busy",
-    Fate.STOPPED: "stopped",
-    Fate.BROKEN: "cannot be run",
+_STATUS_TEXTS: Final = {
+    RunStatus.FAILED: "failed",
+    RunStatus.BUSY: "busy",
+    RunStatus.STOPPED: "stopped",
+    RunStatus.BROKEN: "cannot be run",
 }
 _FEW: Final = 5  # names in a line
 
 
-def moment(at: float) -> str:
+def local_time(at: float) -> str:
     """A Unix time by the clock here: ``2026-11-21 03:00 CET``."""
-    return f"{_here(at):%Y-%m-%d %H:%M %Z}"
+    return f"{_in_local_zone(at):%Y-%m-%d %H:%M %Z}"
 
 
-def long_moment(at: float) -> str:
+def long_local_time(at: float) -> str:
     """The same in a column that says elsewhere of which :func:`zones` it is: ``2026-11-21 03:00``."""
-    return f"{_here(at):%Y-%m-%d %H:%M}"
+    return f"{_in_local_zone(at):%Y-%m-%d %H:%M}"
 
 
-def short_moment(at: float) -> str:
+def short_local_time(at: float) -> str:
     """The same without the year: ``11-21 03:00``."""
-    return f"{_here(at):%m-%d %H:%M}"
+    return f"{_in_local_zone(at):%m-%d %H:%M}"
 
 
 def zones(moments: Iterable[float]) -> str:
     """The zone of the clock here at these moments: ``CET``, or ``CEST/CET`` when it was set meanwhile."""
-    return "/".join(dict.fromkeys(f"{_here(at):%Z}" for at in sorted(moments)))
+    return "/".join(dict.fromkeys(f"{_in_local_zone(at):%Z}" for at in sorted(moments)))
 
 
-def _here(at: float) -> datetime:
+def _in_local_zone(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC).astimezone()
 
 
-def ahead(at: float) -> str:
+def time_ahead(at: float) -> str:
     """A moment that is to come, and how long that is: ``2026-11-21 03:00 CET (in 2 h 5 min)``."""
-    left = span(at - time.time())
-    return f"{moment(at)} (in {left})" if left else "now"
+    left = duration_text(at - time.time())
+    return f"{local_time(at)} (in {left})" if left else "now"
 
 
-def span(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A time in two units at most, ``2 h 5 min``; "" for none."""
     minutes, seconds = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
@@ -64,45 +64,45 @@ def span(seconds: float) -> str:
     return " ".join(f"{number} {unit}" for number, unit in parts[first : first + 2] if number)
 
 
-def why(attempt: Attempt) -> str:
+def trigger_text(attempt: Attempt) -> str:
     """Why a run is begun."""
-    if attempt.because is Because.MISSED:
-        return f"because the run of {moment(attempt.slot)} was missed"
-    if attempt.because is Because.RETRY:
+    if attempt.because is Trigger.MISSED:
+        return f"because the run of {local_time(attempt.slot)} was missed"
+    if attempt.because is Trigger.RETRY:
         return f"again, because the last run failed (attempt {attempt.turn})"
-    return _WHY[attempt.because]
+    return _TRIGGER_TEXTS[attempt.because]
 
 
-def verdict(ended: Attempt) -> str:
+def status_badge(ended: Attempt) -> str:
     """How a run ended, in a word or two: ``published``, ``failed``."""
     if ended.fate is None:
         return "cut off"
-    if ended.fate is Fate.DONE:
+    if ended.fate is RunStatus.DONE:
         return ended.outcome or "done"
-    return _HOW[ended.fate]
+    return _STATUS_TEXTS[ended.fate]
 
 
-def is_bad(ended: Attempt) -> bool:
+def needs_attention(ended: Attempt) -> bool:
     """Whether a person should know how it ended."""
-    return ended.fate in (Fate.FAILED, Fate.BROKEN) or ended.untold
+    return ended.fate in (RunStatus.FAILED, RunStatus.BROKEN) or ended.untold
 
 
-def how(ended: Attempt, next_at: float | None = None) -> str:
+def attempt_text(ended: Attempt, next_at: float | None = None) -> str:
     """How an attempt ended, after how long, what there is to say of it, and when it is tried again."""
-    is_telling = ended.because is Because.TELL
+    is_telling = ended.because is Trigger.TELL
     after = max(0.0, (ended.ended or ended.began) - ended.began)
-    told = f"{verdict(ended)} after {clock(after)}"
+    told = f"{status_badge(ended)} after {clock_text(after)}"
     if ended.told:
         told = ended.told if is_telling and ended.untold else f"{told}: {ended.told}"
     if ended.untold and not is_telling:
         told += "; its notifications are outstanding"
-    is_again = is_bad(ended) or ended.fate is Fate.BUSY
+    is_again = needs_attention(ended) or ended.fate is RunStatus.BUSY
     if is_again and next_at is not None:
-        told += f"; next try in {span(next_at - time.time()) or '0 s'}"
+        told += f"; next try in {duration_text(next_at - time.time()) or '0 s'}"
     return told
 
 
-def few(names: Sequence[str]) -> str:
+def some_names(names: Sequence[str]) -> str:
     """Some names, and how many more there are."""
     more = f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
     return f"{', '.join(names[:_FEW])}{more}"

@@ -17,7 +17,7 @@ from crawler.version import __version__
 
 
 @contextmanager
-def storage(what: str = "the state") -> Iterator[None]:
+def storage_errors(what: str = "the state") -> Iterator[None]:
     """The fence: what SQLite raises ends here, as StorageError that says what is wrong and what helps."""
     try:
         yield
@@ -27,9 +27,9 @@ def storage(what: str = "the state") -> Iterator[None]:
 
 
 @contextmanager
-def change(db: sqlite3.Connection, what: str = "the state") -> Iterator[None]:
+def transaction(db: sqlite3.Connection, what: str = "the state") -> Iterator[None]:
     """One durable transaction: all of it, or none when anything is raised. Raises StorageError."""
-    with storage(what), _whole(db):
+    with storage_errors(what), _begin_immediate(db):
         yield
 
 
@@ -97,7 +97,7 @@ class Database:
         Raises as :meth:`look`, and StorageError for what cannot be read of it later.
         """
         path = directory / self.file
-        with closing(self.look(path)) as db, storage(str(path)):
+        with closing(self.look(path)) as db, storage_errors(str(path)):
             yield db
 
     def in_memory(self, directory: Path) -> sqlite3.Connection:
@@ -117,7 +117,7 @@ class Database:
             yield
         except (sqlite3.Error, msgspec.MsgspecError, OSError) as error:
             if isinstance(error, PermissionError) or (
-                isinstance(error, sqlite3.Error) and not _is_ours(path)
+                isinstance(error, sqlite3.Error) and not _may_use(path)
             ):
                 said = f"{path} is not for this account to use: run as the one that it belongs to"
             else:
@@ -160,8 +160,8 @@ class Database:
         A process that is killed in it leaves the old version, and the next start begins again. The database as it was
         stays beside it as ``state.db.v1`` and so on.
         """
-        _keep_copy(db, path.with_name(f"{path.name}.v{version}"))
-        with _whole(db):
+        _back_up(db, path.with_name(f"{path.name}.v{version}"))
+        with _begin_immediate(db):
             for step in range(version, self.version):
                 self.steps[step](db)
             db.execute(f"PRAGMA user_version = {self.version}")
@@ -211,14 +211,14 @@ def _is_there(path: Path) -> bool:
         ) from None
 
 
-def _is_ours(path: Path) -> bool:
+def _may_use(path: Path) -> bool:
     """Whether this account may use a database, which is written to beside it even by who only looks."""
     modes = ((path, os.R_OK | os.W_OK), (path.parent, os.W_OK | os.X_OK))
     return all(os.access(each, mode, effective_ids=True) for each, mode in modes)
 
 
 @contextmanager
-def _whole(db: sqlite3.Connection) -> Iterator[None]:
+def _begin_immediate(db: sqlite3.Connection) -> Iterator[None]:
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -229,7 +229,7 @@ def _whole(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _keep_copy(db: sqlite3.Connection, copy: Path) -> None:
+def _back_up(db: sqlite3.Connection, copy: Path) -> None:
     draft = copy.with_name(copy.name + ".draft")
     draft.unlink(missing_ok=True)
     with closing(sqlite3.connect(draft)) as target:

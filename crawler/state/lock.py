@@ -10,7 +10,7 @@ from crawler.errors import StateInUse, StorageError
 LOCK: Final = "lock"
 
 
-def lock(directory: Path, name: str = LOCK, flag: str = "--state") -> int:
+def hold_lock(directory: Path, name: str = LOCK, flag: str = "--state") -> int:
     """Hold the state directory for this process; the kernel lets go when the process dies, however it dies.
 
     Returns the file descriptor that holds the lock. Raises StateInUse, StorageError that names the ``flag``.
@@ -35,7 +35,7 @@ def lock(directory: Path, name: str = LOCK, flag: str = "--state") -> int:
     return descriptor
 
 
-def holder(directory: Path, name: str = LOCK) -> str:
+def lock_holder(directory: Path, name: str = LOCK) -> str:
     """The process that is working on the state in a directory, by its id or as "unknown"; "" when none is.
 
     Raises StorageError when that cannot be found out.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from crawler.state.database import Database
-from crawler.state.schema import TABLES, VERSION
+from crawler.state.schema import STATE_TABLES, STATE_VERSION
 
 
 def _from_1(db: sqlite3.Connection) -> None:
@@ -16,7 +16,7 @@ def _from_1(db: sqlite3.Connection) -> None:
     db.execute("DROP INDEX pending")
     db.execute("ALTER TABLE url RENAME TO url_1")
     db.execute("ALTER TABLE about RENAME TO about_1")
-    for statement in TABLES.split(";\n"):
+    for statement in STATE_TABLES.split(";\n"):
         if statement.strip():
             db.execute(statement)
     db.execute("INSERT INTO about SELECT * FROM about_1 WHERE key != 'finished'")
@@ -51,18 +51,18 @@ def _from_1(db: sqlite3.Connection) -> None:
     db.execute("DROP TABLE page")
 
 
-STEPS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {1: _from_1}
+MIGRATIONS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {1: _from_1}
 
 """What leads from each version to the one after it."""
 
 
-STATE: Final = Database(
+STATE_DB: Final = Database(
     file="state.db",
     mark=0x53_41_54_4C,  # "SATL"
-    version=VERSION,
-    tables=TABLES,
+    version=STATE_VERSION,
+    tables=STATE_TABLES,
     what="state",
     remedy="move it away, or choose another directory with --state",
     absent="there is no state in {}: nothing was crawled yet, or --state is another",
-    steps=STEPS,
+    steps=MIGRATIONS,
 )

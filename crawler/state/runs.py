@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from crawler.errors import UsageError
-from crawler.state.database import storage
+from crawler.state.database import storage_errors
 
 
 class PublishedFile(Struct, frozen=True):
@@ -67,7 +67,7 @@ class Run(Struct, frozen=True, kw_only=True):
         return self.exit_code is not None and self.outcome != "nothing"
 
 
-PUBLISHING: Final = ("published", "unchanged")
+PUBLISHING_OUTCOMES: Final = ("published", "unchanged")
 
 """The outcomes of runs after which the set that they listed is out there."""
 
@@ -80,16 +80,16 @@ _COLUMNS: Final = Run.__struct_fields__
 
 _NAMES: Final = ", ".join(_COLUMNS)
 
-_SELECT: Final = f"SELECT {_NAMES} FROM run"  # noqa: S608 - names of our own
+_SELECT_RUNS: Final = f"SELECT {_NAMES} FROM run"  # noqa: S608 - names of our own
 
-_WRITE: Final = f"INSERT OR REPLACE INTO run ({_NAMES}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+_WRITE_RUN: Final = f"INSERT OR REPLACE INTO run ({_NAMES}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
 
-_CHANGED: Final = "added + changed + removed + moved + deindexed > 0"
+_HAS_CHANGES: Final = "added + changed + removed + moved + deindexed > 0"
 
 _AS_JSON: Final = ("notes", "files")
 
 
-class Runs:
+class RunsPage:
     """The records in the state of one site. Every method raises StorageError when the state refuses.
 
     Nothing here begins or ends a transaction: what is written is part of the caller's, if there is one.
@@ -113,8 +113,8 @@ class Runs:
             msgspec.json.encode(value).decode() if name in _AS_JSON else value
             for name, value in zip(_COLUMNS, msgspec.structs.astuple(run), strict=True)
         ]
-        with storage():
-            self._db.execute(_WRITE, values)
+        with storage_errors():
+            self._db.execute(_WRITE_RUN, values)
 
     def last(self, count: int, before: int | None = None) -> list[Run]:
         """So many runs at most, the newest first; ``before`` a number only those that were older."""
@@ -124,7 +124,7 @@ class Runs:
 
     def changed(self) -> Run | None:
         """The last run that changed anything, however long ago that was."""
-        found = self._read(f"WHERE {_CHANGED} ORDER BY number DESC LIMIT 1")
+        found = self._read(f"WHERE {_HAS_CHANGES} ORDER BY number DESC LIMIT 1")
         return found[0] if found else None
 
     def published(self) -> Run | None:
@@ -146,18 +146,18 @@ class Runs:
         raise UsageError(f"there is no run {number} of this site: {known}")
 
     def _read(self, clause: str, *values: int) -> list[Run]:
-        with storage():
-            rows = self._db.execute(f"{_SELECT} {clause}", values).fetchall()
-        return [_run(dict(zip(_COLUMNS, row, strict=True))) for row in rows]
+        with storage_errors():
+            rows = self._db.execute(f"{_SELECT_RUNS} {clause}", values).fetchall()
+        return [_read_run(dict(zip(_COLUMNS, row, strict=True))) for row in rows]
 
 
-def _run(row: dict[str, object]) -> Run:
+def _read_run(row: dict[str, object]) -> Run:
     for name in _AS_JSON:
         row[name] = msgspec.json.decode(str(row[name]))
     return msgspec.convert(row, Run)
 
 
-class Fate(StrEnum):
+class RunStatus(StrEnum):
     """What a run that ended means for the schedule."""
 
     DONE = "done"  # what was due is done; a limit of its own or a refusal for a good reason is an end too
@@ -167,21 +167,21 @@ class Fate(StrEnum):
     BROKEN = "broken"  # only a person can help: the configuration is wrong
 
 
-class Ended(Struct, frozen=True, kw_only=True):
+class RunResult(Struct, frozen=True, kw_only=True):
     """How a run ended, as whoever ran it tells. ``exit_code`` is negative for a signal that killed it.
 
     ``untold`` says that others could not be told of it for now.
     """
 
     exit_code: int
-    fate: Fate
+    fate: RunStatus
     run: int | None = None
     outcome: str = ""
     told: str = ""
     untold: bool = False
 
 
-class Kind(StrEnum):
+class CompletenessLevel(StrEnum):
     """What a run is worth, the best first."""
 
     COMPLETE = "complete"
@@ -192,5 +192,5 @@ class Kind(StrEnum):
 class Completeness(Struct, frozen=True):
     """The verdict. ``because`` names every limit that was met and everything that failed, or is ""."""
 
-    kind: Kind
+    kind: CompletenessLevel
     because: str = ""

@@ -8,9 +8,9 @@ out there. ``run`` and ``change`` are the records of all runs.
 
 from typing import Final
 
-VERSION: Final = 2
+STATE_VERSION: Final = 2
 
-TABLES: Final = """
+STATE_TABLES: Final = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE url (

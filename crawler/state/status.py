@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from crawler.errors import SiteatlasError
 from crawler.model import Url
-from crawler.state.lock import holder
-from crawler.state.migrations import STATE
-from crawler.state.runs import Run, Runs
+from crawler.state.lock import lock_holder
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import Run, RunsPage
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class StateStatus(Struct, frozen=True, kw_only=True):
     """A site as it stands. ``holder`` is the process that is working on it, or "".
 
     ``sitemap_url`` is where what is published is, or will be when nothing is: with gzip one file has another address
@@ -38,23 +38,23 @@ class Standing(Struct, frozen=True, kw_only=True):
         return self.runs[0] if self.runs and self.runs[0].is_open else None
 
 
-def standing(directory: Path, runs: int) -> Standing:
+def state_status(directory: Path, runs: int) -> StateStatus:
     """Look at the state in a directory, also while a run is working on it. ``runs`` is how many are told of.
 
     Raises UsageError when there is no state or one of another version, StorageError when it cannot be read.
     """
-    with STATE.reading(directory) as db:
+    with STATE_DB.reading(directory) as db:
         db.execute("BEGIN")  # everything from one moment
         about = dict(db.execute("SELECT key, value FROM about WHERE key IN ('url', 'sitemap_url')"))
-        pages, kept = _published(db)
-        records = Runs(db)
+        pages, kept = _published_counts(db)
+        records = RunsPage(db)
         there = records.published()
         wrote = records.wrote()
-        return Standing(
+        return StateStatus(
             url=about.get("url", ""),
             sitemap_url=(there and there.sitemap_url) or about.get("sitemap_url", ""),
             directory=directory,
-            holder=holder(directory),
+            holder=lock_holder(directory),
             pages=pages,
             kept=kept,
             published=there,
@@ -63,16 +63,16 @@ def standing(directory: Path, runs: int) -> Standing:
         )
 
 
-def sitemap_address(directory: Path, planned: Url) -> Url:
+def published_sitemap_url(directory: Path, planned: Url) -> Url:
     """Where the sitemap is that is published, as a state tells; ``planned`` when none is, or the state does not."""
     try:
-        with STATE.reading(directory) as db:
-            there = Runs(db).published()
+        with STATE_DB.reading(directory) as db:
+            there = RunsPage(db).published()
     except SiteatlasError:  # whoever needs more of it will tell
         return planned
     return Url(there.sitemap_url) if there else planned
 
 
-def _published(db: sqlite3.Connection) -> tuple[int, int]:
+def _published_counts(db: sqlite3.Connection) -> tuple[int, int]:
     pages, kept = db.execute("SELECT count(*), coalesce(sum(kept), 0) FROM published").fetchone()
     return int(pages), int(kept)

@@ -17,20 +17,20 @@ from msgspec.structs import replace
 
 from crawler.errors import SiteatlasError, StorageError, UsageError
 from crawler.model import Url
-from crawler.state.database import change, storage
-from crawler.state.lock import lock
-from crawler.state.migrations import STATE
-from crawler.state.runs import PUBLISHING, Run, Runs
+from crawler.state.database import storage_errors, transaction
+from crawler.state.lock import hold_lock
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import PUBLISHING_OUTCOMES, Run, RunsPage
 from crawler.version import __version__
 
-_SWEEP: Final = (
+_PURGE_CONTENT: Final = (
     "DELETE FROM content WHERE id NOT IN (SELECT content FROM memory WHERE content IS NOT NULL)"
     " AND id NOT IN (SELECT content FROM visit WHERE content IS NOT NULL)"
     " AND id NOT IN (SELECT content FROM published)"
 )
 
 
-_FORGET: Final = (
+_FORGET_PAGES: Final = (
     "DELETE FROM visit",
     "DELETE FROM listing",
     "DELETE FROM memory",
@@ -43,23 +43,23 @@ _FORGET: Final = (
 )
 
 
-def forget(db: sqlite3.Connection) -> None:
+def forget_pages(db: sqlite3.Connection) -> None:
     """Forget what is known of the pages, so that all are seen for the first time and placed anew.
 
     What is published, and the records of the runs, stay: the gate compares with them. Raises StorageError.
     """
-    with change(db):
-        for statement in _FORGET:
+    with transaction(db):
+        for statement in _FORGET_PAGES:
             db.execute(statement)
 
 
-def sweep(db: sqlite3.Connection) -> None:
+def purge_content(db: sqlite3.Connection) -> None:
     """What was read by runs that came to nothing goes. Part of the caller's transaction. Raises StorageError."""
-    with storage():
-        db.execute(_SWEEP)
+    with storage_errors():
+        db.execute(_PURGE_CONTENT)
 
 
-def directory_for(root: Path, sitemap_url: Url) -> Path:
+def state_directory(root: Path, sitemap_url: Url) -> Path:
     """The directory of a site's state: readable for people, and distinct for distinct sitemaps."""
     digest = hashlib.blake2b(sitemap_url.encode(), digest_size=4).hexdigest()
     readable = re.sub(r"[^a-z0-9.-]+", "-", sitemap_url.partition("://")[2].rpartition("/")[0].lower()).strip(
@@ -68,29 +68,29 @@ def directory_for(root: Path, sitemap_url: Url) -> Path:
     return root / f"{readable[:60] or 'site'}-{digest}"
 
 
-GENERATIONS: Final = "generations"
+GENERATIONS_DIRECTORY: Final = "generations"
 
 
 @contextmanager
-def held(directory: Path, *, about: Mapping[str, str] | None = None) -> Iterator[None]:
+def lock_state(directory: Path, *, about: Mapping[str, str] | None = None) -> Iterator[None]:
     """Hold the state of a site. One that has none gets it if it is told what is kept ``about`` it.
 
     Raises UsageError when it has none, StateInUse, StorageError.
     """
-    path = directory / STATE.file
+    path = directory / STATE_DB.file
     if about is None:
-        STATE.look(path).close()
-    descriptor = lock(directory)
+        STATE_DB.look(path).close()
+    descriptor = hold_lock(directory)
     try:
         if about is not None and not path.is_file():
-            with closing(STATE.connect(path)) as db, change(db):
+            with closing(STATE_DB.connect(path)) as db, transaction(db):
                 db.executemany("INSERT INTO about VALUES (?, ?)", about.items())
         yield
     finally:
         os.close(descriptor)
 
 
-class Begin(Enum):
+class Resume(Enum):
     """What becomes of what is there when a run begins."""
 
     GO_ON = auto()  # an unfinished run is gone on with
@@ -113,7 +113,7 @@ class Store:
         directory: Path,
         settings: Mapping[str, object],
         *,
-        begin: Begin = Begin.GO_ON,
+        begin: Resume = Resume.GO_ON,
         about: Mapping[str, str] | None = None,
         now: float | None = None,
         renamed: Mapping[str, str] | None = None,
@@ -131,7 +131,7 @@ class Store:
         self._is_first = True
 
     def __enter__(self) -> Self:
-        self._lock = lock(self.directory)
+        self._lock = hold_lock(self.directory)
         try:
             self._open()
         except BaseException:
@@ -144,7 +144,7 @@ class Store:
     ) -> None:
         if self._db is not None:
             db, self._db = self._db, None
-            with storage(f"the state in {self.directory}"):
+            with storage_errors(f"the state in {self.directory}"):
                 db.close()
         if self._lock >= 0:
             os.close(self._lock)
@@ -181,50 +181,50 @@ class Store:
             ended=ended,
             seconds=seconds,
         )
-        Runs(self.db).write(record)
+        RunsPage(self.db).write(record)
 
     def _open(self) -> None:
-        path = self.directory / STATE.file
-        self._db = STATE.connect(path)
-        if self._begin is Begin.FRESH:
-            forget(self._db)
-        runs = Runs(self.db)
-        with storage():
+        path = self.directory / STATE_DB.file
+        self._db = STATE_DB.connect(path)
+        if self._begin is Resume.FRESH:
+            forget_pages(self._db)
+        runs = RunsPage(self.db)
+        with storage_errors():
             self._is_first = self.db.execute("SELECT 1 FROM published LIMIT 1").fetchone() is None
         self.resumed = self._is_begun() and self._is_alike()
         if self.resumed:
             self._run = runs.begin(self._now, __version__)
             return
         before = runs.last(1)
-        with change(self.db):
+        with transaction(self.db):
             self.db.execute("DELETE FROM run WHERE ended IS NULL")
             self._run = runs.begin(self._now, __version__)
             self.db.execute("DELETE FROM visit")
             self.db.execute("DELETE FROM listing")
-            if before and before[0].outcome not in PUBLISHING:  # one that did has swept
-                sweep(self.db)
+            if before and before[0].outcome not in PUBLISHING_OUTCOMES:  # one that did has swept
+                purge_content(self.db)
             settings = msgspec.json.encode(self._settings, order="deterministic").decode()
             for key, value in {**self._told, "settings": settings}.items():
                 self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
 
     def _is_begun(self) -> bool:
         """Whether there is an unfinished run worth going on with: one that knows at least a URL."""
-        if self._begin not in (Begin.GO_ON, Begin.GO_ON_IF_ALIKE):
+        if self._begin not in (Resume.GO_ON, Resume.GO_ON_IF_ALIKE):
             return False
-        with storage():
+        with storage_errors():
             unfinished = "SELECT 1 FROM visit WHERE EXISTS (SELECT 1 FROM run WHERE ended IS NULL) LIMIT 1"
             return self.db.execute(unfinished).fetchone() is not None
 
     def _is_alike(self) -> bool:
         """Whether the unfinished run was begun with these settings; UsageError when it was not, and that matters."""
-        with storage():
+        with storage_errors():
             row = self.db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
         stored: dict[str, object] = msgspec.json.decode(row[0]) if row else {}
         before = {self._renamed.get(key, key): value for key, value in stored.items()}
         now = msgspec.json.decode(msgspec.json.encode(self._settings))
         # what an older version did not know yet, it did as this one does by default
         changed = sorted(key for key, value in before.items() if value != now.get(key))
-        if changed and self._begin is Begin.GO_ON:
+        if changed and self._begin is Resume.GO_ON:
             raise UsageError(
                 f"an unfinished crawl of this site was begun with other settings ({', '.join(changed)}); repeat them "
                 f"to go on with it, or drop it and keep what earlier runs learnt with --restart"

@@ -28,7 +28,7 @@ import webencodings
 
 from crawler.model import Url
 from crawler.url import params as without
-from crawler.url.params import Params
+from crawler.url.params import UrlParams
 
 _beyond_ascii = re.compile(r"[^\x00-\x7f]+")
 
@@ -77,7 +77,7 @@ class InvalidUrl(ValueError):
         self.message = message
 
 
-DEFAULT: Final = Params()
+DEFAULT_PARAMS: Final = UrlParams()
 
 
 # A URL as WHATWG writes it that is canonical already. Most are, and this is what makes them cheap.
@@ -100,12 +100,12 @@ _outside_host = re.compile(r"[\"`{}]").search  # WHATWG lets these stand in a ho
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
-def normalise(text: str, params: Params = DEFAULT) -> Url:
+def normalize_url(text: str, params: UrlParams = DEFAULT_PARAMS) -> Url:
     """The canonical form of an absolute URL. Raises :class:`InvalidUrl`."""
     return _canonical(_parse(text, None), text, params)
 
 
-def join(base: str, href: str, params: Params = DEFAULT, encoding: str = "") -> Url:
+def join_url(base: str, href: str, params: UrlParams = DEFAULT_PARAMS, encoding: str = "") -> Url:
     """The canonical form of a reference found in a document with this base URL. Raises :class:`InvalidUrl`.
 
     ``encoding`` is the WHATWG name of the document's encoding, "" for UTF-8. It only matters for characters
@@ -116,12 +116,12 @@ def join(base: str, href: str, params: Params = DEFAULT, encoding: str = "") -> 
     return _canonical(_parse(href, base), href, params)
 
 
-def origin(url: Url) -> str:
+def origin_of(url: Url) -> str:
     """Scheme, host and port: ``https://example.com`` or ``https://example.com:8443``."""
     return url[: url.index("/", 8)]
 
 
-def host(url: Url) -> str:
+def host_of(url: Url) -> str:
     """The host without its port; an IPv6 address stands in brackets."""
     start = 8 if url[4] == "s" else 7
     name = url[start : url.index("/", 8)]
@@ -130,7 +130,7 @@ def host(url: Url) -> str:
     return name.partition(":")[0]
 
 
-def path(url: Url) -> str:
+def path_of(url: Url) -> str:
     """The path without the query; at least ``/``."""
     end = url.find("?", 9)
     return url[url.index("/", 8) : end if end > 0 else None]
@@ -166,12 +166,12 @@ def _parse_again(text: str, base: str | None) -> str:
         raise InvalidUrl("url.invalid", f"not a URL: {what}") from None
 
 
-def _canonical(href: str, text: str, params: Params) -> Url:
+def _canonical(href: str, text: str, params: UrlParams) -> Url:
     url = Url(href) if _clean(href) else _written(href, text, params)
     return url if params.mirror is None else params.mirror.published(url)
 
 
-def _written(href: str, text: str, params: Params) -> Url:
+def _written(href: str, text: str, params: UrlParams) -> Url:
     parts = _parts(href)
     if parts is None:
         if not href.startswith(("http://", "https://")):
@@ -184,9 +184,9 @@ def _written(href: str, text: str, params: Params) -> Url:
     if not bare:
         raise InvalidUrl("url.invalid", f"no host in {_shown(text)}")
     fixed = _to_fix.sub(_fix, where)
-    kept = without.of_path(fixed, params) if ";" in fixed else fixed
+    kept = without.clean_path(fixed, params) if ";" in fixed else fixed
     if query:
-        query = without.of_query(_to_fix.sub(_fix, query), params)
+        query = without.clean_query(_to_fix.sub(_fix, query), params)
     url = f"{scheme}{bare}{port or ''}{kept}{'?' if query else ''}{query}"
     if bare != name or kept != fixed:
         # Without its dots a name may be an IPv4 address, and "..;x=1" without its parameter is a dot segment.

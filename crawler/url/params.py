@@ -13,41 +13,41 @@ from msgspec import Struct
 
 from crawler.url.mirror import Mirror
 
-_CLICKS: Final = """
+_CLICK_IDS: Final = """
     utm_* gclid gclsrc gbraid wbraid dclid srsltid fbclid fb_action_ids fb_action_types msclkid yclid
     ysclid _openstat twclid ttclid igsh igshid li_fat_id epik rdt_cid mc_cid mc_eid mkt_tok _hsenc _hsmi
     __hstc __hssc __hsfp hsctatracking vero_id vero_conv oly_anon_id oly_enc_id wickedid zanpid ef_id _ga
     _gl _branch_match_id pk_campaign pk_kwd pk_keyword pk_source pk_medium pk_content pk_cid mtm_* piwik_*
 """
-_SESSIONS: Final = "phpsessid jsessionid aspsessionid* cfid cftoken"
-TRACKING: Final[tuple[str, ...]] = (*_CLICKS.split(), *_SESSIONS.split())
+_SESSION_IDS: Final = "phpsessid jsessionid aspsessionid* cfid cftoken"
+TRACKING_PARAMS: Final[tuple[str, ...]] = (*_CLICK_IDS.split(), *_SESSION_IDS.split())
 """Parameters that never choose what a page shows. Names some sites use for content (``sid``) are not here."""
 
 
-class Params(Struct, frozen=True, cache_hash=True):
+class UrlParams(Struct, frozen=True, cache_hash=True):
     """Which parameters are dropped, by name, as shell patterns (``utm_*``) without regard to case.
 
     They apply to the query and to path parameters alike. ``keep`` wins over ``drop``. ``mirror`` is the place whose
     names for the site are replaced by the public ones.
     """
 
-    drop: tuple[str, ...] = TRACKING
+    drop: tuple[str, ...] = TRACKING_PARAMS
     keep: tuple[str, ...] = ()
     mirror: Mirror | None = None
 
     @property
-    def whole(self) -> "Params":
+    def whole(self) -> "UrlParams":
         """The same for what is shown rather than visited: no parameter is dropped."""
-        return Params((), (), self.mirror)
+        return UrlParams((), (), self.mirror)
 
 
-def of_query(query: str, params: Params) -> str:
+def clean_query(query: str, params: UrlParams) -> str:
     """A query, without its ``?``, less the dropped parameters. Order, repetitions and empty pairs stay."""
     is_dropped = _dropper(params)
     return "&".join([pair for pair in query.split("&") if not is_dropped(pair.partition("=")[0])])
 
 
-def of_path(path: str, params: Params) -> str:
+def clean_path(path: str, params: UrlParams) -> str:
     """A path less the dropped parameters (``/a;jsessionid=1/b`` is ``/a/b``). It may gain dot segments."""
     is_dropped = _dropper(params)
     segments = []
@@ -58,7 +58,7 @@ def of_path(path: str, params: Params) -> str:
 
 
 @lru_cache(maxsize=16)
-def _dropper(params: Params) -> Callable[[str], bool]:
+def _dropper(params: UrlParams) -> Callable[[str], bool]:
     drop = _any_of(params.drop)
     keep = _any_of(params.keep)
 

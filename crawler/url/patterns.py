@@ -23,7 +23,7 @@ class ScopeError(ValueError):
     """A setting of the scope cannot be used. The message names it, and says what would do."""
 
 
-class Pattern:
+class UrlPattern:
     """One pattern; ``text`` is as it was written."""
 
     __slots__ = ("_match", "_on_path", "text")
@@ -52,12 +52,12 @@ class Pattern:
         return self._match(path_and_query(url) if self._on_path else url) is not None
 
 
-def compile_all(name: str, texts: tuple[str, ...]) -> tuple[Pattern, ...]:
+def compile_patterns(name: str, texts: tuple[str, ...]) -> tuple[UrlPattern, ...]:
     """The patterns of one setting. Raises ScopeError that names the setting, the pattern and what is wrong with it."""
     patterns = []
     for text in texts:
         try:
-            patterns.append(Pattern(text))
+            patterns.append(UrlPattern(text))
         except ScopeError as error:
             raise ScopeError(f"{name}: {error}") from None
     return tuple(patterns)

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from crawler.model import Url
-from crawler.url.normalize import DEFAULT, InvalidUrl, join
-from crawler.url.params import Params
+from crawler.url.normalize import DEFAULT_PARAMS, InvalidUrl, join_url
+from crawler.url.params import UrlParams
 
-ENTRY: Final = 256
+ENTRY_BYTES: Final = 256
 """Bytes that one answer takes besides its texts, roughly."""
-_LONG: Final = 2_048  # characters of a reference that is still remembered
-_DEEP: Final = 64  # slashes of a directory whose steps are kept
+_MAX_CACHED_LENGTH: Final = 2_048  # characters of a reference that is still remembered
+_MAX_STEPS: Final = 64  # slashes of a directory whose steps are kept
 _REFUSED: Final = Url("")  # in a table; a plain lookup tells it from what was never seen
 
 # What may follow a canonical directory as it is: steps up or the root, then segments that begin with no dot.
@@ -24,7 +24,7 @@ _scheme = re.compile(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.\-\t\r\n]*):").match
 _LEADING: Final = "".join(map(chr, range(33)))  # C0 controls and space, which a parser strips
 
 
-class _Directory:
+class _AnswerCache:
     """The answers kept for one directory or one origin in one encoding; ``size`` is roughly their bytes.
 
     ``steps`` are the directory and all above it, the origin last: None until they are needed, and empty when no
@@ -35,11 +35,11 @@ class _Directory:
 
     def __init__(self) -> None:
         self.answers: dict[str, Url] = {}
-        self.size = ENTRY
+        self.size = ENTRY_BYTES
         self.steps: tuple[str, ...] | None = None
 
 
-class Resolver:
+class UrlResolver:
     """Resolves references, remembering the answers: the links of a site repeat from page to page.
 
     An answer is kept per directory of the base, or per origin when the reference does not depend on the
@@ -47,22 +47,22 @@ class Resolver:
     roughly; the oldest directories go first. ``refused`` counts the distinct refusals by their code.
     """
 
-    def __init__(self, params: Params = DEFAULT, memory: int = 16 * 2**20) -> None:
+    def __init__(self, params: UrlParams = DEFAULT_PARAMS, memory: int = 16 * 2**20) -> None:
         self.params = params
         self.refused: Counter[str] = Counter()
         self._memory = memory
         self._size = 0
-        self._tables: dict[str, _Directory] = {}
+        self._tables: dict[str, _AnswerCache] = {}
         self._base = self._encoding = self._directory = ""
         self._self: Url | None = None
-        self._near = self._far = _Directory()
-        self._whole: Resolver | None = None
+        self._near = self._far = _AnswerCache()
+        self._whole: UrlResolver | None = None
 
     @property
-    def whole(self) -> "Resolver":
+    def whole(self) -> "UrlResolver":
         """The same for what is shown rather than visited: no parameter is dropped."""
         if self._whole is None:
-            self._whole = Resolver(self.params.whole, self._memory // 8)
+            self._whole = UrlResolver(self.params.whole, self._memory // 8)
         return self._whole
 
     def resolve(self, base: str, href: str, encoding: str = "") -> Url | None:
@@ -79,7 +79,7 @@ class Resolver:
     def refusal(self, base: str, href: str, encoding: str = "") -> InvalidUrl | None:
         """Why ``href`` is refused, worked out anew, or None when it is not."""
         try:
-            join(base, href, self.params, encoding)
+            join_url(base, href, self.params, encoding)
         except InvalidUrl as error:
             return error
         return None
@@ -94,10 +94,10 @@ class Resolver:
         if self._size > self._memory:
             self._forget()
 
-    def _table(self, name: str) -> _Directory:
+    def _table(self, name: str) -> _AnswerCache:
         table = self._tables.get(name)
         if table is None:
-            table = self._tables[name] = _Directory()
+            table = self._tables[name] = _AnswerCache()
             self._size += table.size
         return table
 
@@ -113,16 +113,16 @@ class Resolver:
         table, answer = self._plainly(href) or (self._table_for(href), self._join(href))
         if table is not None:
             table.answers[href] = answer
-            size = ENTRY + len(href) + len(answer)
+            size = ENTRY_BYTES + len(href) + len(answer)
             table.size += size
             self._size += size
             if self._size > self._memory:
                 self._forget()
         return answer or None
 
-    def _plainly(self, href: str) -> tuple[_Directory, Url] | None:
+    def _plainly(self, href: str) -> tuple[_AnswerCache, Url] | None:
         """The answer for most references, which is the start of the base and then the reference as it stands."""
-        if len(href) > _LONG:
+        if len(href) > _MAX_CACHED_LENGTH:
             return None
         steps = self._near.steps
         if steps is None:
@@ -146,7 +146,7 @@ class Resolver:
         if self.params.mirror is not None and self.params.mirror.is_deep:
             return ()  # a path may be a name of the site itself
         try:
-            if directory.count("/") > _DEEP or join(directory, "", self.params) != directory:
+            if directory.count("/") > _MAX_STEPS or join_url(directory, "", self.params) != directory:
                 return ()
         except InvalidUrl:
             return ()
@@ -156,8 +156,8 @@ class Resolver:
             steps.append(directory[: end + 1])
         return tuple(steps)
 
-    def _table_for(self, href: str) -> _Directory | None:
-        if len(href) > _LONG:
+    def _table_for(self, href: str) -> _AnswerCache | None:
+        if len(href) > _MAX_CACHED_LENGTH:
             return None
         seen = href.lstrip(_LEADING)
         if not seen or seen[0] in "?#":
@@ -175,7 +175,7 @@ class Resolver:
 
     def _join(self, href: str) -> Url:
         try:
-            return join(self._base, href, self.params, self._encoding)
+            return join_url(self._base, href, self.params, self._encoding)
         except InvalidUrl as error:
             self.refused[error.code] += 1
             return _REFUSED
@@ -187,7 +187,7 @@ class Resolver:
             self._size -= table.size
             if table is self._near or table is self._far:
                 table.answers.clear()
-                table.size = ENTRY
-                self._size += ENTRY
+                table.size = ENTRY_BYTES
+                self._size += ENTRY_BYTES
             else:
                 del self._tables[name]

@@ -16,33 +16,33 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from crawler.model import Found, Kind, State, Url, Verdict
-from crawler.url.normalize import InvalidUrl, host, normalise, origin, path
-from crawler.url.patterns import Pattern, ScopeError, compile_all
+from crawler.model import DiscoveredBy, DocumentKind, State, StatusBadge, Url
+from crawler.url.normalize import InvalidUrl, host_of, normalize_url, origin_of, path_of
+from crawler.url.patterns import ScopeError, UrlPattern, compile_patterns
 
-__all__ = ["LONGEST_FETCHED", "LONGEST_LISTED", "Bounds", "Scope", "ScopeError"]
+__all__ = ["MAX_FETCHED_LENGTH", "MAX_LISTED_LENGTH", "CrawlBounds", "Scope", "ScopeError"]
 
 
-LONGEST_FETCHED: Final = 8_192
+MAX_FETCHED_LENGTH: Final = 8_192
 
 """Characters of a URL that is still fetched."""
 
-LONGEST_LISTED: Final = 2_047
+MAX_LISTED_LENGTH: Final = 2_047
 
 """Characters of a URL in a sitemap: "less than 2,048" (https://www.sitemaps.org/protocol.html#locdef)."""
 
-SHORTEST_LISTED: Final = 12  # the schema's tLoc, minLength
+MIN_LISTED_LENGTH: Final = 12  # the schema's tLoc, minLength
 
 
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 
 # Plain integers: flags are asked about once for every link, and operations of an enum are slow.
-_SEED: Final = int(Found.SEED)
+_SEED: Final = int(DiscoveredBy.SEED)
 
-_NOFOLLOW: Final = int(Found.NOFOLLOW)
+_NOFOLLOW: Final = int(DiscoveredBy.NOFOLLOW)
 
 
-class Bounds(Struct, frozen=True):
+class CrawlBounds(Struct, frozen=True):
     """Where a crawl stops following, because nothing good lies there.
 
     ``max_depth`` counts clicks from the start. A path with more than ``max_segments`` segments, or that repeats one
@@ -72,31 +72,33 @@ class Scope:
         sitemap_url: Url,
         include: tuple[str, ...] = (),
         exclude: tuple[str, ...] = (),
-        bounds: Bounds = Bounds(),  # noqa: B008 - frozen
+        bounds: CrawlBounds = CrawlBounds(),  # noqa: B008 - frozen
         subdomains: bool = False,
         hosts: tuple[str, ...] = (),
     ) -> None:
-        where = path(sitemap_url)
-        self.origin = origin(sitemap_url)
+        where = path_of(sitemap_url)
+        self.origin = origin_of(sitemap_url)
         self.directory = self.origin + where[: where.rfind("/") + 1]
         self.bounds = bounds
-        self._include = compile_all("include", include)
-        self._exclude = compile_all("exclude", exclude)
+        self._include = compile_patterns("include", include)
+        self._exclude = compile_patterns("exclude", exclude)
         self._subdomains = subdomains
         self._named = tuple(_named_host(text) for text in hosts)
         self._origins: dict[str, str] = {self.origin: "own"}
 
-    def admit(self, url: Url, depth: int, found: int, kind: Kind = Kind.PAGE) -> Verdict | None:
+    def admit(
+        self, url: Url, depth: int, found: int, kind: DocumentKind = DocumentKind.PAGE
+    ) -> StatusBadge | None:
         """None when the URL is crawled, else how it ends, with the rule that says so.
 
         A seed is crawled wherever it lies on a host of ours: patterns, directory and depth choose among what it leads
         to. A sitemap file needs a host of ours only, in either scheme; what it lists is asked about one by one.
         """
-        if len(url) > LONGEST_FETCHED:
-            reason = f"{len(url):,} characters long; over {LONGEST_FETCHED:,} it is not fetched"
-            return Verdict(State.TOO_LONG, reason)
-        if kind is Kind.SITEMAP:
-            is_ours = host(url) == host(Url(self.directory)) or self._standing(url) != ""
+        if len(url) > MAX_FETCHED_LENGTH:
+            reason = f"{len(url):,} characters long; over {MAX_FETCHED_LENGTH:,} it is not fetched"
+            return StatusBadge(State.TOO_LONG, reason)
+        if kind is DocumentKind.SITEMAP:
+            is_ours = host_of(url) == host_of(Url(self.directory)) or self._standing(url) != ""
             return None if is_ours else self._foreign(url)
         standing = self._standing(url)
         if not standing:
@@ -104,40 +106,44 @@ class Scope:
         if found & _SEED:
             return None
         if standing == "own" and not url.startswith(self.directory):
-            return Verdict(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
+            return StatusBadge(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
         return self._refused_by_pattern(url) or self._refused_by_bound(url, depth, found)
 
-    def may_list(self, url: Url) -> Verdict | None:
+    def may_list(self, url: Url) -> StatusBadge | None:
         """None when the sitemap may list the URL, else how it ends although it is a page like any other."""
-        if len(url) > LONGEST_LISTED:
-            reason = f"{len(url):,} characters long; a sitemap takes less than {LONGEST_LISTED + 1:,}"
-            return Verdict(State.TOO_LONG, reason)
-        if len(url) < SHORTEST_LISTED:
-            return Verdict(
-                State.OUT_OF_SCOPE, f"the sitemap schema takes no URL under {SHORTEST_LISTED} characters"
+        if len(url) > MAX_LISTED_LENGTH:
+            reason = f"{len(url):,} characters long; a sitemap takes less than {MAX_LISTED_LENGTH + 1:,}"
+            return StatusBadge(State.TOO_LONG, reason)
+        if len(url) < MIN_LISTED_LENGTH:
+            return StatusBadge(
+                State.OUT_OF_SCOPE, f"the sitemap schema takes no URL under {MIN_LISTED_LENGTH} characters"
             )
         standing = self._standing(url)
         if standing == "subdomain":
-            reason = f"{origin(url)} is crawled for its links; a sitemap in {self.directory} cannot list it"
-            return Verdict(State.OUT_OF_SCOPE, f"{reason} unless the host is named as one of the site's")
+            reason = (
+                f"{origin_of(url)} is crawled for its links; a sitemap in {self.directory} cannot list it"
+            )
+            return StatusBadge(State.OUT_OF_SCOPE, f"{reason} unless the host is named as one of the site's")
         if not standing:
             return self._foreign(url)
         if standing == "own" and not url.startswith(self.directory):
-            return Verdict(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
+            return StatusBadge(State.OUT_OF_SCOPE, f"outside {self.directory}, where the sitemap is")
         return self._refused_by_pattern(url)
 
     def needs_cross_submit(self, url: Url) -> bool:
         """Whether a listed URL counts only if the robots.txt of its host names the sitemap."""
         return self._standing(url) == "named"
 
-    def _foreign(self, url: Url) -> Verdict:
-        if host(url) == host(Url(self.directory)):
-            return Verdict(State.OUT_OF_SCOPE, f"another scheme or port: {origin(url)} is not {self.origin}")
-        return Verdict(State.OUT_OF_SCOPE, f"another host: {host(url)}")
+    def _foreign(self, url: Url) -> StatusBadge:
+        if host_of(url) == host_of(Url(self.directory)):
+            return StatusBadge(
+                State.OUT_OF_SCOPE, f"another scheme or port: {origin_of(url)} is not {self.origin}"
+            )
+        return StatusBadge(State.OUT_OF_SCOPE, f"another host: {host_of(url)}")
 
     def _standing(self, url: Url) -> str:
         """What the origin of a URL is to us: "own", "named", "subdomain" or "" for foreign."""
-        home = origin(url)
+        home = origin_of(url)
         if home == self.origin:
             return "own"
         if not (self._named or self._subdomains):
@@ -150,38 +156,40 @@ class Scope:
         return standing
 
     def _judge_origin(self, url: Url) -> str:
-        name, door = host(url), _door(url)
+        name, door = host_of(url), _scheme_and_port(url)
         for named in self._named:
             is_open = door[1] == named.port or (not named.port and door[1] == _DEFAULT_PORTS[door[0]])
             if is_open and (name == named.name or (named.is_domain and name.endswith(f".{named.name}"))):
                 return "named"
-        if self._subdomains and door == _door(Url(self.directory)):
-            domain = registrable_domain(host(Url(self.directory)))
+        if self._subdomains and door == _scheme_and_port(Url(self.directory)):
+            domain = registrable_domain(host_of(Url(self.directory)))
             return "subdomain" if domain and (name == domain or name.endswith(f".{domain}")) else ""
         return ""
 
-    def _refused_by_pattern(self, url: Url) -> Verdict | None:
+    def _refused_by_pattern(self, url: Url) -> StatusBadge | None:
         for pattern in self._exclude:
             if pattern.matches(url):
-                return Verdict(State.EXCLUDED, f'matches exclude "{pattern.text}"')
+                return StatusBadge(State.EXCLUDED, f'matches exclude "{pattern.text}"')
         if self._include and not any(pattern.matches(url) for pattern in self._include):
             shown = ", ".join(f'"{pattern.text}"' for pattern in self._include[:3])
-            return Verdict(State.EXCLUDED, f"matches no include pattern ({shown}{_more(self._include)})")
+            return StatusBadge(
+                State.EXCLUDED, f"matches no include pattern ({shown}{_and_more(self._include)})"
+            )
         return None
 
-    def _refused_by_bound(self, url: Url, depth: int, found: int) -> Verdict | None:
-        if trap := trap_in(path(url), self.bounds):
-            return Verdict(State.TRAP, trap)
+    def _refused_by_bound(self, url: Url, depth: int, found: int) -> StatusBadge | None:
+        if trap := why_path_is_trap(path_of(url), self.bounds):
+            return StatusBadge(State.TRAP, trap)
         if self.bounds.max_depth is not None and depth > self.bounds.max_depth:
-            return Verdict(
+            return StatusBadge(
                 State.TOO_DEEP, f"{depth} clicks from the start; the limit is {self.bounds.max_depth}"
             )
         if found == _NOFOLLOW:
-            return Verdict(State.NOFOLLOW, "only links that say nofollow lead here")
+            return StatusBadge(State.NOFOLLOW, "only links that say nofollow lead here")
         return None
 
 
-def trap_in(where: str, bounds: Bounds) -> str:
+def why_path_is_trap(where: str, bounds: CrawlBounds) -> str:
     """What makes a path look endless, in a sentence, or "". The cost is bounded by ``bounds.max_segments``."""
     segments = where.split("/")[1:]
     count = len(segments)
@@ -215,33 +223,33 @@ def registrable_domain(name: str) -> str:
 def _named_host(text: str) -> _NamedHost:
     bare = text.removeprefix("*.")
     try:
-        url = normalise(bare if "://" in bare else f"http://{bare}")
+        url = normalize_url(bare if "://" in bare else f"http://{bare}")
     except InvalidUrl as error:
         raise ScopeError(
             f'hosts: "{text}" is no host name, like www.example.org or example.org:8443'
         ) from error
-    scheme, port = _door(url)
-    name = host(url)
+    scheme, port = _scheme_and_port(url)
+    name = host_of(url)
     is_domain = bare != text or registrable_domain(name) == name
     return _NamedHost(name, "" if port == _DEFAULT_PORTS[scheme] else port, is_domain)
 
 
-def _door(url: Url) -> tuple[str, str]:
+def _scheme_and_port(url: Url) -> tuple[str, str]:
     """Scheme and port."""
-    home = origin(url)
+    home = origin_of(url)
     scheme = home.partition(":")[0]
     port = home.rpartition(":")[2]
     return scheme, port if port.isdigit() else _DEFAULT_PORTS[scheme]
 
 
-def _more(patterns: tuple[Pattern, ...]) -> str:
+def _and_more(patterns: tuple[UrlPattern, ...]) -> str:
     return f" and {len(patterns) - 3} more" if len(patterns) > 3 else ""
 
 
-def doors(start: Url) -> list[str]:
+def alias_origins(start: Url) -> list[str]:
     """The origins that lead to the same site as that of ``start``, as nearly all servers have it, without that one."""
-    home = origin(start)
-    port = home[home.index("://") + 3 + len(host(start)) :]
-    bare = host(start).removeprefix("www.")
+    home = origin_of(start)
+    port = home[home.index("://") + 3 + len(host_of(start)) :]
+    bare = host_of(start).removeprefix("www.")
     every = (f"{scheme}://{www}{bare}{port}" for scheme in ("https", "http") for www in ("", "www."))
     return [each for each in every if each != home]

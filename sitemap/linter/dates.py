@@ -8,17 +8,17 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from sitemap import dates as w3c
-from sitemap.finding import Findings
+from sitemap.finding import FindingCollector
 from sitemap.reader.tree import LineOf
 
 # A day begins 14 hours before UTC's in the zone that is furthest ahead, so a mere date is not in the future before
 # that. A time says its zone; only clocks that differ a little are forgiven.
-AHEAD: Final = timedelta(hours=14)
-SKEW: Final = timedelta(minutes=5)
+MAX_ZONE_OFFSET: Final = timedelta(hours=14)
+MAX_CLOCK_SKEW: Final = timedelta(minutes=5)
 # The web was opened to everyone in 1993; what is said to be older than 1995 is nearly always an unset clock.
-OLDEST: Final = "1995"
-ENOUGH: Final = 20  # dated entries, below which equal dates prove nothing
-_MOST: Final = 0.9  # of the dated entries within a day: churn
+OLDEST_YEAR: Final = "1995"
+MIN_DATES: Final = 20  # dated entries, below which equal dates prove nothing
+_MOST_SHARE: Final = 0.9  # of the dated entries within a day: churn
 _DAY: Final = len("2024-05-08")
 TO_THE_SECOND: Final = len("2024-05-08T08:53:11")
 _SAMPLE: Final = 500  # dates
@@ -26,7 +26,7 @@ _SAMPLE: Final = 500  # dates
 _STRIDES: Final = (7_919, 7_907, 7_901, 7_883)
 
 
-def latest(text: str) -> datetime | None:
+def latest_instant(text: str) -> datetime | None:
     """The last instant that a date can mean, or None when it is no date; a mere day ends with midnight UTC."""
     begins, is_day = _begin(text)
     try:
@@ -38,34 +38,36 @@ def latest(text: str) -> datetime | None:
 def is_future(text: str, now: datetime) -> bool:
     """Whether a day has begun nowhere on earth, or a time has not come; False for what is no date."""
     begins, is_day = _begin(text)
-    return begins is not None and begins > now + (AHEAD if is_day else SKEW)
+    return begins is not None and begins > now + (MAX_ZONE_OFFSET if is_day else MAX_CLOCK_SKEW)
 
 
 def is_stamp(common: str, times: int, total: int) -> bool:
     """Whether the commonest date, to the second or a day, of ``total`` is the work of a build: it is there so often."""
-    is_most = len(common) == TO_THE_SECOND and times >= ENOUGH and times * 2 > total
-    return total >= ENOUGH and (times == total or is_most)
+    is_most = len(common) == TO_THE_SECOND and times >= MIN_DATES and times * 2 > total
+    return total >= MIN_DATES and (times == total or is_most)
 
 
 def _begin(text: str) -> tuple[datetime | None, bool]:
     """The first instant that a date can mean, and whether it is a mere day."""
-    if begins := w3c.instant(text):  # of all that :func:`sitemap.dates.read` can, what nearly all dates need
+    if begins := w3c.to_instant(
+        text
+    ):  # of all that :func:`sitemap.dates.read` can, what nearly all dates need
         return begins, len(text) == _DAY
-    moment = w3c.read(text)
+    moment = w3c.read_date(text)
     return (moment.instant(), not isinstance(moment.value, datetime)) if moment else (None, False)
 
 
-class Dates:
+class DateChecks:
     """Checks the lastmods of one document, the forms of which the reader has judged; keeps them until its end."""
 
-    def __init__(self, now: datetime, findings: Findings) -> None:
+    def __init__(self, now: datetime, findings: FindingCollector) -> None:
         self._now = now
         self._findings = findings
         self._kept: list[str] = []
         # As strings, because that clears a batch in no time: nothing with an earlier date can be in the future, nor
         # within the last day, in any zone.
-        self._may_be_future = (now - AHEAD).date().isoformat()
-        self._may_be_recent = (now - timedelta(days=1) - AHEAD).date().isoformat()
+        self._may_be_future = (now - MAX_ZONE_OFFSET).date().isoformat()
+        self._may_be_recent = (now - timedelta(days=1) - MAX_ZONE_OFFSET).date().isoformat()
 
     def check(self, lastmods: list[str], line_of: LineOf) -> None:
         """Judge a batch of lastmods, "" for those that are not known."""
@@ -73,9 +75,9 @@ class Dates:
             for number, text in enumerate(lastmods):
                 if text >= self._may_be_future and is_future(text, self._now):
                     self._findings.add("lastmod.future", line_of(number), f"lastmod {text} is in the future")
-        if min(lastmods) < OLDEST:
+        if min(lastmods) < OLDEST_YEAR:
             for number, text in enumerate(lastmods):
-                if text and text < OLDEST:
+                if text and text < OLDEST_YEAR:
                     self._findings.add(
                         "lastmod.too_old", line_of(number), f"lastmod {text} is before the web"
                     )
@@ -91,7 +93,7 @@ class Dates:
         in it.
         """
         dates, self._kept = list(filter(None, self._kept)), []
-        if len(dates) < ENOUGH:
+        if len(dates) < MIN_DATES:
             return
         stride = next(prime for prime in _STRIDES if len(dates) % prime)
         sample = [dates[place * stride % len(dates)] for place in range(min(len(dates), _SAMPLE))]
@@ -100,7 +102,7 @@ class Dates:
             return
         if churn and sum(map(self._may_be_recent.__le__, sample)) * 2 > len(sample):
             recent = self._recent(dates)
-            if recent >= len(dates) * _MOST:
+            if recent >= len(dates) * _MOST_SHARE:
                 self._say("churn", f"{recent:,} of {len(dates):,} lastmods lie within the last 24 hours")
 
     def _is_stamp(self, common: str, dates: list[str]) -> bool:
@@ -117,11 +119,11 @@ class Dates:
 
     def _recent(self, dates: list[str]) -> int:
         """How many dates lie within the last day."""
-        since, until = self._now - timedelta(days=1), self._now + SKEW
+        since, until = self._now - timedelta(days=1), self._now + MAX_CLOCK_SKEW
         return sum(
             times
             for text, times in Counter(dates).items()
-            if text >= self._may_be_recent and (at := w3c.instant(text)) and since <= at <= until
+            if text >= self._may_be_recent and (at := w3c.to_instant(text)) and since <= at <= until
         )
 
     def _say(self, rule: str, sentence: str) -> None:

@@ -6,27 +6,27 @@ from datetime import datetime, timedelta
 from typing import Final, TypeGuard
 
 from sitemap import limits
-from sitemap.escape import shown
-from sitemap.finding import Findings
+from sitemap.escape import quote_text
+from sitemap.finding import FindingCollector
 from sitemap.formats import FEEDS
 from sitemap.languages import news_language_fault
-from sitemap.linter.dates import Dates, is_future, latest
-from sitemap.linter.duplicates import Duplicates
-from sitemap.linter.hreflang import Variants
-from sitemap.linter.urls import Addresses
+from sitemap.linter.dates import DateChecks, is_future, latest_instant
+from sitemap.linter.duplicates import DuplicateChecks
+from sitemap.linter.hreflang import HreflangChecks
+from sitemap.linter.urls import UrlChecks
 from sitemap.model import Child, Entry, News
 from sitemap.reader.tree import Document, LineOf
 from sitemap.validation.entry import entry_faults
 from sitemap.validation.retired import retired_faults
 
 # What is judged here of an entry; its address, dates and variants are judged by others.
-_OURS: Final = ("image.", "video.", "news.")
+_EXTENSION_RULES: Final = ("image.", "video.", "news.")
 
 
-class Extensions:
+class ExtensionChecks:
     """Checks the extensions of one document. ``news`` counts its articles."""
 
-    def __init__(self, now: datetime, findings: Findings) -> None:
+    def __init__(self, now: datetime, findings: FindingCollector) -> None:
         self.news = 0
         self._now = now
         self._findings = findings
@@ -34,16 +34,16 @@ class Extensions:
     def check(self, entry: Entry, line: int) -> None:
         """Judge what one entry says of images, videos and news."""
         for fault in entry_faults(entry, ""):
-            if fault.rule.startswith(_OURS):
+            if fault.rule.startswith(_EXTENSION_RULES):
                 self._findings.add(fault.rule, line, fault.sentence)
         for fault in retired_faults(entry):
             self._findings.add(fault.rule, line, fault.sentence)
         for video in entry.videos:
-            if (ends := latest(video.expiration_date)) and ends < self._now:
+            if (ends := latest_instant(video.expiration_date)) and ends < self._now:
                 self._findings.add(
                     "video.expired",
                     line,
-                    f"video {shown(video.title)} expired at {video.expiration_date}: take it out",
+                    f"video {quote_text(video.title)} expired at {video.expiration_date}: take it out",
                 )
         if entry.news is not None:
             self._check_news(entry.news, line)
@@ -53,8 +53,8 @@ class Extensions:
         if self.news == limits.MAX_NEWS + 1:
             self._findings.add("news.too_many", line, f"there are more than {limits.MAX_NEWS:,} articles")
         if len(news.language) == 2 and (fault := news_language_fault(news.language)):
-            self._findings.add("news.language", line, f"language {shown(news.language)}: {fault}")
-        published = latest(news.publication_date)
+            self._findings.add("news.language", line, f"language {quote_text(news.language)}: {fault}")
+        published = latest_instant(news.publication_date)
         if published is None:
             return
         if is_future(news.publication_date, self._now):
@@ -71,13 +71,13 @@ class Extensions:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SetContext:
     """What the checks of all documents of a set have in common: the time, and what is remembered of the others."""
 
     now: datetime
     vouched: Callable[[str], bool]
-    duplicates: Duplicates
-    variants: Variants
+    duplicates: DuplicateChecks
+    variants: HreflangChecks
 
 
 class DocumentChecks:
@@ -86,12 +86,12 @@ class DocumentChecks:
     ``place`` is the URL in whose directory it may list pages.
     """
 
-    def __init__(self, document: Document, place: str, shared: Shared) -> None:
-        self.findings = Findings(document.file, document.max_findings)
+    def __init__(self, document: Document, place: str, shared: SetContext) -> None:
+        self.findings = FindingCollector(document.file, document.max_findings)
         self._document = document
-        self._addresses = Addresses(place, self.findings, shared.vouched)
-        self._dates = Dates(shared.now, self.findings)
-        self._extensions = Extensions(shared.now, self.findings)
+        self._addresses = UrlChecks(place, self.findings, shared.vouched)
+        self._dates = DateChecks(shared.now, self.findings)
+        self._extensions = ExtensionChecks(shared.now, self.findings)
         self._hint_line = 0
         self._undated = 0  # sitemaps of an index
         self._first_undated = 0

@@ -4,14 +4,14 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 
-from sitemap.escape import shown
-from sitemap.finding import Findings
-from sitemap.linter.urls import key
+from sitemap.escape import quote_text
+from sitemap.finding import FindingCollector
+from sitemap.linter.urls import normal_key
 from sitemap.reader.tree import LineOf
 
 
 @dataclass(frozen=True, slots=True)
-class _Again:
+class _Repeat:
     """A URL that was listed before: the rule it breaks, where and how it stands, and its hash."""
 
     rule: str
@@ -20,7 +20,7 @@ class _Again:
     number: int
 
 
-class _Seen:
+class _UrlHashes:
     """The hashes of the URLs of all documents."""
 
     def __init__(self) -> None:
@@ -47,13 +47,13 @@ class _Seen:
         return before
 
 
-class Listing:
+class DocumentUrls:
     """The URLs of one document; made by :meth:`Duplicates.begin`."""
 
-    def __init__(self, file: str, findings: Findings, seen: _Seen) -> None:
+    def __init__(self, file: str, findings: FindingCollector, seen: _UrlHashes) -> None:
         self.file = file
         self.findings = findings
-        self.again: list[_Again] = []  # of each rule as many as will be said
+        self.again: list[_Repeat] = []  # of each rule as many as will be said
         self.counts: Counter[str] = Counter()  # of each rule, all
         self._batches: list[list[int]] = []  # the hashes of all URLs, in their order
         self._seen = seen  # in this document and those before it
@@ -92,10 +92,10 @@ class Listing:
                 continue
             self.counts[rule] += 1
             if self.counts[rule] <= self.findings.most:  # of others the first place need not be known
-                self.again.append(_Again(rule, line_of(place), locs[place], number))
+                self.again.append(_Repeat(rule, line_of(place), locs[place], number))
 
 
-class Duplicates:
+class DuplicateChecks:
     """Remembers of each URL its 64-bit hash, in a set and in order.
 
     That takes about 90 bytes, as measured: 170 MiB for two million URLs, and 340 for four.
@@ -103,18 +103,18 @@ class Duplicates:
     """
 
     def __init__(self) -> None:
-        self._seen = _Seen()
-        self._listings: list[Listing] = []
+        self._seen = _UrlHashes()
+        self._listings: list[DocumentUrls] = []
 
-    def begin(self, file: str, findings: Findings) -> Listing:
+    def begin(self, file: str, findings: FindingCollector) -> DocumentUrls:
         """Begin a document."""
-        listing = Listing(file, findings, self._seen)
+        listing = DocumentUrls(file, findings, self._seen)
         self._listings.append(listing)
         return listing
 
     def lists(self, url: str) -> bool:
         """Whether a URL, given in the form to compare, is listed in any document."""
-        return hash(key(url)) in self._seen.hashes
+        return hash(normal_key(url)) in self._seen.hashes
 
     def finish(self) -> None:
         """Say of the duplicates where each was listed first."""
@@ -138,7 +138,7 @@ class Duplicates:
                 own_place = again.rule == "duplicate.loc"
                 where = f"entry {places[again.number]:,}" if own_place else first[again.number]
                 listing.findings.add(
-                    again.rule, again.line, f"{shown(again.loc)} is listed already, as {where}"
+                    again.rule, again.line, f"{quote_text(again.loc)} is listed already, as {where}"
                 )
             for rule, times in listing.counts.items():
                 listing.findings.count(rule, max(times - listing.findings.most, 0))

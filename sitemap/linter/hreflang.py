@@ -6,11 +6,11 @@ https://developers.google.com/search/docs/specialty/international/localized-vers
 from array import array
 from typing import Final
 
-from sitemap.escape import shown
-from sitemap.finding import Findings
+from sitemap.escape import quote_text
+from sitemap.finding import FindingCollector
 from sitemap.languages import hreflang_fault
-from sitemap.linter.duplicates import Duplicates
-from sitemap.linter.urls import form, is_formed
+from sitemap.linter.duplicates import DuplicateChecks
+from sitemap.linter.urls import is_normal_form, normal_form
 from sitemap.model import Alternate, Entry
 from sitemap.validation.image import alternate_faults
 
@@ -20,7 +20,7 @@ MAX_HELD: Final = (
 _CACHED: Final = 4_096  # sets that are held for a quick look
 
 
-class _Codes(dict[str, str]):
+class _CodeFaults(dict[str, str]):
     """What is wrong with each code that was met; found out once."""
 
     def __missing__(self, code: str) -> str:
@@ -30,7 +30,7 @@ class _Codes(dict[str, str]):
         return fault
 
 
-class Variants:
+class HreflangChecks:
     """Compares the variants of all documents of a set.
 
     Each URL is held once (some 200 bytes with its number); the variants of a page are numbers of 4 bytes, and held once
@@ -40,22 +40,22 @@ class Variants:
 
     def __init__(self) -> None:
         self.full = False
-        self.codes = _Codes()
+        self.codes = _CodeFaults()
         self._numbers: dict[str, int] = {}  # of URLs in the form to compare
         self._urls: list[str] = []
         self._sets: dict[
             bytes, int
         ] = {}  # the variants of a page, as sorted numbers, to the number of the set
         self._pages: dict[int, int] = {}  # page to set
-        self._documents: list[tuple[Findings, array[int]]] = []  # with page, line, page, line …
+        self._documents: list[tuple[FindingCollector, array[int]]] = []  # with page, line, page, line …
         self._members: list[array[int]] = []  # of each set, when all are known
         self._cache: dict[int, frozenset[int]] = {}
 
-    def begin(self, findings: Findings) -> "PageVariants":
+    def begin(self, findings: FindingCollector) -> "PageHreflangChecks":
         """Begin a document."""
         places = array("L")
         self._documents.append((findings, places))
-        return PageVariants(self, findings, places)
+        return PageHreflangChecks(self, findings, places)
 
     def hold(self, page: str, variants: list[str], line: int, places: "array[int]") -> None:
         """Remember the variants of a page, all in the form to compare. A page that comes again is not compared."""
@@ -68,7 +68,7 @@ class Variants:
             self._pages[number] = self._sets.setdefault(stated, len(self._sets))
             places.extend((number, line))
 
-    def finish(self, listed: Duplicates, *, whole: bool) -> None:
+    def finish(self, listed: DuplicateChecks, *, whole: bool) -> None:
         """Judge all documents together; that a variant is listed nowhere is said only when the set was read whole."""
         self._members = [array("L", stated) for stated in self._sets]
         closed = [self._is_closed(number, members) for number, members in enumerate(self._members)]
@@ -82,7 +82,9 @@ class Variants:
         """Whether all the pages of a set of variants state that very set: then every link among them is returned."""
         return all(self._pages.get(page) == number for page in members)
 
-    def _judge(self, page: int, listed: Duplicates, findings: Findings, line: int, *, whole: bool) -> None:
+    def _judge(
+        self, page: int, listed: DuplicateChecks, findings: FindingCollector, line: int, *, whole: bool
+    ) -> None:
         silent, unlisted = [], []
         for variant in self._members[self._pages[page]]:
             theirs = self._pages.get(variant)
@@ -90,7 +92,7 @@ class Variants:
                 unlisted.append(variant)
             elif variant != page and (theirs is None or page not in self._among(theirs)):
                 silent.append(variant)
-        this = shown(self._urls[page])
+        this = quote_text(self._urls[page])
         if silent:
             findings.add("hreflang.not_mutual", line, f"{self._some(silent)} not name {this} as a variant")
         if unlisted and whole:
@@ -101,7 +103,7 @@ class Variants:
     def _some(self, variants: list[int]) -> str:
         """The first of some URLs, the number of the others, and a verb."""
         more = len(variants) - 1
-        return shown(self._urls[variants[0]]) + (f" and {more:,} more do" if more else " does")
+        return quote_text(self._urls[variants[0]]) + (f" and {more:,} more do" if more else " does")
 
     def _among(self, number: int) -> frozenset[int]:
         """The members of a set, for a quick look."""
@@ -118,10 +120,10 @@ class Variants:
         return number
 
 
-class PageVariants:
+class PageHreflangChecks:
     """Checks the variants of the pages of one document; made by :meth:`Variants.begin`."""
 
-    def __init__(self, shared: Variants, findings: Findings, places: "array[int]") -> None:
+    def __init__(self, shared: HreflangChecks, findings: FindingCollector, places: "array[int]") -> None:
         self._shared = shared
         self._findings = findings
         self._places = places
@@ -130,15 +132,15 @@ class PageVariants:
 
     def add(self, entry: Entry, line: int) -> None:
         """Judge the variants of a page by themselves, and have them compared with those of other pages later."""
-        page = form(entry.loc)
+        page = normal_form(entry.loc)
         forms = [
-            alternate.href if is_formed(alternate.href) else self._form(alternate, line)
+            alternate.href if is_normal_form(alternate.href) else self._form(alternate, line)
             for alternate in entry.alternates
         ]
         self._judge_codes(entry.alternates, forms, line)
         if page not in forms:
             self._findings.add(
-                "hreflang.no_self", line, f"the variants of {shown(entry.loc)} leave out the page itself"
+                "hreflang.no_self", line, f"the variants of {quote_text(entry.loc)} leave out the page itself"
             )
         self._shared.hold(page, forms, line, self._places)
 
@@ -152,18 +154,20 @@ class PageVariants:
         for fault in alternate_faults(alternate):
             if fault.rule == "hreflang.url":  # of the code the list of languages knows more
                 self._findings.add(fault.rule, line, fault.sentence)
-        return form(alternate.href)
+        return normal_form(alternate.href)
 
     def _judge_codes(self, alternates: tuple[Alternate, ...], forms: list[str], line: int) -> None:
         leads: dict[str, str] = {}
         for alternate, url in zip(alternates, forms, strict=True):
             if fault := self._shared.codes[alternate.hreflang]:
-                self._findings.add("hreflang.code", line, f"hreflang {shown(alternate.hreflang)}: {fault}")
+                self._findings.add(
+                    "hreflang.code", line, f"hreflang {quote_text(alternate.hreflang)}: {fault}"
+                )
             if leads.setdefault(alternate.hreflang.lower(), url) != url:
                 self._findings.add(
                     "hreflang.conflict",
                     line,
-                    f"{shown(alternate.hreflang)} leads to {shown(url)} and to another URL: keep one",
+                    f"{quote_text(alternate.hreflang)} leads to {quote_text(url)} and to another URL: keep one",
                 )
         if "x-default" not in leads and len(leads) > 1:
             self._first_without = self._first_without if self._without_default else line

@@ -10,16 +10,16 @@ from urllib.parse import quote
 
 from sitemap.finding import Finding
 from sitemap.formats import Format
-from sitemap.linter.document import DocumentChecks, Shared
-from sitemap.linter.duplicates import Duplicates
-from sitemap.linter.hreflang import MAX_HELD, Variants
+from sitemap.linter.document import DocumentChecks, SetContext
+from sitemap.linter.duplicates import DuplicateChecks
+from sitemap.linter.hreflang import MAX_HELD, HreflangChecks
 from sitemap.model import Child, Entry
-from sitemap.reader.reader import Source, name_of
+from sitemap.reader.reader import Source, path_name
 from sitemap.reader.tree import Document, LineOf, Opener, TreeLimits
 from sitemap.reader.walk import walk
 from sitemap.rules import Severity
 
-_FEW: Final = 5  # files that are named for what was left out of them
+_MAX_NAMED: Final = 5  # files that are named for what was left out of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Linter:
     """
 
     def __init__(self, now: datetime, vouched: Callable[[str], bool] | None = None) -> None:
-        self._shared = Shared(now, vouched or (lambda _: False), Duplicates(), Variants())
+        self._shared = SetContext(now, vouched or (lambda _: False), DuplicateChecks(), HreflangChecks())
         self._roots: list[Document] = []
         self._judged: list[tuple[Document, DocumentChecks]] = []
         self._open: dict[Document, DocumentChecks] = {}
@@ -119,15 +119,15 @@ class Linter:
         self._shared.variants.finish(self._shared.duplicates, whole=not not_read)
         findings: list[Finding] = []
         for document, checks in self._judged:
-            findings += sorted((*document.findings, *checks.findings.all()), key=_place)
+            findings += sorted((*document.findings, *checks.findings.all()), key=_sort_key)
         entries = sum(document.entries for document, _ in self._judged if document.format is not Format.INDEX)
         return LintReport(tuple(findings), tuple(self._roots), entries, not_read + self._not_compared())
 
     def _not_read(self) -> Iterator[str]:
         cut = [document for document, _ in self._judged if document.cut]
-        for document in cut[:_FEW]:
+        for document in cut[:_MAX_NAMED]:
             yield f"{document.file or 'the document'}: {document.cut}"
-        if more := len(cut[_FEW:]):
+        if more := len(cut[_MAX_NAMED:]):
             yield f"{more:,} more files, of which not all was read either"
         if lost := sum(not (document.complete or document.cut) for document, _ in self._judged):
             said = f"{lost:,} files" if lost > 1 else "a file"
@@ -177,15 +177,15 @@ def lint(
     """
     linter = Linter(now or datetime.now(UTC), vouched)
     for each in (source, *more_sources):
-        walk(each, linter, opener, _address(each, url), limits)
+        walk(each, linter, opener, _url_of(each, url), limits)
     return linter.report()
 
 
-def _address(source: Source, url: str) -> str:
+def _url_of(source: Source, url: str) -> str:
     """Where a source will be: at ``url``, or below it under its own name."""
-    name = PurePath(name_of(source)).name if url.endswith("/") else ""
+    name = PurePath(path_name(source)).name if url.endswith("/") else ""
     return url + quote(name)
 
 
-def _place(finding: Finding) -> tuple[bool, int]:
+def _sort_key(finding: Finding) -> tuple[bool, int]:
     return finding.times > 1, finding.line

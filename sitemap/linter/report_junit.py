@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sitemap.escape import DECLARATION, escape
+from sitemap.escape import XML_DECLARATION, escape_xml
 from sitemap.finding import Finding
 from sitemap.linter.lint import LintReport
 from sitemap.rules import RULES, Severity
@@ -44,27 +44,29 @@ class JUnitSuite:
 
 def junit_xml(name: str, suites: Sequence[JUnitSuite]) -> str:
     """The whole document. What XML cannot hold is left out."""
-    lines = [f'<testsuites name="{escape(name)}" {_sum([case for suite in suites for case in suite.cases])}>']
+    lines = [
+        f'<testsuites name="{escape_xml(name)}" {_suite_counts([case for suite in suites for case in suite.cases])}>'
+    ]
     for suite in suites:
-        lines.append(f'  <testsuite name="{escape(suite.name)}" {_sum(suite.cases)}>')
+        lines.append(f'  <testsuite name="{escape_xml(suite.name)}" {_suite_counts(suite.cases)}>')
         lines += map(_case_element, suite.cases)
         lines.append("  </testsuite>")
-    return DECLARATION + "\n".join([*lines, "</testsuites>", ""])
+    return XML_DECLARATION + "\n".join([*lines, "</testsuites>", ""])
 
 
-def _sum(cases: Sequence[JUnitCase]) -> str:
+def _suite_counts(cases: Sequence[JUnitCase]) -> str:
     failed = sum(case.outcome is JUnitOutcome.FAILED for case in cases)
     skipped = sum(case.outcome is JUnitOutcome.SKIPPED for case in cases)
     return f'tests="{len(cases)}" failures="{failed}" errors="0" skipped="{skipped}" time="0"'
 
 
 def _case_element(case: JUnitCase) -> str:
-    file = f' file="{escape(case.file)}"' if case.file else ""
+    file = f' file="{escape_xml(case.file)}"' if case.file else ""
     line = f' line="{case.line}"' if case.line else ""
-    head = f'    <testcase name="{escape(case.name)}" classname="{escape(case.place)}"{file} time="0"{line}'
-    text, message = escape(case.text), escape(case.message)
+    head = f'    <testcase name="{escape_xml(case.name)}" classname="{escape_xml(case.place)}"{file} time="0"{line}'
+    text, message = escape_xml(case.text), escape_xml(case.message)
     if case.outcome is JUnitOutcome.FAILED:
-        said = f'<failure message="{message}" type="{escape(case.kind)}">{text}</failure>'
+        said = f'<failure message="{message}" type="{escape_xml(case.kind)}">{text}</failure>'
     else:
         said = f"<system-out>{text}</system-out>" if text else ""
         if case.outcome is JUnitOutcome.SKIPPED:  # which comes first, in all schemas that have an order

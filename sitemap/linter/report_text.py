@@ -11,7 +11,7 @@ from sitemap.finding import Finding
 from sitemap.linter.lint import LintReport
 from sitemap.rules import RULES, Rule, Severity
 
-_SAME: Final = 5  # files that break a rule as a whole and are told one by one
+_MAX_SEPARATE: Final = 5  # files that break a rule as a whole and are told one by one
 
 _COLOUR: Final = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}  # red, yellow, cyan
 
@@ -28,16 +28,18 @@ def as_text(
     ``colour`` adds the escape sequences of terminals, ``sources`` a line for each finding with what its rule demands
     and where that is written. Whatever came from a document is shown and never obeyed by a terminal.
     """
-    lines = [line for finding in _folded(report.findings) for line in _told(finding, colour, sources)]
+    lines = [
+        line for finding in _merge_same(report.findings) for line in _finding_line(finding, colour, sources)
+    ]
     lines += [f"not checked: {safe(sentence)}" for sentence in report.not_checked]
     if lines:
         lines.append("")
     files = sum(1 for _ in report.all_documents())
-    counts = [_count(number, severity) for severity, number in report.severities.items()]
-    lines.append(f"{_count(files, 'file')}, {_count(report.entries, 'entry')}: {', '.join(counts)}")
+    counts = [_count_text(number, severity) for severity, number in report.severities.items()]
+    lines.append(f"{_count_text(files, 'file')}, {_count_text(report.entries, 'entry')}: {', '.join(counts)}")
     failing = sum(finding.times for finding in report.at_least(fail_on)) if fail_on else 0
-    verdict = f"fails: {_failing(failing, fail_on)}" if failing and fail_on else "passes"
-    lines.append(_painted(verdict, "31" if failing else "32", colour))
+    verdict = f"fails: {_failing_text(failing, fail_on)}" if failing and fail_on else "passes"
+    lines.append(_paint(verdict, "31" if failing else "32", colour))
     return "\n".join([*lines, ""])
 
 
@@ -50,40 +52,40 @@ def rules_text(rules: Iterable[Rule]) -> str:
     )
 
 
-def _folded(findings: Iterable[Finding]) -> Iterator[Finding]:
+def _merge_same(findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings, with one for those of a rule that many whole documents break in the same way."""
     findings = list(findings)
     files = Counter(each.rule for each in findings if not each.line and each.times == 1)
     told = set()
     for each in findings:
         many = files[each.rule]
-        if each.line or each.times > 1 or many <= _SAME:
+        if each.line or each.times > 1 or many <= _MAX_SEPARATE:
             yield each
         elif each.rule not in told:
             told.add(each.rule)
             yield replace(each, sentence=f"{each.sentence} (and {many - 1:,} more files, each as a whole)")
 
 
-def _told(finding: Finding, colour: bool, sources: bool) -> Iterator[str]:
+def _finding_line(finding: Finding, colour: bool, sources: bool) -> Iterator[str]:
     where = ":".join([finding.file or "document", *([str(finding.line)] if finding.line else ())])
-    severity = _painted(finding.severity, _COLOUR[finding.severity], colour)
+    severity = _paint(finding.severity, _COLOUR[finding.severity], colour)
     yield f"{safe(where)}: {severity} {finding.rule}: {safe(finding.sentence)}"
     if sources:
         rule = RULES[finding.rule]
         yield f"    {rule.sentence} {rule.source}"
 
 
-def _failing(number: int, fail_on: Severity) -> str:
+def _failing_text(number: int, fail_on: Severity) -> str:
     """The findings that are as bad as that, counted: "2 errors", "3 findings of level warning or worse"."""
     if fail_on is Severity.ERROR:
-        return _count(number, fail_on)
-    return f"{_count(number, 'finding')} of level {fail_on} or worse"
+        return _count_text(number, fail_on)
+    return f"{_count_text(number, 'finding')} of level {fail_on} or worse"
 
 
-def _painted(text: str, code: str, colour: bool) -> str:
+def _paint(text: str, code: str, colour: bool) -> str:
     return f"\x1b[{code}m{text}\x1b[0m" if colour else text
 
 
-def _count(number: int, what: str) -> str:
+def _count_text(number: int, what: str) -> str:
     plural = what if number == 1 else "entries" if what == "entry" else f"{what}s"
     return f"{number:,} {plural}"

@@ -11,14 +11,14 @@ from typing import Final
 
 from sitemap import limits, location
 from sitemap.errors import InvalidLocation
-from sitemap.escape import shown
-from sitemap.finding import Findings
+from sitemap.escape import quote_text
+from sitemap.finding import FindingCollector
 from sitemap.reader.tree import LineOf
 
 # What may stand in the form to compare (RFC 3986 sections 2.2 and 2.3), and the blank between two URLs.
-_SAFE: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/?% "
+_SAFE_BYTES: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/?% "
 _UNRESERVED: Final = "2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE]"  # as escapes that need not be
-_FORMED: Final = re.compile(
+_SOUND_URL: Final = re.compile(
     rf"https?://[a-z0-9-]++(?:\.[a-z0-9-]++)*+/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]++|%(?!{_UNRESERVED})[0-9A-F]{{2}})*+"
 )
 _USERINFO: Final = re.compile(r"https?://[^/?#@]*@", re.IGNORECASE)
@@ -30,14 +30,14 @@ _ASCII: Final = bytes(range(0x80))
 _TO_QUOTED: Final = bytes.maketrans(b"%=", b"=\x01")
 
 
-def is_formed(url: str) -> bool:
+def is_normal_form(url: str) -> bool:
     """Whether a URL is surely sound, and its own :func:`form`. Says no to some that are, but to few."""
-    return len(url) <= limits.MAX_LOC and "/." not in url and _FORMED.fullmatch(url) is not None
+    return len(url) <= limits.MAX_LOC and "/." not in url and _SOUND_URL.fullmatch(url) is not None
 
 
-def form(url: str) -> str:
+def normal_form(url: str) -> str:
     """A URL in the form in which two are compared, without its fragment; as it stands when it is not http(s)."""
-    if is_formed(url):
+    if is_normal_form(url):
         return url
     try:
         return location.form(url)
@@ -45,13 +45,13 @@ def form(url: str) -> str:
         return url
 
 
-def key(url: str) -> str:
+def normal_key(url: str) -> str:
     """By what a URL is known again: two have one key when they have one :func:`form`, and only then.
 
     It is the form with the bytes that are not ASCII in place of their escapes, one character each. To find the keys of
     many URLs takes a fraction of the time that their forms take, however their escapes are spelled.
     """
-    if "%" not in url and is_formed(url):
+    if "%" not in url and is_normal_form(url):
         return url
     try:
         return _unescaped(location.form(url))
@@ -59,7 +59,7 @@ def key(url: str) -> str:
         return url
 
 
-class _Respelled(dict[str, str]):
+class _EscapeCache(dict[str, str]):
     """What :func:`_unescaped` makes of an escape of ASCII: the character, or the escape in upper case, as in the form.
 
     A percent sign that stays is escaped once more, since it will be decoded.
@@ -72,7 +72,7 @@ class _Respelled(dict[str, str]):
 
 
 _ANY: Final = "https://any.example/any"
-_RESPELLED: Final = _Respelled()
+_ESCAPE_CACHE: Final = _EscapeCache()
 
 
 def _unescaped(text: str) -> str:
@@ -80,7 +80,7 @@ def _unescaped(text: str) -> str:
     data = text.encode()
     decoded = _decoded(data)
     if len(decoded.translate(None, _ASCII)) != data.count(b"%"):  # not all were such escapes
-        decoded = _decoded(_ASCII_ESCAPE.sub(lambda found: _RESPELLED[found[0]], text).encode())
+        decoded = _decoded(_ASCII_ESCAPE.sub(lambda found: _ESCAPE_CACHE[found[0]], text).encode())
     return decoded.decode("latin-1")
 
 
@@ -88,14 +88,14 @@ def _decoded(data: bytes) -> bytes:
     return a2b_qp(data.translate(_TO_QUOTED)).replace(b"\x01", b"=")
 
 
-class Addresses:
+class UrlChecks:
     """Checks the addresses of one document.
 
     ``url`` is where it will be, "" when that is not known. ``vouched`` says of a URL whether the robots.txt of its
     origin names the sitemap; it is asked once for each origin.
     """
 
-    def __init__(self, url: str, findings: Findings, vouched: Callable[[str], bool]) -> None:
+    def __init__(self, url: str, findings: FindingCollector, vouched: Callable[[str], bool]) -> None:
         try:
             self._directory = location.directory(url) if url else ""
         except InvalidLocation:
@@ -103,7 +103,7 @@ class Addresses:
         self._findings = findings
         self._vouched = vouched
         self._believed: dict[str, bool] = {}  # what was vouched for, by origin
-        self._prefix = key(self._directory)  # nearly all keys begin with it
+        self._prefix = normal_key(self._directory)  # nearly all keys begin with it
 
     def check(self, locs: list[str], line_of: LineOf) -> list[str]:
         """Judge a batch of URLs, and answer the keys by which they are compared."""
@@ -111,14 +111,14 @@ class Addresses:
         lengths = set(map(len, locs))
         if max(lengths) > limits.MAX_LOC or min(lengths) < limits.MIN_LOC:
             self._lengths(locs, line_of)
-        odd = text.encode("utf-8", "replace").translate(None, _SAFE)
+        odd = text.encode("utf-8", "replace").translate(None, _SAFE_BYTES)
         if odd or "@" in text:
             self._odd(text, locs, line_of)
         if not odd and (keys := self._usual(text, locs)):
             return keys
         if self._directory:
             self._outside(locs, line_of)
-        return [key(loc) for loc in locs]
+        return [normal_key(loc) for loc in locs]
 
     def _usual(self, text: str, locs: list[str]) -> list[str]:
         """The keys of URLs that are all below the prefix, and stay there as nothing leads out again; else none."""
@@ -140,7 +140,9 @@ class Addresses:
                 rule, most = "sitemap.loc_too_short", f"the schema wants at least {limits.MIN_LOC}"
             else:
                 continue
-            self._findings.add(rule, line_of(number), f"{shown(loc)} has {len(loc):,} characters, {most}")
+            self._findings.add(
+                rule, line_of(number), f"{quote_text(loc)} has {len(loc):,} characters, {most}"
+            )
 
     def _odd(self, text: str, locs: list[str], line_of: LineOf) -> None:
         """What may stand in a URL and should not. One look at the whole batch spares those that are not concerned."""
@@ -148,7 +150,7 @@ class Addresses:
             for number, loc in enumerate(locs):
                 if not loc.isascii():
                     self._findings.add(
-                        "sitemap.loc_not_ascii", line_of(number), f"{shown(loc)} is not in ASCII"
+                        "sitemap.loc_not_ascii", line_of(number), f"{quote_text(loc)} is not in ASCII"
                     )
         if "#" in text:
             for number, loc in enumerate(locs):
@@ -156,7 +158,7 @@ class Addresses:
                     self._findings.add(
                         "sitemap.loc_fragment",
                         line_of(number),
-                        f"{shown(loc)} has a fragment, which is ignored",
+                        f"{quote_text(loc)} has a fragment, which is ignored",
                     )
         if "@" in text:
             for number, loc in enumerate(locs):
@@ -164,25 +166,25 @@ class Addresses:
                     self._findings.add(
                         "sitemap.loc_credentials",
                         line_of(number),
-                        f"{shown(loc)} holds a user name or a password: anyone can read it here",
+                        f"{quote_text(loc)} holds a user name or a password: anyone can read it here",
                     )
 
     def _outside(self, locs: list[str], line_of: LineOf) -> None:
         for number, loc in enumerate(locs):
-            if location.within(self._directory, loc):
+            if location.is_within(self._directory, loc):
                 continue
             origin = _origin(loc)  # "" for what the reader or another rule has found fault with
             if not origin or (not self._directory.startswith(origin) and self._is_vouched(origin, loc)):
                 continue
-            if _host(origin) == _host(_origin(self._directory)):
+            if _host_of_origin(origin) == _host_of_origin(_origin(self._directory)):
                 self._findings.add(
-                    "location.outside", line_of(number), f"{shown(loc)} is not below {self._directory}"
+                    "location.outside", line_of(number), f"{quote_text(loc)} is not below {self._directory}"
                 )
             else:
                 self._findings.add(
                     "location.other_host",
                     line_of(number),
-                    f"{shown(loc)} is on another host than {self._directory}: take it out, list it in a sitemap"
+                    f"{quote_text(loc)} is on another host than {self._directory}: take it out, list it in a sitemap"
                     " there, or name this one in the robots.txt of that host",
                 )
 
@@ -195,12 +197,12 @@ class Addresses:
 def _origin(loc: str) -> str:
     """The origin of a URL with a slash, or "" when it has none."""
     try:
-        return location.origin(loc) + "/"
+        return location.url_origin(loc) + "/"
     except ValueError:
         return ""
 
 
-def _host(origin: str) -> str:
+def _host_of_origin(origin: str) -> str:
     """The host of what :func:`_origin` gave."""
     host = origin.split("/")[2]
     return host if host.endswith("]") else host.rpartition(":")[0] or host

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from sitemap import namespaces
-from sitemap.finding import Findings
+from sitemap.finding import FindingCollector
 from sitemap.formats import FEEDS, Format
 from sitemap.model import Child, Entry
 from sitemap.reader import items
-from sitemap.reader.extensions import add_part, gather
-from sitemap.reader.fast_path import Lines, Run
-from sitemap.reader.feeds import feed_entry
-from sitemap.reader.parts import MAX_PARTS, Part, PartReader, Places, cut
+from sitemap.reader.extensions import add_part, append_value
+from sitemap.reader.fast_path import ItemRun, LineIndex
+from sitemap.reader.feeds import read_feed_entry
+from sitemap.reader.parts import MAX_PARTS, Part, PartReader, ValueLines, cut_texts
 from sitemap.reader.sniff import root_format
 from sitemap.reader.xml_names import (
     ATOM,
@@ -24,22 +24,22 @@ from sitemap.reader.xml_names import (
     STRICT,
     TEXTS,
     XHTML,
-    Scopes,
+    NamespaceScopes,
 )
 
-_LONG: Final = frozenset({"title", "summary", "description", "content"})  # cut instead of dropped
+_LONG_VALUES: Final = frozenset({"title", "summary", "description", "content"})  # cut instead of dropped
 
 
-class Stop(Exception):
+class StopParsing(Exception):
     """Raised in a handler to end the parse; the finding is already taken down."""
 
 
-class Elements:
+class ElementHandlers:
     """The handlers of an expat parser. Complete items gather in ``items``; whoever drives the parser takes them."""
 
-    def __init__(self, base_url: str, findings: Findings, max_depth: int, max_text: int) -> None:
+    def __init__(self, base_url: str, findings: FindingCollector, max_depth: int, max_text: int) -> None:
         self.items: list[Entry | Child] = []
-        self.lines = Lines()  # of the items
+        self.lines = LineIndex()  # of the items
         self.format: Format | None = None
         self.good = 0  # byte index of the end tag of the last item
         self.good_open: tuple[str, ...] = ()  # what was open around it, outermost first
@@ -52,9 +52,9 @@ class Elements:
         self._findings = findings
         self._max_depth = max_depth
         self._max_text = max_text
-        self._scopes = Scopes(base_url, self._say)
+        self._scopes = NamespaceScopes(base_url, self._say)
         self._parts = PartReader(max_text, self._part, self._check_depth, self._part_done)
-        self._places = Places()
+        self._places = ValueLines()
         self._texts: dict[str, str] = {}  # qualified name to key, of the present kind of item's plain values
         self._item_name = ""
         self._kind = ""  # the local name of items
@@ -95,7 +95,7 @@ class Elements:
         name = "url" if self.format is Format.URLSET else "sitemap" if self.format is Format.INDEX else ""
         return name if self._scopes.default == namespaces.SITEMAP else ""
 
-    def take_run(self, run: Run, line: int, good: int) -> None:
+    def take_run(self, run: ItemRun, line: int, good: int) -> None:
         """Items that were read past the parser, from this line on, as if it had read them up to ``good``."""
         if run.name != self._item_name:
             self._start_item(run.name, {})
@@ -114,7 +114,7 @@ class Elements:
     def bound(self) -> None:
         """Forget what is too much of a value that has not ended; to be called after each piece."""
         if self._wanted:
-            cut(self._text, self._max_text + 1)
+            cut_texts(self._text, self._max_text + 1)
         elif self._in_item:
             self._parts.bound()
 
@@ -170,7 +170,7 @@ class Elements:
         if key in self._fields:
             if not self._feed:
                 self._say_of("sitemap.repeated", f"{key} occurs more than once: keep one", key, -1)
-        elif len(text) <= self._max_text or key in _LONG:
+        elif len(text) <= self._max_text or key in _LONG_VALUES:
             self._fields[key] = text[: self._max_text]
         else:
             said = f"{key} has more than {self._max_text:,} characters: no value needs so many"
@@ -225,7 +225,7 @@ class Elements:
         """An element inside an item that is not known yet, or has attributes, or elements."""
         family, local = named = self._scopes.resolve(name)
         if local == "link" and family in {XHTML, ATOM}:
-            gather(self._fields, "links", (attributes, self.line), self._say)
+            append_value(self._fields, "links", (attributes, self.line), self._say)
         elif named in TEXTS[self._kind]:
             self._key = self._texts[name] = TEXTS[self._kind][named]
             if attributes and self._feed:
@@ -258,7 +258,7 @@ class Elements:
             said = f"{part.local} holds more than {MAX_PARTS:,} elements: none needs so many"
             self._say("sitemap.value_too_long", said, part.line)
         if part is not None and self._feed:
-            gather(self._fields, "parts", part, self._say)
+            append_value(self._fields, "parts", part, self._say)
         elif part is not None:
             add_part(self._fields, part, self._scopes.base, self._say)
         if self._scopes.depth > self._depth:
@@ -268,7 +268,7 @@ class Elements:
         local, uri = self._scopes.root(name)
         found = root_format(name, local, uri, self._say)
         if found is None:
-            raise Stop
+            raise StopParsing
         self._feed = found in FEEDS
         return found
 
@@ -276,12 +276,12 @@ class Elements:
         """The end of an item."""
         item: Entry | Child | None
         if self._kind == "url":
-            item = items.entry(self._fields, self._scopes.base, self._say, self._say_of)
+            item = items.build_entry(self._fields, self._scopes.base, self._say, self._say_of)
         elif self._kind == "sitemap":
-            item = items.child(self._fields, self._scopes.base, self._say_of)
+            item = items.build_child(self._fields, self._scopes.base, self._say_of)
         else:
             atom = self._kind == "entry"
-            item = feed_entry(self._fields, self._scopes.base, self._say, self._say_of, atom=atom)
+            item = read_feed_entry(self._fields, self._scopes.base, self._say, self._say_of, atom=atom)
         if item is not None:
             self.items.append(item)
             self.lines.append(self._item_line)
@@ -289,7 +289,7 @@ class Elements:
     def _check_depth(self, depth: int) -> None:
         if depth > self._max_depth:
             self._say("sitemap.too_deep", f"elements are nested more than {self._max_depth} deep")
-            raise Stop
+            raise StopParsing
 
     def _say_of(self, rule: str, sentence: str, key: str, which: int = 0) -> None:
         """Take down a finding of a value, the first or the last (-1) of its key, or "" of the item as a whole."""

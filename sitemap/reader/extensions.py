@@ -11,10 +11,12 @@ from sitemap.validation.retired import RETIRED
 
 MAX_EXTENSIONS: Final = 10_000  # images, videos or links of one entry
 _Value = TypeVar("_Value", int, bool)
-SayOf = Callable[[str, str, str], None]  # a rule id, a sentence, and the key of the value, or "" for the item
+ReportValue = Callable[
+    [str, str, str], None
+]  # a rule id, a sentence, and the key of the value, or "" for the item
 
 
-class Say(Protocol):
+class ReportFinding(Protocol):
     """Takes down a finding: a rule id, a sentence, and the line, 0 for the one that is being read."""
 
     def __call__(self, rule: str, sentence: str, line: int = 0) -> None:
@@ -48,11 +50,11 @@ _PLURALS: Final = {"image": "images", "video": "videos"}
 _VARIANT_RULES = dict.fromkeys(_IMAGE_RULES, "hreflang.url")
 
 
-class Tags:
+class PartTags:
     """The elements directly inside a part, each judged: unknown and repeated ones are findings and left out."""
 
     def __init__(
-        self, part: Part, known: frozenset[str], say: Say, many: frozenset[str] = frozenset()
+        self, part: Part, known: frozenset[str], say: ReportFinding, many: frozenset[str] = frozenset()
     ) -> None:
         self.found: dict[str, list[Part]] = {}
         self._say = say
@@ -91,11 +93,11 @@ class Tags:
 
     def whole(self, name: str, rule: str) -> int | None:
         """The whole number in an element, or None; anything else is a finding."""
-        return self._read(name, rule, values.whole)
+        return self._read(name, rule, values.parse_whole)
 
     def yes_no(self, name: str) -> bool | None:
         """The yes or no in an element, or None; anything else is a finding."""
-        return self._read(name, "video.yes_no", values.yes_no)
+        return self._read(name, "video.yes_no", values.parse_yes_no)
 
     def pair(self, name: str, attribute: str) -> tuple[str, str] | None:
         """The text and an attribute of an element, or None when there is no such element."""
@@ -111,24 +113,24 @@ class Tags:
         return value
 
 
-def add_part(fields: dict[str, Any], part: Part, base: str, say: Say) -> None:
+def add_part(fields: dict[str, Any], part: Part, base: str, say: ReportFinding) -> None:
     """Keep what a part of a url means among the fields of the url."""
     kind = part.local
     if kind == "image":
-        if found := image(part, base, say):
-            gather(fields, kind, found, say, part.line)
+        if found := read_image(part, base, say):
+            append_value(fields, kind, found, say, part.line)
     elif kind == "video":
-        gather(fields, kind, video(part, say), say, part.line)
+        append_value(fields, kind, read_video(part, say), say, part.line)
     elif kind in fields:
         say("sitemap.repeated", f"a url has more than one {kind}: keep one", part.line)
     elif kind == "news":
-        fields[kind] = news(part, say)
+        fields[kind] = read_news(part, say)
     else:
         fields[kind] = True
         say("retired.tag", "mobile:mobile is retired: leave it out", part.line)
 
 
-def gather(fields: dict[str, Any], key: str, value: object, say: Say, line: int = 0) -> None:
+def append_value(fields: dict[str, Any], key: str, value: object, say: ReportFinding, line: int = 0) -> None:
     """Keep one of many values, up to a bound, which is said of the line."""
     kept = fields.setdefault(key, [])
     if len(kept) < MAX_EXTENSIONS:
@@ -139,14 +141,14 @@ def gather(fields: dict[str, Any], key: str, value: object, say: Say, line: int 
         say(rule, f"an entry has more than {MAX_EXTENSIONS:,} {_PLURALS.get(key, key)}: take some out", line)
 
 
-def image(part: Part, base: str, say: Say) -> Image | None:
+def read_image(part: Part, base: str, say: ReportFinding) -> Image | None:
     """An image, or None when it has no URL."""
     if len(part.parts) == 1 and part.parts[0].local == "loc":  # as nearly all of them are
         loc = part.parts[0].text
         if values.is_plain(loc):
             return Image(loc)
-    tags = Tags(part, _IMAGE_TAGS, say)
-    loc, rule, sentence = values.url(tags.text("loc"), base)
+    tags = PartTags(part, _IMAGE_TAGS, say)
+    loc, rule, sentence = values.parse_url(tags.text("loc"), base)
     if sentence:
         say(_IMAGE_RULES.get(rule, rule), f"image: {sentence}", (tags.first("loc") or part).line)
     if not loc:
@@ -154,18 +156,18 @@ def image(part: Part, base: str, say: Say) -> Image | None:
     return Image(loc, *(tags.text(name) for name in ("caption", "geo_location", "title", "license")))
 
 
-def news(part: Part, say: Say) -> News:
+def read_news(part: Part, say: ReportFinding) -> News:
     """An article, as it is stated."""
-    tags = Tags(part, _NEWS_TAGS, say)
+    tags = PartTags(part, _NEWS_TAGS, say)
     publication = tags.first("publication") or Part("", "publication", {})
-    inner = Tags(publication, _PUBLICATION_TAGS, say)
+    inner = PartTags(publication, _PUBLICATION_TAGS, say)
     rest = {name: tags.text(name) for name in _NEWS_TAGS - {"publication"}}
     return News(publication=inner.text("name"), language=inner.text("language"), **rest)
 
 
-def video(part: Part, say: Say) -> Video:
+def read_video(part: Part, say: ReportFinding) -> Video:
     """A video as it is stated. Values that no video can hold are findings and left out; nothing else is judged."""
-    tags = Tags(part, _VIDEO_TAGS, say, _VIDEO_MANY)
+    tags = PartTags(part, _VIDEO_TAGS, say, _VIDEO_MANY)
     stated: dict[str, Any] = {name: tags.text(name) for name in _VIDEO_TEXTS}
     stated |= {name: tags.whole(name, f"video.{name}") for name in _VIDEO_WHOLE}
     stated |= {name: tags.yes_no(name) for name in _VIDEO_FLAGS}
@@ -178,7 +180,7 @@ def video(part: Part, say: Say) -> Video:
         stated |= _player(player, say)
     return Video(
         **stated,
-        rating=rating(stars.text, say, stars.line) if (stars := tags.first("rating")) else None,
+        rating=parse_rating(stars.text, say, stars.line) if (stars := tags.first("rating")) else None,
         tags=tuple(tag.text for tag in tags.all("tag")),
         prices=tuple(
             Price(tag.text, *(tag.attribute(name) for name in ("currency", "type", "resolution")))
@@ -190,15 +192,17 @@ def video(part: Part, say: Say) -> Video:
     )
 
 
-def rating(text: str, say: Say, line: int) -> float | None:
+def parse_rating(text: str, say: ReportFinding, line: int) -> float | None:
     """A rating as a number, or None; what is no number is a finding."""
-    value = values.number(text)
+    value = values.parse_number(text)
     if text and value is None:
         say("video.rating", f"rating {text[:64]!r} is no number: write one from 0.0 to 5.0", line)
     return value
 
 
-def alternates(links: Iterable[tuple[Mapping[str, str], int]], base: str, say: Say) -> tuple[Alternate, ...]:
+def read_alternates(
+    links: Iterable[tuple[Mapping[str, str], int]], base: str, say: ReportFinding
+) -> tuple[Alternate, ...]:
     """The language variants among the links of an entry, given as attributes and line."""
     found = []
     for stated, line in links:
@@ -213,7 +217,7 @@ def alternates(links: Iterable[tuple[Mapping[str, str], int]], base: str, say: S
                 if "media" not in link:  # a page for small screens
                     say("hreflang.code", "an alternate link has no hreflang: write its language", line)
                 continue
-        url, rule, sentence = values.url(link.get("href", ""), base)
+        url, rule, sentence = values.parse_url(link.get("href", ""), base)
         if sentence:
             say(_VARIANT_RULES.get(rule, rule), f"variant: {sentence}", line)
         if url:
@@ -221,10 +225,10 @@ def alternates(links: Iterable[tuple[Mapping[str, str], int]], base: str, say: S
     return tuple(found)
 
 
-def _player(player: Part, say: Say) -> dict[str, Any]:
+def _player(player: Part, say: ReportFinding) -> dict[str, Any]:
     found: dict[str, Any] = {"autoplay": player.attribute("autoplay")}
     if embed := player.attribute("allow_embed"):
-        found["allow_embed"], sentence = values.yes_no(embed)
+        found["allow_embed"], sentence = values.parse_yes_no(embed)
         if sentence:
             say("video.yes_no", f"allow_embed {sentence}", player.line)
     for name in ("allow_embed", "autoplay"):
@@ -233,16 +237,16 @@ def _player(player: Part, say: Say) -> dict[str, Any]:
     return found
 
 
-def _duration(segment: Part, say: Say) -> int | None:
+def _duration(segment: Part, say: ReportFinding) -> int | None:
     text = segment.attribute("duration")
-    value, sentence = values.whole(text) if text else (None, "")
+    value, sentence = values.parse_whole(text) if text else (None, "")
     if sentence:
         say("video.duration", f"duration {sentence}", segment.line)
     return value
 
 
-def _tvshow(part: Part, say: Say) -> TvShow:
-    tags = Tags(part, _TVSHOW_TAGS, say)
+def _tvshow(part: Part, say: ReportFinding) -> TvShow:
+    tags = PartTags(part, _TVSHOW_TAGS, say)
     return TvShow(
         tags.text("show_title"),
         tags.text("video_type"),

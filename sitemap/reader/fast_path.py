@@ -17,16 +17,16 @@ from sitemap.reader.values import PRIORITIES
 _SPACE = r"[ \t\r\n]*+"
 # Of printable ASCII without < > & " \ ^ ` { | } [ ] and #: at least 12 characters, which is limits.MIN_LOC.
 _CHARACTER = r"[!$%'-;=?-Z_a-z~]"
-_URL = rf"https?+://[A-Za-z0-9]{_CHARACTER}{{4,}}+(?:&(?:amp|apos);{_CHARACTER}*+)*+"
-_DAY = (
+_URL_PATTERN = rf"https?+://[A-Za-z0-9]{_CHARACTER}{{4,}}+(?:&(?:amp|apos);{_CHARACTER}*+)*+"
+_DAY_PATTERN = (
     r"(?!0000)[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)"
     r"|(?:0[13578]|1[02])-31|(?<=[13579][26]-|[2468][048]-|0[48]-)02-29)"
 )
-_CLOCK = (
+_CLOCK_PATTERN = (
     r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6}+)?+"
     r"(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))"
 )
-_HINTS = (
+_HINT_PATTERN = (
     rf"(?:<changefreq>({'|'.join(sorted(limits.CHANGE_FREQUENCIES))})</changefreq>{_SPACE})?+"
     rf"(?:<priority>(0\.[0-9]|1\.0|[01])</priority>{_SPACE})?+"
 )
@@ -36,16 +36,16 @@ _LONE_RETURN = re.compile("\r(?!\n)")
 def _plain(name: str, hints: str) -> re.Pattern[str]:
     """Splits a text into the values of plain items; all that follows the last of them is the last value."""
     return re.compile(
-        rf"{_SPACE}<{name}>{_SPACE}<loc>({_URL})</loc>{_SPACE}"
-        rf"(?:<lastmod>({_DAY}(?:{_CLOCK})?+)</lastmod>{_SPACE})?+{hints}</{name}>|((?s:.)++)"
+        rf"{_SPACE}<{name}>{_SPACE}<loc>({_URL_PATTERN})</loc>{_SPACE}"
+        rf"(?:<lastmod>({_DAY_PATTERN}(?:{_CLOCK_PATTERN})?+)</lastmod>{_SPACE})?+{hints}</{name}>|((?s:.)++)"
     )
 
 
-_PATTERNS: Final = {"url": _plain("url", _HINTS), "sitemap": _plain("sitemap", "")}
+_PATTERNS: Final = {"url": _plain("url", _HINT_PATTERN), "sitemap": _plain("sitemap", "")}
 
 
 @dataclass(slots=True)
-class Run:
+class ItemRun:
     """Plain items that stand one behind the other in ``data[start:end]``; the last byte is that of the last end tag."""
 
     name: str  # of the items
@@ -66,7 +66,7 @@ class Run:
         return list(accumulate((gap.count(b"\n") for gap in gaps), initial=first))[1:]
 
 
-def read_run(name: str, data: bytes, start: int, end: int) -> Run | None:
+def read_run(name: str, data: bytes, start: int, end: int) -> ItemRun | None:
     """The plain items, ``url`` or ``sitemap`` elements, that ``data[start:end]`` begins with. None when it does not."""
     # A byte is a character here: what is not ASCII is never plain, whatever it means.
     text = str(memoryview(data)[start:end], "latin-1")
@@ -90,25 +90,25 @@ def read_run(name: str, data: bytes, start: int, end: int) -> Run | None:
     else:
         dates = [""] * len(locs)
     if name == "sitemap":
-        return Run(name, list(map(Child, locs, dates)), tuple(values), data, start, end)
+        return ItemRun(name, list(map(Child, locs, dates)), tuple(values), data, start, end)
     words, numbers = parts[3::width], parts[4::width]
     if not any(words) and not any(numbers):
-        return Run(name, list(map(Entry, locs, dates)), tuple(values), data, start, end)
+        return ItemRun(name, list(map(Entry, locs, dates)), tuple(values), data, start, end)
     values += [value for value, found in (("changefreq", words), ("priority", numbers)) if any(found)]
     freqs = [word or "" for word in words]
     priorities = [None if number is None else PRIORITIES[number] for number in numbers]
-    return Run(name, list(map(Entry, locs, dates, freqs, priorities)), tuple(values), data, start, end)
+    return ItemRun(name, list(map(Entry, locs, dates, freqs, priorities)), tuple(values), data, start, end)
 
 
-class Lines:
+class LineIndex:
     """The lines on which items begin. Those of a run are counted when one of them is first asked for."""
 
     def __init__(self) -> None:
         self._known: list[int] = []  # 0: it is in a run
-        self._runs: list[tuple[int, Run, int]] = []  # index of the first item, the run, its first line
+        self._runs: list[tuple[int, ItemRun, int]] = []  # index of the first item, the run, its first line
         self.append = self._known.append  # the line of the next item
 
-    def add_run(self, run: Run, first: int) -> None:
+    def add_run(self, run: ItemRun, first: int) -> None:
         """Take down a run that begins on the line ``first``."""
         self._runs.append((len(self._known), run, first))
         self._known.extend([0] * len(run.items))

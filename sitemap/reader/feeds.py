@@ -3,11 +3,11 @@
 import html
 from typing import Any, Final
 
-from sitemap.escape import shown
+from sitemap.escape import quote_text
 from sitemap.model import Alternate, Entry
 from sitemap.reader import values
-from sitemap.reader.extensions import Say, SayOf, alternates
-from sitemap.reader.media_rss import Item, media
+from sitemap.reader.extensions import ReportFinding, ReportValue, read_alternates
+from sitemap.reader.media_rss import MediaItem, read_media
 from sitemap.reader.parts import Part
 from sitemap.reader.xml_names import CORE
 
@@ -20,7 +20,9 @@ _ATOM_DATES = ("updated", "modified", "published", "issued")
 _Links = list[tuple[dict[str, str], int]]  # attributes and line of each
 
 
-def feed_entry(fields: dict[str, Any], base: str, say: Say, say_of: SayOf, *, atom: bool) -> Entry | None:
+def read_feed_entry(
+    fields: dict[str, Any], base: str, say: ReportFinding, say_of: ReportValue, *, atom: bool
+) -> Entry | None:
     """The page that an item is about, or None when it names none."""
     links: _Links = [
         ({key.lower(): value.strip() for key, value in link.items()}, line)
@@ -33,7 +35,7 @@ def feed_entry(fields: dict[str, Any], base: str, say: Say, say_of: SayOf, *, at
     ]
     main, line = next((page for page in pages if not page[0].get("hreflang")), pages[0] if pages else ({}, 0))
     stated = main.get("href", "") if atom else rss_link(fields, main.get("href", ""))
-    loc, rule, sentence = values.url(stated, base)
+    loc, rule, sentence = values.parse_url(stated, base)
     if sentence:
         if line:
             say(rule, sentence, line)
@@ -51,7 +53,7 @@ def feed_entry(fields: dict[str, Any], base: str, say: Say, say_of: SayOf, *, at
         not atom and "<" not in summary
     ):  # a description is HTML: without a tag it is text in the guise of HTML
         summary = html.unescape(summary)
-    images, videos = media(_with_enclosures(fields, links), Item(title, summary, base, say))
+    images, videos = read_media(_with_enclosures(fields, links), MediaItem(title, summary, base, say))
     return Entry(
         loc,
         lastmod,
@@ -76,25 +78,25 @@ def rss_link(fields: dict[str, Any], other: str) -> str:
     return other
 
 
-def _lastmod(fields: dict[str, Any], dates: tuple[str, ...], say_of: SayOf) -> str:
+def _lastmod(fields: dict[str, Any], dates: tuple[str, ...], say_of: ReportValue) -> str:
     name = next((name for name in dates if fields.get(name, "").strip()), "")
     stated = fields[name].strip() if name else ""
-    lastmod = values.lastmod(stated)[0] if stated else ""
+    lastmod = values.parse_lastmod(stated)[0] if stated else ""
     if stated and not lastmod:
         say_of(
             "lastmod.invalid",
-            f"{shown(stated)} is no date to the day: write YYYY-MM-DDThh:mm:ss+00:00",
+            f"{quote_text(stated)} is no date to the day: write YYYY-MM-DDThh:mm:ss+00:00",
             name,
         )
     return lastmod
 
 
-def _variants(pages: _Links, main: dict[str, str], base: str, say: Say) -> tuple[Alternate, ...]:
+def _variants(pages: _Links, main: dict[str, str], base: str, say: ReportFinding) -> tuple[Alternate, ...]:
     """RFC 4287 section 4.2.7.4: hreflang tells the language of what is linked, so one alone is no variant."""
     variants = [page for page in pages if page[0].get("hreflang")]
     if len(variants) == 1 and variants[0][0] is main:
         return ()
-    return alternates([(link | {"rel": "alternate"}, line) for link, line in variants], base, say)
+    return read_alternates([(link | {"rel": "alternate"}, line) for link, line in variants], base, say)
 
 
 def _with_enclosures(fields: dict[str, Any], links: _Links) -> list[Part]:

@@ -12,39 +12,41 @@ from typing import Any, Final
 
 from sitemap.model import Image, Price, Video
 from sitemap.reader import values
-from sitemap.reader.extensions import Say, rating
+from sitemap.reader.extensions import ReportFinding, parse_rating
 from sitemap.reader.parts import Part
 from sitemap.reader.xml_names import DC, MEDIA
 
 _FLASH: Final = "application/x-shockwave-flash"  # a player, not a film
-_MOST: Final = 1_000  # images and videos of an item; what is said for all of them is read again for each
-_MOST_SAID: Final = 100  # elements of a name
-_SAYING: Final = frozenset({MEDIA, DC})
+_MAX_OBJECTS: Final = (
+    1_000  # images and videos of an item; what is said for all of them is read again for each
+)
+_MAX_FINDINGS: Final = 100  # elements of a name
+_TEXT_FAMILIES: Final = frozenset({MEDIA, DC})
 # https://www.dublincore.org/specifications/dublin-core/dcmi-period/
 _PERIOD = re.compile(r"(?:^|;)\s*(start|end)\s*=\s*([^;\s]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class MediaItem:
     """What the media of an item have in common: its title and summary, the base URL, and who is told of defects."""
 
     title: str
     summary: str
     base: str
-    say: Say
+    say: ReportFinding
 
     def address(self, part: Part | None, rule: str, attribute: str = "url") -> str:
         """The absolute URL in an attribute, or ""."""
         text = part.attribute(attribute) if part else ""
         if not part or not text:
             return ""
-        found, _, sentence = values.url(text, self.base)
+        found, _, sentence = values.parse_url(text, self.base)
         if sentence:
             self.say(rule, sentence, part.line)
         return found
 
 
-def media(parts: list[Part], item: Item) -> tuple[tuple[Image, ...], tuple[Video, ...]]:
+def read_media(parts: list[Part], item: MediaItem) -> tuple[tuple[Image, ...], tuple[Video, ...]]:
     """The images and videos of an item, each once, in the order of the document.
 
     The contents of a ``media:group`` are one thing in several forms, of which the default or else the first counts.
@@ -52,8 +54,8 @@ def media(parts: list[Part], item: Item) -> tuple[tuple[Image, ...], tuple[Video
     images: dict[str, Image] = {}
     videos: list[Video] = []
     for number, media_object in enumerate(_objects(parts)):
-        if number == _MOST:
-            item.say("sitemap.value_too_long", f"an item has more than {_MOST:,} media: take some out")
+        if number == _MAX_OBJECTS:
+            item.say("sitemap.value_too_long", f"an item has more than {_MAX_OBJECTS:,} media: take some out")
             break
         if media_object.kind == "image":
             image = _image(media_object, item)
@@ -82,7 +84,7 @@ _Level = dict[str, list[Part]]  # what is said in one place, by local name
 
 
 @dataclass(frozen=True, slots=True)
-class _Object:
+class _MediaObject:
     """One thing to see: "image" or "video", its content if it has one, and what is said of it, innermost first."""
 
     kind: str
@@ -95,7 +97,7 @@ class _Object:
 
     def all(self, name: str) -> Iterator[Part]:
         """The first elements of this name, from the inside out."""
-        return islice((part for level in self.levels for part in level.get(name, ())), _MOST_SAID)
+        return islice((part for level in self.levels for part in level.get(name, ())), _MAX_FINDINGS)
 
     def text(self, name: str) -> str:
         """The text of the innermost element, or ""."""
@@ -111,35 +113,35 @@ class _Object:
 def _level(parts: list[Part]) -> _Level:
     level: _Level = {}
     for part in parts:
-        if part.family in _SAYING:
+        if part.family in _TEXT_FAMILIES:
             level.setdefault(part.local, []).append(part)
     return level
 
 
-def _objects(parts: list[Part]) -> Iterator[_Object]:
+def _objects(parts: list[Part]) -> Iterator[_MediaObject]:
     outer = _level(parts)
     found = False
     for part in parts:
         if part.family == MEDIA and part.local in {"content", "group"}:
             found = True
             if part.local == "content":
-                yield from _forms([part], outer)
+                yield from _merge_forms([part], outer)
             else:
-                yield from _forms(list(part.all("content")), _level(part.parts), outer)
+                yield from _merge_forms(list(part.all("content")), _level(part.parts), outer)
     if not found:
-        yield from _forms([], outer)
+        yield from _merge_forms([], outer)
 
 
-def _forms(contents: list[Part], *levels: _Level) -> Iterator[_Object]:
+def _merge_forms(contents: list[Part], *levels: _Level) -> Iterator[_MediaObject]:
     """The image and the video that are one thing in several forms; a player alone is a video."""
     chosen: dict[str, Part] = {}
     for content in sorted(contents, key=lambda part: part.attribute("isdefault").lower() != "true"):
         if kind := _kind(content):
             chosen.setdefault(kind, content)
     for kind, content in chosen.items():
-        yield _Object(kind, content, (_level(content.parts), *levels))
+        yield _MediaObject(kind, content, (_level(content.parts), *levels))
     if not contents and "player" in levels[0]:
-        yield _Object("video", None, levels)
+        yield _MediaObject("video", None, levels)
 
 
 def _kind(content: Part) -> str:
@@ -153,7 +155,7 @@ def _kind(content: Part) -> str:
     return "video" if not (medium or mime) and any(content.all("player")) else ""
 
 
-def _image(stated: _Object, item: Item) -> Image:
+def _image(stated: _MediaObject, item: MediaItem) -> Image:
     return Image(
         item.address(stated.content, "image.loc_missing"),
         caption=stated.text("description"),
@@ -162,7 +164,7 @@ def _image(stated: _Object, item: Item) -> Image:
     )
 
 
-def _video(stated: _Object, item: Item) -> Video:
+def _video(stated: _MediaObject, item: MediaItem) -> Video:
     content = stated.content or Part(MEDIA, "content", {})
     url = item.address(content, "video.url")
     player = item.address(stated.find("player"), "video.url")
@@ -200,7 +202,7 @@ def _video(stated: _Object, item: Item) -> Video:
         live="live-video" in {part.text.lower() for part in stated.all("type")} or None,
         tags=tuple(
             tag
-            for text in stated.text("keywords").split(",", _MOST_SAID)[:_MOST_SAID]
+            for text in stated.text("keywords").split(",", _MAX_FINDINGS)[:_MAX_FINDINGS]
             if (tag := text.strip())
         ),
         category=stated.text("category"),
@@ -211,16 +213,16 @@ def _video(stated: _Object, item: Item) -> Video:
     )
 
 
-def _community(part: Part | None, item: Item) -> dict[str, Any]:
+def _community(part: Part | None, item: MediaItem) -> dict[str, Any]:
     stars = next(part.all("starrating"), None) if part else None
     statistics = next(part.all("statistics"), None) if part else None
     return {
-        "rating": rating(stars.attribute("average"), item.say, stars.line) if stars else None,
+        "rating": parse_rating(stars.attribute("average"), item.say, stars.line) if stars else None,
         "view_count": _whole(statistics, "views", "video.view_count", item) if statistics else None,
     }
 
 
-def _thumbnail(parts: list[Part], item: Item) -> str:
+def _thumbnail(parts: list[Part], item: MediaItem) -> str:
     """The picture of an item, which is that of an enclosed video too."""
     for part in parts:
         if part.local in {"thumbnail", "image"}:
@@ -230,9 +232,9 @@ def _thumbnail(parts: list[Part], item: Item) -> str:
     return ""
 
 
-def _whole(part: Part, attribute: str, rule: str, item: Item) -> int | None:
+def _whole(part: Part, attribute: str, rule: str, item: MediaItem) -> int | None:
     text = part.attribute(attribute)
-    value, sentence = values.whole(text) if text else (None, "")
+    value, sentence = values.parse_whole(text) if text else (None, "")
     if sentence:
         item.say(rule, f"{attribute} {sentence}", part.line)
     return value

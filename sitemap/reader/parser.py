@@ -9,14 +9,14 @@ from typing import Final
 
 from sitemap import limits
 from sitemap.errors import SitemapError
-from sitemap.finding import MAX_FINDINGS, Finding, Findings
+from sitemap.finding import MAX_FINDINGS, Finding, FindingCollector
 from sitemap.formats import Format
-from sitemap.gzip import MAGIC, Unpacker
+from sitemap.gzip import MAGIC, GzipReader
 from sitemap.model import Child, Entry
-from sitemap.reader.elements import Elements
-from sitemap.reader.fast_path import Lines
-from sitemap.reader.sniff import ENOUGH, Syntax, look
-from sitemap.reader.text import TextList
+from sitemap.reader.elements import ElementHandlers
+from sitemap.reader.fast_path import LineIndex
+from sitemap.reader.sniff import SNIFF_BYTES, Syntax, sniff
+from sitemap.reader.text import TextReader
 from sitemap.reader.xml_stream import MAX_TOKEN, XmlStream
 
 _NO_NAMES: Final = frozenset({"<stdin>", "-", "standard input", "the standard input"})  # of what has none
@@ -55,14 +55,16 @@ class SitemapParser:
         self.entries = 0
         self._name = file.partition("?")[0].partition("#")[0].lower() if "://" in file else file.lower()
         self._limits = read_limits or ReadLimits()
-        self._findings = Findings(file, self._limits.max_findings)
-        self._elements = Elements(base_url, self._findings, self._limits.max_depth, self._limits.max_text)
-        self._lines = Lines()
-        self._unpackers: list[Unpacker] = []
+        self._findings = FindingCollector(file, self._limits.max_findings)
+        self._elements = ElementHandlers(
+            base_url, self._findings, self._limits.max_depth, self._limits.max_text
+        )
+        self._lines = LineIndex()
+        self._unpackers: list[GzipReader] = []
         self._starts: list[bytes] = [b""]  # first bytes of each layer, until it is known whether it is packed
         self._head = b""
         self._decoder: codecs.IncrementalDecoder | None = None
-        self._reader: XmlStream | TextList | None = None
+        self._reader: XmlStream | TextReader | None = None
         self._over = False
         self._closed = False
         self._lost = False
@@ -70,7 +72,7 @@ class SitemapParser:
     @property
     def format(self) -> Format | None:
         """What kind of document it is; None while that is not known, and for one that is no sitemap."""
-        if isinstance(self._reader, TextList):
+        if isinstance(self._reader, TextReader):
             return Format.TEXT if self._reader.found else None
         return self._elements.format
 
@@ -119,14 +121,14 @@ class SitemapParser:
                 self._findings.add("sitemap.empty", 0, "the document is empty")
         elif not self._over:
             self._end(self._reader)
-        if isinstance(self._reader, TextList) and not self._reader.found:
+        if isinstance(self._reader, TextReader) and not self._reader.found:
             self._findings.add("sitemap.not_xml", 0, "this is neither XML nor a list of URLs")
         items = self._take()
         if self.format is not None and not self.entries and not self.cut:
             self._findings.add("sitemap.no_entries", 0, "there is no entry")
         return items
 
-    def _end(self, reader: XmlStream | TextList) -> None:
+    def _end(self, reader: XmlStream | TextReader) -> None:
         """All was handed on; a defect of the packing was told already, and cost the end."""
         if self._decoder:
             reader.feed(self._decoder.decode(b"", True).encode("utf-8", "replace"))
@@ -161,7 +163,7 @@ class SitemapParser:
                     self._stop("sitemap.gzip", "the document is packed more than twice")
                     return
                 self._judge_packing(level, packed=True)
-                self._unpackers.append(Unpacker())
+                self._unpackers.append(GzipReader())
                 self._starts.append(b"")
                 self._layer(data, level)
                 return
@@ -204,7 +206,7 @@ class SitemapParser:
         self.size += len(data)
         if self._reader is None:
             self._head += data[: max(room, 0)]
-            if len(self._head) >= ENOUGH:
+            if len(self._head) >= SNIFF_BYTES:
                 self._start()
         elif room > 0:
             self._hand(data[:room])
@@ -215,7 +217,7 @@ class SitemapParser:
 
     def _start(self) -> None:
         """Recognise the document by its first bytes."""
-        found = look(self._head[: ENOUGH * 4])
+        found = sniff(self._head[: SNIFF_BYTES * 4])
         if found is None:
             if len(self._head) > _MAX_BLANK:
                 self._stop("sitemap.not_xml", "the document is nothing but blank space")
@@ -232,7 +234,7 @@ class SitemapParser:
             line = 1 + self._head[: found.skip].count(b"\n")
             self._reader = XmlStream(self._elements, self._findings, line, self._limits.max_token)
         else:
-            self._reader = TextList(self._findings)
+            self._reader = TextReader(self._findings)
         head, self._head = self._head[found.skip :], b""
         self._hand(head)
 
@@ -260,9 +262,9 @@ class SitemapParser:
         self._over = self._lost = True
 
     def _take(self) -> list[Entry | Child]:
-        source = self._reader if isinstance(self._reader, TextList) else self._elements
+        source = self._reader if isinstance(self._reader, TextReader) else self._elements
         items, source.items = source.items, []
-        self._lines, source.lines = source.lines, Lines()
+        self._lines, source.lines = source.lines, LineIndex()
         before, self.entries = self.entries, self.entries + len(items)
         if before <= limits.MAX_URLS < self.entries:
             rule = "index.too_many" if self.format is Format.INDEX else "sitemap.too_many"

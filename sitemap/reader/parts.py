@@ -8,7 +8,7 @@ from xml.parsers import expat
 MAX_PARTS: Final = 10_000  # elements of one part
 
 
-def cut(texts: list[str], most: int) -> bool:
+def cut_texts(texts: list[str], most: int) -> bool:
     """Leave the first characters of a value that came in pieces. True when there were more."""
     if sum(map(len, texts)) <= most:
         return False
@@ -97,7 +97,7 @@ class PartReader:
         part = self._open.pop()
         texts = part.texts  # nearly always one that is short
         if texts and (len(texts) > 1 or len(texts[0]) > self._max_text):
-            part.too_long |= cut(texts, self._max_text)
+            part.too_long |= cut_texts(texts, self._max_text)
         self._parser.CharacterDataHandler = None  # what stands between elements is no value
         if not self._open:
             self._give_back(part)
@@ -115,7 +115,7 @@ class PartReader:
     def bound(self) -> None:
         """Forget what is too much of a value that has not ended."""
         if self._open:
-            self._open[-1].too_long |= cut(self._open[-1].texts, self._max_text)
+            self._open[-1].too_long |= cut_texts(self._open[-1].texts, self._max_text)
 
     def _skip(self, *_: object) -> None:
         self._check_depth(self._depth + self._skipped)
@@ -131,14 +131,14 @@ class PartReader:
         self._done(part, self._room < 0)
 
 
-_MOST: Final = 64 * 1024 * 1024  # bytes that are read again in one document
+_MAX_READ_AGAIN: Final = 64 * 1024 * 1024  # bytes that are read again in one document
 
 
-class Places:
+class ValueLines:
     """Tells the lines of values, while it has read no more than so much again; afterwards that of the item."""
 
     def __init__(self) -> None:
-        self._room = _MOST
+        self._room = _MAX_READ_AGAIN
 
     def below(self, item: bytes, key: str, names: Mapping[str, str], which: int) -> int:
         """How many lines below the start of an item a value of it begins, the first (0) or the last (-1).
@@ -148,7 +148,7 @@ class Places:
         self._room -= len(item)
         if self._room < 0:
             return 0
-        found = [line for name, line in starts(item) if names.get(name, _local(name)) == key]
+        found = [line for name, line in element_starts(item) if names.get(name, _local(name)) == key]
         return found[which] if found else 0
 
 
@@ -157,7 +157,7 @@ def _local(name: str) -> str:
     return name.rpartition(":")[2].lower()
 
 
-def starts(item: bytes) -> list[tuple[str, int]]:
+def element_starts(item: bytes) -> list[tuple[str, int]]:
     """The elements directly inside an item, or the beginning of one: their names, and how many lines below its own."""
     found: list[tuple[str, int]] = []
     depth = 0

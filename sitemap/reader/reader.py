@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from sitemap.errors import NotASitemap, SourceError
-from sitemap.escape import shown
+from sitemap.escape import quote_text
 from sitemap.finding import Finding
 from sitemap.formats import Format
 from sitemap.model import Child, Entry
@@ -23,7 +23,7 @@ Source = str | os.PathLike[str] | bytes | BinaryIO | Iterable[bytes]
 _is_url: Final = re.compile("https?://", re.IGNORECASE).match
 
 
-def pieces(source: Source) -> Iterator[bytes]:
+def read_pieces(source: Source) -> Iterator[bytes]:
     """The content in pieces of any size. SourceError when it cannot be had; what the source raises is its cause."""
     if isinstance(source, bytes | bytearray | memoryview):
         yield bytes(source)
@@ -39,28 +39,26 @@ def pieces(source: Source) -> Iterator[bytes]:
         for piece in source if read is None else iter(lambda: read(_PIECE), b""):
             if not isinstance(piece, bytes | bytearray | memoryview):
                 said = f"gave {type(piece).__name__} instead of bytes: open it in binary mode"
-                raise SourceError(f"{described(source)} {said}")
+                raise SourceError(f"{source_name(source)} {said}")
             yield bytes(piece)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise SourceError(f"{described(source)} cannot be read: {why}") from error
+        raise SourceError(f"{source_name(source)} cannot be read: {why}") from error
 
 
 def _fault(source: object) -> str:
     """Why something cannot be a source, or ""."""
     if isinstance(source, str):
         if _is_url(source):
-            return (
-                f"{shown(source)} is a URL: this package opens no connections; pass the bytes, or an opener"
-            )
+            return f"{quote_text(source)} is a URL: this package opens no connections; pass the bytes, or an opener"
         if source.lstrip("\ufeff \t\r\n").startswith("<"):
-            return f"{shown(source)} looks like XML: pass bytes, a str is a path"
+            return f"{quote_text(source)} looks like XML: pass bytes, a str is a path"
     elif not isinstance(source, os.PathLike | Iterable) and not hasattr(source, "read"):
         return f"{type(source).__name__} is no source: pass a path, bytes, a binary file or pieces of bytes"
     return ""
 
 
-def name_of(source: Source) -> str:
+def path_name(source: Source) -> str:
     """The path of a source, or "" when it has none."""
     if isinstance(source, bytes):
         return ""
@@ -68,10 +66,10 @@ def name_of(source: Source) -> str:
     return os.fspath(name) if isinstance(name, str | os.PathLike) else ""
 
 
-def described(source: Source) -> str:
+def source_name(source: Source) -> str:
     """A source as a message names it."""
-    name = name_of(source)
-    return shown(name) if name else "the document"
+    name = path_name(source)
+    return quote_text(name) if name else "the document"
 
 
 class SitemapReader:
@@ -87,7 +85,7 @@ class SitemapReader:
         self, source: Source, base_url: str = "", read_limits: ReadLimits | None = None, file: str = ""
     ) -> None:
         self._source = source
-        self._file = file or name_of(source)
+        self._file = file or path_name(source)
         self._parser = SitemapParser(base_url, read_limits, self._file)
 
     @property
@@ -106,13 +104,13 @@ class SitemapReader:
         return self._parser.findings
 
     def __iter__(self) -> Iterator[Entry | Child]:
-        for piece in pieces(self._source):
+        for piece in read_pieces(self._source):
             yield from self._parser.feed(piece)
             if self._parser.over:
                 break
         yield from self._parser.close()
         if self._parser.refusal:
-            name = shown(self._file) if self._file else described(self._source)
+            name = quote_text(self._file) if self._file else source_name(self._source)
             raise NotASitemap(f"{name} is no sitemap: {self._parser.refusal}")
 
 

@@ -7,10 +7,10 @@ from typing import Final
 
 from sitemap import namespaces
 from sitemap.formats import FEEDS, Format
-from sitemap.reader.extensions import Say
+from sitemap.reader.extensions import ReportFinding
 from sitemap.reader.xml_names import ROOTS
 
-ENOUGH: Final = 4096  # decoded bytes that decide
+SNIFF_BYTES: Final = 4096  # decoded bytes that decide
 
 
 class Syntax(Enum):
@@ -22,7 +22,7 @@ class Syntax(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SniffResult:
     """What the first bytes show: the syntax, the codec, how many bytes to skip, and a defect of the start or ""."""
 
     syntax: Syntax
@@ -62,7 +62,7 @@ _CODECS = {
 }  # fmt: skip
 
 
-def look(head: bytes) -> Look | None:
+def sniff(head: bytes) -> SniffResult | None:
     """Judge the first bytes of a document, at most a few thousand. None for nothing but blank space."""
     codec, skip, fault = _codec(head)
     text = head[skip:].decode(codec, "replace")
@@ -71,16 +71,16 @@ def look(head: bytes) -> Look | None:
         return None
     skip += len(text[: len(text) - len(stripped)].encode(codec, "replace"))
     if _HTML.match(stripped):
-        return Look(Syntax.HTML, codec, skip, fault)
+        return SniffResult(Syntax.HTML, codec, skip, fault)
     if stripped.startswith("<"):
         if stripped[:5] == "<?xml" and len(text) - len(stripped) > text.startswith("\ufeff"):
             fault = fault or "blank space stands before the XML declaration"
-        return Look(Syntax.XML, codec, skip, fault)
+        return SniffResult(Syntax.XML, codec, skip, fault)
     if found := _XML_START.search(stripped):
         junk = stripped[: found.start()]
         skip += len(junk.encode(codec, "replace"))
-        return Look(Syntax.XML, codec, skip, f"{junk[:60]!r} stands before the XML")
-    return Look(Syntax.TEXT, codec, skip, fault)
+        return SniffResult(Syntax.XML, codec, skip, f"{junk[:60]!r} stands before the XML")
+    return SniffResult(Syntax.TEXT, codec, skip, fault)
 
 
 def _codec(head: bytes) -> tuple[str, int, str]:
@@ -107,7 +107,7 @@ def _codec(head: bytes) -> tuple[str, int, str]:
     )
 
 
-def root_format(name: str, local: str, uri: str, say: Say) -> Format | None:
+def root_format(name: str, local: str, uri: str, say: ReportFinding) -> Format | None:
     """The format by the name of the root, as it stands and its local part in lower case, and its namespace; or None."""
     found = ROOTS.get(local)
     if found is None:

@@ -3,24 +3,24 @@
 import codecs
 from typing import Final
 
-from sitemap.escape import shown
-from sitemap.finding import Findings
+from sitemap.escape import quote_text
+from sitemap.finding import FindingCollector
 from sitemap.model import Child, Entry
 from sitemap.reader import values
-from sitemap.reader.fast_path import Lines
+from sitemap.reader.fast_path import LineIndex
 
 _PIECE: Final = 16 * 1024  # bytes worth looking at: what a line begins with is not read for each byte
-_URL: Final = ("http://", "https://")
+_URL_STARTS: Final = ("http://", "https://")
 _REMEDY: Final = "write one URL a line, with https:// and the host, and nothing else"
 _MAX_LINE: Final = 64 * 1024  # characters; longer lines are dropped as they come
 
 
-class TextList:
+class TextReader:
     """Reads decoded text in pieces and gathers an entry for each line that is a URL."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: FindingCollector) -> None:
         self.items: list[Entry | Child] = []
-        self.lines = Lines()  # of the items
+        self.lines = LineIndex()  # of the items
         self.found = 0
         self._findings = findings
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -71,14 +71,14 @@ class TextList:
         text = line.strip(" \t\r\x00\x0b\x0c\u00a0\ufeff")
         if not text:
             return
-        if not text.lower().startswith(_URL):
+        if not text.lower().startswith(_URL_STARTS):
             self._findings.add(
-                "sitemap.text_line", self._line, f"{shown(text)} is no absolute URL: {_REMEDY}"
+                "sitemap.text_line", self._line, f"{quote_text(text)} is no absolute URL: {_REMEDY}"
             )
             return
         urls = text.split()
-        if len(urls) > 1 and all(url.lower().startswith(_URL) for url in urls):
-            said = f"{shown(text)} is more than one URL: {_REMEDY}"
+        if len(urls) > 1 and all(url.lower().startswith(_URL_STARTS) for url in urls):
+            said = f"{quote_text(text)} is more than one URL: {_REMEDY}"
             self._findings.add("sitemap.text_line", self._line, said)
         else:
             urls = [text]
@@ -86,7 +86,7 @@ class TextList:
             self._add(url)
 
     def _add(self, url: str) -> None:
-        loc, rule, sentence = values.url(url, "")
+        loc, rule, sentence = values.parse_url(url, "")
         if rule:
             self._findings.add(rule, self._line, sentence)
         if loc:

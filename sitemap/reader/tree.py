@@ -9,12 +9,12 @@ from typing import Final, Protocol
 from sitemap import limits as protocol
 from sitemap import location
 from sitemap.errors import InvalidLocation, NotASitemap, SitemapError, SourceError
-from sitemap.escape import shown
-from sitemap.finding import Finding, Findings
+from sitemap.escape import quote_text
+from sitemap.finding import Finding, FindingCollector
 from sitemap.formats import Format
 from sitemap.model import Child, Entry
 from sitemap.reader.parser import ReadLimits, SitemapParser
-from sitemap.reader.reader import Source, name_of, pieces
+from sitemap.reader.reader import Source, path_name, read_pieces
 from sitemap.rules import Severity
 
 # From the URL of a child to its bytes, or to where they are. A SourceError, OSError or ValueError that it raises (those
@@ -22,7 +22,7 @@ from sitemap.rules import Severity
 Opener = Callable[[str], Source]
 LineOf = Callable[[int], int]  # the line of an item, by its number among those that were handed on with it
 
-_DEEP: Final = 3  # indexes inside one another: the protocol allows none, and no honest site has more
+_MAX_DEPTH: Final = 3  # indexes inside one another: the protocol allows none, and no honest site has more
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class TreeLimits:
     """Where a walk stops; :attr:`Document.cut` says of an index that not all it lists was read."""
 
     # Documents below the first one; the protocol allows 1, and 0 is for who wants no others.
-    max_depth: int = _DEEP
+    max_depth: int = _MAX_DEPTH
     max_files: int = 100_000  # documents of the whole tree
     read: ReadLimits = field(default_factory=ReadLimits)  # of each of them
     max_children: int = protocol.MAX_CHILDREN  # sitemaps of one index that are read
@@ -52,7 +52,7 @@ class Document:
         self.children: list[Document] = []
         self.parser = SitemapParser(url, read_limits, file)
         self.max_findings = read_limits.max_findings  # of one rule
-        self.of_index = Findings(file, self.max_findings)  # what only its children can show
+        self.of_index = FindingCollector(file, self.max_findings)  # what only its children can show
         self.limit = ""
 
     def __repr__(self) -> str:
@@ -107,7 +107,7 @@ class Visitor(Protocol):
         """A document is over, and so is all below it."""
 
 
-class Way:
+class TreeWalk:
     """One walk, and what it has seen.
 
     ``lost`` is what was not read just now, as an error and a finding: an empty answer follows each time it is set.
@@ -123,9 +123,9 @@ class Way:
 
     def begin(self, source: Source, url: str, parent: Document | None) -> Document:
         """Take down a document that is about to be read."""
-        document = Document(name_of(source) or url, url, parent, self._limits.read)
+        document = Document(path_name(source) or url, url, parent, self._limits.read)
         self._files += 1
-        for key in _keys(url, source):
+        for key in _document_keys(url, source):
             self._seen[key] = document
         return document
 
@@ -134,13 +134,13 @@ class Way:
         parser = document.parser
         listed: list[tuple[int, str]] = []
         self._visitor.begin(document)
-        for answer in _answers(parser, source):
+        for answer in _feed_parser(parser, source):
             if parser.format is Format.INDEX:
                 self._gather(listed, answer, parser.line_of)
             self._visitor.items(document, answer, parser.line_of)
             yield answer
         if document.format is not None and not document.complete:
-            yield self._lose(_reason(document), SourceError)
+            yield self._lose(_loss_reason(document), SourceError)
         if listed and self._limits.max_depth:
             yield from self._below(document, listed)
         self._visitor.end(document)
@@ -161,7 +161,7 @@ class Way:
             return
         if index.depth >= self._limits.max_depth:
             said = f"the sitemaps of an index {index.depth} indexes deep were not read"
-            take_down = self._unread if index.depth >= _DEEP else self._cut
+            take_down = self._unread if index.depth >= _MAX_DEPTH else self._cut
             yield take_down(index, "index.too_deep", listed[0][0], said)
             return
         prefix = _directory(index.url)
@@ -173,23 +173,23 @@ class Way:
                 else:
                     yield self._cut(index, "index.too_many", line, said)
                 return
-            if prefix and not location.within(prefix, loc):
-                index.of_index.add("index.outside", line, f"{shown(loc)} is not below {prefix}")
+            if prefix and not location.is_within(prefix, loc):
+                index.of_index.add("index.outside", line, f"{quote_text(loc)} is not below {prefix}")
             if self._files >= self._limits.max_files:
-                said = f"{self._files:,} documents were read, {shown(loc)} and what follows was not"
+                said = f"{self._files:,} documents were read, {quote_text(loc)} and what follows was not"
                 yield self._cut(index, "index.too_many", line, said)
                 return
             yield from self._child(index, line, loc)
 
     def _child(self, index: Document, line: int, loc: str) -> Iterator[list[Entry | Child]]:
         """One sitemap that an index lists, unless it was read before."""
-        name = shown(loc)
-        if self._met(index, line, _keys(loc)):
+        name = quote_text(loc)
+        if self._met(index, line, _document_keys(loc)):
             return
         child = None
         try:
             source = self._open(loc)
-            if self._met(index, line, _keys("", source)):
+            if self._met(index, line, _document_keys("", source)):
                 return
             child = self.begin(source, loc, index)
             index.children.append(child)
@@ -236,7 +236,7 @@ class Way:
         above: Document | None = index
         while above and above is not found:
             above = above.parent
-        name = shown(found.url or found.file)
+        name = quote_text(found.url or found.file)
         if above:
             index.of_index.add("index.cycle", line, f"{name} leads back to itself")
         else:
@@ -244,8 +244,8 @@ class Way:
         return True
 
 
-def _answers(parser: SitemapParser, source: Source) -> Iterator[list[Entry | Child]]:
-    for piece in pieces(source):
+def _feed_parser(parser: SitemapParser, source: Source) -> Iterator[list[Entry | Child]]:
+    for piece in read_pieces(source):
         if answer := parser.feed(piece):
             yield answer
         if parser.over:
@@ -254,7 +254,7 @@ def _answers(parser: SitemapParser, source: Source) -> Iterator[list[Entry | Chi
         yield answer
 
 
-def _keys(url: str, source: Source = b"") -> list[str]:
+def _document_keys(url: str, source: Source = b"") -> list[str]:
     """By what a document is known again."""
     keys = []
     if url:
@@ -268,9 +268,9 @@ def _keys(url: str, source: Source = b"") -> list[str]:
     return keys
 
 
-def _reason(document: Document) -> Finding:
+def _loss_reason(document: Document) -> Finding:
     """Why a document was not read without loss."""
-    name, file = shown(document.file or "the document"), document.file
+    name, file = quote_text(document.file or "the document"), document.file
     if document.cut:
         return Finding("sitemap.truncated", f"{name}: {document.cut}", file)
     errors = [

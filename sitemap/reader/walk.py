@@ -7,11 +7,11 @@ from urllib.parse import unquote
 
 from sitemap import location
 from sitemap.errors import NotASitemap, SourceError
-from sitemap.escape import shown
+from sitemap.escape import quote_text
 from sitemap.finding import Finding
 from sitemap.model import Child, Entry
-from sitemap.reader.reader import Source, described
-from sitemap.reader.tree import Document, LineOf, Opener, TreeLimits, Visitor, Way
+from sitemap.reader.reader import Source, source_name
+from sitemap.reader.tree import Document, LineOf, Opener, TreeLimits, TreeWalk, Visitor
 
 
 def beside(path: str | Path, url: str = "") -> Callable[[str], Path]:
@@ -25,7 +25,7 @@ def beside(path: str | Path, url: str = "") -> Callable[[str], Path]:
 
     def find(child: str) -> Path:
         try:
-            where = "".join(location.parts(child))
+            where = "".join(location.origin_and_path(child))
             relative = (
                 where[len(prefix) :] if prefix and where.startswith(prefix) else where.rpartition("/")[2]
             )
@@ -34,12 +34,14 @@ def beside(path: str | Path, url: str = "") -> Callable[[str], Path]:
                 return folder / unquote(relative)
         except (OSError, ValueError) as error:
             raise SourceError(f"no file beside its index can have that name: {error}") from error
-        raise SourceError(f"there is no file {shown(unquote(relative))} in the folder {shown(str(folder))}")
+        raise SourceError(
+            f"there is no file {quote_text(unquote(relative))} in the folder {quote_text(str(folder))}"
+        )
 
     return find
 
 
-class _Nobody:
+class _NullVisitor:
     def begin(self, document: Document) -> None:
         """Not interested."""
 
@@ -64,7 +66,7 @@ def walk(
     other. A child that cannot be read, or is no sitemap, is a finding of its index. SourceError when the first source
     cannot be read.
     """
-    way = Way(visitor, opener or _default_opener(source, url), limits or TreeLimits())
+    way = TreeWalk(visitor, opener or _default_opener(source, url), limits or TreeLimits())
     document = way.begin(source, url, None)
     for _ in way.through(document, source):
         pass
@@ -75,7 +77,7 @@ def tree(
     source: Source, opener: Opener | None = None, url: str = "", limits: TreeLimits | None = None
 ) -> Document:
     """The documents of a tree with their counts and findings, as :func:`walk` finds them; no entry is kept."""
-    return walk(source, _Nobody(), opener, url, limits)
+    return walk(source, _NullVisitor(), opener, url, limits)
 
 
 def iter_entries(
@@ -92,7 +94,7 @@ def iter_entries(
     is called instead, with a finding for each, and reading goes on; what concerns the first document is raised all the
     same when nothing of it can be read. A ``max_depth`` of 0 asks for the first document alone.
     """
-    way = Way(_Nobody(), opener or _default_opener(source, url), limits or TreeLimits())
+    way = TreeWalk(_NullVisitor(), opener or _default_opener(source, url), limits or TreeLimits())
     document = way.begin(source, url, None)
     for items in way.through(document, source):
         for item in items:
@@ -104,7 +106,7 @@ def iter_entries(
                 raise kind(finding.sentence)
             unread(finding)
     if document.refusal:
-        raise NotASitemap(f"{described(document.file or source)} is no sitemap: {document.refusal}")
+        raise NotASitemap(f"{source_name(document.file or source)} is no sitemap: {document.refusal}")
 
 
 def _default_opener(source: Source, url: str) -> Opener | None:

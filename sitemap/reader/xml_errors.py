@@ -5,10 +5,10 @@ from html.entities import html5
 from typing import Final
 from xml.parsers.expat import errors
 
-from sitemap.escape import shown
+from sitemap.escape import quote_text
 
 # Met at the end of a document that was cut off.
-ENDS: Final = frozenset(
+TRUNCATION_CODES: Final = frozenset(
     errors.codes[text]
     for text in (
         errors.XML_ERROR_NO_ELEMENTS,
@@ -17,7 +17,7 @@ ENDS: Final = frozenset(
         errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
     )
 )
-JUNK: Final = errors.codes[errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
+JUNK_CODE: Final = errors.codes[errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
 _MISMATCH = errors.codes[errors.XML_ERROR_TAG_MISMATCH]
 _ENTITY = errors.codes[errors.XML_ERROR_UNDEFINED_ENTITY]
 _BAD_REFERENCE = errors.codes[errors.XML_ERROR_BAD_CHAR_REF]
@@ -28,24 +28,24 @@ _REASONS: Final = {
         errors.XML_ERROR_MISPLACED_XML_PI
     ]: "an XML declaration stands inside: it is for the first line",
 }
-_BEFORE: Final = 60  # bytes that are shown at most
-_LONE: Final = re.compile(rb"&[\w.:#-]*\Z")
+_CONTEXT_BYTES: Final = 60  # bytes that are shown at most
+_LONE_AMPERSAND: Final = re.compile(rb"&[\w.:#-]*\Z")
 _NAME: Final = re.compile(rb"[^\s<>/&;]{1,64}")
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
-def truncated(inside: tuple[str, ...]) -> str:
+def truncation_text(inside: tuple[str, ...]) -> str:
     """What a document is that ends too early; ``inside`` are the names of the open elements, "" for unknown ones."""
     known = [name for name in inside if name]
     where = f"inside <{known[-1][:64]}>" if known else "before its root element"
     return f"the document ends {where}: it was cut off, write it anew"
 
 
-def defect(code: int, data: bytes, at: int, inside: tuple[str, ...]) -> str:
+def describe_error(code: int, data: bytes, at: int, inside: tuple[str, ...]) -> str:
     """What expat's error at ``data[at]`` is; ``inside`` are the names of the open elements, the innermost last."""
     # Nothing behind the error, and no tag before it: a defect that is met again must look the same.
-    start = max(data.rfind(b">", 0, at) + 1, at - _BEFORE)
-    excerpt = shown(data[start : at + 1].decode("utf-8", "replace").strip())
+    start = max(data.rfind(b">", 0, at) + 1, at - _CONTEXT_BYTES)
+    excerpt = quote_text(data[start : at + 1].decode("utf-8", "replace").strip())
     found = _NAME.search(data, at)
     name = found[0].decode("utf-8", "replace") if found else ""
     if code == _MISMATCH and inside:
@@ -77,7 +77,7 @@ def _mismatch(name: str, inside: tuple[str, ...]) -> str:
 
 def _token(data: bytes, at: int) -> str:
     before = data[max(at - 64, 0) : at]
-    if data[at : at + 1] == b"&" or _LONE.search(before):
+    if data[at : at + 1] == b"&" or _LONE_AMPERSAND.search(before):
         return "an & stands alone: write &amp;"
     if _CONTROL.match(data, at):
         return f"there is a control character, {data[at]:#04x}, that XML forbids: take it out"

@@ -119,14 +119,14 @@ def _plain(uri: str) -> str:
 _FAMILIES: Final = {_plain(uri): family for family, uris in URIS.items() for uri in uris}
 
 # A default namespace that nobody knows is a foreign one, unless it stands on one of these.
-_OWN: Final = frozenset({"url", "sitemap", "loc", "lastmod", "changefreq", "priority"})
+_CORE_NAMES: Final = frozenset({"url", "sitemap", "loc", "lastmod", "changefreq", "priority"})
 
-_MOST_BOUND: Final = 1_000  # prefixes: they are copied for each element that declares one
+_MAX_BOUND: Final = 1_000  # prefixes: they are copied for each element that declares one
 
-_MOST_KNOWN: Final = 1_000  # names that are remembered
+_MAX_KNOWN: Final = 1_000  # names that are remembered
 
 
-class Scopes:
+class NamespaceScopes:
     """Says what a qualified name means, from the namespaces in force and, failing those, from its prefix.
 
     Defects of names are said once for each name.
@@ -158,7 +158,7 @@ class Scopes:
             with contextlib.suppress(ValueError):
                 self.base = urljoin(self.base, base)
         if declared:
-            if len(self._bound) + len(declared) > _MOST_BOUND:
+            if len(self._bound) + len(declared) > _MAX_BOUND:
                 declared = {name: uri for name, uri in declared.items() if name in self._bound}
             self._bound = {**self._bound, **declared}
             self._known.clear()
@@ -201,7 +201,7 @@ class Scopes:
             family = self._family(prefix, local.lower())
             self._check_case(name, local, family)
             found = (family, local.lower())
-            if len(self._known) < _MOST_KNOWN:
+            if len(self._known) < _MAX_KNOWN:
                 self._known[name] = found
         return found
 
@@ -226,11 +226,11 @@ class Scopes:
         must = f", it must be {URIS[family][0]}" if family in URIS else ""
         self._once("sitemap.extension_namespace", f"the prefix {prefix[:40]!r} {said}{must}")
         if family is None:  # nobody knows or declared it, so it may be the document's own
-            return self._own if local in _OWN else OTHER
+            return self._own if local in _CORE_NAMES else OTHER
         return family
 
     def _without_prefix(self, local: str, uri: str) -> str:
-        if uri and local not in _OWN:
+        if uri and local not in _CORE_NAMES:
             return OTHER
         if self._strict:
             said = f"has the namespace {uri[:120]!r}" if uri else "has no namespace"

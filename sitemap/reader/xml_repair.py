@@ -4,15 +4,15 @@ import re
 from html.entities import html5
 from typing import Final
 
-_SUSPECT = re.compile(
+_SUSPECT_PATTERN = re.compile(
     rb"&(?:#([0-9]{1,7});|#[xX]([0-9A-Fa-f]{1,6});|([A-Za-z][A-Za-z0-9]{1,31});)?|[\x00-\x08\x0b\x0c\x0e-\x1f]"
 )
 
-_KNOWN = frozenset({b"amp", b"lt", b"gt", b"quot", b"apos"})
+_KNOWN_ENTITIES = frozenset({b"amp", b"lt", b"gt", b"quot", b"apos"})
 
 _SPECIAL = ((b"<![CDATA[", b"]]>"), (b"<!--", b"-->"))
 
-_HOLD: Final = 1024 * 1024  # bytes that may wait for the end of a tag or section
+_MAX_HELD: Final = 1024 * 1024  # bytes that may wait for the end of a tag or section
 
 
 class Repairer:
@@ -31,10 +31,10 @@ class Repairer:
         data = self._held + data
         cut = len(data) if final else _safe_cut(data)
         self._held = data[cut:]
-        return mend(data[:cut])
+        return repair(data[:cut])
 
 
-def mend(data: bytes) -> bytes:
+def repair(data: bytes) -> bytes:
     """All of ``data`` with its defects mended. Linear in its length."""
     data = data.decode("utf-8", "replace").encode()
     parts: list[bytes] = []
@@ -44,7 +44,7 @@ def mend(data: bytes) -> bytes:
     while True:
         found = [(ahead[opening], opening, closing) for opening, closing in _SPECIAL if ahead[opening] >= 0]
         if not found:
-            parts.append(_SUSPECT.sub(_mended, data[position:]))
+            parts.append(_SUSPECT_PATTERN.sub(_repair_reference, data[position:]))
             return b"".join(parts)
         begin, opening, closing = min(found)
         end = data.find(closing, begin + len(opening))
@@ -52,7 +52,7 @@ def mend(data: bytes) -> bytes:
             ahead[opening] = -1  # it never ends: from now on it is nothing special
             continue
         end += len(closing)
-        parts.append(_SUSPECT.sub(_mended, data[position:begin]))
+        parts.append(_SUSPECT_PATTERN.sub(_repair_reference, data[position:begin]))
         parts.append(data[begin:end])
         position = end
         for name, at in ahead.items():
@@ -67,16 +67,16 @@ def _safe_cut(data: bytes) -> int:
         last = data.rfind(opening, 0, cut)
         if last >= 0 and data.find(closing, last, cut) < 0:
             cut = min(cut, last)
-    return cut if len(data) - cut <= _HOLD else len(data)
+    return cut if len(data) - cut <= _MAX_HELD else len(data)
 
 
-def _mended(found: re.Match[bytes]) -> bytes:
+def _repair_reference(found: re.Match[bytes]) -> bytes:
     whole = found[0]
     decimal, hexadecimal, name = found.groups()
     if decimal or hexadecimal:
-        return whole if _allowed(int(decimal or hexadecimal, 10 if decimal else 16)) else "\ufffd".encode()
+        return whole if _is_allowed(int(decimal or hexadecimal, 10 if decimal else 16)) else "\ufffd".encode()
     if name:
-        if name in _KNOWN:
+        if name in _KNOWN_ENTITIES:
             return whole
         character = html5.get(name.decode("ascii") + ";")
         return _escaped(character) if character else b"&amp;" + whole[1:]
@@ -87,7 +87,7 @@ def _escaped(text: str) -> bytes:
     return text.replace("&", "&amp;").replace("<", "&lt;").encode()
 
 
-def _allowed(code: int) -> bool:
+def _is_allowed(code: int) -> bool:
     """https://www.w3.org/TR/xml/#charsets"""
     return (
         code in {9, 10, 13} or 32 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF
@@ -97,7 +97,7 @@ def _allowed(code: int) -> bool:
 _CLOSINGS: Final = {b"<!--": b"-->", b"<?": b"?>"}
 
 
-class Overlong:
+class OverlongTokens:
     """Searches for the end of one token at a time. ``closing`` is what ends it, or b"" while there is none."""
 
     def __init__(self) -> None:
@@ -115,7 +115,7 @@ class Overlong:
         self.closing, self.lines, self._tail = closing, 0, token[1 - len(closing) :] if closing else b""
         if not closing:
             return b""
-        if missing := _missing(token):
+        if missing := _completion(token):
             return missing + closing
         # Two hyphens inside a comment are an error: those that stand at its end are part of what ends it.
         return closing[next(n for n in (2, 1, 0) if token.endswith(closing[:n])) :]
@@ -133,7 +133,7 @@ class Overlong:
         return held[end:]
 
 
-def _missing(data: bytes) -> bytes:
+def _completion(data: bytes) -> bytes:
     """What makes a character of UTF-8 that was cut at the end a whole one (RFC 3629 section 4), whichever."""
     for had in (1, 2, 3):
         first = data[-had]

@@ -4,19 +4,19 @@ import re
 from typing import Final
 from xml.parsers import expat
 
-from sitemap.finding import Findings
+from sitemap.finding import FindingCollector
 from sitemap.formats import Format
 from sitemap.reader import xml_errors
-from sitemap.reader.elements import Elements, Stop
-from sitemap.reader.fast_path import Run, read_run
-from sitemap.reader.xml_repair import Overlong, Repairer
+from sitemap.reader.elements import ElementHandlers, StopParsing
+from sitemap.reader.fast_path import ItemRun, read_run
+from sitemap.reader.xml_repair import OverlongTokens, Repairer
 
 # expat before 2.6 reads a long token again with every piece, so pieces are large and tokens are bounded.
 PIECE: Final = 64 * 1024
 MAX_TOKEN: Final = 1024 * 1024
 MAX_RESTARTS: Final = 5_000
-_WINDOW: Final = 2 * 1024 * 1024  # bytes kept for a new start
-_REACH: Final = 4 * 1024  # bytes: more than a plain item can have
+_WINDOW_BYTES: Final = 2 * 1024 * 1024  # bytes kept for a new start
+_LOOKAHEAD_BYTES: Final = 4 * 1024  # bytes: more than a plain item can have
 _ITEM = re.compile(rb"<(?:[\w.-]{1,40}:)?(?:url|sitemap|item|entry)(?=[\s>/])", re.IGNORECASE)
 _FIRST = re.compile(rb"<(?:url|sitemap)>")  # of an item that may be plain
 
@@ -25,7 +25,11 @@ class XmlStream:
     """Reads UTF-8 XML in pieces and lets ``elements`` make items of it; ``complete`` turns False when one is lost."""
 
     def __init__(
-        self, elements: Elements, findings: Findings, first_line: int, max_token: int = MAX_TOKEN
+        self,
+        elements: ElementHandlers,
+        findings: FindingCollector,
+        first_line: int,
+        max_token: int = MAX_TOKEN,
     ) -> None:
         self.over = False
         self.complete = True
@@ -36,7 +40,7 @@ class XmlStream:
         self._bytes_waiting = 0
         self._repairer: Repairer | None = None
         self._seeking = False  # for the next item, after one that could not be read
-        self._overlong = Overlong()
+        self._overlong = OverlongTokens()
         self._restarts = 0
         self._in_cdata = False  # where text may look like items
         self._position = 0  # the parser's byte index of the window's first byte
@@ -44,7 +48,7 @@ class XmlStream:
         self._whole = True  # False: the window had to be cut
         self._line = first_line  # of the window's first byte
         self._stride = 1  # bytes that the parser reads at least before a run is looked for again
-        self._reach = _REACH  # bytes that are looked through for a run
+        self._reach = _LOOKAHEAD_BYTES  # bytes that are looked through for a run
         self._begin(())
 
     def feed(self, data: bytes) -> None:
@@ -107,12 +111,12 @@ class XmlStream:
         while start < len(data) and (run := read_run(name, data, start, start + self._reach)):
             self._skip_to(run)
             start, self._reach = run.end, min(self._reach * 4, PIECE * 4)
-        self._reach = _REACH if start < len(data) else self._reach
+        self._reach = _LOOKAHEAD_BYTES if start < len(data) else self._reach
         # Where runs are short or none, they are looked for ever more seldom.
-        self._stride = 1 if start - begin > _REACH // 4 else min(self._stride * 2, PIECE * 4)
+        self._stride = 1 if start - begin > _LOOKAHEAD_BYTES // 4 else min(self._stride * 2, PIECE * 4)
         return start
 
-    def _skip_to(self, run: Run) -> None:
+    def _skip_to(self, run: ItemRun) -> None:
         """Be where the parser would be if it had read the run."""
         line, count = self._elements.line, run.line_ends
         fed = self._position + len(self._window)
@@ -146,7 +150,7 @@ class XmlStream:
             try:
                 self._parser.Parse(data, final)
                 self._elements.bound()
-            except Stop:
+            except StopParsing:
                 self.over, self.complete = True, False
             except expat.ExpatError as error:
                 data = self._recover(error, final=final)
@@ -179,7 +183,7 @@ class XmlStream:
             self._findings.add(
                 "sitemap.dtd", line, "the document has a DOCTYPE and is not read: entities can be traps"
             )
-        raise Stop
+        raise StopParsing
 
     def _cdata(self) -> None:
         self._in_cdata = not self._in_cdata
@@ -201,7 +205,7 @@ class XmlStream:
         done = self._elements.good - self._position
         if done > 0:
             self._whole = True
-        elif len(self._window) > _WINDOW:
+        elif len(self._window) > _WINDOW_BYTES:
             done, self._whole = len(self._window) - self._max_token, False
         if done > 0:
             self._line += self._window.count(b"\n", 0, done)
@@ -238,18 +242,18 @@ class XmlStream:
         elements, at = self._elements, max(self._parser.ErrorByteIndex - self._position, 0)
         line = self._line + self._window.count(b"\n", 0, at)
         inside = elements.inside
-        if final and error.code in xml_errors.ENDS:
-            return self._end("sitemap.truncated", line, xml_errors.truncated(inside))
+        if final and error.code in xml_errors.TRUNCATION_CODES:
+            return self._end("sitemap.truncated", line, xml_errors.truncation_text(inside))
         self._restarts += 1
         if self._restarts > MAX_RESTARTS:
             said = "there are too many defects: reading stopped here"
             return self._end("sitemap.not_well_formed", line, said)
-        if error.code == xml_errors.JUNK:  # only searched for more items
+        if error.code == xml_errors.JUNK_CODE:  # only searched for more items
             self._findings.add(
                 "sitemap.junk", line, "something stands behind the end of the root element: take it out"
             )
             return self._skip(at)
-        said = xml_errors.defect(error.code, self._window, at, inside)
+        said = xml_errors.describe_error(error.code, self._window, at, inside)
         self._findings.add("sitemap.not_well_formed", line, said)
         done = max(elements.good - self._position, 0)
         if elements.good:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from sitemap import dates, limits, location
-from sitemap.escape import uri
+from sitemap.escape import escape_uri
 from sitemap.model import Entry
 from sitemap.validation.image import alternate_faults, image_faults
 from sitemap.validation.news import news_faults
-from sitemap.validation.url import DATE_FORMS, NO_URL, Fault, first, is_absolute
+from sitemap.validation.url import DATE_FORMS, NO_URL, Fault, first_sentence, is_absolute
 from sitemap.validation.video import video_faults
 
 
@@ -17,7 +17,7 @@ def entry_fault(entry: Entry, directory: str) -> str:
 
     The directory "" is that of a sitemap which may list anything.
     """
-    return "" if _is_sound(entry, directory) else first(_faults(entry, directory))
+    return "" if _is_sound(entry, directory) else first_sentence(_faults(entry, directory))
 
 
 def entry_faults(entry: Entry, directory: str) -> Iterator[Fault]:
@@ -33,8 +33,8 @@ def _is_sound(entry: Entry, directory: str) -> bool:
         and loc.isascii()
         and loc.isprintable()
         and " " not in loc
-        and (location.within(directory, loc) if directory else is_absolute(loc))
-        and not (entry.lastmod and not dates.is_valid(entry.lastmod))
+        and (location.is_within(directory, loc) if directory else is_absolute(loc))
+        and not (entry.lastmod and not dates.is_valid_date(entry.lastmod))
         and not (entry.changefreq or entry.images or entry.videos or entry.alternates)
         and entry.priority is None
         and entry.news is None
@@ -42,9 +42,9 @@ def _is_sound(entry: Entry, directory: str) -> bool:
 
 
 def _faults(entry: Entry, directory: str) -> Iterator[Fault]:
-    yield from _loc_faults(uri(entry.loc), directory)  # its length counts as it will be written
-    if entry.lastmod and not dates.is_valid(entry.lastmod):
-        rule = "lastmod.form" if dates.read(entry.lastmod) else "lastmod.invalid"
+    yield from _loc_faults(escape_uri(entry.loc), directory)  # its length counts as it will be written
+    if entry.lastmod and not dates.is_valid_date(entry.lastmod):
+        rule = "lastmod.form" if dates.read_date(entry.lastmod) else "lastmod.invalid"
         yield Fault(rule, f"lastmod {entry.lastmod[:64]!r} is no date as {DATE_FORMS}")
     if entry.changefreq and entry.changefreq not in limits.CHANGE_FREQUENCIES:
         words = ", ".join(sorted(limits.CHANGE_FREQUENCIES))
@@ -84,7 +84,7 @@ def _loc_faults(loc: str, directory: str) -> Iterator[Fault]:
         yield Fault("sitemap.loc_encoding", "it holds white space or a control character: percent-encode it")
     if not is_absolute(loc):
         yield _not_absolute(loc)
-    elif directory and not location.within(directory, loc):
+    elif directory and not location.is_within(directory, loc):
         yield Fault("location.outside", f"it is not below {directory}, where the sitemap is")
 
 

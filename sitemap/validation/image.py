@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from sitemap.model import Alternate, Image
-from sitemap.validation.url import Fault, first, url_fault
+from sitemap.validation.url import Fault, first_sentence, url_fault
 
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")  # xsd:language; x-default is one
 
 
 def image_fault(image: Image) -> str:
     """Why an image cannot be listed, or "". Its host may be another one."""
-    return first(image_faults(image))
+    return first_sentence(image_faults(image))
 
 
 def image_faults(image: Image) -> Iterator[Fault]:
@@ -23,7 +23,7 @@ def image_faults(image: Image) -> Iterator[Fault]:
 
 def alternate_fault(alternate: Alternate) -> str:
     """Why a language variant cannot be listed, or "". Its host may be another one."""
-    return first(alternate_faults(alternate))
+    return first_sentence(alternate_faults(alternate))
 
 
 def alternate_faults(alternate: Alternate) -> Iterator[Fault]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from sitemap import dates
-from sitemap.escape import FORBIDDEN
+from sitemap.escape import FORBIDDEN_CHARACTERS
 from sitemap.model import News
-from sitemap.validation.url import DATE_FORMS, Fault, first
+from sitemap.validation.url import DATE_FORMS, Fault, first_sentence
 
 # https://www.google.com/schemas/sitemap-news/0.9/sitemap-news.xsd (language)
 _LANGUAGE: Final = re.compile("zh-cn|zh-tw|[a-z]{2,3}")
@@ -18,7 +18,7 @@ _LANGUAGE: Final = re.compile("zh-cn|zh-tw|[a-z]{2,3}")
 
 def news_fault(news: News) -> str:
     """Why an article cannot be listed, or ""."""
-    return first(news_faults(news))
+    return first_sentence(news_faults(news))
 
 
 def news_faults(news: News) -> Iterator[Fault]:
@@ -29,9 +29,9 @@ def news_faults(news: News) -> Iterator[Fault]:
         ("a publication_date", news.publication_date),
         ("a title", news.title),
     ):
-        if not FORBIDDEN.sub("", text).strip():
+        if not FORBIDDEN_CHARACTERS.sub("", text).strip():
             yield Fault("news.missing_tag", f"news needs {name}")
-    if news.publication_date and not dates.is_valid(news.publication_date):
+    if news.publication_date and not dates.is_valid_date(news.publication_date):
         yield Fault(
             "news.date", f"publication_date {news.publication_date[:64]!r} is no date as {DATE_FORMS}"
         )

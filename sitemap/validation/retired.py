@@ -10,9 +10,9 @@ from typing import Final
 
 from sitemap import dates, limits
 from sitemap.errors import SitemapError
-from sitemap.escape import FORBIDDEN
+from sitemap.escape import FORBIDDEN_CHARACTERS
 from sitemap.model import Entry, Image, News, Price, TvShow, Video
-from sitemap.validation.url import DATE_FORMS, Fault, first, url_fault
+from sitemap.validation.url import DATE_FORMS, Fault, first_sentence, url_fault
 
 RETIRED: Final = (
     "image:caption",
@@ -35,7 +35,7 @@ RETIRED: Final = (
 )
 
 
-def wanted(names: Collection[str]) -> frozenset[str]:
+def requested_tags(names: Collection[str]) -> frozenset[str]:
     """The retired tags that are asked for. SitemapError for a name that is none, with the nearest that is."""
     for name in names:
         if name not in RETIRED:
@@ -61,20 +61,20 @@ _TICKERS: Final = re.compile(r"\w+:\w+(?:, *\w+:\w+){0,4}")
 
 def retired_fault(entry: Entry, tags: Collection[str] = RETIRED) -> str:
     """Why those retired tags of an entry that are named in ``tags`` cannot be written, or ""."""
-    return first(retired_faults(entry, tags))
+    return first_sentence(retired_faults(entry, tags))
 
 
 def retired_faults(entry: Entry, tags: Collection[str] = RETIRED) -> Iterator[Fault]:
     """What is wrong with the values of those retired tags of an entry that are named in ``tags``."""
     for image in entry.images:
-        yield from _said(_image(image), tags)
+        yield from _faults_of(_image(image), tags)
     for video in entry.videos:
-        yield from _said(_video(video), tags)
+        yield from _faults_of(_video(video), tags)
     if entry.news is not None:
-        yield from _said(_news(entry.news), tags)
+        yield from _faults_of(_news(entry.news), tags)
 
 
-def _said(pairs: Iterator[tuple[str, str]], tags: Collection[str]) -> Iterator[Fault]:
+def _faults_of(pairs: Iterator[tuple[str, str]], tags: Collection[str]) -> Iterator[Fault]:
     for tag, sentence in pairs:
         if sentence and tag in tags:
             yield Fault("retired.value", sentence)
@@ -122,11 +122,11 @@ def _price(price: Price) -> str:
 
 
 def _tvshow(show: TvShow) -> str:
-    if not FORBIDDEN.sub("", show.show_title):
+    if not FORBIDDEN_CHARACTERS.sub("", show.show_title):
         return "tvshow needs a show_title"
     if show.video_type not in _SHOWS:
         return f"video_type {show.video_type[:64]!r} is none of {', '.join(sorted(_SHOWS))}"
-    if show.premier_date and not dates.is_valid(show.premier_date):
+    if show.premier_date and not dates.is_valid_date(show.premier_date):
         return f"premier_date {show.premier_date[:64]!r} is no date as {DATE_FORMS}"
     for name in ("season_number", "episode_number"):
         number: int | None = getattr(show, name)

@@ -7,7 +7,7 @@ import msgspec
 
 from sitemap.model import Entry
 
-_SAID: Final = re.compile(
+_TYPE_MESSAGE: Final = re.compile(
     r"Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`(?: - at `\$\.(?P<where>[^`]*)`)?"
 )
 _VALUES: Final = {
@@ -16,16 +16,16 @@ _VALUES: Final = {
 }  # fmt: skip
 
 
-def kind_fault(entry: object) -> str:
+def type_fault(entry: object) -> str:
     """The first value in an entry that is of a wrong type, and the remedy, in a sentence; "" when there is none."""
     if isinstance(entry, str):
         return "a str is no Entry: write Entry('https://…')"
     if not isinstance(entry, Entry):
         return f"this is of the type {type(entry).__name__}: write Entry('https://…')"
     try:
-        msgspec.convert(_plain(entry), Entry)
+        msgspec.convert(_to_plain(entry), Entry)
     except msgspec.ValidationError as error:
-        found = _SAID.match(str(error))
+        found = _TYPE_MESSAGE.match(str(error))
         if found is None:
             return str(error)
         where, wanted, got = found["where"] or "a value", found["wanted"], found["got"]
@@ -40,10 +40,10 @@ def kind_fault(entry: object) -> str:
     return ""
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """A value whose structs are dicts, so that they are looked into."""
     if isinstance(value, msgspec.Struct):
-        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
+        return {name: _to_plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
+        return [_to_plain(each) for each in value]
     return value

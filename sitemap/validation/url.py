@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from sitemap import limits, location
-from sitemap.escape import uri
+from sitemap.escape import escape_uri
 
 # xsd:anyURI is wide, but white space is never part of a URL, and a URL loses its meaning with a character.
 NO_URL: Final = re.compile(
@@ -20,8 +20,12 @@ def url_fault(name: str, url: str) -> str:
     """Why a URL cannot be the value of the tag ``name``, or ""."""
     if not url:
         return f"{name} is missing"
-    if len(url) > limits.MAX_LOC // 3 and len(uri(url)) > limits.MAX_LOC:  # escaping makes three of one
-        return f"{name} has {len(uri(url)):,} characters, fewer than {limits.MAX_LOC + 1:,} are allowed"
+    if (
+        len(url) > limits.MAX_LOC // 3 and len(escape_uri(url)) > limits.MAX_LOC
+    ):  # escaping makes three of one
+        return (
+            f"{name} has {len(escape_uri(url)):,} characters, fewer than {limits.MAX_LOC + 1:,} are allowed"
+        )
     if NO_URL.search(url):
         return f"{name} holds white space or a control character: percent-encode it"
     return "" if is_absolute(url) else f"{name} is no absolute http or https URL without credentials"
@@ -32,7 +36,7 @@ def is_absolute(url: str) -> bool:
     if _USUAL.match(url):
         return True
     try:
-        location.parts(url)
+        location.origin_and_path(url)
     except ValueError:
         return False
     return True
@@ -48,7 +52,7 @@ class Fault(NamedTuple):
     sentence: str
 
 
-def first(faults: Iterable[Fault]) -> str:
+def first_sentence(faults: Iterable[Fault]) -> str:
     """The sentence of the first fault, or ""."""
     for fault in faults:
         return fault.sentence

@@ -10,9 +10,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from sitemap import dates, limits
-from sitemap.escape import FORBIDDEN
+from sitemap.escape import FORBIDDEN_CHARACTERS
 from sitemap.model import Video
-from sitemap.validation.url import DATE_FORMS, Fault, first, url_fault
+from sitemap.validation.url import DATE_FORMS, Fault, first_sentence, url_fault
 
 # tCountryList, tPlatformList
 _COUNTRIES: Final = re.compile(r"(?:[A-Z]{2}(?: +[A-Z]{2})*)?")
@@ -21,7 +21,7 @@ _PLATFORMS: Final = re.compile(r"(?:(?:web|mobile|tv)(?: (?:web|mobile|tv))*)?")
 
 def video_fault(video: Video, loc: str = "") -> str:
     """Why a video cannot be listed for the page at ``loc``, or ""."""
-    return first(video_faults(video, loc))
+    return first_sentence(video_faults(video, loc))
 
 
 def video_faults(video: Video, loc: str = "") -> Iterator[Fault]:
@@ -50,7 +50,7 @@ def _url_faults(video: Video, loc: str) -> Iterator[Fault]:
 
 def _text_faults(video: Video) -> Iterator[Fault]:
     for name, most in (("title", limits.MAX_VIDEO_TITLE), ("description", limits.MAX_VIDEO_DESCRIPTION)):
-        text: str = FORBIDDEN.sub("", getattr(video, name))
+        text: str = FORBIDDEN_CHARACTERS.sub("", getattr(video, name))
         if not text.strip():
             yield Fault("video.missing_tag", f"a video needs a {name}")
         if len(text) > most:
@@ -71,7 +71,7 @@ def _number_faults(video: Video) -> Iterator[Fault]:
         yield Fault("video.view_count", f"view_count {video.view_count} is negative")
     for name in ("expiration_date", "publication_date"):
         text: str = getattr(video, name)
-        if text and not dates.is_valid(text):
+        if text and not dates.is_valid_date(text):
             yield Fault("video.date", f"{name} {text[:64]!r} is no date as {DATE_FORMS}")
 
 
@@ -93,7 +93,7 @@ def _uploader_faults(video: Video, loc: str) -> Iterator[Fault]:
     if video.uploader is None:
         return
     name, info = video.uploader
-    if not FORBIDDEN.sub("", name).strip() or len(name) > limits.MAX_VIDEO_UPLOADER:
+    if not FORBIDDEN_CHARACTERS.sub("", name).strip() or len(name) > limits.MAX_VIDEO_UPLOADER:
         yield Fault(
             "video.uploader",
             f"uploader has {len(name)} characters, 1 to {limits.MAX_VIDEO_UPLOADER} are allowed",

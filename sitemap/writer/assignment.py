@@ -11,13 +11,13 @@ from typing import Final
 from sitemap import limits
 from sitemap.errors import InvalidEntry, LimitExceeded
 from sitemap.model import Entry
-from sitemap.writer.layout import Layout
+from sitemap.writer.layout import SetLayout
 from sitemap.writer.options import WriterOptions
 from sitemap.writer.shard import Shard
 
 _DEFAULTS: Final = WriterOptions()
-_FULL: Final = 85  # percent of its limits that a repacked file has: the rest is for new entries
-_PAYS: Final = 25  # percent of its files that a group must get rid of to be repacked
+_FULL_PERCENT: Final = 85  # percent of its limits that a repacked file has: the rest is for new entries
+_MIN_SAVED_PERCENT: Final = 25  # percent of its files that a group must get rid of to be repacked
 
 
 class Assignment:
@@ -48,7 +48,7 @@ class Assignment:
     """
 
     def __init__(self, location: str, options: WriterOptions = _DEFAULTS) -> None:
-        self._layout = Layout(location, options)
+        self._layout = SetLayout(location, options)
         self._groups: dict[str, _Group] = {}
 
     def keep(self, entry: Entry, group: str, number: int) -> bool:
@@ -88,7 +88,7 @@ class Assignment:
         """
         sparse = [group for group, files in self._groups.items() if files.sparse()]
         for group in sparse:
-            self._groups[group] = _Group(self._layout, _FULL)
+            self._groups[group] = _Group(self._layout, _FULL_PERCENT)
         return sorted(sparse)
 
     def _of(self, group: str) -> "_Group":
@@ -104,7 +104,7 @@ class _Group:
 
     __slots__ = ("_free", "_largest", "_layout", "_open", "_percent", "_shards", "_waiting", "current")
 
-    def __init__(self, layout: Layout, percent: int = 100) -> None:
+    def __init__(self, layout: SetLayout, percent: int = 100) -> None:
         self._layout = layout
         self._percent = percent
         self._shards: dict[int, Shard] = {}
@@ -152,7 +152,7 @@ class _Group:
         """Whether there are so few entries for so many files that it pays to place them anew."""
         shards = list(self._shards.values())
         saved = len(shards) - self._needed(shards)
-        return saved >= 1 and 100 * saved >= _PAYS * len(shards)
+        return saved >= 1 and 100 * saved >= _MIN_SAVED_PERCENT * len(shards)
 
     def _needed(self, shards: list[Shard]) -> int:
         """How many files are surely enough when each is filled to :data:`_FULL` percent.
@@ -164,7 +164,7 @@ class _Group:
             sum(shard.body for shard in shards),
             reduce(or_, (shard.extensions for shard in shards), 0),
         )
-        urls, space = self._layout.limits(_FULL)
+        urls, space = self._layout.limits(_FULL_PERCENT)
         space -= self._layout.encoder.room(extensions) + self._largest
         if space <= 0:
             return len(shards)

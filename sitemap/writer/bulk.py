@@ -13,13 +13,13 @@ from sitemap.formats import Format
 from sitemap.model import Entry
 
 # Printable ASCII that neither sitemap.escape.uri() nor escape() changes, but for the ampersand.
-_USUAL: Final = bytes(sorted(set(range(0x21, 0x7F)) - set(b"[]#<>\"'\\")))
-_USUAL_OR_BLANK: Final = _USUAL + b" "
-_unusual: Final = re.compile(f"[^{re.escape(_USUAL.decode())}]").search
+_PLAIN_BYTES: Final = bytes(sorted(set(range(0x21, 0x7F)) - set(b"[]#<>\"'\\")))
+_PLAIN_OR_BLANK: Final = _PLAIN_BYTES + b" "
+_unusual: Final = re.compile(f"[^{re.escape(_PLAIN_BYTES.decode())}]").search
 _unusual_percent: Final = re.compile("%(?:2[eE]|(?![0-9A-Fa-f]{2}))").search
 
 
-class Bulk:
+class EntryBatch:
     """Entries that can be listed as they are."""
 
     __slots__ = ("_newest", "entries", "lastmods", "locs")
@@ -33,23 +33,23 @@ class Bulk:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def part(self, numbers: Sequence[int]) -> "Bulk":
+    def part(self, numbers: Sequence[int]) -> "EntryBatch":
         """Some of the entries, by number."""
         lastmods = [self.lastmods[number] for number in numbers]
-        return Bulk(
+        return EntryBatch(
             [self.entries[number] for number in numbers],
             [self.locs[number] for number in numbers],
             lastmods,
-            dates.newest(lastmods) or "",
+            dates.newest_date(lastmods) or "",
         )
 
     def newest(self, part: slice) -> str:
         """The newest lastmod of some of the entries."""
         lastmods = self.lastmods[part]
-        return self._newest if len(lastmods) == len(self.lastmods) else dates.newest(lastmods) or ""
+        return self._newest if len(lastmods) == len(self.lastmods) else dates.newest_date(lastmods) or ""
 
 
-def bulk(entries: Sequence[Entry], directory: str, before: str) -> Bulk | None:
+def plain_batch(entries: Sequence[Entry], directory: str, before: str) -> EntryBatch | None:
     """The entries when all are plain, valid below ``directory`` and none is the same as the one before; else None.
 
     ``before`` is the URL in front of the first. None does not mean that anything is wrong.
@@ -77,12 +77,12 @@ def bulk(entries: Sequence[Entry], directory: str, before: str) -> Bulk | None:
     if len(directory) < limits.MIN_LOC and min(map(len, locs)) < limits.MIN_LOC:
         return None
     lastmods = [entry.lastmod for entry in entries]
-    newest = dates.newest(lastmods)
+    newest = dates.newest_date(lastmods)
     if newest is None:
         return None
     if "&" in joined:
         locs = joined.replace("&", "&amp;").split(" ")
-    return Bulk(entries, locs, lastmods, newest)
+    return EntryBatch(entries, locs, lastmods, newest)
 
 
 def _usual_loc(entry: Entry, directory: str) -> str | None:
@@ -95,7 +95,7 @@ def _usual_loc(entry: Entry, directory: str) -> str | None:
         or entry.videos
         or entry.alternates
         or entry.mobile
-        or (entry.lastmod and not dates.is_valid(entry.lastmod))
+        or (entry.lastmod and not dates.is_valid_date(entry.lastmod))
     ):
         return None
     loc = entry.loc
@@ -114,13 +114,13 @@ def _all_usual(joined: str, count: int, directory: str) -> bool:
     start = b" " + directory.encode()
     return (
         data.count(b" ") == data.count(start) == count - 1
-        and not data.translate(None, _USUAL_OR_BLANK)
+        and not data.translate(None, _PLAIN_OR_BLANK)
         and "/." not in joined
         and not ("%" in joined and _unusual_percent(joined))
     )
 
 
-def _urlset(some: Bulk, part: slice) -> bytes:
+def _encode_urlset(some: EntryBatch, part: slice) -> bytes:
     pairs = zip(some.locs[part], some.lastmods[part], strict=True)
     if "" not in some.lastmods[part]:
         lines = [f"<url><loc>{loc}</loc><lastmod>{lastmod}</lastmod></url>\n" for loc, lastmod in pairs]
@@ -134,7 +134,7 @@ def _urlset(some: Bulk, part: slice) -> bytes:
     return "".join(lines).encode()
 
 
-def _text(some: Bulk, part: slice) -> bytes:
+def _encode_text(some: EntryBatch, part: slice) -> bytes:
     return "".join([f"{entry.loc}\n" for entry in some.entries[part]]).encode()
 
 
@@ -153,8 +153,11 @@ def _text_line(entry: Entry, directory: str) -> bytes | None:
 
 # How one is written if it is plain and valid below a directory, and else not, in the formats that have so little to
 # say of an entry; and how some of many are.
-LINES: Final[dict[Format, Callable[[Entry, str], bytes | None]]] = {
+LINE_ENCODERS: Final[dict[Format, Callable[[Entry, str], bytes | None]]] = {
     Format.URLSET: _urlset_line,
     Format.TEXT: _text_line,
 }
-WRITTEN: Final[dict[Format, Callable[[Bulk, slice], bytes]]] = {Format.URLSET: _urlset, Format.TEXT: _text}
+BATCH_ENCODERS: Final[dict[Format, Callable[[EntryBatch, slice], bytes]]] = {
+    Format.URLSET: _encode_urlset,
+    Format.TEXT: _encode_text,
+}

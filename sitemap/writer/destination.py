@@ -30,19 +30,28 @@ from typing import BinaryIO, Final, Protocol
 import msgspec
 
 from sitemap.errors import DestinationError, SitemapError
-from sitemap.writer.files import StageLock, digest, explained, failure, own, same, second, sync
+from sitemap.writer.files import (
+    StageLock,
+    copy_ownership,
+    destination_error,
+    explain_errors,
+    is_same_content,
+    link_or_copy,
+    sha256_of,
+    sync_to_disk,
+)
 from sitemap.writer.names import TOKEN, interim_name
-from sitemap.writer.swap import NEW, OLD, Order, Swap, sweep
+from sitemap.writer.swap import NEW_DIRECTORY, OLD_DIRECTORY, Swap, SwapJournal, remove_unlisted
 
-HIDDEN: Final = ".siteatlas-"
+HIDDEN_PREFIX: Final = ".siteatlas-"
 
-STAGE_PREFIX: Final = HIDDEN + "stage-"
+STAGE_PREFIX: Final = HIDDEN_PREFIX + "stage-"
 
-Interim = Callable[[str, Mapping[str, str]], object]
+WriteInterim = Callable[[str, Mapping[str, str]], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class PublishOptions:
     """How files are published: the mode of new ones, and how long in seconds readers are waited for."""
 
     mode: int
@@ -50,7 +59,7 @@ class Rules:
     grace: float
 
 
-def recover(target: Path, rules: Rules, but: Path | None = None) -> None:
+def recover_stages(target: Path, rules: PublishOptions, but: Path | None = None) -> None:
     """Finish what killed processes began to publish, and remove their stages. To be called under the target's lock.
 
     OSError when a publish can neither be finished nor be put back.
@@ -70,35 +79,35 @@ def recover(target: Path, rules: Rules, but: Path | None = None) -> None:
 class DirectoryStage:
     """The stage of a :class:`sitemap.Directory`. It belongs to a living process as long as it is locked."""
 
-    def __init__(self, target: Path, rules: Rules) -> None:
+    def __init__(self, target: Path, rules: PublishOptions) -> None:
         self._target = target
         self._rules = rules
         self._path = target / (STAGE_PREFIX + secrets.token_hex(6))
         self._path.mkdir(mode=0o700)
         self._lock = StageLock(self._path)
-        for part in (NEW, OLD):
+        for part in (NEW_DIRECTORY, OLD_DIRECTORY):
             (self._path / part).mkdir(mode=0o700)
 
     def create(self, name: str) -> BinaryIO:
         """A new file of the set. Its name is one path segment, else DestinationError."""
-        if name in {"", ".", ".."} or "/" in name or "\0" in name or name.startswith(HIDDEN):
+        if name in {"", ".", ".."} or "/" in name or "\0" in name or name.startswith(HIDDEN_PREFIX):
             raise DestinationError(f"{name[:200]!r} cannot be the name of a file: use one plain path segment")
-        with explained(f"{self._target / name} cannot be staged"):
-            return (self._path / NEW / name).open("xb")
+        with explain_errors(f"{self._target / name} cannot be staged"):
+            return (self._path / NEW_DIRECTORY / name).open("xb")
 
     def scratch(self) -> BinaryIO:
         """A temporary file in the stage, opened for writing and reading."""
-        with explained(f"a temporary file in {self._target} cannot be made"):
+        with explain_errors(f"a temporary file in {self._target} cannot be made"):
             return tempfile.TemporaryFile(dir=self._path)
 
     def read(self, name: str) -> BinaryIO:
         """A staged file, opened for reading."""
-        with explained(f"the staged {self._target / name} cannot be read back"):
-            return (self._path / NEW / name).open("rb")
+        with explain_errors(f"the staged {self._target / name} cannot be read back"):
+            return (self._path / NEW_DIRECTORY / name).open("rb")
 
     def published(self, name: str) -> BinaryIO | None:
         """The file of this name in the target, opened for reading, or None when it is missing or is no plain file."""
-        with explained(f"{self._target / name} cannot be read"):
+        with explain_errors(f"{self._target / name} cannot be read"):
             path = self._target / name
             return path.open("rb") if path.is_file() else None
 
@@ -107,17 +116,17 @@ class DirectoryStage:
         names: Sequence[str],
         stale: re.Pattern[str],
         beside: Sequence[str],
-        interim: Interim,
+        interim: WriteInterim,
     ) -> None:
         """Make the set public. On any failure the old one stays as it was, and a DestinationError tells why."""
         rules, every = self._rules, [*beside, *names]
-        with explained(f"the files in {self._target} cannot be replaced"), StageLock(self._target):
-            recover(self._target, rules, but=self._path)
+        with explain_errors(f"the files in {self._target} cannot be replaced"), StageLock(self._target):
+            recover_stages(self._target, rules, but=self._path)
             leaving = self._leaving(stale, every)
             changed = {name for name in every if self._differs(name)}
             if not changed:
                 with contextlib.suppress(OSError):
-                    sweep(self._target, rules.grace, leaving, every)
+                    remove_unlisted(self._target, rules.grace, leaving, every)
                 return
             order = self._order(names, beside, changed, leaving)
             if order.interim:
@@ -138,7 +147,7 @@ class DirectoryStage:
         target = self._target / name
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a directory", str(target))
-        return not same(self._path / NEW / name, target)
+        return not is_same_content(self._path / NEW_DIRECTORY / name, target)
 
     def _leaving(self, stale: re.Pattern[str], every: Sequence[str]) -> list[str]:
         """What is to leave; another leading file before the files that it leads to."""
@@ -152,13 +161,13 @@ class DirectoryStage:
 
     def _order(
         self, names: Sequence[str], beside: Sequence[str], changed: Collection[str], leaving: list[str]
-    ) -> Order:
+    ) -> SwapJournal:
         *children, lead = names
         there = {name for name in changed if os.path.lexists(self._target / name)}
         moving = [name for name in children if name in there]
         others = dict(zip((*moving, lead), self._interim_names((*moving, lead)), strict=True))
         own_first = lead if lead in changed else ""
-        return Order(
+        return SwapJournal(
             names=[*beside, *names],
             first=others.pop(lead) if moving else own_first,
             fresh=[name for name in (*beside, *children) if name in changed and name not in there],
@@ -176,24 +185,26 @@ class DirectoryStage:
             if not any(os.path.lexists(self._target / other) for other in others):
                 return others
 
-    def _prepared(self, order: Order) -> Order:
+    def _prepared(self, order: SwapJournal) -> SwapJournal:
         """Give what will be public its mode and owner, make it durable, and keep what it takes the place of."""
         lead = order.names[-1]
         leads = [lead, order.first] if order.first else []
         for name in dict.fromkeys([*order.fresh, *order.interim, *order.beside, *leads]):
             self._prepare(name, self._target / (lead if name == order.first else name))
         for name in [*order.beside, *([lead] if order.first and order.led else [])]:
-            second(self._target / name, self._path / OLD / name, self._path / OLD / ".draft")
-        public = [self._target / lead, *(self._path / NEW / name for name in leads)]
-        return msgspec.structs.replace(order, leads=[digest(file) for file in public])
+            link_or_copy(
+                self._target / name, self._path / OLD_DIRECTORY / name, self._path / OLD_DIRECTORY / ".draft"
+            )
+        public = [self._target / lead, *(self._path / NEW_DIRECTORY / name for name in leads)]
+        return msgspec.structs.replace(order, leads=[sha256_of(file) for file in public])
 
     def _prepare(self, name: str, target: Path) -> None:
-        staged = self._path / NEW / name
+        staged = self._path / NEW_DIRECTORY / name
         try:
-            own(staged, target.stat())
+            copy_ownership(staged, target.stat())
         except FileNotFoundError:
             staged.chmod(self._rules.mode)
-        sync(staged)
+        sync_to_disk(staged)
 
 
 class Stage(Protocol):
@@ -212,7 +223,7 @@ class Stage(Protocol):
         """What is published under this name now, to be read, or None when there is nothing."""
 
     def commit(
-        self, names: Sequence[str], stale: re.Pattern[str], beside: Sequence[str], interim: Interim
+        self, names: Sequence[str], stale: re.Pattern[str], beside: Sequence[str], interim: WriteInterim
     ) -> None:
         """Publish the staged files: ``names``, of which the last leads to the others, and what is ``beside``, unlisted.
 
@@ -255,7 +266,7 @@ class Directory:
         if not (0 <= settle < float("inf") and 0 <= grace < float("inf")):
             raise SitemapError(f"settle is {settle}, grace {grace}: both are seconds, from 0 on")
         self.path = Path(path)
-        self._rules = Rules(mode, settle, grace)
+        self._rules = PublishOptions(mode, settle, grace)
 
     def check(self) -> None:
         """Create the directory and prove that it can be written to. Call it before long work, not after."""
@@ -266,17 +277,17 @@ class Directory:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise failure(f"the directory {self.path} cannot be written to", error) from error
+            raise destination_error(f"the directory {self.path} cannot be written to", error) from error
         finally:
             stage.discard()
 
     def stage(self) -> DirectoryStage:
         """Begin a new set, after finishing or sweeping what killed processes left."""
-        with explained(f"the directory {self.path} cannot be used"):
+        with explain_errors(f"the directory {self.path} cannot be used"):
             self.path.mkdir(parents=True, exist_ok=True)
             root = self.path.resolve()
             with StageLock(root):  # so that nobody sweeps a stage that is made, but not locked yet
-                recover(root, self._rules)
+                recover_stages(root, self._rules)
                 with contextlib.suppress(OSError):
-                    sweep(root, self._rules.grace)
+                    remove_unlisted(root, self._rules.grace)
                 return DirectoryStage(root, self._rules)

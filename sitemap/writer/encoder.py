@@ -21,12 +21,12 @@ from collections.abc import Collection, Sequence
 from typing import Final, Protocol
 
 from sitemap.errors import SitemapError
-from sitemap.escape import uri
+from sitemap.escape import escape_uri
 from sitemap.formats import Format
 from sitemap.model import Entry
-from sitemap.validation.retired import wanted
+from sitemap.validation.retired import requested_tags
 from sitemap.writer.feeds import AtomEncoder, Channel, RssEncoder
-from sitemap.writer.stylesheet import Stylesheet, instructions
+from sitemap.writer.stylesheet import Stylesheet, stylesheet_instructions
 from sitemap.writer.urlset import UrlsetEncoder
 
 
@@ -47,7 +47,7 @@ class TextEncoder:
 
     def entry(self, entry: Entry) -> bytes:
         """The URL and a line end."""
-        return f"{uri(entry.loc)}\n".encode()
+        return f"{escape_uri(entry.loc)}\n".encode()
 
     def head(self, extensions: int, updated: str) -> bytes:
         """Nothing."""
@@ -109,7 +109,7 @@ def encoder(
     have all the same; ``stylesheets`` are linked in the head (text has none). SitemapError for a format that is not
     written, a feed without a channel, or a name that is no retired tag.
     """
-    asked, look = wanted(retired), instructions(stylesheets)
+    asked, look = requested_tags(retired), stylesheet_instructions(stylesheets)
     if format == Format.URLSET:
         return UrlsetEncoder(asked, look)
     if format == Format.TEXT:

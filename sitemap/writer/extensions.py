@@ -3,41 +3,41 @@
 from typing import Final
 
 from sitemap import namespaces
-from sitemap.escape import escape, uri
+from sitemap.escape import escape_uri, escape_xml
 from sitemap.model import Alternate, Entry, Image, News, Price, TvShow, Video
 
 
-def tag(name: str, text: str, attributes: str = "") -> str:
+def text_element(name: str, text: str, attributes: str = "") -> str:
     """An element with escaped text, or "" when there is none. ``attributes`` are as :func:`attribute` makes them."""
-    return f"<{name}{attributes}>{escape(text)}</{name}>" if text else ""
+    return f"<{name}{attributes}>{escape_xml(text)}</{name}>" if text else ""
 
 
-def link(name: str, url: str, attributes: str = "") -> str:
+def url_element(name: str, url: str, attributes: str = "") -> str:
     """An element with a URL."""
-    return tag(name, uri(url), attributes)
+    return text_element(name, escape_uri(url), attributes)
 
 
-def attribute(name: str, value: str) -> str:
+def attribute_text(name: str, value: str) -> str:
     """A blank, the name and the escaped value, or "" when there is none."""
-    return f' {name}="{escape(value)}"' if value else ""
+    return f' {name}="{escape_xml(value)}"' if value else ""
 
 
-def number(name: str, value: float | None) -> str:
+def number_element(name: str, value: float | None) -> str:
     """An element with a number."""
-    return "" if value is None else f"<{name}>{decimal(value)}</{name}>"
+    return "" if value is None else f"<{name}>{decimal_text(value)}</{name}>"
 
 
-def yes_no(name: str, value: bool | None) -> str:
+def yes_no_element(name: str, value: bool | None) -> str:
     """An element with ``yes`` or ``no``."""
-    return "" if value is None else f"<{name}>{said(value)}</{name}>"
+    return "" if value is None else f"<{name}>{yes_or_no(value)}</{name}>"
 
 
-def said(value: bool) -> str:
+def yes_or_no(value: bool) -> str:
     """``yes`` or ``no``."""
     return "yes" if value else "no"
 
 
-def decimal(value: float) -> str:
+def decimal_text(value: float) -> str:
     """A number as ``xsd:decimal``: never in scientific notation."""
     if isinstance(value, int):
         return str(int(value))
@@ -45,28 +45,28 @@ def decimal(value: float) -> str:
     return text if "e" not in text and "n" not in text else f"{value:.6f}".rstrip("0").ljust(3, "0")
 
 
-def image(image: Image, retired: frozenset[str]) -> str:
+def image_element(image: Image, retired: frozenset[str]) -> str:
     """One ``image:image``; https://www.google.com/schemas/sitemap-image/1.1/sitemap-image.xsd."""
-    loc = escape(uri(image.loc))
-    more = "" if not retired else _retired(image, retired)
+    loc = escape_xml(escape_uri(image.loc))
+    more = "" if not retired else _retired_elements(image, retired)
     return f"<image:image><image:loc>{loc}</image:loc>{more}</image:image>"
 
 
-def news(news: News, retired: frozenset[str]) -> str:
+def news_element(news: News, retired: frozenset[str]) -> str:
     """One ``news:news``; https://www.google.com/schemas/sitemap-news/0.9/sitemap-news.xsd."""
 
     def asked(name: str, text: str) -> str:
-        return tag(name, text) if name in retired else ""
+        return text_element(name, text) if name in retired else ""
 
     parts = (
         "<news:news><news:publication>",
-        tag("news:name", news.publication),
-        tag("news:language", news.language),
+        text_element("news:name", news.publication),
+        text_element("news:language", news.language),
         "</news:publication>",
         asked("news:access", news.access),
         asked("news:genres", news.genres),
-        tag("news:publication_date", news.publication_date),
-        tag("news:title", news.title),
+        text_element("news:publication_date", news.publication_date),
+        text_element("news:title", news.title),
         asked("news:keywords", news.keywords),
         asked("news:stock_tickers", news.stock_tickers),
         "</news:news>",
@@ -74,60 +74,67 @@ def news(news: News, retired: frozenset[str]) -> str:
     return "".join(parts)
 
 
-def alternate(alternate: Alternate) -> str:
+def alternate_element(alternate: Alternate) -> str:
     """One ``xhtml:link``."""
-    return f'<xhtml:link rel="alternate" hreflang="{escape(alternate.hreflang)}" href="{escape(uri(alternate.href))}"/>'
+    return (
+        f'<xhtml:link rel="alternate" hreflang="{escape_xml(alternate.hreflang)}" '
+        f'href="{escape_xml(escape_uri(alternate.href))}"/>'
+    )
 
 
-def _retired(image: Image, retired: frozenset[str]) -> str:
+def _retired_elements(image: Image, retired: frozenset[str]) -> str:
     texts = (
         ("image:caption", image.caption),
         ("image:geo_location", image.geo_location),
         ("image:title", image.title),
     )
-    return "".join(tag(name, text) for name, text in texts if name in retired) + (
-        link("image:license", image.license) if "image:license" in retired else ""
+    return "".join(text_element(name, text) for name, text in texts if name in retired) + (
+        url_element("image:license", image.license) if "image:license" in retired else ""
     )
 
 
 # What an entry needs declared in the head, as bits.
-MEDIA: Final = 1
+MEDIA_BIT: Final = 1
 
-DCTERMS: Final = 2
+DCTERMS_BIT: Final = 2
 
 
-def bits(entry: Entry) -> int:
+def namespace_bits(entry: Entry) -> int:
     """The namespaces that the entry needs."""
     if not (entry.images or entry.videos):
         return 0
     dated = any(video.publication_date or video.expiration_date or video.live for video in entry.videos)
-    return MEDIA | (DCTERMS if dated else 0)
+    return MEDIA_BIT | (DCTERMS_BIT if dated else 0)
 
 
-def declared(extensions: int) -> str:
+def namespace_declarations(extensions: int) -> str:
     """The namespace declarations for the given bits."""
-    return (f' xmlns:media="{namespaces.MEDIA}"' if extensions & MEDIA else "") + (
-        f' xmlns:dcterms="{namespaces.DCTERMS}"' if extensions & DCTERMS else ""
+    return (f' xmlns:media="{namespaces.MEDIA}"' if extensions & MEDIA_BIT else "") + (
+        f' xmlns:dcterms="{namespaces.DCTERMS}"' if extensions & DCTERMS_BIT else ""
     )
 
 
-def media(entry: Entry) -> str:
+def media_elements(entry: Entry) -> str:
     """One ``media:content`` for each image and video."""
     if not (entry.images or entry.videos):
         return ""
-    images = [f'<media:content{attribute("url", uri(image.loc))} medium="image"/>' for image in entry.images]
-    return "".join(images + [_video(video) for video in entry.videos])
+    images = [
+        f'<media:content{attribute_text("url", escape_uri(image.loc))} medium="image"/>'
+        for image in entry.images
+    ]
+    return "".join(images + [_video_content(video) for video in entry.videos])
 
 
-def _video(video: Video) -> str:
-    duration = "" if video.duration is None else decimal(video.duration)
+def _video_content(video: Video) -> str:
+    duration = "" if video.duration is None else decimal_text(video.duration)
+    location = attribute_text("url", escape_uri(video.content_loc))
     parts = (
-        f'<media:content{attribute("url", uri(video.content_loc))} medium="video"{attribute("duration", duration)}>',
-        _empty("media:player", attribute("url", uri(video.player_loc))),
-        tag("media:title", video.title),
-        tag("media:description", video.description),
-        _empty("media:thumbnail", attribute("url", uri(video.thumbnail_loc))),
-        tag("media:keywords", ", ".join(video.tags)),
+        f'<media:content{location} medium="video"{attribute_text("duration", duration)}>',
+        _empty("media:player", attribute_text("url", escape_uri(video.player_loc))),
+        text_element("media:title", video.title),
+        text_element("media:description", video.description),
+        _empty("media:thumbnail", attribute_text("url", escape_uri(video.thumbnail_loc))),
+        text_element("media:keywords", ", ".join(video.tags)),
         _rating(video.family_friendly),
         _restriction(video.restriction),
         _community(video),
@@ -152,12 +159,14 @@ def _rating(family_friendly: bool | None) -> str:
 def _restriction(pair: tuple[str, str] | None) -> str:
     if pair is None:
         return ""
-    return tag("media:restriction", pair[1], attribute("relationship", pair[0]) + ' type="country"')
+    return text_element(
+        "media:restriction", pair[1], attribute_text("relationship", pair[0]) + ' type="country"'
+    )
 
 
 def _community(video: Video) -> str:
-    stars = "" if video.rating is None else f' average="{decimal(video.rating)}" min="0" max="5"'
-    views = "" if video.view_count is None else f' views="{decimal(video.view_count)}"'
+    stars = "" if video.rating is None else f' average="{decimal_text(video.rating)}" min="0" max="5"'
+    views = "" if video.view_count is None else f' views="{decimal_text(video.view_count)}"'
     inner = _empty("media:starRating", stars) + _empty("media:statistics", views)
     return f"<media:community>{inner}</media:community>" if inner else ""
 
@@ -169,10 +178,10 @@ def _valid(video: Video) -> str:
         for name, date in (("start", video.publication_date), ("end", video.expiration_date))
         if date
     ]
-    return tag("dcterms:valid", "; ".join([*limits, "scheme=W3C-DTF"])) if limits else ""
+    return text_element("dcterms:valid", "; ".join([*limits, "scheme=W3C-DTF"])) if limits else ""
 
 
-def video(video: Video, retired: frozenset[str]) -> str:
+def video_element(video: Video, retired: frozenset[str]) -> str:
     """One ``video:video``, with those of its retired tags that are asked for."""
 
     def asked(name: str, element: str) -> str:
@@ -182,79 +191,87 @@ def video(video: Video, retired: frozenset[str]) -> str:
     gallery, gallery_title = video.gallery_loc or ("", "")
     parts = (
         "<video:video>",
-        link("video:thumbnail_loc", video.thumbnail_loc),
-        tag("video:title", video.title),
-        tag("video:description", video.description),
-        link("video:content_loc", video.content_loc),
-        link("video:player_loc", video.player_loc, _player(video, retired) if retired else ""),
-        number("video:duration", video.duration),
-        tag("video:expiration_date", video.expiration_date),
-        number("video:rating", video.rating),
+        url_element("video:thumbnail_loc", video.thumbnail_loc),
+        text_element("video:title", video.title),
+        text_element("video:description", video.description),
+        url_element("video:content_loc", video.content_loc),
+        url_element(
+            "video:player_loc", video.player_loc, _player_attributes(video, retired) if retired else ""
+        ),
+        number_element("video:duration", video.duration),
+        text_element("video:expiration_date", video.expiration_date),
+        number_element("video:rating", video.rating),
         asked("video:content_segment_loc", _segments(video)),
-        number("video:view_count", video.view_count),
-        tag("video:publication_date", video.publication_date),
-        *[tag("video:tag", text) for text in video.tags],
-        asked("video:category", tag("video:category", video.category)),
-        yes_no("video:family_friendly", video.family_friendly),
-        _related("video:restriction", video.restriction),
-        asked("video:gallery_loc", link("video:gallery_loc", gallery, attribute("title", gallery_title))),
-        asked("video:price", "".join(_price(price) for price in video.prices)),
-        yes_no("video:requires_subscription", video.requires_subscription),
-        tag("video:uploader", uploader, attribute("info", uri(info))),
-        asked("video:tvshow", _tvshow(video.tvshow)),
-        _related("video:platform", video.platform),
-        yes_no("video:live", video.live),
+        number_element("video:view_count", video.view_count),
+        text_element("video:publication_date", video.publication_date),
+        *[text_element("video:tag", text) for text in video.tags],
+        asked("video:category", text_element("video:category", video.category)),
+        yes_no_element("video:family_friendly", video.family_friendly),
+        _relation_element("video:restriction", video.restriction),
         asked(
-            "video:id", "".join(tag("video:id", text, attribute("type", kind)) for kind, text in video.ids)
+            "video:gallery_loc",
+            url_element("video:gallery_loc", gallery, attribute_text("title", gallery_title)),
+        ),
+        asked("video:price", "".join(_price_element(price) for price in video.prices)),
+        yes_no_element("video:requires_subscription", video.requires_subscription),
+        text_element("video:uploader", uploader, attribute_text("info", escape_uri(info))),
+        asked("video:tvshow", _tvshow_element(video.tvshow)),
+        _relation_element("video:platform", video.platform),
+        yes_no_element("video:live", video.live),
+        asked(
+            "video:id",
+            "".join(text_element("video:id", text, attribute_text("type", kind)) for kind, text in video.ids),
         ),
         "</video:video>",
     )
     return "".join(parts)
 
 
-def _player(video: Video, retired: frozenset[str]) -> str:
+def _player_attributes(video: Video, retired: frozenset[str]) -> str:
     """The attributes of ``player_loc``."""
-    embed = "" if video.allow_embed is None else said(video.allow_embed)
-    return (attribute("allow_embed", embed) if "video:player_loc@allow_embed" in retired else "") + (
-        attribute("autoplay", video.autoplay) if "video:player_loc@autoplay" in retired else ""
+    embed = "" if video.allow_embed is None else yes_or_no(video.allow_embed)
+    return (attribute_text("allow_embed", embed) if "video:player_loc@allow_embed" in retired else "") + (
+        attribute_text("autoplay", video.autoplay) if "video:player_loc@autoplay" in retired else ""
     )
 
 
 def _segments(video: Video) -> str:
     return "".join(
-        link(
+        url_element(
             "video:content_segment_loc",
             url,
-            attribute("duration", "" if duration is None else str(duration)),
+            attribute_text("duration", "" if duration is None else str(duration)),
         )
         for url, duration in video.segments
     )
 
 
-def _price(price: Price) -> str:
+def _price_element(price: Price) -> str:
     attributes = (
-        attribute("currency", price.currency)
-        + attribute("type", price.type)
-        + attribute("resolution", price.resolution)
+        attribute_text("currency", price.currency)
+        + attribute_text("type", price.type)
+        + attribute_text("resolution", price.resolution)
     )
-    return f"<video:price{attributes}>{escape(price.amount)}</video:price>"
+    return f"<video:price{attributes}>{escape_xml(price.amount)}</video:price>"
 
 
-def _tvshow(show: TvShow | None) -> str:
+def _tvshow_element(show: TvShow | None) -> str:
     if show is None:
         return ""
     parts = (
         "<video:tvshow>",
-        tag("video:show_title", show.show_title),
-        tag("video:video_type", show.video_type),
-        tag("video:episode_title", show.episode_title),
-        number("video:season_number", show.season_number),
-        number("video:episode_number", show.episode_number),
-        tag("video:premier_date", show.premier_date),
+        text_element("video:show_title", show.show_title),
+        text_element("video:video_type", show.video_type),
+        text_element("video:episode_title", show.episode_title),
+        number_element("video:season_number", show.season_number),
+        number_element("video:episode_number", show.episode_number),
+        text_element("video:premier_date", show.premier_date),
         "</video:tvshow>",
     )
     return "".join(parts)
 
 
-def _related(name: str, pair: tuple[str, str] | None) -> str:
-    return "" if pair is None else f'<{name} relationship="{escape(pair[0])}">{escape(pair[1])}</{name}>'
+def _relation_element(name: str, pair: tuple[str, str] | None) -> str:
+    return (
+        "" if pair is None else f'<{name} relationship="{escape_xml(pair[0])}">{escape_xml(pair[1])}</{name}>'
+    )

@@ -13,11 +13,18 @@ from typing import Final
 
 from sitemap import dates, namespaces
 from sitemap.errors import SitemapError
-from sitemap.escape import DECLARATION, FORBIDDEN, escape, uri
+from sitemap.escape import FORBIDDEN_CHARACTERS, XML_DECLARATION, escape_uri, escape_xml
 from sitemap.formats import Format
 from sitemap.model import Entry
 from sitemap.validation.url import url_fault
-from sitemap.writer.extensions import attribute, bits, declared, link, media, tag
+from sitemap.writer.extensions import (
+    attribute_text,
+    media_elements,
+    namespace_bits,
+    namespace_declarations,
+    text_element,
+    url_element,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +47,7 @@ class Channel:
     hubs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not FORBIDDEN.sub("", self.title).strip():
+        if not FORBIDDEN_CHARACTERS.sub("", self.title).strip():
             raise SitemapError("a feed needs a title: give its Channel one")
         urls = [("link", self.link), *([("url", self.url)] if self.url or self.hubs else [])]
         faults = [url_fault(name, url) for name, url in (*urls, *(("hub", hub) for hub in self.hubs))]
@@ -67,7 +74,7 @@ def rfc3339(lastmod: str) -> str:
 
 
 def _utc(lastmod: str) -> datetime | None:
-    moment = dates.instant(lastmod)
+    moment = dates.to_instant(lastmod)
     if moment is None:
         return None
     try:
@@ -91,18 +98,20 @@ class RssEncoder:
     news: Final = 0
 
     def __init__(self, channel: Channel, look: str = "") -> None:
-        about = attribute("href", uri(channel.url))
-        self._root = f'{DECLARATION}{look}<rss version="2.0"' + (
+        about = attribute_text("href", escape_uri(channel.url))
+        self._root = f'{XML_DECLARATION}{look}<rss version="2.0"' + (
             f' xmlns:atom="{namespaces.ATOM}"' if about else ""
         )
         self._about = (
             "<channel>"
-            + tag("title", channel.title)
-            + link("link", channel.link)
-            + tag("description", channel.description or channel.title)
-            + tag("language", channel.language)
+            + text_element("title", channel.title)
+            + url_element("link", channel.link)
+            + text_element("description", channel.description or channel.title)
+            + text_element("language", channel.language)
             + (f'<atom:link rel="self"{about} type="application/rss+xml"/>' if about else "")
-            + "".join(f'<atom:link rel="hub"{attribute("href", uri(hub))}/>' for hub in channel.hubs)
+            + "".join(
+                f'<atom:link rel="hub"{attribute_text("href", escape_uri(hub))}/>' for hub in channel.hubs
+            )
         )
 
     def fault(self, entry: Entry) -> str:
@@ -111,21 +120,22 @@ class RssEncoder:
 
     def extensions(self, entry: Entry) -> int:
         """The namespaces that the entry needs."""
-        return bits(entry)
+        return namespace_bits(entry)
 
     def entry(self, entry: Entry) -> bytes:
         """One ``item`` element. Its description is HTML, as everybody reads it: plain text is escaped for that too."""
-        loc = escape(uri(entry.loc))
-        summary = tag("description", html.escape(entry.summary, quote=False))
+        loc = escape_xml(escape_uri(entry.loc))
+        summary = text_element("description", html.escape(entry.summary, quote=False))
         return (
-            f"<item><title>{escape(_title(entry))}</title><link>{loc}</link>{summary}"
-            f'<guid isPermaLink="true">{loc}</guid>{tag("pubDate", rfc822(entry.lastmod))}{media(entry)}</item>\n'
+            f"<item><title>{escape_xml(_title(entry))}</title><link>{loc}</link>{summary}"
+            f'<guid isPermaLink="true">{loc}</guid>{text_element("pubDate", rfc822(entry.lastmod))}'
+            f"{media_elements(entry)}</item>\n"
         ).encode()
 
     def head(self, extensions: int, updated: str) -> bytes:
         """The start of the document and what the feed says about itself."""
-        built = tag("lastBuildDate", rfc822(updated))
-        return f"{self._root}{declared(extensions)}>{self._about}{built}\n".encode()
+        built = text_element("lastBuildDate", rfc822(updated))
+        return f"{self._root}{namespace_declarations(extensions)}>{self._about}{built}\n".encode()
 
     def foot(self) -> bytes:
         """The end tags."""
@@ -147,17 +157,17 @@ class AtomEncoder:
     news: Final = 0
 
     def __init__(self, channel: Channel, look: str = "") -> None:
-        self._root = f'{DECLARATION}{look}<feed xmlns="{namespaces.ATOM}"'
-        self._language = attribute("xml:lang", channel.language)
-        itself = attribute("href", uri(channel.url))
+        self._root = f'{XML_DECLARATION}{look}<feed xmlns="{namespaces.ATOM}"'
+        self._language = attribute_text("xml:lang", channel.language)
+        itself = attribute_text("href", escape_uri(channel.url))
         self._about = (
-            link("id", channel.url or channel.link)
-            + tag("title", channel.title)
-            + tag("subtitle", channel.description)
-            + f'<link href="{escape(uri(channel.link))}"/>'
+            url_element("id", channel.url or channel.link)
+            + text_element("title", channel.title)
+            + text_element("subtitle", channel.description)
+            + f'<link href="{escape_xml(escape_uri(channel.link))}"/>'
             + (f'<link rel="self"{itself}/>' if itself else "")
-            + "".join(f'<link rel="hub"{attribute("href", uri(hub))}/>' for hub in channel.hubs)
-            + f"<author>{tag('name', channel.title)}</author>"
+            + "".join(f'<link rel="hub"{attribute_text("href", escape_uri(hub))}/>' for hub in channel.hubs)
+            + f"<author>{text_element('name', channel.title)}</author>"
         )
 
     def fault(self, entry: Entry) -> str:
@@ -166,20 +176,21 @@ class AtomEncoder:
 
     def extensions(self, entry: Entry) -> int:
         """The namespaces that the entry needs."""
-        return bits(entry)
+        return namespace_bits(entry)
 
     def entry(self, entry: Entry) -> bytes:
         """One ``entry`` element."""
-        loc = escape(uri(entry.loc))
+        loc = escape_xml(escape_uri(entry.loc))
         return (
-            f'<entry><id>{loc}</id><title>{escape(_title(entry))}</title><link href="{loc}"/>'
-            f"<updated>{rfc3339(entry.lastmod)}</updated>{tag('summary', entry.summary)}{media(entry)}</entry>\n"
+            f'<entry><id>{loc}</id><title>{escape_xml(_title(entry))}</title><link href="{loc}"/>'
+            f"<updated>{rfc3339(entry.lastmod)}"
+            f"</updated>{text_element('summary', entry.summary)}{media_elements(entry)}</entry>\n"
         ).encode()
 
     def head(self, extensions: int, updated: str) -> bytes:
         """The start of the document and what the feed says about itself."""
-        changed = tag("updated", rfc3339(updated))
-        return f"{self._root}{declared(extensions)}{self._language}>{self._about}{changed}\n".encode()
+        changed = text_element("updated", rfc3339(updated))
+        return f"{self._root}{namespace_declarations(extensions)}{self._language}>{self._about}{changed}\n".encode()
 
     def foot(self) -> bytes:
         """The end tag."""
@@ -197,4 +208,4 @@ def _title(entry: Entry) -> str:
         entry.news.title if entry.news else "",
         *(video.title for video in entry.videos[:1]),
     ]
-    return next((title for title in titles if FORBIDDEN.sub("", title).strip()), entry.loc)
+    return next((title for title in titles if FORBIDDEN_CHARACTERS.sub("", title).strip()), entry.loc)

@@ -16,7 +16,7 @@ from sitemap.errors import DestinationError
 _PIECE: Final = 1024 * 1024  # bytes
 
 
-def sync(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
     """Make a file's content, or the names in a directory, survive a loss of power."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -25,7 +25,7 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def same(one: Path, other: Path) -> bool:
+def is_same_content(one: Path, other: Path) -> bool:
     """Whether both are plain files of equal bytes. One that may not be read is like no other."""
     if not (one.is_file() and other.is_file()):
         return False
@@ -40,7 +40,7 @@ def same(one: Path, other: Path) -> bool:
     return False
 
 
-def digest(file: Path) -> str:
+def sha256_of(file: Path) -> str:
     """The SHA-256 of a plain file, or "" when there is none."""
     if not file.is_file():
         return ""
@@ -51,7 +51,7 @@ def digest(file: Path) -> str:
         return ""
 
 
-def second(file: Path, other: Path, draft: Path) -> None:
+def link_or_copy(file: Path, other: Path, draft: Path) -> None:
     """Give a file another name, or make a copy of it there where the file system knows no second names.
 
     A copy is made as ``draft`` and moved when it is whole. FileExistsError when something else is called so.
@@ -59,17 +59,17 @@ def second(file: Path, other: Path, draft: Path) -> None:
     try:
         os.link(file, other, follow_symlinks=False)
     except FileExistsError:
-        if not same(file, other):
+        if not is_same_content(file, other):
             raise
     except OSError:
         shutil.copy2(file, draft, follow_symlinks=False)
         if not draft.is_symlink():
-            own(draft, file.stat())
-            sync(draft)
+            copy_ownership(draft, file.stat())
+            sync_to_disk(draft)
         draft.replace(other)
 
 
-def own(file: Path, like: os.stat_result) -> None:
+def copy_ownership(file: Path, like: os.stat_result) -> None:
     """Give a file the owner, group and mode of another, as far as this user may."""
     try:
         os.chown(file, like.st_uid, like.st_gid)
@@ -95,7 +95,7 @@ _REMEDIES: Final = {
 }
 
 
-def failure(what: str, error: OSError | ValueError) -> DestinationError:
+def destination_error(what: str, error: OSError | ValueError) -> DestinationError:
     """The error of a destination for one of the operating system; ``what`` begins its sentence."""
     if not isinstance(error, OSError):
         return DestinationError(f"{what}: {error}")
@@ -104,12 +104,12 @@ def failure(what: str, error: OSError | ValueError) -> DestinationError:
 
 
 @contextlib.contextmanager
-def explained(what: str) -> Iterator[None]:
+def explain_errors(what: str) -> Iterator[None]:
     """Turns what the operating system raises inside into a DestinationError."""
     try:
         yield
     except (OSError, ValueError) as error:
-        raise failure(what, error) from error
+        raise destination_error(what, error) from error
 
 
 if sys.platform != "win32":

@@ -7,25 +7,25 @@ from typing import BinaryIO, Final
 from sitemap import limits
 from sitemap.errors import InvalidLocation, SitemapError
 from sitemap.writer.destination import Stage
-from sitemap.writer.index import Children
-from sitemap.writer.layout import Layout
-from sitemap.writer.names import slugs
+from sitemap.writer.index import IndexChildren
+from sitemap.writer.layout import SetLayout
+from sitemap.writer.names import group_slugs
 from sitemap.writer.shard import Shard
-from sitemap.writer.target import FileFacts, Target
+from sitemap.writer.target import FileFacts, SitemapFile
 
 PIECE: Final = 1024 * 1024  # bytes; packed bytes depend on how the content was cut, so it is always cut alike
 
 
-class Memory:
+class BodyMemory:
     """The memory that the bodies of one set share, in bytes. Whoever has most in it goes to disk when it is full."""
 
     def __init__(self, stage: Stage, limit: int) -> None:
         self.stage = stage
         self.limit = limit
         self.used = 0
-        self._bodies: set[Body] = set()
+        self._bodies: set[EntryBody] = set()
 
-    def enter(self, body: "Body") -> None:
+    def enter(self, body: "EntryBody") -> None:
         """Count a body."""
         self._bodies.add(body)
 
@@ -34,15 +34,15 @@ class Memory:
         while self.used > self.limit:
             max(self._bodies, key=len).flush()
 
-    def leave(self, body: "Body") -> None:
+    def leave(self, body: "EntryBody") -> None:
         """Forget a body."""
         self._bodies.discard(body)
 
 
-class Body:
+class EntryBody:
     """The entries of one file. OSError or DestinationError when the disk fails."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: BodyMemory) -> None:
         self._memory = memory
         self._waiting = bytearray()
         self._file: BinaryIO | None = None
@@ -88,15 +88,15 @@ class Body:
             self._file.close()
 
 
-_MEMORY: Final = 8 * 1024 * 1024  # bytes of encoded entries that wait in memory, over all groups
+_MAX_MEMORY: Final = 8 * 1024 * 1024  # bytes of encoded entries that wait in memory, over all groups
 
 
-class Filling:
+class OpenFile:
     """The file of one group that is being filled, and its number in that group."""
 
     __slots__ = ("body", "group", "number", "shard", "slug")
 
-    def __init__(self, group: str, slug: str, number: int, shard: Shard, body: Body) -> None:
+    def __init__(self, group: str, slug: str, number: int, shard: Shard, body: EntryBody) -> None:
         self.group = group
         self.slug = slug
         self.number = number
@@ -114,21 +114,21 @@ class Filling:
         return False
 
 
-class Fillings:
+class OpenFiles:
     """All files of a set but for its index. Its methods raise LimitExceeded, OSError and DestinationError."""
 
-    def __init__(self, stage: Stage, layout: Layout, children: Children) -> None:
+    def __init__(self, stage: Stage, layout: SetLayout, children: IndexChildren) -> None:
         self._stage = stage
         self._layout = layout
         self._encoder = layout.encoder
         self._names = layout.names
         self._children = children
-        self._memory = Memory(stage, _MEMORY)
-        self.open: dict[str, Filling] = {}
+        self._memory = BodyMemory(stage, _MAX_MEMORY)
+        self.open: dict[str, OpenFile] = {}
         self._taken: set[str] = set()  # names of groups, for disks that know no upper case
         self._closed: list[tuple[str, int, FileFacts]] = []
 
-    def of(self, group: str, number: int = 0) -> Filling:
+    def of(self, group: str, number: int = 0) -> OpenFile:
         """The file of a group, which is opened when it is the first that is asked for; with a number, that file.
 
         SitemapError for a file that was closed already, and for a name or a number that there cannot be.
@@ -140,20 +140,20 @@ class Fillings:
             slug = self._slug(group)
             self._taken.add(slug.casefold())
             self._children.reserve(self._names.url(self._names.child(number or 1, slug)))
-            shard, body = self._layout.new_shard(), Body(self._memory)
-            filling = self.open[group] = Filling(group, slug, number or 1, shard, body)
+            shard, body = self._layout.new_shard(), EntryBody(self._memory)
+            filling = self.open[group] = OpenFile(group, slug, number or 1, shard, body)
         elif number and number != filling.number:
             self._check(group, number, filling.number)
             self.next_file(filling, number)
         return filling
 
-    def next_file(self, filling: Filling, number: int = 0) -> None:
+    def next_file(self, filling: OpenFile, number: int = 0) -> None:
         """Close a file and begin another of its group: the next, or that with a higher number."""
         number = number or filling.number + 1
         self._children.reserve(self._names.url(self._names.child(number, filling.slug)))
         if filling.shard.entries:  # none when all that was meant for it was refused
             self._close(filling, self._names.child(filling.number, filling.slug))
-            filling.body = Body(self._memory)
+            filling.body = EntryBody(self._memory)
         filling.number = number
         filling.shard = self._layout.new_shard()
 
@@ -191,17 +191,17 @@ class Fillings:
         if not self._names.grouped:
             return ""
         others = [name for child in self._children.others if (name := self._names.file(child.loc))]
-        for slug in slugs(group):
+        for slug in group_slugs(group):
             if slug.casefold() in self._taken or self._names.is_index(slug):
                 continue
             if not (others and any(map(self._names.ours([slug]).fullmatch, others))):
                 return slug
         raise InvalidLocation(f"the files of the group {group[:64]!r} would have the names of others")
 
-    def _close(self, filling: Filling, name: str) -> None:
+    def _close(self, filling: OpenFile, name: str) -> None:
         """Put head, body and foot of a file together."""
         shard = filling.shard
-        with Target(self._stage, name) as target:
+        with SitemapFile(self._stage, name) as target:
             target.write(self._encoder.head(shard.extensions, shard.lastmod))
             for piece in filling.body.pieces():
                 target.write(piece)

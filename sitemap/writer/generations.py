@@ -12,16 +12,16 @@ import msgspec
 
 from sitemap.errors import DestinationError, SitemapError
 from sitemap.writer.destination import Destination, Directory
-from sitemap.writer.files import StageLock, digest, explained, sync
-from sitemap.writer.publish import Published, commit
-from sitemap.writer.target import FileFacts, Kind, verify
+from sitemap.writer.files import StageLock, explain_errors, sha256_of, sync_to_disk
+from sitemap.writer.publish import Published, commit_set
+from sitemap.writer.target import FileFacts, FileKind, verify
 
 _OBJECTS: Final = "objects"
 _DRAFT: Final = ".draft"
 _PIECE: Final = 1024 * 1024  # bytes
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _Generation(msgspec.Struct, frozen=True):
     """One generation. ``digests`` has the SHA-256 of each file as it is on disk, by its public name."""
 
     published: Published
@@ -65,7 +65,9 @@ class Generations:
             )
         with self._locked():
             files = (*published.beside, *published.files)
-            kept = _Kept(published, {facts.name: self._store(destination.path, facts) for facts in files})
+            kept = _Generation(
+                published, {facts.name: self._store(destination.path, facts) for facts in files}
+            )
             self._write(self._root / f"{number}.json", msgspec.json.encode(kept))
             with contextlib.suppress(OSError):
                 self._forget()
@@ -82,28 +84,28 @@ class Generations:
                 name for other in self.numbers() for name in self._readable(other) if name not in kept.digests
             }
             stale = re.compile("|".join(map(re.escape, sorted(others))) or "(?!)")
-            files = [(facts, Kind.ANY) for facts in (*kept.published.beside, *kept.published.files)]
+            files = [(facts, FileKind.ANY) for facts in (*kept.published.beside, *kept.published.files)]
             stage = destination.stage()
             try:
                 for facts, _ in files:
                     with stage.create(facts.name) as file:
                         self._copy(kept.digests[facts.name], file, f"{facts.name} of generation {number}")
-                commit(stage, files, stale)
+                commit_set(stage, files, stale)
             finally:
                 stage.discard()
         return kept.published
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        with explained(f"the generations in {self._root} cannot be used"):
+        with explain_errors(f"the generations in {self._root} cannot be used"):
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._objects.mkdir(mode=0o700, exist_ok=True)
             with StageLock(self._root.resolve()):
                 yield
 
-    def _kept(self, number: int) -> _Kept:
+    def _kept(self, number: int) -> _Generation:
         try:
-            return msgspec.json.decode((self._root / f"{number}.json").read_bytes(), type=_Kept)
+            return msgspec.json.decode((self._root / f"{number}.json").read_bytes(), type=_Generation)
         except FileNotFoundError as error:
             there = ", ".join(map(str, self.numbers())) or "none"
             raise DestinationError(
@@ -121,14 +123,14 @@ class Generations:
     def _store(self, public: Path, facts: FileFacts) -> str:
         """Keep the content of a public file, and answer its digest."""
         path = public / facts.name
-        with explained(f"{path} cannot be kept"), path.open("rb") as file:
+        with explain_errors(f"{path} cannot be kept"), path.open("rb") as file:
             try:
-                verify(file, facts, Kind.ANY)
+                verify(file, facts, FileKind.ANY)
             except DestinationError as error:
                 raise DestinationError(f"{path} is not what was published: it is not kept") from error
             file.seek(0)
             found = hashlib.file_digest(file, "sha256").hexdigest()
-            if digest(self._objects / found) != found:  # a copy that was damaged is made anew
+            if sha256_of(self._objects / found) != found:  # a copy that was damaged is made anew
                 file.seek(0)
                 self._write(self._objects / found, iter(lambda: file.read(_PIECE), b""))
         return found
@@ -149,16 +151,16 @@ class Generations:
         draft = file.with_name(_DRAFT)
         with draft.open("wb") as content:
             content.writelines([pieces] if isinstance(pieces, bytes) else pieces)
-        sync(draft)
+        sync_to_disk(draft)
         draft.replace(file)
-        sync(file.parent)
+        sync_to_disk(file.parent)
 
     def _forget(self) -> None:
         """Remove generations beyond the last, and then the files that no generation has."""
         numbers = self.numbers()
         for number in numbers[: -self._last]:
             (self._root / f"{number}.json").unlink()
-        sync(self._root)
+        sync_to_disk(self._root)
         needed = {each for number in self.numbers() for each in self._readable(number).values()}
         for file in self._objects.iterdir():
             if file.name not in needed:

@@ -15,28 +15,31 @@ from sitemap.errors import (
     NotASitemap,
     SourceError,
 )
-from sitemap.escape import DECLARATION
+from sitemap.escape import XML_DECLARATION
 from sitemap.model import Child, Entry
 from sitemap.validation.entry import entry_fault
 from sitemap.writer.destination import Destination, Directory, Stage
-from sitemap.writer.extensions import link, tag
-from sitemap.writer.files import failure
-from sitemap.writer.names import TOKEN, Names, interim_name
-from sitemap.writer.publish import Published, commit
-from sitemap.writer.stylesheet import Stylesheet, instructions
-from sitemap.writer.target import FileFacts, Kind, Target, verify
+from sitemap.writer.extensions import text_element, url_element
+from sitemap.writer.files import destination_error
+from sitemap.writer.names import TOKEN, FileNames, interim_name
+from sitemap.writer.publish import Published, commit_set
+from sitemap.writer.stylesheet import Stylesheet, stylesheet_instructions
+from sitemap.writer.target import FileFacts, FileKind, SitemapFile, verify
 
 INDEX_FOOT: Final = b"</sitemapindex>\n"
 
 
 def index_head(stylesheets: Sequence[Stylesheet | str] = ()) -> bytes:
     """What comes before the first child."""
-    return f'{DECLARATION}{instructions(stylesheets)}<sitemapindex xmlns="{namespaces.SITEMAP}">\n'.encode()
+    return (
+        f"{XML_DECLARATION}{stylesheet_instructions(stylesheets)}<sitemapindex "
+        f'xmlns="{namespaces.SITEMAP}">\n'
+    ).encode()
 
 
 def encode_child(child: Child) -> bytes:
     """One ``sitemap`` element and a line end, UTF-8."""
-    return f"<sitemap>{link('loc', child.loc)}{tag('lastmod', child.lastmod)}</sitemap>\n".encode()
+    return f"<sitemap>{url_element('loc', child.loc)}{text_element('lastmod', child.lastmod)}</sitemap>\n".encode()
 
 
 _LASTMOD: Final = "0000-00-00T00:00:00.000000+00:00"  # what is kept free for one that is not known yet
@@ -46,13 +49,13 @@ _NOTHING: Final = re.compile("(?!)")
 Vouched = Callable[[str], bool]
 
 
-class Children:
+class IndexChildren:
     """The sitemaps of one index: those of the set itself, which are counted, and others, which are kept.
 
     An index has at most 50,000 sitemaps and 52,428,800 bytes (https://www.sitemaps.org/protocol.html#index).
     """
 
-    def __init__(self, names: Names, head: bytes, vouched: Vouched | None = None) -> None:
+    def __init__(self, names: FileNames, head: bytes, vouched: Vouched | None = None) -> None:
         self.others: list[Child] = []
         self._location = names.location
         self._directory = names.directory
@@ -78,10 +81,10 @@ class Children:
         if fault := entry_fault(Entry(child.loc, child.lastmod), "" if elsewhere else self._directory):
             raise InvalidEntry(child.loc, fault)
         try:
-            key = (location.parts(child.loc), urlsplit(child.loc).query)
+            key = (location.origin_and_path(child.loc), urlsplit(child.loc).query)
         except ValueError as error:
             raise InvalidEntry(child.loc, str(error)) from error
-        if location.same(child.loc, self._location):
+        if location.is_same_document(child.loc, self._location):
             raise InvalidEntry(child.loc, "it is the index itself")
         if key in self._known:
             raise InvalidEntry(child.loc, "it is in the index already")
@@ -93,12 +96,12 @@ class Children:
     def write(self, stage: Stage, name: str, own: Iterable[Child]) -> FileFacts:
         """Stage the index: the set's own sitemaps, then the others. LimitExceeded when it is too big after all."""
         children = [*own, *self.others]
-        with Target(stage, name) as target:
+        with SitemapFile(stage, name) as target:
             target.write(self._head)
             for child in children:
                 target.write(encode_child(child))
             target.write(INDEX_FOOT)
-        newest = dates.newest([child.lastmod for child in children]) or ""
+        newest = dates.newest_date([child.lastmod for child in children]) or ""
         facts = target.facts(self._location, len(children), newest)
         if facts.size > limits.MAX_BYTES:  # a lastmod may have any number of digits
             raise LimitExceeded(f"the index {self._location} takes {facts.size:,} bytes: split the set")
@@ -129,8 +132,8 @@ def write_index(
     itself, one that is listed already), LimitExceeded, EmptySitemap when there are none, DestinationError.
     Whatever is raised, nothing was published.
     """
-    names = Names(location)
-    listed = Children(names, index_head(stylesheets), vouched)
+    names = FileNames(location)
+    listed = IndexChildren(names, index_head(stylesheets), vouched)
     for child in children:
         listed.add(child)
     if not listed.others:
@@ -140,9 +143,9 @@ def write_index(
     stage = destination.stage()
     try:
         facts = listed.write(stage, names.index, ())
-        commit(stage, [(facts, Kind.XML)], _NOTHING)
+        commit_set(stage, [(facts, FileKind.XML)], _NOTHING)
     except OSError as error:
-        raise failure(f"{location} cannot be written", error) from error
+        raise destination_error(f"{location} cannot be written", error) from error
     finally:
         stage.discard()
     return Published(location, facts.entries, True, (facts,))
@@ -151,7 +154,7 @@ def write_index(
 _PIECE: Final = 1024 * 1024  # bytes
 
 
-def listed(stage: Stage, index: str, files: Sequence[FileFacts], today: str) -> Iterator[Child]:
+def index_children(stage: Stage, index: str, files: Sequence[FileFacts], today: str) -> Iterator[Child]:
     """The staged files as the index of this name lists them; ``today`` is a W3C date, or "" when none is to be said.
 
     Without a published index, ``lastmod`` is the newest of a file's entries. With one, a file with the content of the
@@ -159,7 +162,7 @@ def listed(stage: Stage, index: str, files: Sequence[FileFacts], today: str) -> 
     so that whoever reads only what has changed reads it (https://www.sitemaps.org/protocol.html#sitemapIndexTagDefinitions).
     OSError and DestinationError when what is staged or published cannot be read.
     """
-    said = _said(stage, index)
+    said = _published_dates(stage, index)
     for facts in files:
         if said is None:
             yield Child(facts.url, facts.lastmod)
@@ -173,7 +176,7 @@ def listed(stage: Stage, index: str, files: Sequence[FileFacts], today: str) -> 
         )
 
 
-def _said(stage: Stage, index: str) -> dict[str, str] | None:
+def _published_dates(stage: Stage, index: str) -> dict[str, str] | None:
     """The dates of the published index by URL, as far as it can be read; None when there is no index."""
     from sitemap.reader.reader import SitemapReader  # noqa: PLC0415 - only sets with an index pay for it
 
@@ -204,7 +207,7 @@ def _is_published(stage: Stage, facts: FileFacts) -> bool:
             return False
         file.seek(0)
         try:
-            verify(file, facts, Kind.ANY)
+            verify(file, facts, FileKind.ANY)
         except DestinationError:
             return False
         return True

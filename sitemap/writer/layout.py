@@ -6,16 +6,16 @@ from functools import cache
 from sitemap.errors import InvalidEntry, LimitExceeded, SitemapError
 from sitemap.model import Entry
 from sitemap.validation.entry import entry_fault
-from sitemap.validation.types import kind_fault
+from sitemap.validation.types import type_fault
 from sitemap.writer import stylesheet
-from sitemap.writer.bulk import LINES
+from sitemap.writer.bulk import LINE_ENCODERS
 from sitemap.writer.encoder import encoder
-from sitemap.writer.names import Names
+from sitemap.writer.names import FileNames
 from sitemap.writer.options import WriterOptions
 from sitemap.writer.shard import Shard
 
 
-class Layout:
+class SetLayout:
     """A set with nothing in it yet. Whoever counts entries counts what :meth:`take` makes of them, in new shards.
 
     InvalidLocation, LimitExceeded and SitemapError for a location and options that no set can have.
@@ -23,11 +23,11 @@ class Layout:
 
     def __init__(self, location: str, options: WriterOptions) -> None:
         self.options = options
-        self.sheets = stylesheet.files(options.stylesheet)
+        self.sheets = stylesheet.stylesheet_files(options.stylesheet)
         self.encoder = encoder(
             options.format, channel=options.channel, retired=options.retired, stylesheets=tuple(self.sheets)
         )
-        self.names = Names(
+        self.names = FileNames(
             location,
             options.child,
             gzip=options.gzip,
@@ -41,7 +41,7 @@ class Layout:
         self._room = cache(self.encoder.room)
         self.new_shard()  # its limits are checked before anything is touched
         self._directory = self.names.directory
-        self._line = LINES.get(options.format)
+        self._line = LINE_ENCODERS.get(options.format)
         self._group = options.group
 
     def limits(self, percent: int = 100) -> tuple[int, int]:
@@ -66,7 +66,7 @@ class Layout:
                 raise InvalidEntry(entry.loc, fault)
             return "" if self._group is None else self._group(entry), *self.encoded(entry)
         except (TypeError, AttributeError, ValueError) as error:
-            if not (fault := kind_fault(entry)):
+            if not (fault := type_fault(entry)):
                 raise  # it is the caller's: that of a group, or of who vouches
             raise InvalidEntry(str(getattr(entry, "loc", entry)), fault) from error
 

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from sitemap import limits, location
 from sitemap.errors import InvalidLocation
-from sitemap.escape import shown
+from sitemap.escape import quote_text
 
 _SAFE = "-._~!$&'()*+,;=:@"  # RFC 3986 section 3.3, pchar
 _SUFFIXES: Final = (".xml", ".txt", ".rss", ".atom")
@@ -23,7 +23,7 @@ TOKEN: Final = (
 )
 
 
-class Names:
+class FileNames:
     """How the files of the set at a public URL are called.
 
     One file keeps the name in the URL, with ``.gz`` added when ``gzip`` asks for it. Of several, that name is the
@@ -99,19 +99,19 @@ class Names:
         shortest = self.child(1, "x" if self.grouped else "")
         longest = self.child(limits.MAX_CHILDREN, "x" * (_MAX_SLUG + 65) if self.grouped else "")
         if any(name.startswith(".") or not _is_plain(name) for name in (shortest, longest)):
-            raise InvalidLocation(f"{shown(template)} cannot name files: use one plain path segment")
+            raise InvalidLocation(f"{quote_text(template)} cannot name files: use one plain path segment")
         if longest.endswith(".gz") and not self._gz:
-            raise InvalidLocation(f"{shown(template)} must not end in .gz: the option gzip adds it")
+            raise InvalidLocation(f"{quote_text(template)} must not end in .gz: the option gzip adds it")
         longest = interim_name(longest, "0" * TOKEN)
         if len(longest.encode()) > _MAX_NAME or len(self.url(longest)) > limits.MAX_LOC:
-            raise InvalidLocation(f"{shown(self.location)} is too long for the address of a sitemap")
+            raise InvalidLocation(f"{quote_text(self.location)} is too long for the address of a sitemap")
         if not self.grouped and self.is_index():
             raise InvalidLocation(
-                f"{shown(template)} can make {self.index!r}, which is the set itself: choose another template"
+                f"{quote_text(template)} can make {self.index!r}, which is the set itself: choose another template"
             )
 
 
-def slugs(group: str) -> Iterator[str]:
+def group_slugs(group: str) -> Iterator[str]:
     """Names for the files of a group, from the nicest to the longest: letters, digits, ``.``, ``-``, ``_`` of ASCII.
 
     The nicest is the group's own name, with ``-`` for all else, and is for the first who wants it. The others have a
@@ -127,7 +127,7 @@ def slugs(group: str) -> Iterator[str]:
     yield f"{nice}-{digest}"
 
 
-def beside(url: str, name: str) -> str:
+def url_beside(url: str, name: str) -> str:
     """The address of a file in the same directory as another."""
     return url[: url.rindex("/") + 1] + quote(name, safe=_SAFE)
 
@@ -143,9 +143,11 @@ def _file_name(url: str) -> str:
     try:
         name = unquote(urlsplit(url).path.rpartition("/")[2], errors="strict")
     except ValueError as error:
-        raise InvalidLocation(f"a sitemap cannot be at {shown(url)}: {error}") from error
+        raise InvalidLocation(f"a sitemap cannot be at {quote_text(url)}: {error}") from error
     if name.startswith(".") or not _is_plain(name) or len(name) > 200:
-        raise InvalidLocation(f"{shown(url)} does not end in a file name: give one, such as …/sitemap.xml")
+        raise InvalidLocation(
+            f"{quote_text(url)} does not end in a file name: give one, such as …/sitemap.xml"
+        )
     return name
 
 
@@ -166,7 +168,7 @@ def _tokens(template: str, fixed: dict[str, str]) -> list[tuple[str, str]]:
     try:
         parsed = list(Formatter().parse(template))
     except ValueError as error:
-        raise InvalidLocation(f"{shown(template)} is no template: {error}") from error
+        raise InvalidLocation(f"{quote_text(template)} is no template: {error}") from error
     for literal, field, spec, conversion in parsed:
         text(literal)
         if field in fixed:
@@ -174,7 +176,8 @@ def _tokens(template: str, fixed: dict[str, str]) -> list[tuple[str, str]]:
         elif field is not None:
             if field not in {*_NUMBERS, "group"} or spec or conversion:
                 raise InvalidLocation(
-                    f"{shown(template)} has a field {field[:64]!r}: there are {{stem}}, {{suffix}}, {{group}}, {{n}} "
+                    f"{quote_text(template)} has a field {field[:64]!r}: there are {{stem}}, {{suffix}}, "
+                    f"{{group}}, {{n}} "
                     "and {next}, as they stand"
                 )
             tokens.append(("", field))
@@ -186,16 +189,18 @@ def _check_fields(tokens: list[tuple[str, str]], template: str, *, grouped: bool
     numbers = [place for place, (_, field) in enumerate(tokens) if field in _NUMBERS]
     groups = [place for place, (_, field) in enumerate(tokens) if field == "group"]
     if len(numbers) != 1:
-        raise InvalidLocation(f"{shown(template)} must have one of {{n}} and {{next}}, so that names differ")
+        raise InvalidLocation(
+            f"{quote_text(template)} must have one of {{n}} and {{next}}, so that names differ"
+        )
     if len(groups) != grouped:
         wanted = "needs {group} once: there are groups" if grouped else "has {group}, and there are no groups"
-        raise InvalidLocation(f"{shown(template)} {wanted}")
+        raise InvalidLocation(f"{quote_text(template)} {wanted}")
     if grouped:
         number, group = numbers[0], groups[0]
         between = tokens[min(number, group) + 1][0]
         if not between or between[0 if number < group else -1].isdigit() or len(fields) != 2:
             raise InvalidLocation(
-                f"{shown(template)} must have something other than a digit between {{group}} and the number"
+                f"{quote_text(template)} must have something other than a digit between {{group}} and the number"
             )
 
 

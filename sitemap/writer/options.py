@@ -12,7 +12,7 @@ from sitemap.errors import LimitExceeded, SitemapError
 from sitemap.formats import Format
 from sitemap.model import Entry
 from sitemap.writer.feeds import Channel
-from sitemap.writer.stylesheet import StylesheetKind, check
+from sitemap.writer.stylesheet import StylesheetKind, check_kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +63,8 @@ class WriterOptions:
         except ValueError as error:
             names = ", ".join(repr(each.value) for each in Format if each is not Format.INDEX)
             raise SitemapError(f"there is no format {self.format!r}: choose one of {names}") from error
-        check(self.stylesheet)
-        if self.today and not dates.is_valid(self.today):
+        check_kind(self.stylesheet)
+        if self.today and not dates.is_valid_date(self.today):
             raise SitemapError(
                 f"today is {self.today!r}: write it as YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+00:00"
             )
@@ -77,9 +77,9 @@ class WriterOptions:
 Grouping = Callable[[Entry], str]
 
 
-OTHER: Final = "other"
+OTHER_GROUP: Final = "other"
 
-_ROOT: Final = "root"
+_ROOT_GROUP: Final = "root"
 
 _LONGEST_CODE: Final = 16  # characters; zh-Hant-TW has 10
 
@@ -93,7 +93,7 @@ def by_section(depth: int = 1) -> Grouping:
         raise SitemapError(f"a section cannot be {depth} directories deep: give 1 or more")
 
     def section(entry: Entry) -> str:
-        return "-".join(unquote(name) for name in _path(entry.loc)[:-1][:depth] if name) or _ROOT
+        return "-".join(unquote(name) for name in _path(entry.loc)[:-1][:depth] if name) or _ROOT_GROUP
 
     return section
 
@@ -109,7 +109,7 @@ def by_pattern(patterns: Mapping[str, str | re.Pattern[str]]) -> Grouping:
         raise SitemapError(f"{str(error.pattern)[:200]!r} is no regular expression: {error}") from error
 
     def match(entry: Entry) -> str:
-        return next((name for name, pattern in compiled if pattern.search(entry.loc)), OTHER)
+        return next((name for name, pattern in compiled if pattern.search(entry.loc)), OTHER_GROUP)
 
     return match
 
@@ -147,7 +147,7 @@ def by_type() -> Grouping:
 def _language(segment: str) -> str:
     code = segment.lower().replace("_", "-")
     is_one = 2 <= len(code) <= _LONGEST_CODE and code != "x-default" and not languages.hreflang_fault(code)
-    return code if is_one else OTHER
+    return code if is_one else OTHER_GROUP
 
 
 def _path(url: str) -> list[str]:

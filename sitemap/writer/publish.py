@@ -9,23 +9,23 @@ from typing import BinaryIO, Final, cast
 from sitemap import limits
 from sitemap.errors import DestinationError, LimitExceeded
 from sitemap.writer.destination import Stage
-from sitemap.writer.extensions import link
-from sitemap.writer.names import beside
-from sitemap.writer.target import FileFacts, Kind, Target, verify
+from sitemap.writer.extensions import url_element
+from sitemap.writer.names import url_beside
+from sitemap.writer.target import FileFacts, FileKind, SitemapFile, verify
 
 _BEFORE: Final = b"<sitemap>"
 
 _AFTER: Final = b"</loc>"
 
 
-def relist(stage: Stage, index: FileFacts, name: str, urls: Mapping[str, str]) -> FileFacts:
+def write_interim_index(stage: Stage, index: FileFacts, name: str, urls: Mapping[str, str]) -> FileFacts:
     """Stage an index of ours once more as ``name``, with the children in ``urls`` at other addresses.
 
     Flat memory: an index has a line for each child. DestinationError when a child is not listed, LimitExceeded when the
     addresses make the index too long.
     """
     other = {_loc(url): _loc(new) for url, new in urls.items()}
-    with stage.read(index.name) as file, Target(stage, name) as target:
+    with stage.read(index.name) as file, SitemapFile(stage, name) as target:
         packed = index.name.endswith(".gz")
         for line in cast("BinaryIO", gzip.GzipFile(fileobj=file)) if packed else file:
             listed = line.partition(_AFTER)[0] + _AFTER if line.startswith(_BEFORE) else b""
@@ -44,7 +44,7 @@ def relist(stage: Stage, index: FileFacts, name: str, urls: Mapping[str, str]) -
 
 
 def _loc(url: str) -> bytes:
-    return _BEFORE + link("loc", url).encode()
+    return _BEFORE + url_element("loc", url).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Published:
     beside: tuple[FileFacts, ...] = ()  # stylesheets
 
 
-def commit(stage: Stage, files: Sequence[tuple[FileFacts, Kind]], stale: re.Pattern[str]) -> None:
+def commit_set(stage: Stage, files: Sequence[tuple[FileFacts, FileKind]], stale: re.Pattern[str]) -> None:
     """Publish the staged files, the one that leads to the others last. What has no entries is not listed anywhere.
 
     DestinationError, OSError; LimitExceeded when an index is so full that it cannot be published in steps.
@@ -72,13 +72,13 @@ def commit(stage: Stage, files: Sequence[tuple[FileFacts, Kind]], stale: re.Patt
     listed = {facts.name: facts.url for facts, _ in files[:-1] if facts.entries}
 
     def interim(name: str, others: Mapping[str, str]) -> None:
-        urls = {listed[child]: beside(listed[child], other) for child, other in others.items()}
-        _check(stage, relist(stage, lead, name, urls), kind)
+        urls = {listed[child]: url_beside(listed[child], other) for child, other in others.items()}
+        _check(stage, write_interim_index(stage, lead, name, urls), kind)
 
     unlisted = [facts.name for facts, _ in files[:-1] if not facts.entries]
     stage.commit([*listed, lead.name], stale, unlisted, interim)
 
 
-def _check(stage: Stage, facts: FileFacts, kind: Kind) -> None:
+def _check(stage: Stage, facts: FileFacts, kind: FileKind) -> None:
     with stage.read(facts.name) as file:
         verify(file, facts, kind)

@@ -9,7 +9,7 @@ from importlib.resources import files as package_files
 from typing import Final, Literal
 
 from sitemap.errors import SitemapError
-from sitemap.escape import escape
+from sitemap.escape import escape_xml
 
 # XSLT makes links of URLs, but browsers drop it: https://developer.chrome.com/docs/web-platform/deprecating-xslt
 StylesheetKind = Literal["", "css", "xsl"]
@@ -36,17 +36,17 @@ class Stylesheet:
     def instruction(self) -> str:
         """The processing instruction and a line end."""
         kind = self.type or _TYPES.get(self.href.partition("?")[0].rpartition(".")[2].lower(), "text/xsl")
-        return f'<?xml-stylesheet type="{escape(kind)}" href="{escape(self.href)}"?>\n'
+        return f'<?xml-stylesheet type="{escape_xml(kind)}" href="{escape_xml(self.href)}"?>\n'
 
 
-def instructions(stylesheets: Sequence[Stylesheet | str]) -> str:
+def stylesheet_instructions(stylesheets: Sequence[Stylesheet | str]) -> str:
     """The processing instructions of a document, each with a line end. A string is the href of a stylesheet."""
     return "".join(
         (Stylesheet(sheet) if isinstance(sheet, str) else sheet).instruction() for sheet in stylesheets
     )
 
 
-def check(kind: StylesheetKind) -> None:
+def check_kind(kind: StylesheetKind) -> None:
     """SitemapError for a kind that there is not."""
     if kind not in _NAMES:
         raise SitemapError(f"there is no stylesheet {kind!r}: choose css or xsl")
@@ -54,15 +54,15 @@ def check(kind: StylesheetKind) -> None:
 
 def stylesheet_names(kind: StylesheetKind) -> tuple[str, ...]:
     """The names of the files that go beside a sitemap with this stylesheet. SitemapError as :func:`check`."""
-    check(kind)
+    check_kind(kind)
     return _NAMES[kind]
 
 
-def files(kind: StylesheetKind) -> dict[str, bytes]:
+def stylesheet_files(kind: StylesheetKind) -> dict[str, bytes]:
     """The stylesheets that this package brings: the names they must have beside the sitemap, and their bytes.
 
     With XSLT comes CSS, for the browsers that have dropped XSLT. SitemapError for a kind that there is not.
     """
-    check(kind)
+    check_kind(kind)
     folder = package_files("sitemap.writer")
     return {name: folder.joinpath(name).read_bytes() for name in _NAMES[kind]}

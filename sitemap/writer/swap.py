@@ -14,17 +14,19 @@ from typing import Final
 
 import msgspec
 
-from sitemap.writer.files import digest, same, second, sync
+from sitemap.writer.files import is_same_content, link_or_copy, sha256_of, sync_to_disk
 
-WAITING: Final = ".siteatlas-waiting"
+REMOVAL_FILE: Final = ".siteatlas-waiting"
 
 
-class _Leaver(msgspec.Struct):
+class _PendingRemoval(msgspec.Struct):
     since: float  # seconds of the epoch
     mtime: int  # nanoseconds; a file that was changed since is not ours any more
 
 
-def sweep(target: Path, grace: float, leaving: Iterable[str] = (), listed: Collection[str] = ()) -> None:
+def remove_unlisted(
+    target: Path, grace: float, leaving: Iterable[str] = (), listed: Collection[str] = ()
+) -> None:
     """Note that some files leave, forget those that are listed again, and remove those whose ``grace`` is over.
 
     ``grace`` is in seconds. What is noted is in a hidden file in ``target``, which is there while something waits. It
@@ -32,39 +34,41 @@ def sweep(target: Path, grace: float, leaving: Iterable[str] = (), listed: Colle
     """
     before, listed = _load(target), frozenset(listed)
     now = time.time()
-    after: dict[str, _Leaver] = {}
+    after: dict[str, _PendingRemoval] = {}
     for name in [*before, *(name for name in leaving if name not in before)]:
         mtime = _mtime(target / name)
-        leaver = before.get(name) or _Leaver(now, mtime)
+        leaver = before.get(name) or _PendingRemoval(now, mtime)
         if name in listed or mtime != leaver.mtime or not mtime:
             continue
         if now - leaver.since >= grace:
             (target / name).unlink(missing_ok=True)
         else:
-            after[name] = _Leaver(min(leaver.since, now), mtime)  # a clock that was set back starts anew
+            after[name] = _PendingRemoval(
+                min(leaver.since, now), mtime
+            )  # a clock that was set back starts anew
     if after != before:
         _store(target, after)
 
 
-def _load(target: Path) -> dict[str, _Leaver]:
-    draft = target / (WAITING + ".draft")
+def _load(target: Path) -> dict[str, _PendingRemoval]:
+    draft = target / (REMOVAL_FILE + ".draft")
     draft.unlink(missing_ok=True)
     try:
-        found = msgspec.json.decode((target / WAITING).read_bytes(), type=dict[str, _Leaver])
+        found = msgspec.json.decode((target / REMOVAL_FILE).read_bytes(), type=dict[str, _PendingRemoval])
     except (FileNotFoundError, ValueError):
         return {}
     return {name: leaver for name, leaver in found.items() if name == Path(name).name}
 
 
-def _store(target: Path, waiting: dict[str, _Leaver]) -> None:
-    file, draft = target / WAITING, target / (WAITING + ".draft")
+def _store(target: Path, waiting: dict[str, _PendingRemoval]) -> None:
+    file, draft = target / REMOVAL_FILE, target / (REMOVAL_FILE + ".draft")
     if waiting:
         draft.write_bytes(msgspec.json.encode(waiting))
-        sync(draft)
+        sync_to_disk(draft)
         draft.replace(file)
     else:
         file.unlink(missing_ok=True)
-    sync(target)
+    sync_to_disk(target)
 
 
 def _mtime(file: Path) -> int:
@@ -75,18 +79,18 @@ def _mtime(file: Path) -> int:
     return 0
 
 
-NEW: Final = "new"
+NEW_DIRECTORY: Final = "new"
 
-OLD: Final = "old"
+OLD_DIRECTORY: Final = "old"
 
-_ORDER: Final = "order"
+_JOURNAL: Final = "order"
 
 _UNDO: Final = "undo"
 
 _DRAFT: Final = "draft"
 
 
-class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SwapJournal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a publish does, by names of files that are staged, public or both.
 
     ``first`` is the staged file that takes the place of the leading one and thereby switches generations: the interim
@@ -113,7 +117,7 @@ class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Swap:
     """The publish of a stage. Its methods raise OSError, and leave the journal to the next start when they do."""
 
-    def __init__(self, stage: Path, order: Order) -> None:
+    def __init__(self, stage: Path, order: SwapJournal) -> None:
         self._stage = stage
         self._target = stage.parent
         self._order = order
@@ -122,14 +126,14 @@ class Swap:
     @staticmethod
     def begun(stage: Path) -> bool:
         """Whether a stage has a journal."""
-        return (stage / _ORDER).exists() or (stage / _UNDO).exists()
+        return (stage / _JOURNAL).exists() or (stage / _UNDO).exists()
 
     @classmethod
     def left(cls, stage: Path) -> "Swap | None":
         """The publish that a killed process left, or None when it had not begun, or nothing can be made of it."""
-        for name in (_UNDO, _ORDER):
+        for name in (_UNDO, _JOURNAL):
             with contextlib.suppress(FileNotFoundError, ValueError):
-                return cls(stage, msgspec.json.decode((stage / name).read_bytes(), type=Order))
+                return cls(stage, msgspec.json.decode((stage / name).read_bytes(), type=SwapJournal))
         return None
 
     def begin(self, grace: float) -> None:
@@ -146,38 +150,38 @@ class Swap:
         """Put children that changed in their places, once nobody reads the old ones; then leave nothing to do."""
         changed = self._order.interim
         if changed:
-            if any((self._stage / NEW / name).exists() for name in changed):
+            if any((self._stage / NEW_DIRECTORY / name).exists() for name in changed):
                 time.sleep(settle)
             for name in changed:
                 self._move(name, name)
-            sync(self._target)
+            sync_to_disk(self._target)
             self._move(self._lead, self._lead)
-            sync(self._target)
-        sweep(self._target, grace, [*self._order.leaving, *changed.values()], self._order.names)
-        self._forget(_ORDER)
+            sync_to_disk(self._target)
+        remove_unlisted(self._target, grace, [*self._order.leaving, *changed.values()], self._order.names)
+        self._forget(_JOURNAL)
 
     def undo(self, grace: float) -> None:
         """Put back what was public. What a reader may have seen listed stays for its grace."""
-        order, undo = self._stage / _ORDER, self._stage / _UNDO
+        order, undo = self._stage / _JOURNAL, self._stage / _UNDO
         if not undo.exists():
             order.replace(undo)
-        new, old = self._stage / NEW, self._stage / OLD
+        new, old = self._stage / NEW_DIRECTORY, self._stage / OLD_DIRECTORY
         switched = bool(self._order.first) and not (new / self._order.first).exists()
         for name in (*([self._lead] if switched and self._order.led else []), *self._order.beside):
             with contextlib.suppress(FileNotFoundError):
                 (old / name).replace(self._target / name)
         if switched and not self._order.led:
             (self._target / self._lead).unlink(missing_ok=True)
-        sync(self._target)
+        sync_to_disk(self._target)
         shown = [(name, name) for name in self._order.fresh] + list(self._order.interim.items())
-        ours = [other for name, other in shown if same(new / name, self._target / other)]
-        sweep(self._target, grace if switched else 0, ours)
+        ours = [other for name, other in shown if is_same_content(new / name, self._target / other)]
+        remove_unlisted(self._target, grace if switched else 0, ours)
         self._forget(_UNDO)
 
     def resume(self, settle: float, grace: float) -> None:
         """Go on where a killed process stopped."""
         if self._outdated():
-            sweep(self._target, grace, self._order.interim.values())
+            remove_unlisted(self._target, grace, self._order.interim.values())
         elif (self._stage / _UNDO).exists():
             self.undo(grace)
         else:
@@ -190,13 +194,13 @@ class Swap:
 
     def _promise(self) -> None:
         """Write the journal. From here on a kill is followed by the rest."""
-        draft = self._stage / (_ORDER + ".draft")
+        draft = self._stage / (_JOURNAL + ".draft")
         draft.write_bytes(msgspec.json.encode(self._order))
-        for path in (draft, self._stage / NEW, self._stage / OLD):
-            sync(path)
-        draft.replace(self._stage / _ORDER)
-        sync(self._stage)
-        sync(self._target)
+        for path in (draft, self._stage / NEW_DIRECTORY, self._stage / OLD_DIRECTORY):
+            sync_to_disk(path)
+        draft.replace(self._stage / _JOURNAL)
+        sync_to_disk(self._stage)
+        sync_to_disk(self._target)
 
     def _switch(self) -> None:
         for name in self._order.fresh:
@@ -205,26 +209,28 @@ class Swap:
             self._show(name, other)
         for name in self._order.beside:
             self._move(name, name)
-        sync(self._target)  # what is listed is there before it is listed, for those who cut the power too
+        sync_to_disk(
+            self._target
+        )  # what is listed is there before it is listed, for those who cut the power too
         if self._order.first:
             self._move(self._order.first, self._lead)
-            sync(self._target)
+            sync_to_disk(self._target)
 
     def _outdated(self) -> bool:
         """Whether somebody who could not see this stage has published since."""
-        return digest(self._target / self._lead) not in self._order.leads
+        return sha256_of(self._target / self._lead) not in self._order.leads
 
     def _show(self, name: str, other: str) -> None:
         """Give a staged file a public name that nobody lists."""
-        staged = self._stage / NEW / name
+        staged = self._stage / NEW_DIRECTORY / name
         if staged.exists():
-            second(staged, self._target / other, self._stage / _DRAFT)
+            link_or_copy(staged, self._target / other, self._stage / _DRAFT)
 
     def _move(self, name: str, other: str) -> None:
         """Put a staged file in its place, unless that was done."""
         with contextlib.suppress(FileNotFoundError):
-            (self._stage / NEW / name).replace(self._target / other)
+            (self._stage / NEW_DIRECTORY / name).replace(self._target / other)
 
     def _forget(self, journal: str) -> None:
         (self._stage / journal).unlink()
-        sync(self._stage)
+        sync_to_disk(self._stage)

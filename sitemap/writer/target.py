@@ -29,13 +29,13 @@ class FileFacts:
     shard: int = 0  # the number of the file in its group; 0 for what lists no pages
 
 
-class Target:
+class SitemapFile:
     """A file of a set, opened for writing; packed with gzip when its name ends in ``.gz``."""
 
     def __init__(self, stage: Stage, name: str) -> None:
         self.name = name
         self._file = stage.create(name)
-        self._packer = gzip.Packer(self._file) if name.endswith(".gz") else None
+        self._packer = gzip.GzipWriter(self._file) if name.endswith(".gz") else None
         self._digest = hashlib.sha256()
         self._size = 0
         self._stored = 0
@@ -69,7 +69,7 @@ class Target:
 _PIECE = 1024 * 1024
 
 
-class Kind(Enum):
+class FileKind(Enum):
     """What a file must be to be published, besides what was written."""
 
     XML = "well-formed XML"
@@ -77,12 +77,12 @@ class Kind(Enum):
     ANY = "anything"
 
 
-class _Witness(Protocol):
+class _ContentCheck(Protocol):
     def see(self, piece: bytes) -> None: ...
     def judge(self, facts: FileFacts) -> None: ...
 
 
-class _Expat:
+class _XmlCheck:
     """A parser that never saw how the bytes were made."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class _Expat:
         self._parser.Parse(b"", True)
 
 
-class _Counter:
+class _LineCheck:
     """Counts lines, and sees to it that the last has an end."""
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ class _Counter:
             raise ValueError(f"it has {self._lines:,} lines for {facts.entries:,} entries")
 
 
-class _Nobody:
+class _NullWitness:
     def see(self, piece: bytes) -> None:
         pass
 
@@ -119,16 +119,20 @@ class _Nobody:
         pass
 
 
-_WITNESSES: dict[Kind, type[_Witness]] = {Kind.XML: _Expat, Kind.LINES: _Counter, Kind.ANY: _Nobody}
+_CONTENT_CHECKS: dict[FileKind, type[_ContentCheck]] = {
+    FileKind.XML: _XmlCheck,
+    FileKind.LINES: _LineCheck,
+    FileKind.ANY: _NullWitness,
+}
 
 
-def verify(file: BinaryIO, facts: FileFacts, kind: Kind = Kind.XML) -> None:
+def verify(file: BinaryIO, facts: FileFacts, kind: FileKind = FileKind.XML) -> None:
     """Raise DestinationError unless the file holds the bytes that ``facts`` tell of, and is of its ``kind``.
 
     The digest is of what was handed to the file system, so a byte that was lost or changed on the way is found; a
     parser or a counter is one more witness. A name that ends in ``.gz`` is that of a packed file.
     """
-    digest, size, witness = hashlib.sha256(), 0, _WITNESSES[kind]()
+    digest, size, witness = hashlib.sha256(), 0, _CONTENT_CHECKS[kind]()
     try:
         for piece in _content(file, packed=facts.name.endswith(".gz")):
             digest.update(piece)
@@ -147,7 +151,7 @@ def verify(file: BinaryIO, facts: FileFacts, kind: Kind = Kind.XML) -> None:
 
 
 def _content(file: BinaryIO, *, packed: bool) -> Iterator[bytes]:
-    unpacker = gzip.Unpacker()
+    unpacker = gzip.GzipReader()
     while piece := file.read(_PIECE):
         if packed:
             yield from unpacker.feed(piece)

@@ -3,11 +3,18 @@
 from typing import Final
 
 from sitemap import namespaces
-from sitemap.escape import DECLARATION, escape, uri
+from sitemap.escape import XML_DECLARATION, escape_uri, escape_xml
 from sitemap.formats import Format
 from sitemap.model import Entry
 from sitemap.validation.retired import retired_fault
-from sitemap.writer.extensions import alternate, decimal, image, news, tag, video
+from sitemap.writer.extensions import (
+    alternate_element,
+    decimal_text,
+    image_element,
+    news_element,
+    text_element,
+    video_element,
+)
 
 # The extensions that an entry uses, as bits: plain integers, because they are computed for each entry.
 IMAGES: Final = 1
@@ -38,7 +45,7 @@ class UrlsetEncoder:
     def __init__(self, retired: frozenset[str] = frozenset(), look: str = "") -> None:
         self._retired = retired
         self._mobile = "mobile:mobile" in retired
-        self._start = f'{DECLARATION}{look}<urlset xmlns="{namespaces.SITEMAP}"'
+        self._start = f'{XML_DECLARATION}{look}<urlset xmlns="{namespaces.SITEMAP}"'
 
     def fault(self, entry: Entry) -> str:
         """What the schemas say of the retired tags that are asked for; the others are never there."""
@@ -56,11 +63,11 @@ class UrlsetEncoder:
 
     def entry(self, entry: Entry) -> bytes:
         """One ``url`` element."""
-        loc = uri(entry.loc)
+        loc = escape_uri(entry.loc)
         # The tests of escape() are written out here because this runs for each of millions of entries.
         if "&" in loc or "<" in loc or ">" in loc or '"' in loc or "'" in loc or not loc.isprintable():
-            loc = escape(loc)
-        lastmod = f"<lastmod>{escape(entry.lastmod)}</lastmod>" if entry.lastmod else ""
+            loc = escape_xml(loc)
+        lastmod = f"<lastmod>{escape_xml(entry.lastmod)}</lastmod>" if entry.lastmod else ""
         return f"<url><loc>{loc}</loc>{lastmod}{self._rest(entry)}</url>\n".encode()
 
     def head(self, extensions: int, updated: str) -> bytes:
@@ -84,14 +91,14 @@ class UrlsetEncoder:
             and entry.news is None
         ):
             return ""
-        parts = [tag("changefreq", entry.changefreq)]
+        parts = [text_element("changefreq", entry.changefreq)]
         if entry.priority is not None:
-            parts.append(f"<priority>{decimal(entry.priority)}</priority>")
-        parts += [image(one, self._retired) for one in entry.images]
-        parts += [video(one, self._retired) for one in entry.videos]
+            parts.append(f"<priority>{decimal_text(entry.priority)}</priority>")
+        parts += [image_element(one, self._retired) for one in entry.images]
+        parts += [video_element(one, self._retired) for one in entry.videos]
         if entry.news is not None:
-            parts.append(news(entry.news, self._retired))
-        parts += [alternate(one) for one in entry.alternates]
+            parts.append(news_element(entry.news, self._retired))
+        parts += [alternate_element(one) for one in entry.alternates]
         if entry.mobile and self._mobile:
             parts.append("<mobile:mobile/>")
         return "".join(parts)

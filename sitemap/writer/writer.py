@@ -7,22 +7,22 @@ from types import TracebackType
 from typing import Final, NoReturn, Self
 
 from sitemap.errors import DestinationError, EmptySitemap, InvalidEntry, LimitExceeded, SitemapError
-from sitemap.escape import shown
+from sitemap.escape import quote_text
 from sitemap.formats import Format
 from sitemap.model import Child, Entry
-from sitemap.writer.bulk import WRITTEN, Bulk, bulk
+from sitemap.writer.bulk import BATCH_ENCODERS, EntryBatch, plain_batch
 from sitemap.writer.destination import Destination, Directory
-from sitemap.writer.files import failure
-from sitemap.writer.filling import Filling, Fillings
-from sitemap.writer.index import Children, index_head, listed
-from sitemap.writer.layout import Layout
+from sitemap.writer.files import destination_error
+from sitemap.writer.filling import OpenFile, OpenFiles
+from sitemap.writer.index import IndexChildren, index_children, index_head
+from sitemap.writer.layout import SetLayout
 from sitemap.writer.options import WriterOptions
-from sitemap.writer.publish import Published, commit
-from sitemap.writer.target import FileFacts, Kind, Target
+from sitemap.writer.publish import Published, commit_set
+from sitemap.writer.target import FileFacts, FileKind, SitemapFile
 
 _DEFAULTS: Final = WriterOptions()
 _BATCH: Final = 2_000  # entries that are looked at together
-Refused = Callable[[InvalidEntry], object]
+OnRefused = Callable[[InvalidEntry], object]
 
 
 class SitemapWriter:
@@ -51,18 +51,18 @@ class SitemapWriter:
     ) -> None:
         self._options = options
         self._group = options.group
-        self._layout = Layout(location, options)
+        self._layout = SetLayout(location, options)
         self._encoder = self._layout.encoder
         self.names = self._layout.names
         self._directory = self.names.directory
-        self._children = Children(self.names, index_head(tuple(self._layout.sheets)), options.vouched)
+        self._children = IndexChildren(self.names, index_head(tuple(self._layout.sheets)), options.vouched)
         self._last = ""
         self._urls = 0
         self._over = False
         if isinstance(destination, str | os.PathLike):
             destination = Directory(destination)
         self._stage = destination.stage()
-        self._fillings = Fillings(self._stage, self._layout, self._children)
+        self._fillings = OpenFiles(self._stage, self._layout, self._children)
 
     def __enter__(self) -> Self:
         return self
@@ -89,7 +89,7 @@ class SitemapWriter:
             raise InvalidEntry(entry.loc, "it was just added")
         self._put(group, entry, data, extensions, shard)
 
-    def extend(self, entries: Iterable[Entry], refused: Refused | None = None, *, shard: int = 0) -> None:
+    def extend(self, entries: Iterable[Entry], refused: OnRefused | None = None, *, shard: int = 0) -> None:
         """Write all of the entries: as :meth:`add` does one by one, and much faster when they say little.
 
         ``refused`` is called with the InvalidEntry of each that cannot be listed; without it, that is raised, and what
@@ -136,14 +136,16 @@ class SitemapWriter:
             beside = tuple(self._write_sheets())
             files = self._fillings.close(single=not (self._options.always_index or self._children.others))
             index = files[0].name != self.names.single
-            kind = Kind.LINES if self._encoder.format is Format.TEXT else Kind.XML
-            staged = [(facts, Kind.XML if facts.name.endswith(".xsl") else Kind.ANY) for facts in beside]
+            kind = FileKind.LINES if self._encoder.format is Format.TEXT else FileKind.XML
+            staged = [
+                (facts, FileKind.XML if facts.name.endswith(".xsl") else FileKind.ANY) for facts in beside
+            ]
             staged += [(facts, kind) for facts in files]
             if index:
-                own = listed(self._stage, self.names.index, files, self._options.today)
+                own = index_children(self._stage, self.names.index, files, self._options.today)
                 files.append(self._children.write(self._stage, self.names.index, own))
-                staged.append((files[-1], Kind.XML))
-            commit(self._stage, staged, self.names.ours(self._fillings.slugs(), former))
+                staged.append((files[-1], FileKind.XML))
+            commit_set(self._stage, staged, self.names.ours(self._fillings.slugs(), former))
         except OSError as error:
             self._fail(error)
         finally:
@@ -161,7 +163,7 @@ class SitemapWriter:
         if self._over:
             raise SitemapError("this writer is over: make a new one for another set")
 
-    def _or_refuse(self, refused: Refused | None, put: Callable[..., None], *what: object) -> None:
+    def _or_refuse(self, refused: OnRefused | None, put: Callable[..., None], *what: object) -> None:
         try:
             put(*what)
         except InvalidEntry as error:
@@ -169,7 +171,7 @@ class SitemapWriter:
                 raise
             refused(error)
 
-    def _filling(self, group: str, shard: int) -> Filling:
+    def _filling(self, group: str, shard: int) -> OpenFile:
         try:
             return self._fillings.of(group, shard)
         except (OSError, SitemapError) as error:
@@ -188,24 +190,24 @@ class SitemapWriter:
         self._last = entry.loc
         self._urls += 1
 
-    def _offer_next(self, filling: Filling, entry: Entry, data: bytes, extensions: int, shard: int) -> None:
+    def _offer_next(self, filling: OpenFile, entry: Entry, data: bytes, extensions: int, shard: int) -> None:
         """Begin the next file of a group with an entry, unless that is too big for any."""
         if too_big := self._layout.too_big(entry, len(data), extensions):
             raise too_big
         if shard:
             raise LimitExceeded(
-                f"shard {shard} has no room for {shown(entry.loc)}: have an Assignment of the same location and"
+                f"shard {shard} has no room for {quote_text(entry.loc)}: have an Assignment of the same location and"
                 " options tell the shards of all entries, as they are now"
             )
         self._fillings.next_file(filling)
         filling.offer(data, extensions, entry.lastmod)
 
-    def _put_all(self, entries: list[Entry], refused: Refused | None, shard: int) -> bool:
+    def _put_all(self, entries: list[Entry], refused: OnRefused | None, shard: int) -> bool:
         """Write a batch at once, if there is nothing unusual about it."""
-        if self._encoder.format not in WRITTEN:
+        if self._encoder.format not in BATCH_ENCODERS:
             return False
         try:
-            batch = bulk(entries, self._directory, self._last)
+            batch = plain_batch(entries, self._directory, self._last)
         except (TypeError, AttributeError):  # something is of a wrong type: add() will find it
             return False
         if batch is None:
@@ -215,7 +217,7 @@ class SitemapWriter:
         self._last = entries[-1].loc
         return True
 
-    def _parts(self, batch: Bulk) -> Iterator[tuple[str, Bulk]]:
+    def _parts(self, batch: EntryBatch) -> Iterator[tuple[str, EntryBatch]]:
         """The groups of a batch, each with its entries in their order."""
         if self._group is None:
             yield "", batch
@@ -226,12 +228,12 @@ class SitemapWriter:
         for group, members in numbers.items():
             yield group, batch if len(members) == len(batch) else batch.part(members)
 
-    def _put_part(self, group: str, some: Bulk, refused: Refused | None, shard: int) -> None:
+    def _put_part(self, group: str, some: EntryBatch, refused: OnRefused | None, shard: int) -> None:
         """Write valid entries of one group, as many at once as its file has room for."""
         filling, done = self._filling(group, shard), 0
         while done < len(some):
             piece = slice(done, done + (filling.shard.free or 1))
-            data = WRITTEN[self._encoder.format](some, piece)
+            data = BATCH_ENCODERS[self._encoder.format](some, piece)
             count = len(some.entries[piece])
             done += count
             try:
@@ -245,7 +247,7 @@ class SitemapWriter:
 
     def _write_sheets(self) -> Iterator[FileFacts]:
         for name, content in self._layout.sheets.items():
-            with Target(self._stage, name) as target:
+            with SitemapFile(self._stage, name) as target:
                 target.write(content)
             yield target.facts(self.names.url(name), 0, "")
 
@@ -253,4 +255,4 @@ class SitemapWriter:
         self.abort()
         if isinstance(error, SitemapError):
             raise error
-        raise failure(f"{self.names.location} cannot be written", error) from error
+        raise destination_error(f"{self.names.location} cannot be written", error) from error

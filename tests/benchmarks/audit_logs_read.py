@@ -11,22 +11,22 @@ import sys
 import tempfile
 from pathlib import Path
 
-from crawler.audit.evidence.schema import FILE, TABLES
-from crawler.audit.evidence.store import Claims
+from crawler.audit.evidence.schema import AUDIT_FILE, AUDIT_TABLES
+from crawler.audit.evidence.store import ClaimStore
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import read_logs
-from crawler.audit.sources.urls import Addresses
+from crawler.audit.sources.urls import SourceUrlParser
 from crawler.model import Url
-from crawler.url.params import Params
+from crawler.url.params import UrlParams
 
 
 def read(path: Path, processes: int) -> None:
     """Read a log; what came of it is told in ``account.json`` beside it."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        db = sqlite3.connect(Path(folder, FILE), isolation_level=None)
-        db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {TABLES}")
-        claims = Claims(db)
-        addresses = Addresses(Url("https://www.example.com/"), Params(), lambda _: True)
+        db = sqlite3.connect(Path(folder, AUDIT_FILE), isolation_level=None)
+        db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {AUDIT_TABLES}")
+        claims = ClaimStore(db)
+        addresses = SourceUrlParser(Url("https://www.example.com/"), UrlParams(), lambda _: True)
         options = LogOptions(processes=processes)
         for account, found in read_logs([str(path)], addresses, options, lambda _: None):
             number = claims.begin(account)

@@ -18,11 +18,11 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from crawler.audit.graph.link_suggestions import Hubs
-from crawler.audit.graph.load import load, names
-from crawler.crawl.frontier.outlinks import pack
-from crawler.model import Found, Page
-from crawler.state.schema import TABLES
+from crawler.audit.graph.link_suggestions import LinkSuggestions
+from crawler.audit.graph.load import load_graph, node_names
+from crawler.crawl.frontier.outlinks import pack_links
+from crawler.model import DiscoveredBy, Page
+from crawler.state.schema import STATE_TABLES
 
 T = TypeVar("T")
 MENU = 10  # pages that all pages link to
@@ -32,7 +32,7 @@ def make(path: Path, pages: int, links: int) -> None:
     """A site of sections: a menu, a tree that leads to every page, and links at random, half of them near by."""
     rng = random.Random(1)
     with sqlite3.connect(path) as db:
-        db.executescript(TABLES)
+        db.executescript(STATE_TABLES)
         for number in range(1, pages + 1):
             section = number % 200
             url = "https://example.com/" + (f"s{section}/item-{number}.html" if number > 1 else "")
@@ -44,12 +44,12 @@ def make(path: Path, pages: int, links: int) -> None:
             db.execute("INSERT INTO url VALUES (?, ?)", (number, url))
             db.execute(
                 "INSERT INTO content VALUES (?, 1, '', x'', 'text/html', ?, ?, ?, x'')",
-                (number, pack((target, Found.LINK) for target in targets), page, b"t" * 500),
+                (number, pack_links((target, DiscoveredBy.LINK) for target in targets), page, b"t" * 500),
             )
             db.execute(
                 "INSERT INTO visit (id, origin, kind, state, found, depth, status, content)"
                 " VALUES (?, 'https://example.com', 0, 'indexable', ?, 0, 200, ?)",
-                (number, Found.SEED if number == 1 else Found.LINK, number),
+                (number, DiscoveredBy.SEED if number == 1 else DiscoveredBy.LINK, number),
             )
 
 
@@ -79,7 +79,7 @@ def main() -> None:
             make(path, asked.pages, asked.links)
         with sqlite3.connect(path) as db:
             step("nothing yet", lambda: None)
-            graph = step("load", lambda: load(db))
+            graph = step("load", lambda: load_graph(db))
             assert graph is not None
             print(
                 f"  {len(graph.nodes):,} URLs, {len(graph.edges):,} links, {int(graph.pages.sum()):,} pages"
@@ -87,12 +87,12 @@ def main() -> None:
             step("weight", lambda: graph.weight)
             step("islands", lambda: graph.island)
             step("referrers of the start", lambda: graph.referrers(graph.start, 100))
-            called = step("names", lambda: names(db))
+            called = step("names", lambda: node_names(db))
             pages = np.flatnonzero(graph.pages)
             orphans = (
                 np.random.default_rng(1).choice(pages, min(asked.orphans, len(pages)), replace=False).tolist()
             )
-            hubs = step("hubs, index", lambda: Hubs(graph, called.urls, called.titles, orphans))
+            hubs = step("hubs, index", lambda: LinkSuggestions(graph, called.urls, called.titles, orphans))
             step(f"hubs of {len(orphans):,}", lambda: [hubs.hubs(node) for node in orphans])
 
 

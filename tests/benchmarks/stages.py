@@ -17,25 +17,35 @@ import psutil
 from crawler.config import config as settings
 from crawler.config import fetcher as fetching
 from crawler.config import plan as planning
-from crawler.crawl.build import hello, judge, manners
+from crawler.crawl.build import build_judge, parser_options, worker_options
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.crawl.indexability import is_readable
-from crawler.crawl.revalidation import sighting
-from crawler.lastmod.policy import first_sight
-from crawler.model import Document, Find, Found, Lease, Outcome, Page, Reply, Url, Verdict
+from crawler.crawl.revalidation import response_metadata
+from crawler.lastmod.policy import date_of_new_page
+from crawler.model import (
+    DiscoveredBy,
+    DiscoveredUrl,
+    FetchedDocument,
+    Lease,
+    Outcome,
+    Page,
+    Reply,
+    StatusBadge,
+    Url,
+)
 from crawler.parse.html.page import read_page
 from crawler.parse.pool import ParsePool
-from crawler.parse.protocol import LENGTH, Job, decode_job, decode_page, encode
-from crawler.publish.entries import Entries, Tally
+from crawler.parse.protocol import LENGTH_PREFIX, ParseJob, decode_job, decode_page, encode_message
+from crawler.publish.entries import EntryBuilder, EntryCounts
 from crawler.publish.listing import Listing
-from crawler.publish.write import place, write
-from crawler.state.store import Begin, Store
-from crawler.url.normalize import origin
-from crawler.url.resolve import Resolver
+from crawler.publish.write import assign_shards, write_sitemap
+from crawler.state.store import Resume, Store
+from crawler.url.normalize import origin_of
+from crawler.url.resolve import UrlResolver
 from sitemap import Directory
 
 Result = TypeVar("Result")
-Judged = tuple[Verdict, str, str]  # how a page ends, its date, and where the date is from
+Judged = tuple[StatusBadge, str, str]  # how a page ends, its date, and where the date is from
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,7 @@ class Item:
     """A page on its way: what was answered, what of it is read, and what it says."""
 
     reply: Reply
-    document: Document
+    document: FetchedDocument
     page: Page
 
 
@@ -60,13 +70,13 @@ class Bench:
     """Takes pages of a served site through each stage. ``folder`` is for files, ``known`` are all pages there are."""
 
     def __init__(self, url: str, folder: Path, known: list[str], concurrency: int, processes: int) -> None:
-        self._plan = planning.plan(
+        self._plan = planning.plan_crawl(
             settings.Config(
-                site=settings.Site(url=url),
-                parse=settings.Parse(processes=processes),
-                pace=settings.Pace(concurrency=concurrency, rate=0),
-                output=settings.Output(directory=str(folder / "out")),
-                state=settings.State(directory=str(folder / "state")),
+                site=settings.SiteConfig(url=url),
+                parse=settings.ParseConfig(processes=processes),
+                pace=settings.PaceConfig(concurrency=concurrency, rate=0),
+                output=settings.OutputConfig(directory=str(folder / "out")),
+                state=settings.StateConfig(directory=str(folder / "state")),
             )
         )
         self._folder = folder
@@ -99,14 +109,14 @@ class Bench:
 
     def _fetch(self, urls: list[Url]) -> tuple[float, list[Reply]]:
         body, tasks_at_a_time = (
-            manners(self._plan.config).page_body,
+            worker_options(self._plan.config).page_body,
             self._plan.config.pace.concurrency,
         )
         replies: dict[Url, Reply] = {}
         todo = iter(urls)
 
         async def run() -> float:
-            async with fetching.fetcher(self._plan.config, [origin(self._plan.seed)]) as fetcher:
+            async with fetching.build_fetcher(self._plan.config, [origin_of(self._plan.seed)]) as fetcher:
 
                 async def work() -> None:
                     for url in todo:
@@ -125,7 +135,7 @@ class Bench:
         return cpu, [replies[url] for url in urls]
 
     def _read(self, replies: list[Reply], rounds: int) -> tuple[float, list[Item]]:
-        options, resolver = hello(self._plan).options, Resolver(self._plan.params)
+        options, resolver = parser_options(self._plan).options, UrlResolver(self._plan.params)
         documents = [_document(reply) for reply in replies]
         now = time.time()
 
@@ -136,13 +146,13 @@ class Bench:
         cpu, pages = best(rounds, timed(read))
         return cpu, [Item(*each) for each in zip(replies, documents, pages, strict=True)]
 
-    def _pipe(self, documents: list[Document], rounds: int) -> float:
+    def _pipe(self, documents: list[FetchedDocument], rounds: int) -> float:
         """The processor time of this process and the parser processes for all documents, once these are warm."""
         pace, processes = self._plan.config.pace, self._plan.processes
         times = []
 
         async def run() -> None:
-            async with ParsePool(processes, hello(self._plan)) as pool:
+            async with ParsePool(processes, parser_options(self._plan)) as pool:
 
                 async def work() -> None:
                     for document in todo:
@@ -159,11 +169,11 @@ class Bench:
         return min(after - before for before, after in pairwise(times))
 
     def _judge(self, items: list[Item]) -> list[Judged]:
-        indexability, policy = judge(self._plan), self._plan.config.content.lastmod
+        indexability, policy = build_judge(self._plan), self._plan.config.content.lastmod
         judged = []
         for item in items:
             reply, page = item.reply, item.page
-            dated = first_sight(sighting(reply, page), policy)
+            dated = date_of_new_page(response_metadata(reply, page), policy)
             verdict = indexability.verdict(reply, page if is_readable(reply) else None)
             judged.append((verdict, dated.lastmod, dated.source))
         return judged
@@ -173,11 +183,11 @@ class Bench:
         outcomes = {item.reply.url: (item, *each) for item, each in zip(items, judged, strict=True)}
         settling, writing = [], []
         for number in range(rounds):
-            with Store(self._folder / f"state-{number}", {}, begin=Begin.FRESH) as store:
+            with Store(self._folder / f"state-{number}", {}, begin=Resume.FRESH) as store:
                 frontier = SqliteFrontier(store.db, self._admit, run=store.run.number)
                 # The other pages of the site are known before, or each of these would seem to bring several new ones.
                 others = [url for url in self._known if url not in outcomes]
-                frontier.admit([Find(url, Found.LINK, 1) for url in others])
+                frontier.admit([DiscoveredUrl(url, DiscoveredBy.LINK, 1) for url in others])
                 frontier.commit()
                 settling.append(timed(lambda: _settle(frontier, outcomes))()[0])  # noqa: B023 - called at once
                 target = Directory(self._folder / f"out-{number}")
@@ -185,14 +195,14 @@ class Bench:
         return min(settling), min(writing)
 
     def _write(self, store: Store, frontier: SqliteFrontier, target: Directory) -> None:
-        content, output, tally = self._plan.config.content, self._plan.config.output, Tally()
+        content, output, tally = self._plan.config.content, self._plan.config.output, EntryCounts()
         listing = Listing(store.db)
         listing.fill(complete=True, grace=0)
-        entries = Entries(content, output, frontier.verdict_of, tally)
-        place(self._plan, listing, entries, tally)
-        write(self._plan, listing, entries, target, "")
+        entries = EntryBuilder(content, output, frontier.verdict_of, tally)
+        assign_shards(self._plan, listing, entries, tally)
+        write_sitemap(self._plan, listing, entries, target, "")
 
-    def _admit(self, find: Find) -> Verdict | None:
+    def _admit(self, find: DiscoveredUrl) -> StatusBadge | None:
         return self._plan.scope.admit(find.url, find.depth, find.found, find.kind)
 
 
@@ -222,26 +232,26 @@ def _family_time() -> float:
     return time.process_time() + sum(float(each.user + each.system) for each in children)
 
 
-def _document(reply: Reply) -> Document:
+def _document(reply: Reply) -> FetchedDocument:
     kind, links, robots = (
         reply.header("content-type") or "",
         reply.header_all("link"),
         reply.header_all("x-robots-tag"),
     )
-    return Document(reply.url, kind, links, robots, reply.header("refresh") or "", reply.body)
+    return FetchedDocument(reply.url, kind, links, robots, reply.header("refresh") or "", reply.body)
 
 
 def _frames(items: list[Item]) -> None:
     for item in items:
-        decode_job(encode(Job(item.document, 0.0))[LENGTH.size :])
-        decode_page(encode(item.page)[LENGTH.size :])
+        decode_job(encode_message(ParseJob(item.document, 0.0))[LENGTH_PREFIX.size :])
+        decode_page(encode_message(item.page)[LENGTH_PREFIX.size :])
 
 
-def _settle(frontier: SqliteFrontier, outcomes: dict[Url, tuple[Item, Verdict, str, str]]) -> None:
-    frontier.admit([Find(url, Found.LINK, 0) for url in outcomes])
+def _settle(frontier: SqliteFrontier, outcomes: dict[Url, tuple[Item, StatusBadge, str, str]]) -> None:
+    frontier.admit([DiscoveredUrl(url, DiscoveredBy.LINK, 0) for url in outcomes])
     for lease in _leases(frontier, len(outcomes)):
         item, verdict, _, _ = outcomes[lease.url]
-        seen = sighting(item.reply, item.page)
+        seen = response_metadata(item.reply, item.page)
         frontier.settle(
             Outcome(lease, verdict, item.reply.status, item.page.links, page=item.page, sighting=seen)
         )

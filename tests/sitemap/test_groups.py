@@ -35,7 +35,7 @@ from sitemap import (
     write_index,
 )
 from sitemap.writer import index as children
-from sitemap.writer.filling import Memory
+from sitemap.writer.filling import BodyMemory
 
 LOCATION = "https://example.com/sitemap.xml"
 SITE = "https://example.com"
@@ -228,15 +228,15 @@ def test_ours_the_memory_of_all_groups_is_bounded(tmp_path: Path, monkeypatch: p
     entries = mixed(3_000)
     publish(tmp_path / "roomy", entries, group=by_section(), gzip=True)
     most = [0]
-    make_room = Memory.make_room
+    make_room = BodyMemory.make_room
 
-    def watching(self: Memory) -> None:
+    def watching(self: BodyMemory) -> None:
         most[0] = max(most[0], self.used)
         make_room(self)
         assert self.used <= self.limit
         assert self.used == sum(map(len, self._bodies))
 
-    monkeypatch.setattr(Memory, "make_room", watching)
+    monkeypatch.setattr(BodyMemory, "make_room", watching)
     monkeypatch.setattr("sitemap.writer.filling._MEMORY", 2_000)
     publish(tmp_path / "narrow", entries, group=by_section(), gzip=True)
     assert 2_000 < most[0] < 300_000

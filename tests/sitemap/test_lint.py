@@ -28,7 +28,7 @@ from sitemap import (
     WriterOptions,
     lint,
 )
-from sitemap.linter.urls import form
+from sitemap.linter.urls import normal_form
 
 
 def rules(*sources: Any, **options: Any) -> dict[str, int]:
@@ -228,7 +228,9 @@ def with_variants(entries: list[Entry]) -> Iterator[Entry]:
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(ENTRIES, min_size=1, max_size=6, unique_by=lambda entry: form(entry.loc)), st.booleans())
+@given(
+    st.lists(ENTRIES, min_size=1, max_size=6, unique_by=lambda entry: normal_form(entry.loc)), st.booleans()
+)
 def test_ours_what_we_write_is_clean(tmp_path: Path, entries: list[Entry], gzip: bool) -> None:
     address = HOME + "sitemap.xml"
     with SitemapWriter(Directory(tmp_path), address, WriterOptions(gzip=gzip)) as writer:

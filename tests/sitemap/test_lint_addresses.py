@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from lint_cases import HOME, NOW, url, urlset
 
 from sitemap import Linter, lint, walk
-from sitemap.finding import Findings
-from sitemap.linter.duplicates import Duplicates
-from sitemap.linter.urls import Addresses, form, key
-from sitemap.location import within
+from sitemap.finding import FindingCollector
+from sitemap.linter.duplicates import DuplicateChecks
+from sitemap.linter.urls import UrlChecks, normal_form, normal_key
+from sitemap.location import is_within
 
 ODD = st.lists(
     st.one_of(
@@ -38,15 +38,15 @@ ODD = st.lists(
 @given(ODD)
 def test_ours_a_batch_is_judged_as_its_urls_are_one_by_one(locs: list[str]) -> None:
     def judged(batches: list[list[str]]) -> tuple[list[str], dict[str, int]]:
-        findings = Findings()
-        addresses = Addresses("https://example.com/docs/sitemap.xml", findings, lambda _: False)
+        findings = FindingCollector()
+        addresses = UrlChecks("https://example.com/docs/sitemap.xml", findings, lambda _: False)
         forms = [each for batch in batches for each in addresses.check(batch, lambda _: 1)]
         return forms, findings.counts
 
     together, apart = judged([locs]), judged([[loc] for loc in locs])
     assert together == apart
-    assert together[0] == [key(form(loc)) for loc in locs]
-    outside = sum(not within("https://example.com/docs/", loc) and "@" not in loc[:20] for loc in locs)
+    assert together[0] == [normal_key(normal_form(loc)) for loc in locs]
+    outside = sum(not is_within("https://example.com/docs/", loc) and "@" not in loc[:20] for loc in locs)
     said = together[1].get("location.outside", 0) + together[1].get("location.other_host", 0)
     assert said == outside
 
@@ -55,8 +55,8 @@ def test_ours_a_batch_is_judged_as_its_urls_are_one_by_one(locs: list[str]) -> N
 @given(st.lists(st.text("%%%%cCeE7413/.a=~é", max_size=12), min_size=2, max_size=2))
 def test_rfc3986_two_urls_have_one_key_when_they_have_one_form(ends: list[str]) -> None:
     one, other = ("https://example.com/" + end for end in ends)
-    assert key(one) == key(form(one))
-    assert (key(one) == key(other)) == (form(one) == form(other))
+    assert normal_key(one) == normal_key(normal_form(one))
+    assert (normal_key(one) == normal_key(other)) == (normal_form(one) == normal_form(other))
 
 
 def test_rfc3986_escapes_are_compared_however_they_are_spelled() -> None:
@@ -105,12 +105,12 @@ def test_ours_a_set_takes_less_than_120_bytes_a_url() -> None:
     st.lists(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=4), max_size=3), max_size=3)
 )
 def test_ours_duplicates_are_told_in_batches_as_they_are_one_by_one(documents: list[list[list[str]]]) -> None:
-    duplicates = Duplicates()
+    duplicates = DuplicateChecks()
     expected: list[str] = []
-    told: list[Findings] = []
+    told: list[FindingCollector] = []
     everywhere: dict[str, str] = {}
     for number, batches in enumerate(documents):
-        told.append(Findings(str(number)))
+        told.append(FindingCollector(str(number)))
         listing = duplicates.begin(str(number), told[-1])
         here: dict[str, int] = {}
         for batch in batches:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sitemap import Directory, Entry, InvalidLocation, SitemapError, SitemapWriter, WriterOptions
-from sitemap.writer.names import Names, slugs
+from sitemap.writer.names import FileNames, group_slugs
 
 LOCATION = "https://example.com/sitemap.xml"
 
@@ -33,7 +33,7 @@ LOCATION = "https://example.com/sitemap.xml"
 def test_ours_children_are_called_after_the_template(
     template: str, group: str, names: list[str], packed: bool
 ) -> None:
-    made = Names(LOCATION, template, gzip=packed, grouped=bool(group))
+    made = FileNames(LOCATION, template, gzip=packed, grouped=bool(group))
     assert [made.child(number, group) for number in (1, 2, 10)] == [name + ".gz" * packed for name in names]
     ours = made.ours([group] if group else [])
     assert all(ours.fullmatch(made.child(number, group)) for number in (1, 2, 10, 50_000))
@@ -83,16 +83,16 @@ def test_ours_a_template_that_names_no_plain_different_files_is_refused(
 )
 def test_ours_a_template_that_mixes_up_groups_is_refused(template: str) -> None:
     with pytest.raises(InvalidLocation):
-        Names(LOCATION, template, grouped=True)
+        FileNames(LOCATION, template, grouped=True)
 
 
 def test_ours_strangers_are_not_taken_for_ours() -> None:
-    yoast = Names(LOCATION, "{group}-sitemap{next}.xml", grouped=True)
+    yoast = FileNames(LOCATION, "{group}-sitemap{next}.xml", grouped=True)
     ours = yoast.ours(["post", "a.b|.*"])
     for name in ("news-sitemap.xml", "post-sitemap1.xml", "post-sitemap02.xml", "xpost-sitemap.xml", "anything",
                  "post-sitemap.xml.bak", "post-sitemap-2.xml", "sitemap-post-1.xml"):  # fmt: skip
         assert not ours.fullmatch(name), name
-    plain = Names(LOCATION, grouped=True).ours(["news"])
+    plain = FileNames(LOCATION, grouped=True).ours(["news"])
     for name in (
         "sitemap-news.xml",
         "sitemap-news-01.xml",
@@ -105,7 +105,7 @@ def test_ours_strangers_are_not_taken_for_ours() -> None:
 
 
 def test_ours_a_file_beside_the_set_is_known_by_its_address() -> None:
-    names = Names("https://example.com/maps/sitemap.xml")
+    names = FileNames("https://example.com/maps/sitemap.xml")
     assert names.file("HTTPS://example.com:443/maps/sitemap-1.xml") == "sitemap-1.xml"
     assert names.file("https://example.com/maps/%73itemap-1.xml#x") == "sitemap-1.xml"
     for elsewhere in ("https://example.com/sitemap-1.xml", "https://example.com/maps/sitemap-1.xml?x", "mailto:x",
@@ -121,7 +121,7 @@ def test_ours_the_set_is_never_the_stylesheet(tmp_path: Path) -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=100))
 def test_ours_groups_get_safe_names(group: str) -> None:
-    made = list(slugs(group))
+    made = list(group_slugs(group))
     assert len(set(made)) == len(made)
     for slug in made:
         assert re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_.-]{0,130}", slug)
@@ -141,7 +141,7 @@ def test_ours_groups_get_safe_names(group: str) -> None:
     ],
 )
 def test_ours_a_group_keeps_its_name_as_far_as_files_can_have_it(group: str, slug: str) -> None:
-    assert next(slugs(group)) == slug
+    assert next(group_slugs(group)) == slug
 
 
 @settings(max_examples=100, deadline=None)
@@ -173,7 +173,7 @@ def test_ours_a_group_that_would_take_the_name_of_the_index_gets_another(tmp_pat
     st.lists(st.from_regex("[A-Za-z0-9_.-]{1,4}", fullmatch=True), min_size=2, max_size=5, unique=True),
 )
 def test_ours_no_two_files_have_one_name(template: str, groups: list[str]) -> None:
-    names = Names(LOCATION, template, grouped=True)
+    names = FileNames(LOCATION, template, grouped=True)
     made = [names.child(number, group) for group in groups for number in (1, 2, 11, 12, 21, 112)]
     assert len(set(made)) == len(made)
     for group in groups:

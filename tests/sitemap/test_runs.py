@@ -148,7 +148,7 @@ def test_ours_nothing_that_a_rule_finds_fault_with_is_plain(text: str) -> None:
         assert run.items == [one for one, _ in found]
         assert complete
         assert not findings
-        assert dates.is_valid(run.items[0].lastmod) or not run.items[0].lastmod
+        assert dates.is_valid_date(run.items[0].lastmod) or not run.items[0].lastmod
 
 
 def each(count: int) -> Iterator[str]:

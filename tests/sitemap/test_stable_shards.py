@@ -525,7 +525,7 @@ def _containers(thing: object, depth: int = 6) -> list[Any]:
 def test_ours_files_that_are_repacked_have_room_by_count_bytes_and_articles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert 50 < assigning._FULL < 100
+    assert 50 < assigning._FULL_PERCENT < 100
     monkeypatch.setattr(shard.limits, "MAX_NEWS", 10)
     assignment = Assignment(LOCATION)
     for number in range(40):

@@ -17,9 +17,9 @@ from test_encoding import FULL, document
 from sitemap import Alternate, Channel, Child, Entry, Format, Image, News, Stylesheet, Video
 from sitemap import encoder as make
 from sitemap.writer.index import INDEX_FOOT, encode_child, index_head
-from sitemap.writer.stylesheet import files, instructions
+from sitemap.writer.stylesheet import stylesheet_files, stylesheet_instructions
 
-SHEETS = tuple(files("xsl"))
+SHEETS = tuple(stylesheet_files("xsl"))
 SCRIPT = "<script>document.title = 'caught'</script>"
 PAGES = [
     FULL,
@@ -60,7 +60,8 @@ def check(page: Any) -> None:
 def transform(data: bytes) -> Any:
     quiet = etree.XMLParser(no_network=True, resolve_entities=False)
     sheet = etree.XSLT(
-        etree.fromstring(files("xsl")["sitemap.xsl"], quiet), access_control=etree.XSLTAccessControl.DENY_ALL
+        etree.fromstring(stylesheet_files("xsl")["sitemap.xsl"], quiet),
+        access_control=etree.XSLTAccessControl.DENY_ALL,
     )
     return html.document_fromstring(str(sheet(etree.fromstring(data, quiet))))
 
@@ -103,7 +104,7 @@ def test_ours_columns_of_nothing_are_left_out_and_one_is_not_many() -> None:
 
 
 def test_ours_the_files_need_nothing_else() -> None:
-    for name, data in files("xsl").items():
+    for name, data in stylesheet_files("xsl").items():
         text = data.decode()
         for trap in ("<script", "@import", "url(", "src=", "disable-output-escaping", "document("):
             assert trap not in text, (name, trap)
@@ -111,7 +112,7 @@ def test_ours_the_files_need_nothing_else() -> None:
 
 def test_w3_the_type_follows_the_name_unless_it_is_said() -> None:
     sheets = ["a.xsl", "b.CSS?v=1", Stylesheet("c?d.css", "text/xsl"), "/look"]
-    lines = instructions(sheets).splitlines()
+    lines = stylesheet_instructions(sheets).splitlines()
     assert [line.split('"')[1] for line in lines] == ["text/xsl", "text/css", "text/xsl", "text/xsl"]
 
 
@@ -144,7 +145,7 @@ def dom(url: str, home: Path) -> Any:
 @pytest.mark.needs_chromium
 def test_ours_a_browser_shows_the_table(served: tuple[Path, str], tmp_path: Path) -> None:
     folder, url = served
-    for name, data in files("xsl").items():
+    for name, data in stylesheet_files("xsl").items():
         (folder / name).write_bytes(data)
     (folder / "sitemap.xml").write_bytes(document(make(stylesheets=SHEETS), *PAGES))
     check(html.document_fromstring(dom(url + "/sitemap.xml", tmp_path)))

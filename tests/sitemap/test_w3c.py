@@ -27,7 +27,7 @@ def at(*parts: int, hours: float = 0) -> datetime:
     ],
 )
 def test_w3_note_datetime_the_six_forms(text: str, value: date, precision: Precision) -> None:
-    assert dates.read(text) == Moment(value, precision)
+    assert dates.read_date(text) == Moment(value, precision)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_w3_note_datetime_the_six_forms(text: str, value: date, precision: Preci
     ],
 )
 def test_rfc822_and_its_kin(text: str, value: date) -> None:
-    moment = dates.read(text)
+    moment = dates.read_date(text)
     assert moment is not None
     assert moment.value == value
 
@@ -83,7 +83,7 @@ def test_rfc822_and_its_kin(text: str, value: date) -> None:
     ],
 )
 def test_ours_forms_seen_in_the_wild(text: str, value: date) -> None:
-    moment = dates.read(text)
+    moment = dates.read_date(text)
     assert moment is not None
     assert moment.value == value
 
@@ -111,24 +111,24 @@ NO_DATES += [
 
 @pytest.mark.parametrize("text", [*NO_DATES, "1" * 9_999])
 def test_ours_what_is_no_date_is_none(text: str) -> None:
-    assert dates.read(text) is None
-    assert dates.normalise(text) == ""
+    assert dates.read_date(text) is None
+    assert dates.normalize_date(text) == ""
 
 
 def test_sitemaps_org_only_forms_of_the_xsd_are_written() -> None:
-    assert dates.write(date(2024, 5, 8)) == "2024-05-08"
-    assert dates.write(at(2024, 5, 8, 1, 2, 3, 999_999, hours=2)) == "2024-05-07T23:02:03+00:00"
+    assert dates.write_date(date(2024, 5, 8)) == "2024-05-08"
+    assert dates.write_date(at(2024, 5, 8, 1, 2, 3, 999_999, hours=2)) == "2024-05-07T23:02:03+00:00"
     with pytest.raises(ValueError, match="zone"):
-        dates.write(datetime(2024, 5, 8))  # noqa: DTZ001
-    assert dates.normalise("2024-05") == ""
-    assert dates.normalise("2024-05-08T08:53Z") == "2024-05-08T08:53:00+00:00"
-    assert dates.normalise("2024-05-08T08:53:11.5-03:30") == "2024-05-08T08:53:11.5-03:30"
-    assert dates.normalise("2024-05-08 08:53:11.5") == "2024-05-08T08:53:11.500000+00:00"
-    assert dates.normalise("2024-05-08 08:53:11.0") == "2024-05-08T08:53:11+00:00"
+        dates.write_date(datetime(2024, 5, 8))  # noqa: DTZ001
+    assert dates.normalize_date("2024-05") == ""
+    assert dates.normalize_date("2024-05-08T08:53Z") == "2024-05-08T08:53:00+00:00"
+    assert dates.normalize_date("2024-05-08T08:53:11.5-03:30") == "2024-05-08T08:53:11.5-03:30"
+    assert dates.normalize_date("2024-05-08 08:53:11.5") == "2024-05-08T08:53:11.500000+00:00"
+    assert dates.normalize_date("2024-05-08 08:53:11.0") == "2024-05-08T08:53:11+00:00"
     assert (
-        dates.normalise("2024-05-08T08:53:11+14:30") == "2024-05-07T18:23:11+00:00"
+        dates.normalize_date("2024-05-08T08:53:11+14:30") == "2024-05-07T18:23:11+00:00"
     )  # beyond the XSD's zones
-    assert dates.normalise("0001-01-01T00:00:00+14:30") == ""  # no year that UTC could name
+    assert dates.normalize_date("0001-01-01T00:00:00+14:30") == ""  # no year that UTC could name
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_sitemaps_org_only_forms_of_the_xsd_are_written() -> None:
     ],
 )
 def test_sitemaps_org_validity_is_the_xsds(text: str, valid: bool) -> None:
-    assert dates.is_valid(text) is valid
+    assert dates.is_valid_date(text) is valid
 
 
 @settings(max_examples=200, deadline=None)
@@ -157,9 +157,9 @@ def test_sitemaps_org_validity_is_the_xsds(text: str, valid: bool) -> None:
     | st.dates()
 )
 def test_ours_what_is_written_is_valid_and_read_back(value: date) -> None:
-    text = dates.write(value)
-    assert dates.is_valid(text)
-    moment = dates.read(text)
+    text = dates.write_date(value)
+    assert dates.is_valid_date(text)
+    moment = dates.read_date(text)
     assert moment is not None
     if isinstance(value, datetime):
         assert moment.value == value.astimezone(UTC).replace(microsecond=0)
@@ -170,8 +170,8 @@ def test_ours_what_is_written_is_valid_and_read_back(value: date) -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=70) | st.text("0123456789-:TZ+. /,GMTNov", max_size=40))
 def test_ours_no_text_raises(text: str) -> None:
-    normal = dates.normalise(text)
-    assert normal == "" or dates.is_valid(normal)
+    normal = dates.normalize_date(text)
+    assert normal == "" or dates.is_valid_date(normal)
 
 
 NEWEST = [
@@ -197,12 +197,12 @@ NEWEST = [
 def test_w3c_the_newest_of_many_is_that_of_one_after_the_other(texts: list[str], newest: str | None) -> None:
     latest: str | None = ""
     for text in texts:
-        if text and not dates.is_valid(text):
+        if text and not dates.is_valid_date(text):
             latest = None
             break
         if text and dates.is_later(text, str(latest)):
             latest = text
-    assert dates.newest(texts) == newest == latest
+    assert dates.newest_date(texts) == newest == latest
 
 
 @pytest.mark.parametrize(

@@ -14,53 +14,65 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.audit.claim import Account
-from crawler.audit.compare.rules import Before, Fate, Looked, Sight, Today, became, successor, why_none_new
-from crawler.audit.compare.store import Last, Past
-from crawler.audit.finding import AuditReport, Compared
+from crawler.audit.claim import SourceReport
+from crawler.audit.compare.rules import (
+    AuditScope,
+    CurrentState,
+    FindingStatus,
+    PreviousFinding,
+    RuleCoverage,
+    replaced_by,
+    what_became,
+    why_none_new,
+)
+from crawler.audit.compare.store import AuditHistory, LastAudit
+from crawler.audit.finding import AuditComparisonResult, AuditReport
 from crawler.audit.media import CheckedMedia
-from crawler.audit.not_checked import WANTED
-from crawler.audit.rules import GROUPS
-from crawler.audit.summary import AuditNews
-from crawler.audit.verdict import why_undecided, why_unlooked
+from crawler.audit.not_checked import RULE_SOURCES
+from crawler.audit.rules import RULE_GROUPS
+from crawler.audit.summary import AuditSummary
+from crawler.audit.verdict import why_inconclusive, why_not_checked
 from crawler.config import plan as planning
-from crawler.config.audit import Audit
-from crawler.config.plan import Plan
+from crawler.config.audit import AuditConfig
+from crawler.config.plan import CrawlPlan
 from crawler.errors import StorageError, UsageError
 
-FIRST: Final = "first audit of this site: nothing to compare with"
-_OF_SITEMAPS: Final = ("health", "media", "lint")
-_OWN: Final = "the sitemaps that the site names"
+FIRST_AUDIT: Final = "first audit of this site: nothing to compare with"
+_SITEMAP_GROUPS: Final = ("health", "media", "lint")
+_OWN_SITEMAPS: Final = "the sitemaps that the site names"
 _FORGOTTEN: Final = "what earlier visits saw was forgotten (--fresh)"
-_OF_VISITS: Final = {rule: sources for rules, sources, _ in WANTED for rule in rules}
-_Decide = Callable[[Before, Today], tuple[Fate, str, str]]
-_BY_MEMORY: Final = ("entry.lastmod_late", "entry.lastmod_early")  # they rest on what earlier audits saw
+_SOURCES_BY_RULE: Final = {rule: sources for rules, sources, _ in RULE_SOURCES for rule in rules}
+_Decision = Callable[[PreviousFinding, CurrentState], tuple[FindingStatus, str, str]]
+_RULES_FROM_STATE: Final = (
+    "entry.lastmod_late",
+    "entry.lastmod_early",
+)  # they rest on what earlier audits saw
 
 
-class Comparing:
+class AuditComparison:
     """Compares one audit. ``db`` has what it found, ``directory`` the memory of those before.
 
     A memory that cannot be used is told in the report, and costs the audit nothing else. ``is_fresh``: what earlier
     visits brought was forgotten.
     """
 
-    def __init__(self, db: sqlite3.Connection, directory: Path, plan: Plan, *, is_fresh: bool) -> None:
+    def __init__(self, db: sqlite3.Connection, directory: Path, plan: CrawlPlan, *, is_fresh: bool) -> None:
         self._fault = ""
         self._plan = plan
         self._is_fresh = is_fresh
-        self._settings = planning.deciding(plan.config)
-        self._past: Past | None = None
-        self._last: Last | None = None
-        self._then: Mapping[str, tuple[float, Looked]] = {}
+        self._settings = planning.result_settings(plan.config)
+        self._past: AuditHistory | None = None
+        self._last: LastAudit | None = None
+        self._then: Mapping[str, tuple[float, RuleCoverage]] = {}
         self._changed = ""
         try:
-            self._past = Past(db, directory)
+            self._past = AuditHistory(db, directory)
             self._last = self._past.last()
             self._then = self._past.looked()
         except (StorageError, UsageError) as error:
             self._give_up(error)
         if self._last:
-            self._changed = _changed(self._last.settings, self._settings)
+            self._changed = _changed_settings(self._last.settings, self._settings)
 
     def compared(self, report: AuditReport, media: CheckedMedia) -> AuditReport:
         """The report with what the audit before says of it, if there is one; the findings get theirs."""
@@ -71,7 +83,7 @@ class Comparing:
         try:
             self._past.compare(_day(report.started), (rule for rule, said in why.items() if not said))
             if self._last is None:
-                return replace(report, why_uncompared=FIRST)
+                return replace(report, why_uncompared=FIRST_AUDIT)
             self._past.mend(self._deciding(now, report, media))
             trends = self._past.trends()
         except StorageError as error:
@@ -85,14 +97,15 @@ class Comparing:
         earlier = {
             each.rule: then
             for each in trends
-            for then, _ in [self._then.get(each.rule, (started, Looked()))]
+            for then, _ in [self._then.get(each.rule, (started, RuleCoverage()))]
             if each.rule not in uncompared and then != started
         }
         return self._told(
-            report, Compared(started=started, trends=trends, uncompared=uncompared, earlier=earlier)
+            report,
+            AuditComparisonResult(started=started, trends=trends, uncompared=uncompared, earlier=earlier),
         )
 
-    def keep(self, report: AuditReport, news: AuditNews) -> None:
+    def keep(self, report: AuditReport, news: AuditSummary) -> None:
         """Let this be the audit that the next one is compared with, and others are told of. Raises StorageError."""
         if self._past is None:
             return
@@ -108,34 +121,36 @@ class Comparing:
         self._past = None
         self._fault = f"compared with no earlier audit: {error}"
 
-    def _told(self, report: AuditReport, compared: Compared | None) -> AuditReport:
+    def _told(self, report: AuditReport, compared: AuditComparisonResult | None) -> AuditReport:
         return replace(report, compared=compared, why_uncompared=self._fault)
 
     def _knows_no_better(self, rule: str) -> bool:
         """Whether no audit before could decide a rule either."""
         return bool(self._changed) or rule not in self._then or bool(self._then[rule][1].gap)
 
-    def _why_none_new(self, rule: str, now: Looked) -> str:
+    def _why_none_new(self, rule: str, now: RuleCoverage) -> str:
         if self._changed:
             return self._changed
         return why_none_new(self._then[rule][1] if rule in self._then else None, now)
 
-    def _looked(self, report: AuditReport) -> dict[str, Looked]:
+    def _looked(self, report: AuditReport) -> dict[str, RuleCoverage]:
         audit = self._plan.config.audit
         return {
-            rule: Looked(
-                (_FORGOTTEN if self._is_fresh and rule in _BY_MEMORY else "")
-                or why_unlooked(report, rule, group)
-                or why_undecided(report, rule, group),
+            rule: RuleCoverage(
+                (_FORGOTTEN if self._is_fresh and rule in _RULES_FROM_STATE else "")
+                or why_not_checked(report, rule, group)
+                or why_inconclusive(report, rule, group),
                 _limit(rule, audit),
-                _sources(rule, group.name, report.inputs, audit),
+                _compared_sources(rule, group.name, report.inputs, audit),
             )
-            for group in GROUPS
+            for group in RULE_GROUPS
             for rule in group.rules
         }
 
-    def _deciding(self, now: Mapping[str, Looked], report: AuditReport, media: CheckedMedia) -> _Decide:
-        sight = Sight(
+    def _deciding(
+        self, now: Mapping[str, RuleCoverage], report: AuditReport, media: CheckedMedia
+    ) -> _Decision:
+        sight = AuditScope(
             is_doubtful=bool(report.doubts),
             is_named=bool(self._plan.config.audit.sitemaps),
             is_media_whole=media.is_whole,
@@ -143,26 +158,26 @@ class Comparing:
             unsure=frozenset(media.unsure),
         )
 
-        def decide(before: Before, today: Today) -> tuple[Fate, str, str]:
+        def decide(before: PreviousFinding, today: CurrentState) -> tuple[FindingStatus, str, str]:
             how = now.get(before.rule)
             if how is None or self._changed:
-                return Fate.DROPPED, "", ""
+                return FindingStatus.DROPPED, "", ""
             if how.gap:
-                return Fate.CARRIED, "", ""
+                return FindingStatus.CARRIED, "", ""
             then = self._then[before.rule][1] if before.rule in self._then else how
             if then.limit != how.limit:
-                return Fate.DROPPED, "", ""
-            if before.rule not in _OF_VISITS and set(then.sources) - set(how.sources):
-                return Fate.CARRIED, "", ""
-            if not (said := became(before, today, sight)):
-                return Fate.CARRIED, "", ""
-            rule = successor(before, today)
-            return (Fate.BECAME if rule else Fate.MENDED), said, rule
+                return FindingStatus.DROPPED, "", ""
+            if before.rule not in _SOURCES_BY_RULE and set(then.sources) - set(how.sources):
+                return FindingStatus.CARRIED, "", ""
+            if not (said := what_became(before, today, sight)):
+                return FindingStatus.CARRIED, "", ""
+            rule = replaced_by(before, today)
+            return (FindingStatus.BECAME if rule else FindingStatus.MENDED), said, rule
 
         return decide
 
 
-def _limit(rule: str, audit: Audit) -> str:
+def _limit(rule: str, audit: AuditConfig) -> str:
     match rule:
         case "reach.deep":
             return f"--max-clicks {audit.max_clicks}"
@@ -173,15 +188,17 @@ def _limit(rule: str, audit: Audit) -> str:
     return ""
 
 
-def _sources(rule: str, group: str, inputs: Sequence[Account], audit: Audit) -> tuple[str, ...]:
+def _compared_sources(
+    rule: str, group: str, inputs: Sequence[SourceReport], audit: AuditConfig
+) -> tuple[str, ...]:
     """What a rule is compared with: the kinds of sources, or the sitemaps."""
-    if group in _OF_SITEMAPS or rule == "orphan.sitemap":
-        return tuple(sorted({f"--sitemap {name}" for name in audit.sitemaps})) or (_OWN,)
-    kinds = _OF_VISITS.get(rule, frozenset())
+    if group in _SITEMAP_GROUPS or rule == "orphan.sitemap":
+        return tuple(sorted({f"--sitemap {name}" for name in audit.sitemaps})) or (_OWN_SITEMAPS,)
+    kinds = _SOURCES_BY_RULE.get(rule, frozenset())
     return tuple(sorted({f"--{each.source}" for each in inputs if each.used and each.source in kinds}))
 
 
-def _changed(then: Mapping[str, object], now: Mapping[str, object]) -> str:
+def _changed_settings(then: Mapping[str, object], now: Mapping[str, object]) -> str:
     """That settings are others now which decide what a crawl finds, or ""."""
     now = msgspec.json.decode(msgspec.json.encode(now))
     # what an older version did not know yet, it did as this one does by default

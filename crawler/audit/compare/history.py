@@ -6,14 +6,14 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.summary import AuditNews
+from crawler.audit.summary import AuditSummary
 from crawler.errors import SiteatlasError
 from crawler.state.database import Database
-from crawler.state.lock import holder
-from crawler.state.migrations import STATE
-from crawler.state.runs import Run, Runs
+from crawler.state.lock import lock_holder
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import Run, RunsPage
 
-AUDITS: Final = Database(
+AUDIT_HISTORY_DB: Final = Database(
     file="audits.db",
     mark=0x53_41_41_55,  # "SAAU"
     version=1,
@@ -45,16 +45,16 @@ CREATE TABLE finding (
     what="the memory of audits",
     remedy="move it away: the next audit is then compared with nothing, and others hear of none before it",
 )
-_decode = msgspec.msgpack.Decoder(AuditNews).decode
+_decode = msgspec.msgpack.Decoder(AuditSummary).decode
 
 
-class AuditStanding(Struct, frozen=True, kw_only=True):
+class AuditStatus(Struct, frozen=True, kw_only=True):
     """How the audits of a site stand: ``last`` is what the last one found that came to its end, if any did.
 
     ``newest`` is the record of the last that was begun, and ``holder`` the process that is auditing, or "".
     """
 
-    last: AuditNews | None = None
+    last: AuditSummary | None = None
     newest: Run | None = None
     holder: str = ""
 
@@ -75,7 +75,7 @@ class AuditStanding(Struct, frozen=True, kw_only=True):
         return run.refusal or "it was cut short while its report was written, and the next run audits again"
 
 
-class Kept(Struct, frozen=True):
+class StoredFinding(Struct, frozen=True):
     """A finding as it is remembered; ``is_carried``: the last audit could not decide whether it is there."""
 
     rule: str
@@ -84,7 +84,7 @@ class Kept(Struct, frozen=True):
     is_carried: bool
 
 
-def ended(directory: Path) -> list[AuditNews]:
+def finished_audits(directory: Path) -> list[AuditSummary]:
     """The audits that came to their end and are remembered, the oldest first.
 
     Raises StorageError, UsageError as :meth:`crawler.state.database.Database.look`.
@@ -92,44 +92,44 @@ def ended(directory: Path) -> list[AuditNews]:
     return _read(directory, "ORDER BY number")
 
 
-def standing(directory: Path) -> AuditStanding:
+def audit_status(directory: Path) -> AuditStatus:
     """How the audits stand whose state is in this directory. Raises StorageError, UsageError."""
-    if not STATE.is_in(directory):
-        return AuditStanding()
-    with STATE.reading(directory) as db:
-        newest = Runs(db).last(1)
+    if not STATE_DB.is_in(directory):
+        return AuditStatus()
+    with STATE_DB.reading(directory) as db:
+        newest = RunsPage(db).last(1)
     last = _read(directory, "ORDER BY number DESC LIMIT 1")
-    return AuditStanding(
-        last=last[0] if last else None, newest=newest[0] if newest else None, holder=holder(directory)
+    return AuditStatus(
+        last=last[0] if last else None, newest=newest[0] if newest else None, holder=lock_holder(directory)
     )
 
 
-def is_due(directory: Path, every: float, now: float) -> bool:
+def is_audit_due(directory: Path, every: float, now: float) -> bool:
     """Whether the last audit that came to its end began ``every`` seconds ago, or there is one to go on with."""
     try:
-        known = standing(directory)
+        known = audit_status(directory)
     except SiteatlasError:  # the audit tells what is wrong, or brings it up to date
         return True
     return not known.is_over or known.last is None or not 0 <= now - known.last.started < every
 
 
-def kept(directory: Path, url: str) -> list[Kept]:
+def stored_findings(directory: Path, url: str) -> list[StoredFinding]:
     """What is remembered of a URL. Raises StorageError, UsageError."""
     rows = _rows(
         directory, "SELECT rule, since, certain, missed FROM finding WHERE url = ? ORDER BY since, id", url
     )
-    return [Kept(rule, since, bool(certain), bool(missed)) for rule, since, certain, missed in rows]
+    return [StoredFinding(rule, since, bool(certain), bool(missed)) for rule, since, certain, missed in rows]
 
 
-def _read(directory: Path, clause: str) -> list[AuditNews]:
+def _read(directory: Path, clause: str) -> list[AuditSummary]:
     rows = _rows(directory, f"SELECT news FROM audit {clause}")  # noqa: S608 - our words
-    with AUDITS.used(directory / AUDITS.file):
+    with AUDIT_HISTORY_DB.used(directory / AUDIT_HISTORY_DB.file):
         return [_decode(news) for (news,) in rows]
 
 
 def _rows(directory: Path, query: str, *values: str) -> list[tuple[Any, ...]]:
     """Nothing where there is no memory."""
-    if not AUDITS.is_in(directory):
+    if not AUDIT_HISTORY_DB.is_in(directory):
         return []
-    with AUDITS.reading(directory) as db:
+    with AUDIT_HISTORY_DB.reading(directory) as db:
         return db.execute(query, values).fetchall()

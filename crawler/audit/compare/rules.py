@@ -14,20 +14,20 @@ from msgspec import Struct
 
 from crawler.audit.finding import AuditFinding
 from crawler.audit.orphans.classes import is_gone
-from crawler.audit.orphans.duplicates import fold
-from crawler.audit.rules import RULES, TOLD
+from crawler.audit.orphans.duplicates import normalize_spelling
+from crawler.audit.rules import REPORTED_RULES, RULES
 from crawler.model import State, Url
-from crawler.url.normalize import origin
+from crawler.url.normalize import origin_of
 from sitemap import RULES as LINT
 from sitemap import Severity
 
-ONCE: Final = frozenset({"location.outside"})
+ONE_PER_FILE_RULES: Final = frozenset({"location.outside"})
 """Rules of lint about where a file lies: one finding for each file, whatever the number of its entries."""
 _NUMBERS: Final = re.compile(r"\d[\d.,:TZ+-]*")
-_PAGES: Final = frozenset(
+_PAGE_STATES: Final = frozenset(
     {State.INDEXABLE, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.NOINDEX, State.WRONG_TYPE}
 )
-_HIDDEN: Final = frozenset(
+_HIDING_STATES: Final = frozenset(
     {
         State.PENDING,
         State.SERVER_ERROR,
@@ -38,18 +38,18 @@ _HIDDEN: Final = frozenset(
         State.ROBOTS,
     }
 )
-_SPEAKING: Final = frozenset({"cluster", "canonical", "link"})  # of what a URL leads to, or names
-_OUTSIDE: Final = "entry.outside"
-_ANSWER: Final = (
+_PAGE_RULE_FAMILIES: Final = frozenset({"cluster", "canonical", "link"})  # of what a URL leads to, or names
+_OUTSIDE_RULE: Final = "entry.outside"
+_ANSWER_RULES: Final = (
     "gone.",
     "link.",
     "canonical.",
     *(f"entry.{why}" for why in ("gone", "failed", "refused", "redirect", "noindex", "blocked", "canonical")),
 )
-_QUESTIONS: Final = (
+_RELATED_RULES: Final = (
     ("orphan.", "weak.", "reach."),  # how do links lead there?
     ("listed.", "orphan.search", "orphan.log", "orphan.list"),  # is it in a sitemap?
-    _ANSWER,  # is it a page?
+    _ANSWER_RULES,  # is it a page?
     ("entry.lastmod_",),
     ("cluster.",),
 )
@@ -58,24 +58,24 @@ _UNLISTED: Final = "no sitemap lists it any more"
 _UNLINKED: Final = "no page links to it any more"
 
 
-def identity(finding: AuditFinding) -> bytes:
+def finding_identity(finding: AuditFinding) -> bytes:
     """What is the same in every audit that has this finding: not its numbers and dates, nor where in a file it stands.
 
     Of two findings with one identity, the URL, the file and the order tell which is which: spellings of one URL have
     one, and an entry may move to another file of its set.
     """
-    if finding.rule in ONCE or finding.times > 1:
-        about = finding.file + (origin(Url(finding.url)) if finding.rule == _OUTSIDE else "")
+    if finding.rule in ONE_PER_FILE_RULES or finding.times > 1:
+        about = finding.file + (origin_of(Url(finding.url)) if finding.rule == _OUTSIDE_RULE else "")
     elif finding.url == finding.file or "://" not in finding.url:
         said = _NUMBERS.sub("#", finding.sentence) if finding.rule in LINT else ""
         about = f"{finding.url or finding.file}\0{said}"
     else:
-        about = fold(Url(finding.url))
+        about = normalize_spelling(Url(finding.url))
     said = f"{finding.rule}\0{about}"
     return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-class Looked(Struct, frozen=True):
+class RuleCoverage(Struct, frozen=True):
     """How an audit looked for what a rule is about.
 
     ``gap`` says why it could not decide it, "": it could. ``limit`` is the setting from which on it says something,
@@ -87,7 +87,7 @@ class Looked(Struct, frozen=True):
     sources: tuple[str, ...] = ()
 
 
-def why_none_new(then: Looked | None, now: Looked) -> str:
+def why_none_new(then: RuleCoverage | None, now: RuleCoverage) -> str:
     """Why no finding of a rule can be called new, or "". ``then`` is how the last audit looked that could decide it.
 
     If none could, it is how the last one looked; None: none did.
@@ -103,7 +103,7 @@ def why_none_new(then: Looked | None, now: Looked) -> str:
     return ""
 
 
-class Fate(IntEnum):
+class FindingStatus(IntEnum):
     """What becomes of a finding that is no more."""
 
     MENDED = 1
@@ -112,7 +112,7 @@ class Fate(IntEnum):
     BECAME = 4  # another finding has taken its place
 
 
-class Before(Struct, frozen=True):
+class PreviousFinding(Struct, frozen=True):
     """A finding of an audit before that this one does not have.
 
     ``is_carried``: the last audit could not decide it either.
@@ -126,7 +126,7 @@ class Before(Struct, frozen=True):
     is_carried: bool = False
 
 
-class Today(Struct, frozen=True):
+class CurrentState(Struct, frozen=True):
     """What this audit saw of the URL: how it ended (``""``: it was not asked for), and the rules it falls under since.
 
     ``is_end_seen`` is False when where it leads to, or what the finding spoke of besides, did not show itself.
@@ -141,7 +141,7 @@ class Today(Struct, frozen=True):
     is_end_seen: bool = True
 
 
-class Sight(Struct, frozen=True):
+class AuditScope(Struct, frozen=True):
     """What this audit looked at. ``is_doubtful``: not at all that the start leads to.
 
     ``is_named``: at the sitemaps that a person named, and not at those that the site has. ``answering`` are images and
@@ -155,93 +155,100 @@ class Sight(Struct, frozen=True):
     unsure: frozenset[str] = frozenset()
 
 
-def became(before: Before, today: Today, sight: Sight) -> str:
+def what_became(before: PreviousFinding, today: CurrentState, sight: AuditScope) -> str:
     """What became of a finding that is no more, in a sentence; "" when that was not seen.
 
     The rule is one that this audit could decide.
     """
     family = before.rule.partition(".")[0]
     can_miss = not sight.is_named or (today.is_file_read if before.file else not before.is_carried)
-    if before.rule in LINT or before.rule == _OUTSIDE:
-        return _of_file(before, today) if can_miss else ""
+    if before.rule in LINT or before.rule == _OUTSIDE_RULE:
+        return _became_of_file(before, today) if can_miss else ""
     if family == "declared":
         return "" if sight.is_named else "robots.txt names it no more, or it can be read"
     if family == "media":
-        return _of_medium(before.url, sight, can_miss=can_miss)
+        return _became_of_medium(before.url, sight, can_miss=can_miss)
     if (family == "entry" and before.rule != "entry.duplicate") or before.rule == "orphan.sitemap":
         if not today.is_listed and not _is_seen(today):
             return _UNLISTED if can_miss else ""
         if not today.is_listed and family == "entry":
-            return f"{_UNLISTED}; {_now(before, today)}" if can_miss else ""
-    return _of_page(before, today, sight)
+            return f"{_UNLISTED}; {_current_text(before, today)}" if can_miss else ""
+    return _became_of_page(before, today, sight)
 
 
-def _of_file(before: Before, today: Today) -> str:
+def _became_of_file(before: PreviousFinding, today: CurrentState) -> str:
     if before.url == before.file or today.is_listed:
         return "nothing in its sitemap breaks this rule any more"
     return _UNLISTED
 
 
-def _of_medium(url: str, sight: Sight, *, can_miss: bool) -> str:
+def _became_of_medium(url: str, sight: AuditScope, *, can_miss: bool) -> str:
     if url in sight.answering:
         return "it can be had"
     is_unlisted = sight.is_media_whole and url not in sight.unsure and can_miss
     return _UNLISTED if is_unlisted else ""
 
 
-def _of_page(before: Before, today: Today, sight: Sight) -> str:
+def _became_of_page(before: PreviousFinding, today: CurrentState, sight: AuditScope) -> str:
     family = before.rule.partition(".")[0]
     is_about_links = family == "link" or before.rule in ("gone.linked", "gone.failing")
     if not today.state and is_about_links and not sight.is_doubtful:
         return _UNLINKED
-    if not _is_seen(today) or (family in _SPEAKING and not today.is_end_seen):
+    if not _is_seen(today) or (family in _PAGE_RULE_FAMILIES and not today.is_end_seen):
         return ""
     if sight.is_doubtful and (family == "cluster" or (is_about_links and today.state == before.state)):
         return ""  # the links, or what names it, may be on a page that was not seen
-    return _now(before, today)
+    return _current_text(before, today)
 
 
-def _is_seen(today: Today) -> bool:
+def _is_seen(today: CurrentState) -> bool:
     """Whether it answered for good or ill: not "not now", "not you" or nothing."""
     return is_seen(today.state, today.status)
 
 
 def is_seen(state: str, status: int | None) -> bool:
     """Whether this is an answer that says what a URL is, and no passing trouble, refusal or limit of ours."""
-    return state in _PAGES or (bool(state) and is_gone(State(state), status))
+    return state in _PAGE_STATES or (bool(state) and is_gone(State(state), status))
 
 
 def is_hidden(state: str, status: int | None) -> bool:
     """Whether a URL was asked for, and did not show what it is."""
-    return state in _HIDDEN or (state == State.CLIENT_ERROR and not is_seen(state, status))
+    return state in _HIDING_STATES or (state == State.CLIENT_ERROR and not is_seen(state, status))
 
 
-def successor(before: Before, today: Today) -> str:
+def replaced_by(before: PreviousFinding, today: CurrentState) -> str:
     """The rule of the finding that has taken the place of one that is no more, or "": then it is mended.
 
     A note takes the place of nothing worse, but in its own family: a page that nothing led to and one link leads to now
     is mended.
     """
-    rule = _successor(before, today)
+    rule = _replacing_rule(before, today)
     if not rule or rule.partition(".")[0] == before.rule.partition(".")[0]:
         return rule
-    is_milder = TOLD[rule].severity is Severity.NOTE and TOLD[before.rule].severity > Severity.NOTE
+    is_milder = (
+        REPORTED_RULES[rule].severity is Severity.NOTE
+        and REPORTED_RULES[before.rule].severity > Severity.NOTE
+    )
     return "" if is_milder else rule
 
 
-def _successor(before: Before, today: Today) -> str:
+def _replacing_rule(before: PreviousFinding, today: CurrentState) -> str:
     """The worst of the rules that a URL falls under, and did not before, for the same trouble; or ""."""
     if not _is_seen(today):
         return ""
     is_broken = before.state == State.INDEXABLE != today.state
-    asked = [each for each in _QUESTIONS if before.rule.startswith(each) or (is_broken and each is _ANSWER)]
-    return _worst(rule for rule in today.rules if any(rule.startswith(each) for each in asked))
+    asked = [
+        each
+        for each in _RELATED_RULES
+        if before.rule.startswith(each) or (is_broken and each is _ANSWER_RULES)
+    ]
+    return _worst_rule(rule for rule in today.rules if any(rule.startswith(each) for each in asked))
 
 
-def _now(before: Before, today: Today) -> str:
+def _current_text(before: PreviousFinding, today: CurrentState) -> str:
     """What a URL is today: the rule that it falls under instead, else how it answers."""
-    if rule := _successor(before, today):
-        return f"it falls under {rule} now ({TOLD[rule].title})"
+    if rule := _replacing_rule(before, today):
+        return f"it falls under {rule} now ({REPORTED_RULES[rule].title})"
     match today.state:
         case State.INDEXABLE:
             return f"it answers with an indexable page ({today.status})"
@@ -256,7 +263,7 @@ def _now(before: Before, today: Today) -> str:
     return "it answers with what is no page"
 
 
-def _worst(rules: Iterable[str]) -> str:
+def _worst_rule(rules: Iterable[str]) -> str:
     """The worst of these rules, the first in the table of the audit where several are; "" if none is one of its."""
     order = list(RULES)
     known = sorted((each for each in rules if each in RULES), key=order.index)

@@ -8,32 +8,41 @@ from pathlib import Path
 from typing import Final
 
 from crawler.audit.discovery import robots_txt, sitemap_file
-from crawler.audit.discovery.result import Declaration, Look, Outcome, ok, problem, unknown
+from crawler.audit.discovery.result import (
+    CheckStatus,
+    Declaration,
+    DiscoveryCheck,
+    check_failed,
+    check_passed,
+    check_unknown,
+)
 from crawler.config.config import Config
-from crawler.config.plan import survey
-from crawler.crawl.download import NotThere, Remote
+from crawler.config.plan import plan_scope
+from crawler.crawl.download import DocumentNotFound, Downloader
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.url.normalize import InvalidUrl, normalise, origin
-from crawler.url.params import Params
+from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
+from crawler.url.params import UrlParams
 from sitemap import SourceError, missing_lines, sitemaps_in
 
 MAX_BYTES: Final = 52_428_800  # of the sitemap, as the protocol allows
 MAX_NAMED: Final = 5  # of the sitemaps that robots.txt names, that are asked for to know which is meant
-_AS_IT_IS: Final = Params((), ())
+_KEEP_ALL_PARAMS: Final = UrlParams((), ())
 
 
-def check(name: str, config: Config) -> Declaration:
+def check_discovery(name: str, config: Config) -> Declaration:
     """Look at the sitemap of a site. Raises UsageError; whatever the site does is told in the answer.
 
     The public site is asked, also when it is crawled at another place; secrets that are for that stay here. Where
     nobody says which sitemap is meant, nor publishes one from here, it is the one that the site has.
     """
-    seed, sitemap_url, _ = survey(config)
-    robots_url = f"{origin(sitemap_url)}/robots.txt"
-    public = _public(config)
-    with Remote(public, list(dict.fromkeys((origin(sitemap_url), origin(seed)))), MAX_BYTES) as remote:
-        looker = _Looker(remote, sitemap_url, robots_url, local_file(config, sitemap_url))
+    seed, sitemap_url, _ = plan_scope(config)
+    robots_url = f"{origin_of(sitemap_url)}/robots.txt"
+    public = _public_config(config)
+    with Downloader(
+        public, list(dict.fromkeys((origin_of(sitemap_url), origin_of(seed)))), MAX_BYTES
+    ) as remote:
+        looker = _DiscoveryChecker(remote, sitemap_url, robots_url, published_file(config, sitemap_url))
         assumed = () if config.site.sitemap_url or config.output.directory else tuple(looker.look_for_it())
         looks = (*assumed, *looker.looks())
     return Declaration(
@@ -41,7 +50,7 @@ def check(name: str, config: Config) -> Declaration:
     )
 
 
-def local_file(config: Config, sitemap_url: Url) -> Path | None:
+def published_file(config: Config, sitemap_url: Url) -> Path | None:
     """The file that is published, if the configuration says where and it is there."""
     if not config.output.directory:
         return None
@@ -49,7 +58,7 @@ def local_file(config: Config, sitemap_url: Url) -> Path | None:
     return file if file.is_file() else None
 
 
-def _public(config: Config) -> Config:
+def _public_config(config: Config) -> Config:
     """The configuration without another place to read the site from."""
     if not config.fetch.source:
         return config
@@ -57,10 +66,10 @@ def _public(config: Config) -> Config:
     return config.model_copy(update={"fetch": config.fetch.model_copy(update=plain)})
 
 
-class _Looker:
+class _DiscoveryChecker:
     """Asks in the order in which it is told. ``missing`` is filled meanwhile."""
 
-    def __init__(self, remote: Remote, sitemap_url: Url, robots_url: str, file: Path | None) -> None:
+    def __init__(self, remote: Downloader, sitemap_url: Url, robots_url: str, file: Path | None) -> None:
         self.missing: dict[str, list[str]] = {}
         self.sitemap_url = sitemap_url
         self._remote = remote
@@ -68,21 +77,23 @@ class _Looker:
         self._robots_url = robots_url
         self._file = file
 
-    def look_for_it(self) -> Iterator[Look]:
+    def look_for_it(self) -> Iterator[DiscoveryCheck]:
         """Take another sitemap for the one that is meant: one that robots.txt names, or that a redirect leads to."""
         body = self._remote.robots(self._robots_url) or b""
         if not missing_lines(body, [self.sitemap_url]):
             return
         end = self._end(self.sitemap_url)
-        named = _named(body, origin(self.sitemap_url))
+        named = _named_sitemaps(body, origin_of(self.sitemap_url))
         for each in sorted(named, key=lambda url: url != end)[:MAX_NAMED]:
             if self._end(each):
                 told = f"{each} is what robots.txt names, and so the one that is meant (--sitemap-url means another)"
                 self.sitemap_url = each
-                yield ok("sitemap.meant", told)
+                yield check_passed("sitemap.meant", told)
                 return
         if end and end != self.sitemap_url:
-            yield ok("sitemap.meant", f"{self.sitemap_url} redirects to {end}, and so that is meant")
+            yield check_passed(
+                "sitemap.meant", f"{self.sitemap_url} redirects to {end}, and so that is meant"
+            )
             self.sitemap_url = end
 
     def _end(self, url: Url) -> Url | None:
@@ -91,43 +102,43 @@ class _Looker:
             reply = self._reply(url)
         except SourceError:
             return None
-        is_here = origin(reply.url) == origin(url) and sitemap_file.is_one(reply.body, reply.url)
+        is_here = origin_of(reply.url) == origin_of(url) and sitemap_file.is_sitemap(reply.body, reply.url)
         return reply.url if is_here else None
 
-    def looks(self) -> Iterator[Look]:
+    def looks(self) -> Iterator[DiscoveryCheck]:
         yield from self._robots()
         yield from self._sitemap()
 
-    def _robots(self) -> Iterator[Look]:
+    def _robots(self) -> Iterator[DiscoveryCheck]:
         try:
             reply = self._reply(self._robots_url)
-        except NotThere as error:
+        except DocumentNotFound as error:
             self._lacks(self._robots_url)
-            yield problem("robots.answers", str(error), "put a robots.txt there, with the line below")
+            yield check_failed("robots.answers", str(error), "put a robots.txt there, with the line below")
             return
         except SourceError as error:
             remedy = "crawlers that get no robots.txt stay away, or look for no sitemap: let it answer 200"
-            yield problem("robots.answers", _why(self._robots_url, error), remedy)
-            yield unknown("sitemap.declared", "whether robots.txt names the sitemap")
+            yield check_failed("robots.answers", _error_text(self._robots_url, error), remedy)
+            yield check_unknown("sitemap.declared", "whether robots.txt names the sitemap")
             return
-        yield from robots_txt.served(reply, self._robots_url)
-        declared = robots_txt.declared(reply.body, self.sitemap_url)
+        yield from robots_txt.check_robots_response(reply, self._robots_url)
+        declared = robots_txt.check_declared(reply.body, self.sitemap_url)
         yield declared
-        if declared.outcome is Outcome.PROBLEM:
+        if declared.outcome is CheckStatus.PROBLEM:
             self._lacks(self._robots_url)
-        yield robots_txt.allowed(reply.body, self.sitemap_url, time.time())
+        yield robots_txt.check_allowed(reply.body, self.sitemap_url, time.time())
 
-    def _sitemap(self) -> Iterator[Look]:
+    def _sitemap(self) -> Iterator[DiscoveryCheck]:
         try:
             reply = self._reply(self.sitemap_url)
         except SourceError as error:
             remedy = "let the web server serve it there, or say where it is with --sitemap-url"
-            yield problem("sitemap.answers", _why(self.sitemap_url, error), remedy)
+            yield check_failed("sitemap.answers", _error_text(self.sitemap_url, error), remedy)
             return
-        yield from sitemap_file.served(reply, self.sitemap_url)
+        yield from sitemap_file.check_sitemap_response(reply, self.sitemap_url)
         if self._file:
-            yield sitemap_file.same(reply.body, self._file)
-        listed = sitemap_file.Listed(self.sitemap_url, self._remote.robots)
+            yield sitemap_file.check_same(reply.body, self._file)
+        listed = sitemap_file.SetContents(self.sitemap_url, self._remote.robots)
         listed.published(reply.body, self._remote.open)
         if self._file:
             listed.local(self._file)
@@ -139,23 +150,23 @@ class _Looker:
         self.missing[robots_url] = missing_lines(b"", [self.sitemap_url])
 
 
-def _named(body: bytes, home: str) -> list[Url]:
+def _named_sitemaps(body: bytes, home: str) -> list[Url]:
     """The sitemaps of an origin that a robots.txt names."""
     found = []
     for each in sitemaps_in(body):
         with suppress(InvalidUrl):
-            found.append(normalise(each, _AS_IT_IS))
-    return [each for each in found if origin(each) == home]
+            found.append(normalize_url(each, _KEEP_ALL_PARAMS))
+    return [each for each in found if origin_of(each) == home]
 
 
-def _why(url: str, error: SourceError) -> str:
+def _error_text(url: str, error: SourceError) -> str:
     """Why there is no answer, with the address that was asked for."""
     return str(error) if url in str(error) else f"{url}: {error}"
 
 
-def of_one_robots_txt(sitemap_urls: list[Url]) -> list[Url]:
+def check_one_robots_txt(sitemap_urls: list[Url]) -> list[Url]:
     """The sitemaps, which are of one origin and so belong into one robots.txt. Raises UsageError."""
-    homes = list(dict.fromkeys(origin(url) for url in sitemap_urls))
+    homes = list(dict.fromkeys(origin_of(url) for url in sitemap_urls))
     if len(homes) > 1:
         raise UsageError(
             f"these sites have {len(homes)} robots.txt, and --patch is for one ({', '.join(homes)}): name one (--site)"

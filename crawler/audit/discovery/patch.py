@@ -16,12 +16,12 @@ from crawler.errors import StorageError, UsageError
 from crawler.robots.rules import MAX_BYTES
 from sitemap import missing_lines
 
-NAME: Final = "robots.txt"
+FILE_NAME: Final = "robots.txt"
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
-class Patch(Struct, frozen=True):
+class RobotsTxtPatch(Struct, frozen=True):
     """What becomes of a robots.txt: ``path`` is the file itself, no link to it; ``added`` are lines without their ends.
 
     ``before`` is None when there is no file yet.
@@ -33,27 +33,27 @@ class Patch(Struct, frozen=True):
     added: tuple[str, ...]
 
 
-def patched(path: Path, sitemap_urls: Iterable[str]) -> Patch:
+def build_patch(path: Path, sitemap_urls: Iterable[str]) -> RobotsTxtPatch:
     """The patch after which a robots.txt names these sitemaps; it adds nothing to one that does already.
 
     ``path`` is the file, a link to it, or the directory that it is or will be in. What is there stays, to the byte. A
     sitemap counts as named in any spelling that leads to it. Raises UsageError for what crawlers could not read, or
     would not read to its end (https://www.rfc-editor.org/rfc/rfc9309#section-2.5).
     """
-    file = _file(path)
-    before = _content(file)
+    file = _real_path(path)
+    before = _read(file)
     if before is not None and before.startswith(_UTF_16):
         raise UsageError(f"{path} is in UTF-16, which crawlers do not read: save it as UTF-8 first")
     added = missing_lines(before or b"", sitemap_urls)
-    after = _with(before or b"", added)
+    after = _with_lines(before or b"", added)
     if len(after) > MAX_BYTES and added:
         raise UsageError(
             f"{path} would have {len(after):,} bytes, and crawlers read the first {MAX_BYTES:,} only: shorten it first"
         )
-    return Patch(file, before, after, tuple(added))
+    return RobotsTxtPatch(file, before, after, tuple(added))
 
 
-def apply(patch: Patch) -> None:
+def apply_patch(patch: RobotsTxtPatch) -> None:
     """Write it, whole or not at all, with the mode and the owner of the file it replaces. Raises StorageError.
 
     A file that was changed since :func:`patched` read it is left alone.
@@ -62,15 +62,15 @@ def apply(patch: Patch) -> None:
         return
     folder = patch.path.parent
     try:
-        descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{NAME}.")
+        descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{FILE_NAME}.")
         draft = Path(name)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(patch.after)
-                _like(patch.path, file.fileno(), draft)
+                _copy_metadata(patch.path, file.fileno(), draft)
                 file.flush()
                 os.fsync(file.fileno())
-            _put(draft, patch)
+            _write_draft(draft, patch)
         except BaseException:
             with suppress(OSError):
                 draft.unlink()
@@ -80,16 +80,16 @@ def apply(patch: Patch) -> None:
         raise StorageError(f"{patch.path} cannot be written: {error.strerror or error}") from None
 
 
-def _put(draft: Path, patch: Patch) -> None:
-    if _content(patch.path) != patch.before:
+def _write_draft(draft: Path, patch: RobotsTxtPatch) -> None:
+    if _read(patch.path) != patch.before:
         raise StorageError(f"{patch.path} was changed by another meanwhile: run the command again")
     draft.replace(patch.path)
 
 
-def _file(path: Path) -> Path:
+def _real_path(path: Path) -> Path:
     """The file that a path means, which need not be there yet."""
     if path.is_dir():
-        path /= NAME
+        path /= FILE_NAME
     try:
         path = path.resolve()
         kind = path.stat().st_mode
@@ -104,7 +104,7 @@ def _file(path: Path) -> Path:
     return path
 
 
-def _content(file: Path) -> bytes | None:
+def _read(file: Path) -> bytes | None:
     try:
         return file.read_bytes()
     except FileNotFoundError:
@@ -113,7 +113,7 @@ def _content(file: Path) -> bytes | None:
         raise UsageError(f"{file} cannot be read: {error.strerror or error}") from None
 
 
-def _with(before: bytes, added: list[str]) -> bytes:
+def _with_lines(before: bytes, added: list[str]) -> bytes:
     """The content with these lines at its end, behind an empty one, with the line ends that it has."""
     if not added:
         return before
@@ -128,7 +128,7 @@ def _with(before: bytes, added: list[str]) -> bytes:
     return before + lead + b"".join(line.encode() + end for line in added)
 
 
-def _like(file: Path, descriptor: int, draft: Path) -> None:
+def _copy_metadata(file: Path, descriptor: int, draft: Path) -> None:
     """Give a draft what the file has that it replaces; a new one is for everybody to read. OSError when it cannot."""
     try:
         kept = file.stat()

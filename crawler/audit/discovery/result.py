@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 
-class Outcome(StrEnum):
+class CheckStatus(StrEnum):
     """How a thing that was looked at is."""
 
     OK = "ok"
@@ -14,11 +14,11 @@ class Outcome(StrEnum):
     UNKNOWN = "not checked"
 
 
-class Look(Struct, frozen=True):
+class DiscoveryCheck(Struct, frozen=True):
     """One thing that was looked at. ``about`` is a stable name, ``told`` and ``remedy`` are sentences."""
 
     about: str
-    outcome: Outcome
+    outcome: CheckStatus
     told: str
     remedy: str = ""
 
@@ -29,13 +29,13 @@ class Declaration(Struct, frozen=True, kw_only=True):
     name: str
     sitemap_url: str
     robots_url: str
-    looks: tuple[Look, ...]
+    looks: tuple[DiscoveryCheck, ...]
     missing: dict[str, list[str]]
 
     @property
     def is_well(self) -> bool:
         """Whether nothing has to be done."""
-        return all(look.outcome is not Outcome.PROBLEM for look in self.looks)
+        return all(look.outcome is not CheckStatus.PROBLEM for look in self.looks)
 
     def as_json(self) -> dict[str, Any]:
         """The same in values that JSON knows."""
@@ -52,16 +52,16 @@ class Declaration(Struct, frozen=True, kw_only=True):
         }
 
 
-def ok(about: str, told: str) -> Look:
+def check_passed(about: str, told: str) -> DiscoveryCheck:
     """All is well with it."""
-    return Look(about, Outcome.OK, told)
+    return DiscoveryCheck(about, CheckStatus.OK, told)
 
 
-def problem(about: str, told: str, remedy: str) -> Look:
+def check_failed(about: str, told: str, remedy: str) -> DiscoveryCheck:
     """Something has to be done about it."""
-    return Look(about, Outcome.PROBLEM, told, remedy)
+    return DiscoveryCheck(about, CheckStatus.PROBLEM, told, remedy)
 
 
-def unknown(about: str, told: str) -> Look:
+def check_unknown(about: str, told: str) -> DiscoveryCheck:
     """It could not be looked at."""
-    return Look(about, Outcome.UNKNOWN, told)
+    return DiscoveryCheck(about, CheckStatus.UNKNOWN, told)

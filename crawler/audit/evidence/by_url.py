@@ -6,124 +6,129 @@ from typing import Any, Final
 
 import msgspec
 
-from crawler.audit.claim import Account, Source
-from crawler.audit.orphans.classes import Known
+from crawler.audit.claim import SourceKind, SourceReport
+from crawler.audit.orphans.classes import SourceStats
 from crawler.model import State, Url
-from crawler.state.database import storage
+from crawler.state.database import storage_errors
 
-MAX_TOLD: Final = 20  # sources, and spellings, that are told of a page
+MAX_EVIDENCE: Final = 20  # sources, and spellings, that are told of a page
 
 # A browser that was sent on to a page asks for that too: its visit is told by the answer to that.
-_CAME: Final = f"(u.url = c.url OR c.ok + c.dead > 0 OR c.moved = 0 OR v.state != '{State.INDEXABLE}')"
-_SUMS: Final = f"""SELECT h.id, i.source, min(nullif(c.first, '')), max(c.last), sum(c.people * {_CAME}),
-  sum(c.bots * {_CAME}), sum(c.engines * {_CAME}), sum(c.ok), sum(c.moved), sum(c.dead), sum(c.clicks),
+_COUNTS_FOR_PAGE: Final = (
+    f"(u.url = c.url OR c.ok + c.dead > 0 OR c.moved = 0 OR v.state != '{State.INDEXABLE}')"
+)
+_SUMS: Final = f"""SELECT h.id, i.source, min(nullif(c.first, '')), max(c.last), sum(c.people * {_COUNTS_FOR_PAGE}),
+  sum(c.bots * {_COUNTS_FOR_PAGE}), sum(c.engines * {_COUNTS_FOR_PAGE}), sum(c.ok), sum(c.moved), sum(c.dead),
+  sum(c.clicks),
   sum(c.impressions), sum(c.sessions), sum(c.views), sum(c.users), sum(c.links), sum(c.domains)
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input JOIN site.url u ON u.id = h.id
   JOIN site.visit v ON v.id = h.id"""  # noqa: S608
-_SUMMED: Final = (
+_SUMMED_COLUMNS: Final = (
     *("people", "bots", "engines", "ok", "moved", "dead"),
     *("clicks", "impressions", "sessions", "views", "users", "links", "domains"),
 )
-_KNOWN: Final = f"{_SUMS} GROUP BY h.id, i.source ORDER BY h.id"
-_OF: Final = f"{_SUMS} WHERE h.id = (SELECT id FROM home WHERE url = ?) GROUP BY i.source"  # noqa: S608
+_BY_PAGE: Final = f"{_SUMS} GROUP BY h.id, i.source ORDER BY h.id"
+_BY_URL: Final = f"{_SUMS} WHERE h.id = (SELECT id FROM home WHERE url = ?) GROUP BY i.source"  # noqa: S608
 _CLAIMS: Final = """SELECT c.url, i.source, i.account, c.first, c.last, c.people, c.bots, c.status, c.clicks,
   c.impressions, c.sessions, c.views, c.users, c.links, c.domains, c.lastmod, c.agents
 FROM home h JOIN claim c ON c.url = h.url JOIN input i ON i.id = c.input WHERE h.id = ? ORDER BY i.id, c.url LIMIT ?"""
-_account = msgspec.msgpack.Decoder(Account).decode
+_decode_report = msgspec.msgpack.Decoder(SourceReport).decode
 
 
-class Knowledge:
+class UrlEvidence:
     """Reads claims through their homes. Every method raises StorageError when the disk refuses."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def pages(self) -> Iterator[tuple[int, Known]]:
+    def pages(self) -> Iterator[tuple[int, SourceStats]]:
         """What is known of each URL of the site that a claim came to, by ascending ids."""
-        with storage():
-            current, known = -1, Known()
-            for number, source, first, last, *numbers in self._db.execute(_KNOWN):
+        with storage_errors():
+            current, known = -1, SourceStats()
+            for number, source, first, last, *numbers in self._db.execute(_BY_PAGE):
                 if number != current:
                     if current >= 0:
                         yield current, known
-                    current, known = number, Known()
-                known = _with(known, Source(source), first or "", last, numbers)
+                    current, known = number, SourceStats()
+                known = _add_source(known, SourceKind(source), first or "", last, numbers)
             if current >= 0:
                 yield current, known
 
-    def of(self, url: str) -> Known:
+    def of(self, url: str) -> SourceStats:
         """What is known of what a claimed URL comes to."""
-        known = Known()
-        with storage():
-            for _, source, first, last, *numbers in self._db.execute(_OF, (url,)):
-                known = _with(known, Source(source), first or "", last, numbers)
+        known = SourceStats()
+        with storage_errors():
+            for _, source, first, last, *numbers in self._db.execute(_BY_URL, (url,)):
+                known = _add_source(known, SourceKind(source), first or "", last, numbers)
         return known
 
     def told(self, number: int, url: Url) -> tuple[list[str], list[str]]:
         """The evidence for a URL, a sentence for each source and spelling, and the other spellings."""
-        with storage():
-            rows = self._db.execute(_CLAIMS, (number, MAX_TOLD)).fetchall()
+        with storage_errors():
+            rows = self._db.execute(_CLAIMS, (number, MAX_EVIDENCE)).fetchall()
             spellings = list(dict.fromkeys(row[0] for row in rows if row[0] != url))
-            return [_sentence(url, row, self._place(row)) for row in rows], spellings
+            return [_source_sentence(url, row, self._place(row)) for row in rows], spellings
 
     def _place(self, row: tuple[Any, ...]) -> str:
         """Where a claim stands: of sitemaps the file that has the entry, which need not be the one that was named."""
         spelled, source, account, *_ = row
         found = None
-        if source == Source.SITEMAP:
+        if source == SourceKind.SITEMAP:
             found = self._db.execute(
                 "SELECT file, line FROM entry WHERE url = ? LIMIT 1", (spelled,)
             ).fetchone()
-        return f"{found[0]}:{found[1]}" if found else _account(account).name
+        return f"{found[0]}:{found[1]}" if found else _decode_report(account).name
 
 
-def _with(known: Known, source: Source, first: str, last: str, numbers: list[int]) -> Known:
-    if source is Source.LOG:  # which knows the days of visits; exports tell the time that they are about
+def _add_source(
+    known: SourceStats, source: SourceKind, first: str, last: str, numbers: list[int]
+) -> SourceStats:
+    if source is SourceKind.LOG:  # which knows the days of visits; exports tell the time that they are about
         known = msgspec.structs.replace(known, first="", last="")
-    elif Source.LOG in known.sources:
+    elif SourceKind.LOG in known.sources:
         first = last = ""
-    return Known(
+    return SourceStats(
         sources=known.sources | {source},
         first=min(filter(None, (known.first, first)), default=""),
         last=max(known.last, last),
-        **{name: getattr(known, name) + count for name, count in zip(_SUMMED, numbers, strict=True)},
+        **{name: getattr(known, name) + count for name, count in zip(_SUMMED_COLUMNS, numbers, strict=True)},
     )
 
 
-def _sentence(url: Url, row: tuple[Any, ...], place: str) -> str:
+def _source_sentence(url: Url, row: tuple[Any, ...], place: str) -> str:
     spelled, source, account, first, last, *numbers, lastmod, agents = row
     people, bots, status, *counts = numbers
     parts = []
     if people or bots:
-        parts.append(f"{people:,} requests by people and {bots:,} by bots{_agents(agents)}")
+        parts.append(f"{people:,} requests by people and {bots:,} by bots{_agents_text(agents)}")
     if status:
         parts.append(f"last answered {status}")
-    for count, what in zip(counts, _COUNTED, strict=True):
+    for count, what in zip(counts, _COUNT_NAMES, strict=True):
         if count:
             parts.append(f"{count:,} {what if count > 1 else what[:-1]}")
-    if about := _account(account).about:
+    if about := _decode_report(account).about:
         parts.append(f'"{about}"')
     if lastmod:
         parts.append(f"lastmod {lastmod}")
     if first or last:
         parts.append(f"on {last}" if first in ("", last) else f"from {first} to {last}")
     as_spelled = f" as {spelled}" if spelled != url else ""
-    return f"{_WORDS[Source(source)]} {place}{as_spelled}{': ' if parts else ''}{', '.join(parts)}"
+    return f"{_SOURCE_WORDS[SourceKind(source)]} {place}{as_spelled}{': ' if parts else ''}{', '.join(parts)}"
 
 
-def _agents(packed: str) -> str:
+def _agents_text(packed: str) -> str:
     agents: dict[str, int] = msgspec.json.decode(packed)
     most = sorted(agents.items(), key=lambda each: (-each[1], each[0]))[:3]
     return f" ({', '.join(f'{name} {count:,}' for name, count in most)})" if most else ""
 
 
-_COUNTED: Final = ("clicks", "impressions", "sessions", "views", "users", "links", "domains")
-_WORDS: Final = {
-    Source.SITEMAP: "sitemap",
-    Source.SEARCH: "search console",
-    Source.ANALYTICS: "analytics",
-    Source.LOG: "log",
-    Source.BACKLINKS: "backlinks",
-    Source.LIST: "list",
-    Source.CRAWL: "crawl",
+_COUNT_NAMES: Final = ("clicks", "impressions", "sessions", "views", "users", "links", "domains")
+_SOURCE_WORDS: Final = {
+    SourceKind.SITEMAP: "sitemap",
+    SourceKind.SEARCH: "search console",
+    SourceKind.ANALYTICS: "analytics",
+    SourceKind.LOG: "log",
+    SourceKind.BACKLINKS: "backlinks",
+    SourceKind.LIST: "list",
+    SourceKind.CRAWL: "crawl",
 }

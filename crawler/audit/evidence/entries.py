@@ -8,19 +8,24 @@ from typing import Final
 
 import msgspec
 
-from crawler.audit.evidence.visits import Visits
+from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFinding
-from crawler.audit.health.entries import PublishedEntry, judge_entry, judge_outside, judge_spellings
-from crawler.audit.health.lastmod import Observed, judge_lastmod
-from crawler.audit.health.media import Medium, Role
-from crawler.audit.health.visit import Visited
-from crawler.lastmod.policy import SEEN
+from crawler.audit.health.entries import (
+    PublishedEntry,
+    check_duplicate_spellings,
+    check_entry,
+    check_outside_site,
+)
+from crawler.audit.health.lastmod import ObservedDates, check_lastmod
+from crawler.audit.health.media import ListedMedia, MediaRole
+from crawler.audit.health.visit import VisitedUrl
+from crawler.lastmod.policy import SEEN_TO_CHANGE
 from crawler.model import State, Url
-from crawler.state.database import change, storage
-from crawler.url.normalize import InvalidUrl, normalise, origin
-from crawler.url.params import Params
+from crawler.state.database import storage_errors, transaction
+from crawler.url.normalize import InvalidUrl, normalize_url, origin_of
+from crawler.url.params import UrlParams
 
-_AT_ONCE: Final = 1_000  # rows
+_ROWS_AT_ONCE: Final = 1_000  # rows
 _INDEXABLE: Final = State.INDEXABLE.value
 
 # What an earlier run saw stands in memory until this run is closed, and in the run that read the content ever after.
@@ -33,31 +38,31 @@ SELECT e.id, e.url, e.loc, e.door, e.file, e.line, e.lastmod, v.state, v.seen_at
 FROM entry e LEFT JOIN site.url u ON u.url = e.url LEFT JOIN site.visit v ON v.id = u.id
   LEFT JOIN site.memory m ON m.id = v.id
 WHERE e.id > ? ORDER BY e.id LIMIT ?"""
-_COME_TO: Final = "UPDATE entry SET page = (SELECT h.id FROM home h WHERE h.url = entry.url)"
+_SET_PAGE: Final = "UPDATE entry SET page = (SELECT h.id FROM home h WHERE h.url = entry.url)"
 _SPELLINGS: Final = """
 SELECT u.url, e.url, e.door, e.loc, e.file, e.line FROM entry e JOIN site.url u ON u.id = e.page
 WHERE e.page IN (SELECT page FROM entry WHERE page IS NOT NULL GROUP BY page HAVING count(DISTINCT loc) > 1)
 ORDER BY e.page, e.id"""
-_PLACE: Final = "SELECT file, line FROM entry WHERE url = ? AND door = '' LIMIT 1"
-_DOORS: Final = "SELECT door FROM entry WHERE door != '' GROUP BY door ORDER BY min(id) LIMIT ?"
-_ANSWERED: Final = "INSERT OR REPLACE INTO door VALUES (?, ?, ?, ?, ?, ?)"
+_FIND_PLACE: Final = "SELECT file, line FROM entry WHERE url = ? AND door = '' LIMIT 1"
+_ALIAS_URLS: Final = "SELECT door FROM entry WHERE door != '' GROUP BY door ORDER BY min(id) LIMIT ?"
+_PUT_ALIAS_RESULT: Final = "INSERT OR REPLACE INTO door VALUES (?, ?, ?, ?, ?, ?)"
 _MEDIA: Final = (
     "SELECT id, url, loc, file, line, media FROM entry WHERE id > ? AND media != x'' ORDER BY id LIMIT ?"
 )
 _DISTRUST: Final = "SELECT value FROM site.about WHERE key = 'last_modified_distrusted'"
 
-Packed = tuple[list[str], list[tuple[str, str, str]], list[tuple[str, str]]]
-unpack = msgspec.msgpack.Decoder(Packed).decode
+PackedMedia = tuple[list[str], list[tuple[str, str, str]], list[tuple[str, str]]]
+unpack_media = msgspec.msgpack.Decoder(PackedMedia).decode
 """The column ``media``: images; thumbnail, content and player of each video; hreflang and href of each variant."""
 
 
-class Entries:
+class PublishedEntries:
     """The entries in ``db``, which has the state of the site beside it as ``site``. ``params`` made all URLs.
 
     Between two findings ``db`` may be written. Every method raises StorageError when the disk refuses.
     """
 
-    def __init__(self, db: sqlite3.Connection, visits: Visits, params: Params) -> None:
+    def __init__(self, db: sqlite3.Connection, visits: VisitLookup, params: UrlParams) -> None:
         self._db = db
         self._visits = visits
         self._params = params
@@ -67,24 +72,24 @@ class Entries:
 
     def doors(self, most: int) -> list[Url]:
         """The first of the URLs that are listed under another name of the site, in that form."""
-        with storage():
-            return [Url(door) for (door,) in self._db.execute(_DOORS, (most,))]
+        with storage_errors():
+            return [Url(door) for (door,) in self._db.execute(_ALIAS_URLS, (most,))]
 
-    def answered(self, found: Iterable[Visited]) -> None:
+    def answered(self, found: Iterable[VisitedUrl]) -> None:
         """Keep what asking for :meth:`doors` brought."""
-        with change(self._db):
+        with transaction(self._db):
             self._db.executemany(
-                _ANSWERED, ((v.url, v.state, v.reason, v.status, v.target, v.title) for v in found)
+                _PUT_ALIAS_RESULT, ((v.url, v.state, v.reason, v.status, v.target, v.title) for v in found)
             )
 
     def settle(self) -> None:
         """Note of every entry which page it comes to, once the claims have their homes."""
-        with change(self._db):
-            self._db.execute(_COME_TO)
+        with transaction(self._db):
+            self._db.execute(_SET_PAGE)
 
     def judge(self) -> Iterator[AuditFinding]:
         """What is wrong with the URLs and the dates of entries, in the order in which they stand."""
-        with storage():
+        with storage_errors():
             distrust = self._db.execute(_DISTRUST).fetchone()
         is_trusted = not (distrust and distrust[0])
         last = 0
@@ -94,11 +99,11 @@ class Entries:
                     yield finding
             last = rows[-1][0]
         for entry, count, home in self._unasked.values():
-            yield judge_outside(entry, home, answers=False, times=count)
+            yield check_outside_site(entry, home, answers=False, times=count)
 
     def spellings(self) -> Iterator[AuditFinding]:
         """The pages that several entries are, by other ways than being the same URL; after :meth:`settle`."""
-        with storage():
+        with storage_errors():
             rows = self._db.execute(_SPELLINGS)
             for page, entries in groupby(rows, itemgetter(0)):
                 visited = self._visits.get(page).visited
@@ -109,21 +114,21 @@ class Entries:
                     for _, url, door, loc, file, line in entries
                     if self._answers(door or url)
                 ]
-                if finding := judge_spellings(visited, meant):
+                if finding := check_duplicate_spellings(visited, meant):
                     yield finding
 
-    def media(self) -> Iterator[Medium]:
+    def media(self) -> Iterator[ListedMedia]:
         """The images and videos of all entries, as often as they are listed."""
         last = 0
         while rows := self._rows(_MEDIA, last):
             for _, url, loc, file, line, packed in rows:
-                images, videos, _ = unpack(packed)
-                named = [(Role.IMAGE, image) for image in images]
+                images, videos, _ = unpack_media(packed)
+                named = [(MediaRole.IMAGE, image) for image in images]
                 for video in videos:
-                    named += zip((Role.THUMBNAIL, Role.VIDEO, Role.PLAYER), video, strict=True)
+                    named += zip((MediaRole.THUMBNAIL, MediaRole.VIDEO, MediaRole.PLAYER), video, strict=True)
                 for role, text in named:
                     if text and (address := self._form(text)):
-                        yield Medium(url=address, role=role, page=url or loc, file=file, line=line)
+                        yield ListedMedia(url=address, role=role, page=url or loc, file=file, line=line)
             last = rows[-1][0]
 
     def _judge(self, row: tuple, *, is_trusted: bool) -> AuditFinding | None:  # type: ignore[type-arg]
@@ -134,23 +139,23 @@ class Entries:
         if state is None or not url:
             return None
         if state != _INDEXABLE:
-            return judge_entry(entry, self._visits.get(url).visited, self._place)
-        if lastmod and (observed := _observed(*seen, is_trusted=is_trusted)):
-            return judge_lastmod(entry, observed)
+            return check_entry(entry, self._visits.get(url).visited, self._place)
+        if lastmod and (observed := _observed_dates(*seen, is_trusted=is_trusted)):
+            return check_lastmod(entry, observed)
         return None
 
     def _judge_door(self, entry: PublishedEntry, url: str) -> AuditFinding | None:
         """What is wrong with an entry under another name of the site; ``url`` is the same under its own."""
         visited = self._visits.get(entry.url).visited
         if not self._answers(entry.url):
-            if finding := judge_entry(entry, visited, self._place):
+            if finding := check_entry(entry, visited, self._place):
                 return finding
         elif self._place(url):
             return None  # both answer: :meth:`spellings` tells
-        home = origin(Url(url))
+        home = origin_of(Url(url))
         if visited.status == 200:
-            return judge_outside(entry, home, answers=True)
-        place = entry.file, origin(Url(entry.url))
+            return check_outside_site(entry, home, answers=True)
+        place = entry.file, origin_of(Url(entry.url))
         first, count, _ = self._unasked.get(place, (entry, 0, home))
         self._unasked[place] = first, count + 1, home
         return None
@@ -161,22 +166,22 @@ class Entries:
 
     def _place(self, url: str) -> str:
         """Where a URL is listed under the site's own name, or ""."""
-        with storage():
-            found = self._db.execute(_PLACE, (url,)).fetchone()
+        with storage_errors():
+            found = self._db.execute(_FIND_PLACE, (url,)).fetchone()
         return f"{found[0]} line {found[1]}" if found else ""
 
     def _form(self, text: str) -> str:
         try:
-            return normalise(text, self._params.whole)
+            return normalize_url(text, self._params.whole)
         except InvalidUrl:
             return ""
 
     def _rows(self, question: str, last: int) -> list[tuple]:  # type: ignore[type-arg]
-        with storage():
-            return self._db.execute(question, (last, _AT_ONCE)).fetchall()
+        with storage_errors():
+            return self._db.execute(question, (last, _ROWS_AT_ONCE)).fetchall()
 
 
-def _observed(  # noqa: PLR0913 - the columns
+def _observed_dates(  # noqa: PLR0913 - the columns
     seen_at: float | None,
     header_date: str,
     page_date: str,
@@ -189,18 +194,18 @@ def _observed(  # noqa: PLR0913 - the columns
     read: float | None,
     *,
     is_trusted: bool,
-) -> Observed | None:
+) -> ObservedDates | None:
     if seen_at is None:
         return None
     stood_still = seen_before is not None and (bool(is_same) or changed == 0)
     if seen_before is not None and not stood_still and changed is None:
         return None  # something is different, and nobody found out whether that matters
     since = [at for at in (read, seen_before if stood_still else None) if at is not None]
-    return Observed(
+    return ObservedDates(
         seen_at=seen_at,
         same_since=min(since, default=None),
         seen_before=None if stood_still else seen_before,
-        changed=dated or "" if dated_by == SEEN and stood_still else "",
+        changed=dated or "" if dated_by == SEEN_TO_CHANGE and stood_still else "",
         header_date=header_date if is_trusted else "",
         page_date=page_date,
         page_date_source=page_date_source,

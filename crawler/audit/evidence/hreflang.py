@@ -9,26 +9,26 @@ from typing import Final
 import msgspec
 from msgspec.structs import astuple
 
-from crawler.audit.evidence.entries import unpack
-from crawler.audit.evidence.visits import Visits
+from crawler.audit.evidence.entries import unpack_media
+from crawler.audit.evidence.visits import VisitLookup
 from crawler.audit.finding import AuditFinding
 from crawler.audit.health.hreflang import (
-    ListedVersions,
-    Naming,
-    Version,
-    is_mislabelled,
-    judge_cluster,
-    judge_label,
-    judge_labels,
+    HreflangLink,
+    ListedHreflang,
+    PageHreflang,
+    check_hreflang_cluster,
+    check_hreflang_labels,
+    check_page_language,
+    states_wrong_language,
 )
 from crawler.model import Page, State
-from crawler.parse.html.hreflang import MAX_ALTERNATES, canonical
-from crawler.state.database import change, storage
-from crawler.url.normalize import InvalidUrl, join
-from crawler.url.params import Params
+from crawler.parse.html.hreflang import MAX_ALTERNATES, canonical_hreflang
+from crawler.state.database import storage_errors, transaction
+from crawler.url.normalize import InvalidUrl, join_url
+from crawler.url.params import UrlParams
 from sitemap import Alternate
 
-MAX_HELD: Final = 20_000  # URLs that are remembered
+MAX_CACHED: Final = 20_000  # URLs that are remembered
 _AT_ONCE: Final = 1_000  # rows
 _decode = msgspec.msgpack.Decoder(Page).decode
 _FAULT: Final = "hreflang "  # what crawler.parse.html.page says of a code that is none begins so
@@ -54,33 +54,33 @@ _BY_SPEAKER: Final = "SELECT * FROM temp.misnaming ORDER BY by, url, label"
 _LISTED: Final = "SELECT file, line, media FROM entry WHERE url = ? AND media != x'' ORDER BY id"
 
 
-class KnownVersions:
+class SiteVersions:
     """:class:`crawler.audit.health.hreflang.Versions` of an audit. ``params`` are what all URLs were made with.
 
     Every method raises StorageError when the disk refuses.
     """
 
-    def __init__(self, db: sqlite3.Connection, visits: Visits, params: Params) -> None:
+    def __init__(self, db: sqlite3.Connection, visits: VisitLookup, params: UrlParams) -> None:
         self._db = db
         self._visits = visits
         self._params = params
         self.are_stated = False  # any versions at all, in what was judged
-        self._known: dict[str, Version] = {}
+        self._known: dict[str, PageHreflang] = {}
         self._are_listed: bool | None = None  # whether there is any entry that states versions
 
     def judge(self) -> Iterator[AuditFinding]:
         """What is wrong with the clusters of all indexable pages. Between two findings ``db`` may be written."""
-        with storage():
+        with storage_errors():
             self._db.execute("CREATE TEMP TABLE speaker (cluster TEXT NOT NULL, url TEXT NOT NULL)")
             for rows in (self._stating(), self._listed_ones()):
                 while some := list(islice(rows, _AT_ONCE)):
                     self.are_stated = True
-                    with change(self._db):
+                    with transaction(self._db):
                         self._db.executemany("INSERT INTO temp.speaker VALUES (?, ?)", some)
             for table in _NAMINGS:
                 self._db.execute(table)
             for _, url in self._db.execute(_SPEAKERS):
-                found, namings = judge_cluster(self.version(url), self)
+                found, namings = check_hreflang_cluster(self.version(url), self)
                 yield from found
                 if namings:
                     self._db.executemany(_NAME, map(astuple, namings))
@@ -92,29 +92,29 @@ class KnownVersions:
     def _labels(self) -> Iterator[AuditFinding]:
         """Which pages state a wrong language, and which call others wrongly: each once."""
         for url, rows in groupby(self._db.execute(_BY_URL), itemgetter(0)):
-            namings, page = [Naming(*row) for row in rows], self.version(url)
-            if is_mislabelled(page, namings, self):
-                yield judge_label(page, namings, self)
+            namings, page = [HreflangLink(*row) for row in rows], self.version(url)
+            if states_wrong_language(page, namings, self):
+                yield check_page_language(page, namings, self)
             else:
                 self._db.execute(_MISNAME, (url,))
         for by, rows in groupby(self._db.execute(_BY_SPEAKER), itemgetter(1)):
-            yield judge_labels(self.version(by), [Naming(*row) for row in rows])
+            yield check_hreflang_labels(self.version(by), [HreflangLink(*row) for row in rows])
 
-    def version(self, url: str) -> Version:
+    def version(self, url: str) -> PageHreflang:
         """See :class:`crawler.audit.health.hreflang.Versions`."""
         known = self._known.get(url)
         if known is None:
-            if len(self._known) >= MAX_HELD:
+            if len(self._known) >= MAX_CACHED:
                 self._known.clear()
             known = self._known[url] = self._look(url)
         return known
 
-    def _look(self, url: str) -> Version:
+    def _look(self, url: str) -> PageHreflang:
         visited, page = self._visits.get(url)
         listed = tuple(self._listed(url))
         if page is None:
-            return Version(visited=visited, listed=listed)
-        return Version(
+            return PageHreflang(visited=visited, listed=listed)
+        return PageHreflang(
             visited=visited,
             language=page.language,
             stated=tuple(page.alternates),
@@ -124,24 +124,24 @@ class KnownVersions:
             and not any(said in visited.reason for said in _CUT),
         )
 
-    def _listed(self, url: str) -> Iterator[ListedVersions]:
-        with storage():
+    def _listed(self, url: str) -> Iterator[ListedHreflang]:
+        with storage_errors():
             if self._are_listed is None:
                 self._are_listed = next(self._listed_ones(), None) is not None
             if not self._are_listed:
                 return
             rows = self._db.execute(_LISTED, (url,)).fetchall()
         for file, line, packed in rows:
-            _, _, variants = unpack(packed)
+            _, _, variants = unpack_media(packed)
             if alternates := tuple(self._alternates(url, variants)):
-                yield ListedVersions(file, line, alternates)
+                yield ListedHreflang(file, line, alternates)
 
     def _alternates(self, url: str, variants: list[tuple[str, str]]) -> Iterator[Alternate]:
         """Those that can be understood: of the others lint tells."""
         for code, href in variants:
-            if label := canonical(code):
+            if label := canonical_hreflang(code):
                 try:
-                    yield Alternate(label, join(url, href, self._params))
+                    yield Alternate(label, join_url(url, href, self._params))
                 except InvalidUrl:
                     continue
 
@@ -160,7 +160,7 @@ class KnownVersions:
         last = 0
         while rows := self._db.execute(_ENTRIES, (last, _AT_ONCE)).fetchall():
             for _, url, packed in rows:
-                _, _, variants = unpack(packed)
+                _, _, variants = unpack_media(packed)
                 if variants:
                     yield min(href for _, href in variants), url
             last = rows[-1][0]

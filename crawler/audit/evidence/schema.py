@@ -10,11 +10,11 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from crawler.state.database import Database, storage
+from crawler.state.database import Database, storage_errors
 
-FILE: Final = "audit.db"
+AUDIT_FILE: Final = "audit.db"
 
-TABLES: Final = """
+AUDIT_TABLES: Final = """
 CREATE TABLE input (
   id INTEGER PRIMARY KEY,
   source TEXT NOT NULL,                       -- claim.Source
@@ -102,16 +102,16 @@ CREATE TABLE mended (
 CREATE INDEX mends ON mended (rule, became, since, url);
 """
 EVIDENCE: Final = Database(
-    file=FILE,
-    tables=TABLES,
+    file=AUDIT_FILE,
+    tables=AUDIT_TABLES,
     what="the findings of an audit",
     remedy="choose another directory with --state",
 )
 
 
-def create(path: Path, state: Path) -> sqlite3.Connection:
+def create_audit_file(path: Path, state: Path) -> sqlite3.Connection:
     """A new, empty file in the place of an older one, with the file of a ``state`` beside it. Raises StorageError."""
     db = EVIDENCE.create(path)
-    with storage():
+    with storage_errors():
         db.execute("ATTACH ? AS site", (f"{state.absolute().as_uri()}?mode=ro",))
     return db

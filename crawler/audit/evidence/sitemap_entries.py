@@ -7,19 +7,19 @@ from typing import Final
 
 import msgspec
 
-from crawler.audit.claim import Account, Claim, Source
-from crawler.audit.evidence.store import Claims
+from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
+from crawler.audit.evidence.store import ClaimStore
 from crawler.audit.finding import AuditFinding
-from crawler.audit.sources.cross_submit import Submits, Trusting, told
-from crawler.audit.sources.urls import Addresses, Stray
+from crawler.audit.sources.cross_submit import CrossSubmitChecker, TrustingLinter, reportable_findings
+from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.model import Url
-from crawler.state.database import change, storage
-from crawler.url.normalize import InvalidUrl, normalise
-from crawler.url.params import Params
+from crawler.state.database import storage_errors, transaction
+from crawler.url.normalize import InvalidUrl, normalize_url
+from crawler.url.params import UrlParams
 from sitemap import RULES, Child, Document, Entry, Format, Video
 
-BATCH: Final = 5_000  # entries in one transaction
-_ONCE: Final = ("location.outside",)  # a fault of where the file lies, and not of each entry
+BATCH_ROWS: Final = 5_000  # entries in one transaction
+_ONE_PER_FILE_RULES: Final = ("location.outside",)  # a fault of where the file lies, and not of each entry
 MAX_FILES: Final = 20  # of an index that are told with their entries
 
 _PUT: Final = (
@@ -33,7 +33,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _Row = tuple[int, str, str, str, int, str, bytes, str]
 
 
-class Published:
+class SitemapEntryCollector:
     """The visitor of :func:`sitemap.walk` that does all of this at once, for all sitemaps of a site as one set.
 
     ``addresses`` knows the URLs of the site, ``params`` are what all URLs are made with, ``now`` is an aware datetime.
@@ -43,26 +43,26 @@ class Published:
     def __init__(
         self,
         db: sqlite3.Connection,
-        addresses: Addresses,
-        params: Params,
-        submits: Submits,
+        addresses: SourceUrlParser,
+        params: UrlParams,
+        submits: CrossSubmitChecker,
         now: datetime,
     ) -> None:
         self._db = db
-        self._claims = Claims(db)
+        self._claims = ClaimStore(db)
         self._addresses = addresses
         self._home = f"{addresses.origin}/"
         self._params = params
-        self._judging = Trusting(submits, now)
+        self._judging = TrustingLinter(submits, now)
         self._rows: list[_Row] = []
-        self._found: list[Claim] = []
+        self._found: list[SourceRecord] = []
         self._number = 0
-        self._account = Account(source=Source.SITEMAP, name="")
+        self._account = SourceReport(source=SourceKind.SITEMAP, name="")
         self._formats: dict[str, int] = {}
         self._files: list[str] = []  # those below an index, in words
         self._more = (0, 0)  # files, and their entries, beyond these
 
-    def begin_source(self, account: Account) -> None:
+    def begin_source(self, account: SourceReport) -> None:
         """What is walked through next is this source."""
         self._account = account
         self._formats = {}
@@ -81,7 +81,7 @@ class Published:
         if files:
             account.notes.append(f"and {files:,} more files with {entries:,} entries")
         if document is not None:
-            account.faults += _losses(document)
+            account.faults += _read_problems(document)
             account.complete = not account.faults
         self._claims.end(self._number, account)
 
@@ -96,7 +96,7 @@ class Published:
         for number, item in enumerate(items):
             if isinstance(item, Entry):
                 self._take(item, file, line_of(number))
-        if len(self._rows) >= BATCH:
+        if len(self._rows) >= BATCH_ROWS:
             self._flush()
 
     def end(self, document: Document) -> None:
@@ -123,17 +123,17 @@ class Published:
         are too many to keep there is one with their number (``times``).
         """
         self._flush()
-        with storage():
+        with storage_errors():
             self._db.execute("CREATE INDEX entries ON entry (url)")
         report = self._judging.report()
-        found = told(report.findings, RULES, unpacked, private, _ONCE)
+        found = reportable_findings(report.findings, RULES, unpacked, private, _ONE_PER_FILE_RULES)
         urls = self._urls((each.file, each.line) for each in found if each.line)
         return [
             AuditFinding(
                 rule=each.rule,
                 url=urls.get((each.file, each.line)) or each.file,
                 sentence=each.sentence,
-                known=[Source.SITEMAP],
+                known=[SourceKind.SITEMAP],
                 file=each.file,
                 line=each.line,
                 times=each.times,
@@ -147,18 +147,18 @@ class Published:
         url: Url | str
         door = ""
         match self._addresses.url(entry.loc):
-            case Stray.UNREAD:
+            case RejectReason.UNREAD:
                 account.unread += 1
                 url = ""
-            case Stray.FOREIGN:
+            case RejectReason.FOREIGN:
                 account.foreign += 1
                 url = self._plain(entry.loc)
-            case Stray.BESIDE:
+            case RejectReason.BESIDE:
                 account.beside += 1
                 url = self._plain(entry.loc)
             case url:
                 account.used += 1
-                self._found.append(Claim(url=url, lastmod=entry.lastmod))
+                self._found.append(SourceRecord(url=url, lastmod=entry.lastmod))
                 if not entry.loc.startswith(self._home) and (own := self._plain(entry.loc)) != url:
                     door = own
         media = b""
@@ -166,7 +166,7 @@ class Published:
             media = _encode(
                 (
                     [image.loc for image in entry.images],
-                    [_addresses_of(video) for video in entry.videos],
+                    [_video_urls(video) for video in entry.videos],
                     [(each.hreflang, each.href) for each in entry.alternates],
                 )
             )
@@ -174,20 +174,20 @@ class Published:
 
     def _plain(self, loc: str) -> str:
         try:
-            return normalise(loc, self._params)
+            return normalize_url(loc, self._params)
         except InvalidUrl:
             return ""
 
     def _flush(self) -> None:
         if self._rows:
-            with change(self._db):
+            with transaction(self._db):
                 self._db.executemany(_PUT, self._rows)
             self._claims.put(self._number, self._found)
             self._rows, self._found = [], []
 
     def _urls(self, places: Iterator[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """The URLs of the entries that begin at these places, where one does and no other."""
-        with storage():
+        with storage_errors():
             self._db.execute(
                 "CREATE TEMP TABLE place (file TEXT, line INTEGER, PRIMARY KEY (file, line)) WITHOUT ROWID"
             )
@@ -197,11 +197,11 @@ class Published:
         return {(file, line): url for file, line, url, count in rows if count == 1}
 
 
-def _addresses_of(video: Video) -> tuple[str, str, str]:
+def _video_urls(video: Video) -> tuple[str, str, str]:
     return video.thumbnail_loc, video.content_loc, video.player_loc
 
 
-def _losses(root: Document) -> list[str]:
+def _read_problems(root: Document) -> list[str]:
     """Why not all of the entries of a tree are known, in sentences."""
     said: list[str] = []
     waiting = [root]

@@ -9,24 +9,26 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.audit.claim import Account, Claim
-from crawler.audit.compare.rules import identity
-from crawler.audit.finding import AuditFinding, Count, Mended
-from crawler.state.database import change, storage
+from crawler.audit.claim import SourceRecord, SourceReport
+from crawler.audit.compare.rules import finding_identity
+from crawler.audit.finding import AuditFinding, ResolvedFinding, RuleCount
+from crawler.state.database import storage_errors, transaction
 
-BATCH: Final = 5_000  # findings in one transaction
+BATCH_ROWS: Final = 5_000  # findings in one transaction
 
-_encode = msgspec.msgpack.Encoder().encode
+_encode_finding = msgspec.msgpack.Encoder().encode
 
 _PUT_FINDING: Final = """INSERT INTO finding (rule, rank, certain, url, value, file, state, times, others, key)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
-_GET: Final = "SELECT value, since, new FROM finding WHERE rule = ? AND {which} ORDER BY rank DESC, url, id"
+_GET_FINDINGS: Final = (
+    "SELECT value, since, new FROM finding WHERE rule = ? AND {which} ORDER BY rank DESC, url, id"
+)
 
-_decode = msgspec.msgpack.Decoder(AuditFinding).decode
+_decode_finding = msgspec.msgpack.Decoder(AuditFinding).decode
 
 
-class Found:
+class FindingStore:
     """The findings of an audit. Every method raises StorageError when the disk refuses."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
@@ -35,41 +37,41 @@ class Found:
     def put(self, findings: Iterable[tuple[float, AuditFinding]]) -> None:
         """Keep findings, each with its rank: the greater, the more important."""
         rows = iter(findings)
-        while batch := list(islice(rows, BATCH)):
-            with change(self._db):
+        while batch := list(islice(rows, BATCH_ROWS)):
+            with transaction(self._db):
                 self._db.executemany(_PUT_FINDING, (_finding_row(rank, each) for rank, each in batch))
 
     def __call__(self, rule: str) -> Iterator[AuditFinding]:
         """Those of a rule, as :class:`crawler.audit.finding.AuditFindings` says."""
-        with storage():
+        with storage_errors():
             for which in ("new", "NOT new"):  # in the order of the index, without sorting
-                for packed, since, is_new in self._db.execute(_GET.format(which=which), (rule,)):
-                    found = _decode(packed)
+                for packed, since, is_new in self._db.execute(_GET_FINDINGS.format(which=which), (rule,)):
+                    found = _decode_finding(packed)
                     yield replace(found, since=since, is_new=bool(is_new)) if since else found
 
-    def mended(self, rule: str) -> Iterator[Mended]:
+    def mended(self, rule: str) -> Iterator[ResolvedFinding]:
         """Those of a rule that are no more, as :class:`crawler.audit.finding.AuditFindings` says."""
-        with storage():
+        with storage_errors():
             rows = self._db.execute(
                 "SELECT rule, url, since, now, file, became FROM mended WHERE rule = ?"
                 " ORDER BY became, since, url, id",
                 (rule,),
             )
-            yield from (Mended(*row) for row in rows)
+            yield from (ResolvedFinding(*row) for row in rows)
 
-    def counts(self) -> list[Count]:
+    def counts(self) -> list[RuleCount]:
         """How many there are of each rule that has any."""
-        with storage():
+        with storage_errors():
             rows = self._db.execute("SELECT rule, sum(certain), sum(NOT certain) FROM finding GROUP BY rule")
-            return [Count(*row) for row in rows]
+            return [RuleCount(*row) for row in rows]
 
 
 def _finding_row(rank: float, each: AuditFinding) -> tuple[object, ...]:
     others = "[]"
     if each.referrers and each.rule.startswith("cluster."):
         others = msgspec.json.encode([by.url for by in each.referrers]).decode()
-    told = (each.rule, rank, each.times * each.is_certain, each.url, _encode(each))
-    return (*told, each.file, each.state, each.times, others, identity(each))
+    told = (each.rule, rank, each.times * each.is_certain, each.url, _encode_finding(each))
+    return (*told, each.file, each.state, each.times, others, finding_identity(each))
 
 
 _COUNTS: Final = (
@@ -81,7 +83,7 @@ _COLUMNS: Final = ("url", "input", "first", "last", "status", "lastmod", "agents
 
 _counts = attrgetter(*_COUNTS)
 
-_PUT: Final = f"""
+_PUT_CLAIM: Final = f"""
 INSERT INTO claim ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
 ON CONFLICT (url, input) DO UPDATE SET
   first = CASE WHEN first = '' OR (excluded.first != '' AND excluded.first < first) THEN excluded.first
@@ -97,17 +99,17 @@ ON CONFLICT (url, input) DO UPDATE SET
 """  # noqa: S608 - names of columns
 
 
-class Claims:
+class ClaimStore:
     """The claims of an audit. Every method raises StorageError when the disk refuses."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def begin(self, account: Account) -> int:
+    def begin(self, account: SourceReport) -> int:
         """The number of a source whose claims will follow."""
         # a path need not be UTF-8, and what is kept must
         account.name = account.name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        with storage():
+        with storage_errors():
             row = self._db.execute(
                 "INSERT INTO input (source, account) VALUES (?, ?)",
                 (account.source, msgspec.msgpack.encode(account)),
@@ -115,16 +117,16 @@ class Claims:
         assert row.lastrowid is not None  # noqa: S101 - SQLite answers an INSERT with its row
         return row.lastrowid
 
-    def put(self, number: int, claims: Iterable[Claim]) -> None:
+    def put(self, number: int, claims: Iterable[SourceRecord]) -> None:
         """Keep claims of one source, in flat memory."""
         rows = iter(claims)
-        while batch := list(islice(rows, BATCH)):
-            with change(self._db):
-                self._db.executemany(_PUT, (_row(number, claim) for claim in batch))
+        while batch := list(islice(rows, BATCH_ROWS)):
+            with transaction(self._db):
+                self._db.executemany(_PUT_CLAIM, (_claim_row(number, claim) for claim in batch))
 
-    def end(self, number: int, account: Account) -> None:
+    def end(self, number: int, account: SourceReport) -> None:
         """Keep how the reading of a source went, which it did by now."""
-        with storage():
+        with storage_errors():
             (account.urls,) = self._db.execute(
                 "SELECT count(*) FROM claim WHERE input = ?", (number,)
             ).fetchone()
@@ -132,14 +134,14 @@ class Claims:
                 "UPDATE input SET account = ? WHERE id = ?", (msgspec.msgpack.encode(account), number)
             )
 
-    def accounts(self) -> list[Account]:
+    def accounts(self) -> list[SourceReport]:
         """How the reading of every source went, in the order in which they were read."""
-        with storage():
+        with storage_errors():
             rows = self._db.execute("SELECT account FROM input ORDER BY id").fetchall()
-        return [msgspec.msgpack.decode(packed, type=Account) for (packed,) in rows]
+        return [msgspec.msgpack.decode(packed, type=SourceReport) for (packed,) in rows]
 
 
-def _row(number: int, claim: Claim) -> tuple[object, ...]:
+def _claim_row(number: int, claim: SourceRecord) -> tuple[object, ...]:
     agents = msgspec.json.encode(claim.agents).decode() if claim.agents else "{}"
     said = (claim.url, number, claim.first, claim.last, claim.status, claim.lastmod, agents)
     return (*said, *_counts(claim))

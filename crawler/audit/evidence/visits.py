@@ -6,42 +6,42 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from crawler.audit.health.visit import Visited
+from crawler.audit.health.visit import VisitedUrl
 from crawler.model import Page, State, Url
-from crawler.state.database import storage
+from crawler.state.database import storage_errors
 
 MAX_HOPS: Final = 20  # redirects and canonicals in a row that are followed
-MAX_HELD: Final = 20_000  # URLs that are remembered: the versions of a page, and those of its neighbours
+MAX_CACHED: Final = 20_000  # URLs that are remembered: the versions of a page, and those of its neighbours
 
 _VISIT: Final = """SELECT v.state, v.reason, v.status, v.target, '', c.page FROM site.url u
   JOIN site.visit v ON v.id = u.id LEFT JOIN site.content c ON c.id = v.content WHERE u.url = ?"""
-_DOOR: Final = "SELECT state, reason, status, target, title, NULL FROM door WHERE url = ?"
-_BEHIND: Final = """SELECT DISTINCT v.target FROM site.visit v
+_ALIAS: Final = "SELECT state, reason, status, target, title, NULL FROM door WHERE url = ?"
+_BEHIND_ALIASES: Final = """SELECT DISTINCT v.target FROM site.visit v
   WHERE v.state IN (?, ?) AND v.target >= ? AND v.target < ? ORDER BY v.target LIMIT ?"""
-_UNASKED: Final = (State.PENDING, State.OUT_OF_SCOPE)
-_LEADING: Final = frozenset({State.REDIRECT.value, State.CANONICAL_ELSEWHERE.value})
+_NOT_REQUESTED: Final = (State.PENDING, State.OUT_OF_SCOPE)
+_LEADING_STATES: Final = frozenset({State.REDIRECT.value, State.CANONICAL_ELSEWHERE.value})
 _decode = msgspec.msgpack.Decoder(Page).decode
 
 
-class Visit(NamedTuple):
+class VisitedPage(NamedTuple):
     """A URL as it was found to be, and what its document says, if it was read."""
 
-    visited: Visited
+    visited: VisitedUrl
     page: Page | None
 
 
-class Visits:
+class VisitLookup:
     """Looks URLs up in ``db``, which has the state of the site beside it as ``site``. Raises StorageError."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._known: dict[str, Visit] = {}
+        self._known: dict[str, VisitedPage] = {}
 
-    def get(self, url: str) -> Visit:
+    def get(self, url: str) -> VisitedPage:
         """What is known of a URL in canonical form. One that nobody asked for has no state."""
         known = self._known.get(url)
         if known is None:
-            if len(self._known) >= MAX_HELD:
+            if len(self._known) >= MAX_CACHED:
                 self._known.clear()
             known = self._known[url] = self._look(url)
         return known
@@ -49,13 +49,13 @@ class Visits:
     def behind(self, doors: Iterable[str], most: int) -> list[Url]:
         """What redirects and canonicals name under these origins, which nobody asks for otherwise."""
         found: list[Url] = []
-        with storage():
+        with storage_errors():
             for door in doors:
-                asked = (*sorted(_LEADING), f"{door}/", f"{door}0", most - len(found))
-                found += [Url(url) for (url,) in self._db.execute(_BEHIND, asked)]
+                asked = (*sorted(_LEADING_STATES), f"{door}/", f"{door}0", most - len(found))
+                found += [Url(url) for (url,) in self._db.execute(_BEHIND_ALIASES, asked)]
         return found
 
-    def trail(self, url: str) -> list[Visited]:
+    def trail(self, url: str) -> list[VisitedUrl]:
         """A URL and what its redirects and canonicals lead to, one after the other, as far as that is known.
 
         When they lead round, the last one leads to one of those before it.
@@ -63,10 +63,12 @@ class Visits:
         first, _ = self._row(url)
         return self._trail(first)
 
-    def _trail(self, first: Visited) -> list[Visited]:
+    def _trail(self, first: VisitedUrl) -> list[VisitedUrl]:
         trail, seen = [first], {first.url}
         last = first
-        while last.state in _LEADING and last.target and last.target not in seen and len(seen) < MAX_HOPS:
+        while (
+            last.state in _LEADING_STATES and last.target and last.target not in seen and len(seen) < MAX_HOPS
+        ):
             seen.add(last.target)
             last, _ = self._row(last.target)
             if not last.state:
@@ -74,28 +76,28 @@ class Visits:
             trail.append(last)
         return trail
 
-    def _look(self, url: str) -> Visit:
+    def _look(self, url: str) -> VisitedPage:
         first, page = self._row(url)
         trail = self._trail(first)
         if len(trail) == 1:
-            return Visit(first, page)
+            return VisitedPage(first, page)
         last = trail[-1]
         is_endless = all(each.state == State.REDIRECT for each in trail) and any(
             each.url == last.target for each in trail
         )
-        return Visit(msgspec.structs.replace(first, end=last, is_endless=is_endless), page)
+        return VisitedPage(msgspec.structs.replace(first, end=last, is_endless=is_endless), page)
 
-    def _row(self, url: str) -> Visit:
-        with storage():
+    def _row(self, url: str) -> VisitedPage:
+        with storage_errors():
             row = self._db.execute(_VISIT, (url,)).fetchone()
-            if row is None or row[0] in _UNASKED:
-                row = self._db.execute(_DOOR, (url,)).fetchone() or row
+            if row is None or row[0] in _NOT_REQUESTED:
+                row = self._db.execute(_ALIAS, (url,)).fetchone() or row
         if row is None or row[0] == State.PENDING:
-            return Visit(Visited(url=url), None)
+            return VisitedPage(VisitedUrl(url=url), None)
         state, reason, status, target, title, packed = row
         page = _decode(packed) if packed else None
-        return Visit(
-            Visited(
+        return VisitedPage(
+            VisitedUrl(
                 url=url,
                 state=state,
                 reason=reason,

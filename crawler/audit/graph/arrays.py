@@ -7,13 +7,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler.audit.graph.link_kind import CODES
+from crawler.audit.graph.link_kind import STATE_CODES
 from crawler.model import State
 
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-AT_ONCE: Final = 1 << 20  # edges in one step of what would need much memory for all of them
+Int32Array = NDArray[np.int32]
+Int64Array = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+EDGES_AT_ONCE: Final = 1 << 20  # edges in one step of what would need much memory for all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,10 @@ class Nodes:
     redirect or a canonical names, or -1.
     """
 
-    ids: Longs
+    ids: Int64Array
     state: NDArray[np.int8]
     status: NDArray[np.int16]
-    target: Ints
+    target: Int32Array
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -38,9 +38,9 @@ class Nodes:
         place = int(np.searchsorted(self.ids, number))
         return place if place < len(self.ids) and self.ids[place] == number else -1
 
-    def of(self, *states: State) -> Bools:
+    def of(self, *states: State) -> BoolArray:
         """Which nodes are in one of these states."""
-        return np.isin(self.state, [CODES[state] for state in states])
+        return np.isin(self.state, [STATE_CODES[state] for state in states])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Edges:
     ``flags`` are of :class:`crawler.model.Found`. No page states the same kind twice for one target.
     """
 
-    start: Longs
-    to: Ints
+    start: Int64Array
+    to: Int32Array
     flags: NDArray[np.uint16]
 
     def __len__(self) -> int:
@@ -90,25 +90,25 @@ class Edges:
             turned.flags[places] = self.flags[begin:end][order]
         return turned
 
-    def tally(self) -> Longs:
+    def tally(self) -> Int64Array:
         """How many edges lead to each node."""
         count = len(self.start) - 1
         found = np.zeros(count, np.int64)
-        for begin in range(0, len(self.to), AT_ONCE):
-            found += np.bincount(self.to[begin : begin + AT_ONCE], minlength=count)
+        for begin in range(0, len(self.to), EDGES_AT_ONCE):
+            found += np.bincount(self.to[begin : begin + EDGES_AT_ONCE], minlength=count)
         return found
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """All nodes in turns, from one to before another, with so many edges that arrays of them stay small."""
         first, count = 0, len(self.start) - 1
         while first < count:
-            last = int(np.searchsorted(self.start, self.start[first] + AT_ONCE, side="right")) - 1
+            last = int(np.searchsorted(self.start, self.start[first] + EDGES_AT_ONCE, side="right")) - 1
             last = min(count, max(first + 1, last))
             yield first, last
             first = last
 
 
-def _sorted(keys: Ints) -> tuple[Longs, Ints]:
+def _sorted(keys: Int32Array) -> tuple[Int64Array, Int32Array]:
     """What sorts the keys, stably, and the sorted ones: numbers of 16 bits are sorted by counting, so in two halves."""
     order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
     order = order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]

@@ -6,21 +6,29 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler.audit.graph.arrays import Bools, Edges, Ints, Nodes
-from crawler.audit.graph.link_kind import CLICKED, EVIDENCE, HEADS, PAGES, UNTOUCHED_ROW, Way, table
-from crawler.audit.graph.metrics import clicks, islands, touched, weights
-from crawler.model import Found, State
+from crawler.audit.graph.arrays import BoolArray, Edges, Int32Array, Nodes
+from crawler.audit.graph.link_kind import (
+    CLICK_FLAGS,
+    EVIDENCE_FLAGS,
+    HEAD_FLAGS,
+    PAGE_STATES,
+    UNTOUCHED_ROW,
+    LinkKind,
+    link_kind_table,
+)
+from crawler.audit.graph.metrics import click_depths, find_islands, page_ranks, reachable
+from crawler.model import DiscoveredBy, State
 
-_ALL: Final = int(~Way(0))
-_TOUCHED: Final = _ALL & ~int(Way.UNREACHED)
-_CLICKS: Final = CLICKED | Found.NOFOLLOW | Found.REFRESH
+_ALL_KINDS: Final = int(~LinkKind(0))
+_REACHED_KINDS: Final = _ALL_KINDS & ~int(LinkKind.UNREACHED)
+_CLICK_FLAGS: Final = CLICK_FLAGS | DiscoveredBy.NOFOLLOW | DiscoveredBy.REFRESH
 
 
-class Lead(NamedTuple):
+class InboundLink(NamedTuple):
     """A node that leads to another: in which way, the best of several, and through which redirect or copy, or -1."""
 
     node: int
-    way: Way
+    way: LinkKind
     via: int
 
 
@@ -39,35 +47,37 @@ class LinkGraph:
         self.nodes = nodes
         self.edges = edges
         self._first = start
-        self.moved: Ints = np.where(nodes.of(State.REDIRECT), nodes.target, -1).astype(np.int32)
+        self.moved: Int32Array = np.where(nodes.of(State.REDIRECT), nodes.target, -1).astype(np.int32)
         target = np.where(nodes.of(State.REDIRECT, State.CANONICAL_ELSEWHERE), nodes.target, -1)
-        self.target: Ints = target.astype(np.int32)
-        self.home, self._through = _homes(self.target, self.moved)
-        self.start = _end(self.moved, start)
-        self.depth = clicks(edges, self.moved, start)
-        self.touched = touched(edges, self.target, start)
+        self.target: Int32Array = target.astype(np.int32)
+        self.home, self._through = _chain_ends(self.target, self.moved)
+        self.start = _chain_end(self.moved, start)
+        self.depth = click_depths(edges, self.moved, start)
+        self.touched = reachable(edges, self.target, start)
         self.incoming = edges.turned()
         self._bits = self._edge_ways()
         self.inlinks, self.ways = self._ways(start)
 
     @property
-    def reached(self) -> Bools:
+    def reached(self) -> BoolArray:
         """Which nodes clicks lead to."""
         return self.depth >= 0
 
     @property
-    def pages(self) -> Bools:
+    def pages(self) -> BoolArray:
         """Which nodes are pages that were read and whose links count, whether the start leads to them or not."""
-        pages: Bools = self.nodes.of(*PAGES) & (self.nodes.of(State.INDEXABLE) | (self.nodes.status == 200))
+        pages: BoolArray = self.nodes.of(*PAGE_STATES) & (
+            self.nodes.of(State.INDEXABLE) | (self.nodes.status == 200)
+        )
         return pages
 
     @cached_property
-    def open(self) -> Bools:
+    def open(self) -> BoolArray:
         """Which nodes a visitor gets to who clicks all there is, whether search engines are to follow it or not."""
-        return touched(self.edges, self.target, self._first, EVIDENCE & ~HEADS)
+        return reachable(self.edges, self.target, self._first, EVIDENCE_FLAGS & ~HEAD_FLAGS)
 
     @cached_property
-    def invited(self) -> Bools:
+    def invited(self) -> BoolArray:
         """Which nodes anything names or leads on to but nofollow links of pages that say neither index nor follow.
 
         Such are histories, forms and results, which lead to more of their kind for ever, and to nothing that counts.
@@ -78,7 +88,9 @@ class LinkGraph:
         for first, last in self.edges.blocks():
             begin, end = int(self.edges.start[first]), int(self.edges.start[last])
             many = np.diff(self.edges.start[first : last + 1])
-            counts = ~np.repeat(shut[first:last], many) | (self.edges.flags[begin:end] != Found.NOFOLLOW)
+            counts = ~np.repeat(shut[first:last], many) | (
+                self.edges.flags[begin:end] != DiscoveredBy.NOFOLLOW
+            )
             found[self.edges.to[begin:end][counts]] = True
         return found
 
@@ -87,22 +99,22 @@ class LinkGraph:
         """See :func:`crawler.audit.graph.metrics.weights`."""
         start = np.zeros(len(self.home) + 1, np.int64)
         np.cumsum(self.inlinks, out=start[1:])
-        counts = (self._bits & np.uint8(Way.FOLLOWED)).view(np.bool_)
+        counts = (self._bits & np.uint8(LinkKind.FOLLOWED)).view(np.bool_)
         links = Edges(start, self.incoming.to[counts], np.empty(0, np.uint16))
-        return weights(links, self.home, self.pages)
+        return page_ranks(links, self.home, self.pages)
 
     @cached_property
-    def island(self) -> Ints:
+    def island(self) -> Int32Array:
         """See :func:`crawler.audit.graph.metrics.islands`."""
-        return islands(self.edges, self.target, self.nodes.of(State.INDEXABLE), self.touched)
+        return find_islands(self.edges, self.target, self.nodes.of(State.INDEXABLE), self.touched)
 
     def is_endless(self, node: int) -> bool:
         """Whether the redirects of a node come back to where they were, so that nobody gets anywhere."""
-        return bool(self.moved[_end(self.moved, node)] >= 0)
+        return bool(self.moved[_chain_end(self.moved, node)] >= 0)
 
-    def referrers(self, node: int, most: int) -> list[Lead]:
+    def referrers(self, node: int, most: int) -> list[InboundLink]:
         """What leads to a node and to the other spellings of it: the best way first, then the weightiest."""
-        found: dict[int, Lead] = {}
+        found: dict[int, InboundLink] = {}
         for alias in (node, *self._aliases(node)):
             for lead in self._leads(alias, node, most):
                 if lead.node not in found or lead.way < found[lead.node].way:
@@ -112,22 +124,24 @@ class LinkGraph:
 
     def clicked(self, node: int) -> int:
         """The ways by which a visitor gets to a node, by links to it and to what redirects there: no canonicals."""
-        moved = [each for each in self._aliases(node) if self._through[each] == Way.REDIRECT]
-        return self._clicks(node) | int(Way.REDIRECT) * any(self._clicks(each) & _TOUCHED for each in moved)
+        moved = [each for each in self._aliases(node) if self._through[each] == LinkKind.REDIRECT]
+        return self._clicks(node) | int(LinkKind.REDIRECT) * any(
+            self._clicks(each) & _REACHED_KINDS for each in moved
+        )
 
     def _clicks(self, node: int) -> int:
         begin, end = int(self.incoming.start[node]), int(self.incoming.start[node + 1])
-        is_click = (self.incoming.flags[begin:end] & _CLICKS) != 0
+        is_click = (self.incoming.flags[begin:end] & _CLICK_FLAGS) != 0
         return int(np.bitwise_or.reduce(self._bits[begin:end][is_click], initial=0))
 
-    def followers(self, node: int, most: int) -> Ints:
+    def followers(self, node: int, most: int) -> Int32Array:
         """Some of the pages that lead to a node by FOLLOWED links, those first that were met first."""
         begin, end = int(self.incoming.start[node]), int(self.incoming.start[node + 1])
-        counts = (self._bits[begin:end] & np.uint8(Way.FOLLOWED)) != 0
-        first: Ints = self.incoming.to[begin:end][counts][:most]
+        counts = (self._bits[begin:end] & np.uint8(LinkKind.FOLLOWED)) != 0
+        first: Int32Array = self.incoming.to[begin:end][counts][:most]
         return first
 
-    def linking(self, node: int, flags: int) -> Ints:
+    def linking(self, node: int, flags: int) -> Int32Array:
         """What has a statement with one of these flags of Found for a node, or for another spelling of it."""
         places = [
             (self.incoming.start[each], self.incoming.start[each + 1])
@@ -137,24 +151,24 @@ class LinkGraph:
             self.incoming.to[begin:end][(self.incoming.flags[begin:end] & flags) != 0]
             for begin, end in places
         ]
-        found: Ints = np.unique(np.concatenate(parts))
+        found: Int32Array = np.unique(np.concatenate(parts))
         return found
 
-    def _leads(self, alias: int, node: int, most: int) -> list[Lead]:
+    def _leads(self, alias: int, node: int, most: int) -> list[InboundLink]:
         """What leads to one spelling of a node, the best first."""
         begin, end = int(self.incoming.start[alias]), int(self.incoming.start[alias + 1])
         bits = self._bits[begin:end].astype(np.int16)
         if alias != node:
-            bits = np.where(bits & _TOUCHED, int(self._through[alias]), bits)
+            bits = np.where(bits & _REACHED_KINDS, int(self._through[alias]), bits)
         best = bits & -bits
         sources = self.incoming.to[begin:end]
         kept = np.flatnonzero(best)
         kept = kept[np.lexsort((sources[kept], -self.weight[sources[kept]], best[kept]))][:most]
         via = -1 if alias == node else alias
-        return [Lead(int(sources[place]), Way(int(best[place])), via) for place in kept]
+        return [InboundLink(int(sources[place]), LinkKind(int(best[place])), via) for place in kept]
 
     @cached_property
-    def _spellings(self) -> tuple[Ints, NDArray[np.int64]]:
+    def _spellings(self) -> tuple[Int32Array, NDArray[np.int64]]:
         away = np.flatnonzero(self.home != np.arange(len(self.home))).astype(np.int32)
         away = away[np.argsort(self.home[away], kind="stable")]
         return away, np.searchsorted(self.home[away], np.arange(len(self.home) + 1)).astype(np.int64)
@@ -166,7 +180,7 @@ class LinkGraph:
 
     def _edge_ways(self) -> NDArray[np.uint8]:
         """The ways of each incoming edge, 0 for what does not count."""
-        incoming, kinds = self.incoming, table()
+        incoming, kinds = self.incoming, link_kind_table()
         rows = np.where(self.touched, self.nodes.state, UNTOUCHED_ROW).astype(np.int16)
         bits = np.empty(len(incoming), np.uint8)
         for first, last in incoming.blocks():
@@ -177,7 +191,7 @@ class LinkGraph:
             bits[begin:end] = np.where(self.home[source] == homes, 0, found)
         return bits
 
-    def _ways(self, start: int) -> tuple[Ints, NDArray[np.uint8]]:
+    def _ways(self, start: int) -> tuple[Int32Array, NDArray[np.uint8]]:
         incoming, size = self.incoming, len(self.home)
         ways = np.zeros(size, np.uint8)
         inlinks = np.zeros(size, np.int32)
@@ -185,15 +199,15 @@ class LinkGraph:
         if len(has):
             places = incoming.start[has]
             ways[has] = np.bitwise_or.reduceat(self._bits, places)
-            inlinks[has] = np.add.reduceat(self._bits & np.uint8(Way.FOLLOWED), places, dtype=np.int32)
+            inlinks[has] = np.add.reduceat(self._bits & np.uint8(LinkKind.FOLLOWED), places, dtype=np.int32)
         away = np.flatnonzero(self._through)
-        led = ((ways[away] & _TOUCHED) != 0) | (away == start)
-        passed = np.where(led, self._through[away], 0) | (ways[away] & np.uint8(Way.UNREACHED))
+        led = ((ways[away] & _REACHED_KINDS) != 0) | (away == start)
+        passed = np.where(led, self._through[away], 0) | (ways[away] & np.uint8(LinkKind.UNREACHED))
         np.bitwise_or.at(ways, self.home[away], passed.astype(np.uint8))
         return inlinks, ways
 
 
-def _homes(target: Ints, moved: Ints) -> tuple[Ints, NDArray[np.uint8]]:
+def _chain_ends(target: Int32Array, moved: Int32Array) -> tuple[Int32Array, NDArray[np.uint8]]:
     """Where each chain ends, and by which way it passes: REDIRECT, or CANONICAL if there is one in it, 0: no chain.
 
     A circle ends nowhere: its members, and what leads into it, are their own homes.
@@ -207,10 +221,12 @@ def _homes(target: Ints, moved: Ints) -> tuple[Ints, NDArray[np.uint8]]:
         home = home[home]
     ends = (target[home] < 0) & (target >= 0)
     home = np.where(ends, home, itself).astype(np.int32)
-    return home, np.where(ends, np.where(named, int(Way.CANONICAL), int(Way.REDIRECT)), 0).astype(np.uint8)
+    return home, np.where(ends, np.where(named, int(LinkKind.CANONICAL), int(LinkKind.REDIRECT)), 0).astype(
+        np.uint8
+    )
 
 
-def _end(moved: Ints, node: int) -> int:
+def _chain_end(moved: Int32Array, node: int) -> int:
     passed = {node}
     while moved[node] >= 0 and int(moved[node]) not in passed:
         node = int(moved[node])

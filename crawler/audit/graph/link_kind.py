@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler.model import Found, State
+from crawler.model import DiscoveredBy, State
 
 
-class Way(IntFlag):
+class LinkKind(IntFlag):
     """How a page is led to, the best first: a page whose best way is not FOLLOWED is linked weakly.
 
     https://developers.google.com/search/docs/crawling-indexing/links-crawlable (which links count),
@@ -30,65 +30,67 @@ class Way(IntFlag):
     @property
     def word(self) -> str:
         """What people are told of the best of these ways."""
-        return next((word for way, word in _WORDS.items() if self & way), "")
+        return next((word for way, word in _KIND_WORDS.items() if self & way), "")
 
 
-_WORDS: Final = {
-    Way.FOLLOWED: "link",
-    Way.REDIRECT: "redirect",
-    Way.CANONICAL: "canonical",
-    Way.NOINDEX: "link on a noindexed page",
-    Way.NOFOLLOW: "nofollow",
-    Way.HEAD: "named in the head",
-    Way.UNREACHED: "link on an unlinked page",
+_KIND_WORDS: Final = {
+    LinkKind.FOLLOWED: "link",
+    LinkKind.REDIRECT: "redirect",
+    LinkKind.CANONICAL: "canonical",
+    LinkKind.NOINDEX: "link on a noindexed page",
+    LinkKind.NOFOLLOW: "nofollow",
+    LinkKind.HEAD: "named in the head",
+    LinkKind.UNREACHED: "link on an unlinked page",
 }
 
 STATES: Final = tuple(State)
 """The states by their codes in :attr:`crawler.audit.graph.Nodes.state`."""
-CODES: Final = {state: code for code, state in enumerate(STATES)}
-PAGES: Final = frozenset({State.INDEXABLE, State.OUT_OF_SCOPE, State.EXCLUDED, State.TOO_LONG})
+STATE_CODES: Final = {state: code for code, state in enumerate(STATES)}
+PAGE_STATES: Final = frozenset({State.INDEXABLE, State.OUT_OF_SCOPE, State.EXCLUDED, State.TOO_LONG})
 """States of pages whose links count. What a sitemap may not list, when it was read, is indexed all the same."""
 
-CLICKED: Final = Found.LINK | Found.FRAME
-HEADS: Final = Found.ALTERNATE | Found.PAGINATION | Found.AMP | Found.FEED
-EVIDENCE: Final = CLICKED | Found.NOFOLLOW | Found.CANONICAL | Found.REFRESH | HEADS
+CLICK_FLAGS: Final = DiscoveredBy.LINK | DiscoveredBy.FRAME
+HEAD_FLAGS: Final = DiscoveredBy.ALTERNATE | DiscoveredBy.PAGINATION | DiscoveredBy.AMP | DiscoveredBy.FEED
+EVIDENCE_FLAGS: Final = (
+    CLICK_FLAGS | DiscoveredBy.NOFOLLOW | DiscoveredBy.CANONICAL | DiscoveredBy.REFRESH | HEAD_FLAGS
+)
 """What counts as leading anywhere. Sitemaps and earlier runs are no links; redirects are told by their targets."""
 _FLAGS: Final = 1 << 13  # all of Found
 
 
-def way(state: State, found: int) -> int:
+def link_kind(state: State, found: int) -> int:
     """The ways in which a statement with these flags of Found, on a page in this state, leads to its target."""
     ways = 0
-    if found & CLICKED:
-        if state in PAGES:
-            ways = Way.FOLLOWED
+    if found & CLICK_FLAGS:
+        if state in PAGE_STATES:
+            ways = LinkKind.FOLLOWED
         elif state is State.REDIRECT:
-            ways = Way.REDIRECT
+            ways = LinkKind.REDIRECT
         else:
-            ways = Way.CANONICAL if state is State.CANONICAL_ELSEWHERE else Way.NOINDEX
-    elif found & Found.NOFOLLOW:
-        ways = Way.NOFOLLOW
-    if found & Found.CANONICAL:
-        ways |= Way.CANONICAL
-    if found & Found.REFRESH:
-        ways |= Way.REDIRECT
-    if found & HEADS:
-        ways |= Way.HEAD
+            ways = LinkKind.CANONICAL if state is State.CANONICAL_ELSEWHERE else LinkKind.NOINDEX
+    elif found & DiscoveredBy.NOFOLLOW:
+        ways = LinkKind.NOFOLLOW
+    if found & DiscoveredBy.CANONICAL:
+        ways |= LinkKind.CANONICAL
+    if found & DiscoveredBy.REFRESH:
+        ways |= LinkKind.REDIRECT
+    if found & HEAD_FLAGS:
+        ways |= LinkKind.HEAD
     return int(ways)
 
 
 @cache
-def table() -> NDArray[np.uint8]:
+def link_kind_table() -> NDArray[np.uint8]:
     """The ways by the code of the page's state and the flags of the statement.
 
     Pages that the start does not lead to have a row of their own, :data:`UNTOUCHED_ROW`.
     """
-    rows = {state: [way(state, found) for found in range(_FLAGS)] for state in _KINDS}
+    rows = {state: [link_kind(state, found) for found in range(_FLAGS)] for state in _LINKING_STATES}
     other = rows[State.NOINDEX]
-    by_state = [rows[State.INDEXABLE] if state in PAGES else rows.get(state, other) for state in STATES]
-    untouched = [int(Way.UNREACHED) if found & CLICKED else 0 for found in range(_FLAGS)]
+    by_state = [rows[State.INDEXABLE] if state in PAGE_STATES else rows.get(state, other) for state in STATES]
+    untouched = [int(LinkKind.UNREACHED) if found & CLICK_FLAGS else 0 for found in range(_FLAGS)]
     return np.array([*by_state, untouched], dtype=np.uint8)
 
 
-_KINDS: Final = (State.INDEXABLE, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.NOINDEX)
+_LINKING_STATES: Final = (State.INDEXABLE, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.NOINDEX)
 UNTOUCHED_ROW: Final = len(STATES)

@@ -11,18 +11,18 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler.audit.finding import Hub
+from crawler.audit.finding import LinkSuggestion
 from crawler.audit.graph.arrays import Edges, Nodes
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import CODES
-from crawler.audit.graph.link_suggestions import Hubs
-from crawler.model import Found, Kind, Page, State, Url
-from crawler.state.database import storage
-from crawler.url.normalize import origin
-from crawler.url.scope import doors
+from crawler.audit.graph.link_kind import STATE_CODES
+from crawler.audit.graph.link_suggestions import LinkSuggestions
+from crawler.model import DiscoveredBy, DocumentKind, Page, State, Url
+from crawler.state.database import storage_errors
+from crawler.url.normalize import origin_of
+from crawler.url.scope import alias_origins
 
 
-class Unpacked(NamedTuple):
+class UnpackedLinks(NamedTuple):
     """Links of several pages, in their order: the place of the page, the id of the target, flags of Found."""
 
     page: NDArray[np.int64]
@@ -30,16 +30,16 @@ class Unpacked(NamedTuple):
     flags: NDArray[np.uint16]
 
 
-def unpack_all(packed: Sequence[bytes]) -> Unpacked:
+def unpack_many(packed: Sequence[bytes]) -> UnpackedLinks:
     """The links of pages. What :func:`crawler.crawl.frontier.outlinks.unpack` finds of each, in the same order."""
     numbers, first = _numbers(packed)
-    heads, pages = _heads(numbers, first)
+    heads, pages = _group_heads(numbers, first)
     flags, counts = numbers[heads], numbers[heads + 1]
     begins = np.cumsum(counts) - counts
     places = np.repeat(heads + 2 - begins, counts) + np.arange(int(counts.sum()))
     total = np.cumsum(numbers[places])
     before = np.concatenate([[0], total])[begins]  # ids are distances within one group
-    return Unpacked(
+    return UnpackedLinks(
         np.repeat(pages, counts),
         total - np.repeat(before, counts),
         np.repeat(flags.astype(np.uint16), counts),
@@ -62,7 +62,7 @@ def _numbers(packed: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int
     return numbers, first
 
 
-def _heads(
+def _group_heads(
     numbers: NDArray[np.int64], first: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where each group of links begins, with its flags and its size, and of which page it is. In their order."""
@@ -95,11 +95,12 @@ _LINKS: Final = """SELECT v.id, c.links FROM visit v JOIN content c ON c.id = v.
 _NAMES: Final = """SELECT u.url, c.page FROM visit v JOIN url u ON u.id = v.id
   LEFT JOIN content c ON c.id = v.content ORDER BY v.id"""
 
-_BEHIND: Final = f"""SELECT v.id, p.id FROM url u JOIN visit v ON v.id = u.id AND v.state = '{State.OUT_OF_SCOPE}'
+_BEHIND_ALIASES: Final = f"""SELECT v.id, p.id FROM url u JOIN visit v ON v.id = u.id AND v.state =
+'{State.OUT_OF_SCOPE}'
   AND v.status IS NULL JOIN url o ON o.url = ?1 || substr(u.url, length(?2) + 1) JOIN visit p ON p.id = o.id
   WHERE u.url >= ?2 AND u.url < ?3"""  # noqa: S608
 
-_MET: Final = "SELECT v.id, u.url FROM visit v JOIN url u USING (id) WHERE u.url = ?"
+_FIND_URL: Final = "SELECT v.id, u.url FROM visit v JOIN url u USING (id) WHERE u.url = ?"
 
 _START: Final = (
     "SELECT v.id, u.url FROM visit v JOIN url u USING (id) WHERE v.found & ? ORDER BY v.id LIMIT 1"
@@ -119,43 +120,43 @@ _Named = msgspec.defstruct(  # of a page only what is asked for: the rest is pas
 _named = msgspec.msgpack.Decoder(_Named).decode
 
 
-class Names(NamedTuple):
+class NodeNames(NamedTuple):
     """By node: the URLs, and the titles ("" of what is no page)."""
 
     urls: list[Url]
     titles: list[str]
 
 
-def names(db: sqlite3.Connection) -> Names:
+def node_names(db: sqlite3.Connection) -> NodeNames:
     """What the nodes of the graph are called. Some hundred bytes a page. Raises StorageError."""
     urls: list[Url] = []
     titles: list[str] = []
-    with storage():
+    with storage_errors():
         for url, packed in db.execute(_NAMES):
             page: Any = _named(packed) if packed else None
             urls.append(url)
             titles.append(page.title if page else "")
-    return Names(urls, titles)
+    return NodeNames(urls, titles)
 
 
-def load(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | None:
+def load_graph(db: sqlite3.Connection, start: Url | None = None) -> LinkGraph | None:
     """The graph of what was visited, or None when the start was not. Without a URL, the start is that of the run.
 
     Takes a few seconds and about 20 bytes a link. Raises StorageError.
     """
-    with storage(), _one_moment(db):
-        query, asked = (_START, Found.SEED) if start is None else (_MET, start)
+    with storage_errors(), _snapshot(db):
+        query, asked = (_START, DiscoveredBy.SEED) if start is None else (_FIND_URL, start)
         row = db.execute(query, (asked,)).fetchone()
         nodes = _nodes(db)
         first = nodes.node(row[0]) if row else -1
         if row:
-            _open_doors(db, nodes, row[1])
+            _link_aliases(db, nodes, row[1])
         edges = _edges(db, nodes) if first >= 0 else None
     return None if edges is None else LinkGraph(nodes, edges, first)
 
 
 @contextmanager
-def _one_moment(db: sqlite3.Connection) -> Iterator[None]:
+def _snapshot(db: sqlite3.Connection) -> Iterator[None]:
     """All reading sees the same, also while a run is writing."""
     if db.in_transaction:
         yield
@@ -172,30 +173,30 @@ def _nodes(db: sqlite3.Connection) -> Nodes:
     ids, states, statuses = np.empty(count, np.int64), np.empty(count, np.int8), np.empty(count, np.int16)
     rows = db.execute(_NODES)
     for place, (number, state, status) in enumerate(islice(rows, count)):
-        ids[place], states[place], statuses[place] = number, CODES[State(state)], status
+        ids[place], states[place], statuses[place] = number, STATE_CODES[State(state)], status
     target = np.full(count, -1, np.int32)
     nodes = Nodes(ids, states, statuses, target)
     moved = np.array(db.execute(_TARGETS).fetchall(), np.int64).reshape(-1, 2)
-    places = _by_id(ids)
+    places = _node_of_id(ids)
     target[places[moved[:, 0]]] = places.take(moved[:, 1], mode="clip")
     return nodes
 
 
-def _open_doors(db: sqlite3.Connection, nodes: Nodes, start: Url) -> None:
+def _link_aliases(db: sqlite3.Connection, nodes: Nodes, start: Url) -> None:
     """Take it that another name of the site redirects: nobody was to ask there."""
-    for door in doors(start):
-        for number, behind in db.execute(_BEHIND, (f"{origin(start)}/", f"{door}/", f"{door}0")):
+    for door in alias_origins(start):
+        for number, behind in db.execute(_BEHIND_ALIASES, (f"{origin_of(start)}/", f"{door}/", f"{door}0")):
             node = nodes.node(number)
-            nodes.state[node], nodes.target[node] = CODES[State.REDIRECT], nodes.node(behind)
+            nodes.state[node], nodes.target[node] = STATE_CODES[State.REDIRECT], nodes.node(behind)
 
 
 def _edges(db: sqlite3.Connection, nodes: Nodes) -> Edges:
     many = np.zeros(len(nodes), np.int64)
     targets, flags = [np.empty(0, np.int32)], [np.empty(0, np.uint16)]
-    places = _by_id(nodes.ids)
-    rows = db.execute(_LINKS, (Kind.PAGE,))
+    places = _node_of_id(nodes.ids)
+    rows = db.execute(_LINKS, (DocumentKind.PAGE,))
     while chunk := list(islice(rows, CHUNK)):
-        page, to, found = unpack_all([packed for _, packed in chunk])
+        page, to, found = unpack_many([packed for _, packed in chunk])
         place = places.take(to, mode="clip")
         pages = places[[number for number, _ in chunk]]
         known = place >= 0
@@ -207,25 +208,25 @@ def _edges(db: sqlite3.Connection, nodes: Nodes) -> Edges:
     return Edges(start, np.concatenate(targets), np.concatenate(flags))
 
 
-def _by_id(ids: NDArray[np.int64]) -> NDArray[np.int32]:
+def _node_of_id(ids: NDArray[np.int64]) -> NDArray[np.int32]:
     """The node of each id, -1 for those that are none. Ten times as fast as a search, for four bytes an id."""
     nodes = np.full(int(ids[-1]) + 2 if len(ids) else 1, -1, np.int32)  # the last stands for all beyond it
     nodes[ids] = np.arange(len(ids), dtype=np.int32)
     return nodes
 
 
-class Hubbing:
+class LinkSuggester:
     """The hubs of one site, whose state is ``db``."""
 
     def __init__(self, db: sqlite3.Connection, graph: LinkGraph) -> None:
         self._db = db
         self._graph = graph
 
-    def of(self, node: int, page: Page | None) -> list[Hub]:
+    def of(self, node: int, page: Page | None) -> list[LinkSuggestion]:
         """The pages that should link to a page, the best first. Raises StorageError."""
         return self._hubs.hubs(node, page.breadcrumb if page else ())
 
     @cached_property
-    def _hubs(self) -> Hubs:
-        named = names(self._db)
-        return Hubs(self._graph, named.urls, named.titles)
+    def _hubs(self) -> LinkSuggestions:
+        named = node_names(self._db)
+        return LinkSuggestions(self._graph, named.urls, named.titles)

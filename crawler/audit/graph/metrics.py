@@ -5,12 +5,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler.audit.graph.arrays import AT_ONCE, Bools, Edges, Ints, Longs
-from crawler.audit.graph.link_kind import CLICKED, EVIDENCE
-from crawler.model import Found
+from crawler.audit.graph.arrays import EDGES_AT_ONCE, BoolArray, Edges, Int32Array, Int64Array
+from crawler.audit.graph.link_kind import CLICK_FLAGS, EVIDENCE_FLAGS
+from crawler.model import DiscoveredBy
 
 
-def clicks(edges: Edges, moved: Ints, start: int) -> Ints:
+def click_depths(edges: Edges, moved: Int32Array, start: int) -> Int32Array:
     """How many clicks each node is away from the start, -1 when none lead there.
 
     ``moved`` is where a redirect leads, or -1. Redirects and refreshes cost no click.
@@ -25,13 +25,15 @@ def clicks(edges: Edges, moved: Ints, start: int) -> Ints:
             depth[found] = level
             unseen[found] = False
             here.append(found)
-            found = _once(np.concatenate([moved[found], _next(edges, found, Found.REFRESH)]), unseen)
+            found = _unique(
+                np.concatenate([moved[found], _targets(edges, found, DiscoveredBy.REFRESH)]), unseen
+            )
         level += 1
-        found = _once(_next(edges, np.sort(np.concatenate(here)), CLICKED, unseen), unseen)
+        found = _unique(_targets(edges, np.sort(np.concatenate(here)), CLICK_FLAGS, unseen), unseen)
     return depth
 
 
-def touched(edges: Edges, target: Ints, start: int, evidence: int = EVIDENCE) -> Bools:
+def reachable(edges: Edges, target: Int32Array, start: int, evidence: int = EVIDENCE_FLAGS) -> BoolArray:
     """Which nodes any evidence leads to: links of all kinds, statements, redirects and canonicals (``target``).
 
     Or ``evidence`` of some kinds only: flags of :class:`crawler.model.Found`.
@@ -40,11 +42,11 @@ def touched(edges: Edges, target: Ints, start: int, evidence: int = EVIDENCE) ->
     found = np.array([start], np.int32)
     while len(found):
         unseen[found] = False
-        found = _once(np.concatenate([target[found], _next(edges, found, evidence, unseen)]), unseen)
+        found = _unique(np.concatenate([target[found], _targets(edges, found, evidence, unseen)]), unseen)
     return ~unseen
 
 
-def _once(nodes: Ints, wanted: Bools) -> Ints:
+def _unique(nodes: Int32Array, wanted: BoolArray) -> Int32Array:
     """Those of the nodes that are wanted, each once, ascending; -1 is no node."""
     nodes = nodes[nodes >= 0]
     nodes = nodes[wanted[nodes]]
@@ -55,7 +57,7 @@ def _once(nodes: Ints, wanted: Bools) -> Ints:
     return np.flatnonzero(marks).astype(np.int32)
 
 
-def _next(edges: Edges, here: Ints, accepted: int, wanted: Bools | None = None) -> Ints:
+def _targets(edges: Edges, here: Int32Array, accepted: int, wanted: BoolArray | None = None) -> Int32Array:
     """The targets of the accepted edges of these nodes that are wanted. Not each once."""
     first, many = edges.start[here], edges.start[here + 1] - edges.start[here]
     ends = np.cumsum(many)
@@ -63,21 +65,21 @@ def _next(edges: Edges, here: Ints, accepted: int, wanted: Bools | None = None) 
     begin = 0
     while begin < len(here):
         done = int(ends[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, done + AT_ONCE, side="right")))
-        places = _places(first[begin:end], many[begin:end])
+        end = max(begin + 1, int(np.searchsorted(ends, done + EDGES_AT_ONCE, side="right")))
+        places = _edge_places(first[begin:end], many[begin:end])
         found = edges.to[places[(edges.flags[places] & accepted) != 0]]
-        parts.append(found if wanted is None else _once(found, wanted))
+        parts.append(found if wanted is None else _unique(found, wanted))
         begin = end
     return np.concatenate(parts)
 
 
-def _places(first: Longs, many: Longs) -> Longs:
+def _edge_places(first: Int64Array, many: Int64Array) -> Int64Array:
     """The places of all edges of some nodes, one after the other."""
     before = np.cumsum(many) - many
     return np.repeat(first - before, many) + np.arange(int(many.sum()))
 
 
-def islands(edges: Edges, target: Ints, pages: Bools, touched: Bools) -> Ints:
+def find_islands(edges: Edges, target: Int32Array, pages: BoolArray, touched: BoolArray) -> Int32Array:
     """The number of the island of each node, from 0 on, the largest first; -1: touched, or alone.
 
     Direction does not matter, and neither does the kind of evidence. ``pages`` are those that count: one of them in
@@ -87,7 +89,7 @@ def islands(edges: Edges, target: Ints, pages: Bools, touched: Bools) -> Ints:
     label = np.arange(size, dtype=np.int32)
     lost = np.flatnonzero(~touched)
     source = np.repeat(np.arange(size, dtype=np.int32), np.diff(edges.start))
-    inside = ~touched[source] & ~touched[edges.to] & ((edges.flags & EVIDENCE) != 0)
+    inside = ~touched[source] & ~touched[edges.to] & ((edges.flags & EVIDENCE_FLAGS) != 0)
     moved = lost[target[lost] >= 0]
     moved = moved[~touched[target[moved]]]
     one = np.concatenate([source[inside], moved.astype(np.int32)])
@@ -107,7 +109,7 @@ def islands(edges: Edges, target: Ints, pages: Bools, touched: Bools) -> Ints:
     return _by_size(label)
 
 
-def _by_size(label: Ints) -> Ints:
+def _by_size(label: Int32Array) -> Int32Array:
     kept = label >= 0
     found, places, sizes = np.unique(label[kept], return_inverse=True, return_counts=True)
     rank = np.empty(len(found), np.int32)
@@ -118,12 +120,12 @@ def _by_size(label: Ints) -> Ints:
 
 DAMPING: Final = 0.85
 
-ROUNDS: Final = 60
+MAX_ITERATIONS: Final = 60
 
-CLOSE: Final = 1e-4  # of the average page: when no round moves more than that on average, it is done
+TOLERANCE: Final = 1e-4  # of the average page: when no round moves more than that on average, it is done
 
 
-def weights(links: Edges, home: Ints, pages: Bools) -> NDArray[np.float64]:
+def page_ranks(links: Edges, home: Int32Array, pages: BoolArray) -> NDArray[np.float64]:
     """The weight of each node, 1.0 being that of the average of ``pages``.
 
     ``links`` are those that count, by their targets. What flows to a node whose ``home`` is another, flows on to that
@@ -139,21 +141,21 @@ def weights(links: Edges, home: Ints, pages: Bools) -> NDArray[np.float64]:
     away = np.flatnonzero(home != np.arange(size))
     rank = jump.copy()
     share = np.zeros(size)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ITERATIONS):
         np.divide(rank, many, out=share, where=many > 0)
-        flow = _flow(share, links)
+        flow = _incoming(share, links)
         np.add.at(flow, home[away], flow[away])
         flow[away] = 0.0
         after = DAMPING * flow
         after += (1.0 - float(after.sum())) * jump
         moved = float(np.abs(after - rank).sum())
         rank = after
-        if moved < CLOSE:
+        if moved < TOLERANCE:
             break
     return rank * (total / float(rank[pages].sum()))
 
 
-def _flow(share: NDArray[np.float64], links: Edges) -> NDArray[np.float64]:
+def _incoming(share: NDArray[np.float64], links: Edges) -> NDArray[np.float64]:
     """What comes in at each node."""
     flow = np.zeros(len(share))
     for first, last in links.blocks():

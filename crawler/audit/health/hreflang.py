@@ -12,8 +12,8 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from crawler.audit.finding import AuditFinding, Referrer
-from crawler.audit.health.language_labels import X_DEFAULT, fits
-from crawler.audit.health.visit import Visited, no_page
+from crawler.audit.health.language_labels import X_DEFAULT, label_fits
+from crawler.audit.health.visit import VisitedUrl, why_no_page
 from crawler.model import State
 from sitemap import Alternate
 
@@ -22,7 +22,7 @@ MAX_COMPARED: Final = 200  # versions of one page that are compared with one ano
 _LEADING: Final = (State.REDIRECT, State.CANONICAL_ELSEWHERE)
 
 
-class ListedVersions(Struct, frozen=True):
+class ListedHreflang(Struct, frozen=True):
     """What an entry of a sitemap states of a page's versions, in canonical form, and where."""
 
     file: str
@@ -35,17 +35,17 @@ class ListedVersions(Struct, frozen=True):
         return f"{self.file} line {self.line}" if self.line else self.file
 
 
-class Version(Struct, frozen=True, kw_only=True):
+class PageHreflang(Struct, frozen=True, kw_only=True):
     """What is known of one URL: how it was found to be, the language of its html element, and what it states.
 
     ``stated`` is what the page says in HTML and Link headers, ``listed`` what entries of sitemaps say of it. ``faults``
     are values of hreflang that name no language, in sentences. ``is_whole`` is False when not all of it was read.
     """
 
-    visited: Visited
+    visited: VisitedUrl
     language: str = ""
     stated: tuple[Alternate, ...] = ()
-    listed: tuple[ListedVersions, ...] = ()
+    listed: tuple[ListedHreflang, ...] = ()
     faults: tuple[str, ...] = ()
     is_whole: bool = True
 
@@ -61,7 +61,7 @@ class Version(Struct, frozen=True, kw_only=True):
         return list(dict.fromkeys(every))
 
 
-class Naming(Struct, frozen=True):
+class HreflangLink(Struct, frozen=True):
     """That a page (``by``) names another, ``url``, under a ``label``, and that one states another ``language``."""
 
     url: str
@@ -70,21 +70,23 @@ class Naming(Struct, frozen=True):
     language: str
 
 
-class Versions(Protocol):
+class HreflangLookup(Protocol):
     """Knows all URLs."""
 
-    def version(self, url: str) -> Version:
+    def version(self, url: str) -> PageHreflang:
         """What is known of a URL in canonical form; of a URL that nobody asked for next to nothing."""
 
 
-def judge_cluster(page: Version, others: Versions) -> tuple[list[AuditFinding], list[Naming]]:
+def check_hreflang_cluster(
+    page: PageHreflang, others: HreflangLookup
+) -> tuple[list[AuditFinding], list[HreflangLink]]:
     """What is wrong with the versions of an indexable page: one finding of a rule at most, with evidence for each.
 
     Which labels are wrong beyond what is told thereby is for :func:`is_mislabelled`, which wants all who name a page.
     """
     if not page.visited.is_page or not (page.stated or page.faults or page.listed):
         return [], []
-    judged = _Judged(page, others)
+    judged = _ClusterChecks(page, others)
     rules = (
         ("cluster.code", judged.codes()),
         ("cluster.conflict", judged.conflicts()),
@@ -98,17 +100,21 @@ def judge_cluster(page: Version, others: Versions) -> tuple[list[AuditFinding], 
     return found, judged.labels()
 
 
-def is_mislabelled(page: Version, namings: Sequence[Naming], others: Versions) -> bool:
+def states_wrong_language(
+    page: PageHreflang, namings: Sequence[HreflangLink], others: HreflangLookup
+) -> bool:
     """Whether it is the page that states a wrong language, as most name it otherwise; else it is they who are wrong.
 
     ``namings`` are all those that are at odds with it.
     """
     wrong = {each.by for each in namings}
     fair = {page.url, *(each.href for each in page.named)} - wrong
-    return len(wrong) > sum(_calls_rightly(others.version(url), page) for url in fair)
+    return len(wrong) > sum(_is_label_right(others.version(url), page) for url in fair)
 
 
-def judge_label(page: Version, namings: Sequence[Naming], others: Versions) -> AuditFinding:
+def check_page_language(
+    page: PageHreflang, namings: Sequence[HreflangLink], others: HreflangLookup
+) -> AuditFinding:
     """That a page states another language than it is named for."""
     said = []
     for each in namings:
@@ -117,7 +123,7 @@ def judge_label(page: Version, namings: Sequence[Naming], others: Versions) -> A
     return _finding("cluster.label", page, said, others.version(namings[0].by).named)
 
 
-def judge_labels(page: Version, namings: Sequence[Naming]) -> AuditFinding:
+def check_hreflang_labels(page: PageHreflang, namings: Sequence[HreflangLink]) -> AuditFinding:
     """That a page names others for languages that are not theirs."""
     said = [
         (f'{each.url} is named for {each.label}, and its html element says lang="{each.language}"', each.url)
@@ -126,14 +132,18 @@ def judge_labels(page: Version, namings: Sequence[Naming]) -> AuditFinding:
     return _finding("cluster.label", page, said, page.named)
 
 
-def _calls_rightly(page: Version, other: Version) -> bool:
+def _is_label_right(page: PageHreflang, other: PageHreflang) -> bool:
     return any(
-        each.href == other.url and each.hreflang.lower() != X_DEFAULT and fits(each.hreflang, other.language)
+        each.href == other.url
+        and each.hreflang.lower() != X_DEFAULT
+        and label_fits(each.hreflang, other.language)
         for each in page.named
     )
 
 
-def _finding(rule: str, page: Version, said: list[tuple[str, str]], named: list[Alternate]) -> AuditFinding:
+def _finding(
+    rule: str, page: PageHreflang, said: list[tuple[str, str]], named: list[Alternate]
+) -> AuditFinding:
     """A finding of what was said: pairs of a sentence and the URL it is about. ``named`` are the versions."""
     more = len(said) - 1
     versions = [url for _, url in said if url and url != page.url]
@@ -158,10 +168,10 @@ def _group(url: str, named: list[Alternate]) -> str:
     return default or min((each.href for each in named), default=url)
 
 
-class _Judged:
+class _ClusterChecks:
     """One page with its versions, looked up once."""
 
-    def __init__(self, page: Version, others: Versions) -> None:
+    def __init__(self, page: PageHreflang, others: HreflangLookup) -> None:
         self._page = page
         self._others = others
         self._named = page.named
@@ -194,8 +204,8 @@ class _Judged:
     def targets(self) -> Iterator[tuple[str, str]]:
         """Versions that are no pages to be named."""
         for url, labels in self._labels.items():
-            if url != self._page.url and (fault := no_page(self._others.version(url).visited)):
-                yield f"{url}, named for {_and(labels)}, {fault}", url
+            if url != self._page.url and (fault := why_no_page(self._others.version(url).visited)):
+                yield f"{url}, named for {_join_with_and(labels)}, {fault}", url
 
     def silent(self) -> Iterator[tuple[str, str]]:
         """Versions that the page itself names and that do not name it."""
@@ -206,10 +216,12 @@ class _Judged:
             if other.visited.is_page and other.is_whole and not self._names(other, self._page.url):
                 named = [each.href for each in other.named if each.href != url]
                 says = (
-                    f"names {_and(named[:2])}{' and others' if named[2:] else ''}" if named else "names none"
+                    f"names {_join_with_and(named[:2])}{' and others' if named[2:] else ''}"
+                    if named
+                    else "names none"
                 )
                 yield (
-                    f"{url}, named for {_and(self._labels[url])}, does not name this page back: it {says}",
+                    f"{url}, named for {_join_with_and(self._labels[url])}, does not name this page back: it {says}",
                     url,
                 )
 
@@ -217,22 +229,22 @@ class _Judged:
         """That the page names others and not itself."""
         others = [each.href for each in self._page.stated if each.href != self._page.url]
         if others and self._page.is_whole and not self._names(self._page, self._page.url):
-            yield f"the page names {_count(others)} and not itself", ""
+            yield f"the page names {_count_urls(others)} and not itself", ""
 
     def swapped(self) -> Iterator[tuple[str, str]]:
         """Pairs of versions of which each states the language that the other is named for."""
         wrong = self._wrong[:MAX_COMPARED]
         for number, (label, url, own) in enumerate(wrong):
             for other_label, other, others_own in wrong[number + 1 :]:
-                if url != other and fits(label, others_own) and fits(other_label, own):
+                if url != other and label_fits(label, others_own) and label_fits(other_label, own):
                     self._swapped |= {(label, url), (other_label, other)}
                     said = f"{url} is named for {label} and says {own}, {other} for {other_label} and says {others_own}"
                     yield said, other
 
-    def labels(self) -> list[Naming]:
+    def labels(self) -> list[HreflangLink]:
         """Versions that state another language than they are named for; to be asked after :meth:`swapped`."""
         return [
-            Naming(url, self._page.url, label, own)
+            HreflangLink(url, self._page.url, label, own)
             for label, url, own in self._wrong
             if (label, url) not in self._swapped
         ]
@@ -257,10 +269,10 @@ class _Judged:
         """Label, URL and own language of versions that state another."""
         for each in self._named:
             other = self._page if each.href == self._page.url else self._others.version(each.href)
-            if other.visited.is_page and other.language and not fits(each.hreflang, other.language):
+            if other.visited.is_page and other.language and not label_fits(each.hreflang, other.language):
                 yield each.hreflang, each.href, other.language
 
-    def _names(self, page: Version, url: str) -> bool:
+    def _names(self, page: PageHreflang, url: str) -> bool:
         """Whether a page names a URL, be it by way of another that leads there."""
         named = {each.href for each in page.named}
         if url in named or len(named) > MAX_COMPARED:  # among so many it may well be
@@ -272,10 +284,10 @@ class _Judged:
         return visited.state in _LEADING and to in (visited.target, visited.last.url)
 
 
-def _and(texts: list[str]) -> str:
+def _join_with_and(texts: list[str]) -> str:
     return " and ".join(dict.fromkeys(texts))
 
 
-def _count(urls: list[str]) -> str:
+def _count_urls(urls: list[str]) -> str:
     many = len(set(urls))
     return f"{many:,} other versions" if many > 1 else f"one other version ({urls[0]})"

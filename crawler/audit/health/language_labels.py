@@ -15,7 +15,7 @@ _tag = re.compile(
     r"([a-z]{2})(?:-[a-z]{3}){0,3}(?:-([a-z]{4}))?(?:-([a-z]{2}|[0-9]{3}))?(?:-.*)?", re.ASCII | re.IGNORECASE
 ).fullmatch
 # Codes that mean what another one means, or a part of it (ISO 639-1 and its changes).
-_SAME: Final = {
+_SAME_LANGUAGE: Final = {
     "iw": "he",
     "in": "id",
     "ji": "yi",
@@ -42,26 +42,26 @@ class Language(Struct, frozen=True):
     region: str = ""
 
 
-def language(text: str) -> Language | None:
+def parse_language(text: str) -> Language | None:
     """What a tag means; None when it is no tag with a language of two letters, as hreflang takes them."""
     found = _tag(text.strip().replace("_", "-"))
     if found is None:
         return None
     name, script, region = found.groups()
     return Language(
-        _SAME.get(name.lower(), name.lower()), (script or "").capitalize(), (region or "").upper()
+        _SAME_LANGUAGE.get(name.lower(), name.lower()), (script or "").capitalize(), (region or "").upper()
     )
 
 
 @lru_cache(maxsize=10_000)
-def fits(label: str, stated: str) -> bool:
+def label_fits(label: str, stated: str) -> bool:
     """Whether a page that states a language can be named under a label; True whenever that is not sure.
 
     Script and region are compared only where both state one.
     """
     if label.lower() == X_DEFAULT:
         return True
-    named, own = language(label), language(stated)
+    named, own = parse_language(label), parse_language(stated)
     if named is None or own is None:
         return True
     if named.name != own.name:

@@ -8,20 +8,20 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from crawler.audit.health.visit import Visited, blocked, gone, no_page, refused
+from crawler.audit.health.visit import VisitedUrl, why_blocked, why_gone, why_no_page, why_refused
 from crawler.model import State
 
 MAX_HOPS: Final = 3
 """Redirects in a row that are let be if all but the first are for now.
 https://developers.google.com/search/docs/crawling-indexing/site-move-with-url-changes"""
-_FOR_NOW: Final = frozenset({302, 303, 307})  # https://www.rfc-editor.org/rfc/rfc9110#section-15.4
-_UNSEEN: Final = frozenset({"", State.PENDING, State.OUT_OF_SCOPE})
-_DEAD: Final = frozenset(
+_TEMPORARY: Final = frozenset({302, 303, 307})  # https://www.rfc-editor.org/rfc/rfc9110#section-15.4
+_UNSEEN_STATES: Final = frozenset({"", State.PENDING, State.OUT_OF_SCOPE})
+_DEAD_STATES: Final = frozenset(
     {State.CLIENT_ERROR, State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER, State.INTERNAL_ERROR}
 )
 
 
-class Fault(NamedTuple):
+class RedirectFault(NamedTuple):
     """What is wrong with where a URL leads: the id of a rule, a sentence, and the steps with what to do instead."""
 
     rule: str
@@ -29,7 +29,7 @@ class Fault(NamedTuple):
     evidence: list[str]
 
 
-def judge_redirect(trail: Sequence[Visited]) -> Fault | None:
+def check_redirect(trail: Sequence[VisitedUrl]) -> RedirectFault | None:
     """What is wrong with linking, or listing, the redirect that the trail begins with; None if that is as it should be.
 
     A redirect for now is to be linked: it says that its own URL is the one to keep. So is one that leads off the site,
@@ -40,25 +40,27 @@ def judge_redirect(trail: Sequence[Visited]) -> Fault | None:
     if len(hops) == len(trail):  # in a circle, or off to where nobody asked
         return None
     end = trail[len(hops)]
-    if end.state in _UNSEEN or end.state in _DEAD:
+    if end.state in _UNSEEN_STATES or end.state in _DEAD_STATES:
         return None
-    moved = [place for place, hop in enumerate(hops) if place and _is_for_good(hop)]
+    moved = [place for place, hop in enumerate(hops) if place and _is_permanent(hop)]
     if moved or len(hops) > MAX_HOPS:
         before = hops[moved[0] - 1] if moved else hops[0]
-        goal = _stays(trail[moved[0] :]) if moved else end
-        said = f"{no_page(hops[0])}, and that in {len(hops)} hops to {end.url}"
-        advice = f"let {before.url} redirect to {goal.url}{_for_now(goal, end)}"
-        return Fault("link.chain", said, [*_steps(hops), advice])
-    goal = _stays(trail)
+        goal = _permanent_target(trail[moved[0] :]) if moved else end
+        said = f"{why_no_page(hops[0])}, and that in {len(hops)} hops to {end.url}"
+        advice = f"let {before.url} redirect to {goal.url}{_temporary_reason(goal, end)}"
+        return RedirectFault("link.chain", said, [*_steps(hops), advice])
+    goal = _permanent_target(trail)
     if goal is trail[0]:
         return None
     further = "" if goal is end else f", and for now ({goal.status}) further to {end.url}"
-    return Fault(
-        "link.redirect", f"{no_page(hops[0])}{further}", [f"link to {goal.url} instead{_for_now(goal, end)}"]
+    return RedirectFault(
+        "link.redirect",
+        f"{why_no_page(hops[0])}{further}",
+        [f"link to {goal.url} instead{_temporary_reason(goal, end)}"],
     )
 
 
-def _for_now(goal: Visited, end: Visited) -> str:
+def _temporary_reason(goal: VisitedUrl, end: VisitedUrl) -> str:
     """Why to name what redirects itself: it asks for that."""
     if goal is end:
         return ""
@@ -68,12 +70,12 @@ def _for_now(goal: Visited, end: Visited) -> str:
     )
 
 
-def _stays(trail: Sequence[Visited]) -> Visited:
+def _permanent_target(trail: Sequence[VisitedUrl]) -> VisitedUrl:
     """Where redirects for good lead to: what is there, or what redirects for now."""
-    return next(each for each in trail if not _is_for_good(each))
+    return next(each for each in trail if not _is_permanent(each))
 
 
-def judge_canonical(trail: Sequence[Visited]) -> Fault | None:
+def check_canonical(trail: Sequence[VisitedUrl]) -> RedirectFault | None:
     """What is wrong with the canonical of the page that the trail begins with: it names the second URL of the trail.
 
     Nothing is said of a canonical that nobody asked for, or that only fails today.
@@ -81,34 +83,38 @@ def judge_canonical(trail: Sequence[Visited]) -> Fault | None:
     if len(trail) < 2 or trail[0].state != State.CANONICAL_ELSEWHERE:
         return None
     page, named, end = trail[0], trail[1], trail[-1]
-    said = f"it names {named.url} as its canonical, which {no_page(named)}"
+    said = f"it names {named.url} as its canonical, which {why_no_page(named)}"
     if any(each.url == end.target for each in trail):  # round
         back = ": back to this page" if end.target == page.url else ": round in a circle"
-        return Fault("canonical.lost", f"{said}{_in_the_end(trail)}{back}", list(_steps(trail)))
+        return RedirectFault(
+            "canonical.lost", f"{said}{_end_of_trail_text(trail)}{back}", list(_steps(trail))
+        )
     if _is_no_page(end):
-        return Fault("canonical.lost", f"{said}{_in_the_end(trail)}", list(_steps(trail)))
+        return RedirectFault("canonical.lost", f"{said}{_end_of_trail_text(trail)}", list(_steps(trail)))
     if end is named and not end.target:
         return None
     if end.is_page:
         more = f", and that in the end to {end.url}" if len(trail) > 3 else ""
-        return Fault(
+        return RedirectFault(
             "canonical.chain", f"{said}{more}", [*_steps(trail), f"name {end.url} as its canonical instead"]
         )
-    return Fault("canonical.chain", said, list(_steps(trail))) if named.target else None
+    return RedirectFault("canonical.chain", said, list(_steps(trail))) if named.target else None
 
 
-def _is_for_good(visited: Visited) -> bool:
+def _is_permanent(visited: VisitedUrl) -> bool:
     """Whether it is a redirect to what has taken its place: a refresh at once is one too."""
-    return visited.state == State.REDIRECT and visited.status not in _FOR_NOW
+    return visited.state == State.REDIRECT and visited.status not in _TEMPORARY
 
 
-def _is_no_page(visited: Visited) -> bool:
-    return visited.state == State.NOINDEX or bool(gone(visited) or refused(visited) or blocked(visited))
+def _is_no_page(visited: VisitedUrl) -> bool:
+    return visited.state == State.NOINDEX or bool(
+        why_gone(visited) or why_refused(visited) or why_blocked(visited)
+    )
 
 
-def _in_the_end(trail: Sequence[Visited]) -> str:
-    return f", and in the end {trail[-1].url} {no_page(trail[-1])}" if len(trail) > 2 else ""
+def _end_of_trail_text(trail: Sequence[VisitedUrl]) -> str:
+    return f", and in the end {trail[-1].url} {why_no_page(trail[-1])}" if len(trail) > 2 else ""
 
 
-def _steps(trail: Sequence[Visited]) -> Iterator[str]:
-    return (f"{each.url} {said}" for each in trail if (said := no_page(each)))
+def _steps(trail: Sequence[VisitedUrl]) -> Iterator[str]:
+    return (f"{each.url} {said}" for each in trail if (said := why_no_page(each)))

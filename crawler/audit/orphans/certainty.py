@@ -13,15 +13,15 @@ from msgspec.structs import replace
 
 from crawler.fetch.retry import is_failure
 from crawler.model import State
-from crawler.units import count
+from crawler.units import count_text
 
-REFUSED: Final = frozenset({401, 403, 407, 451})  # the page is there, and not for us
-_EMPTY: Final = frozenset(
+REFUSED_STATUSES: Final = frozenset({401, 403, 407, 451})  # the page is there, and not for us
+_EMPTY_STATUSES: Final = frozenset(
     {204, 205, *range(300, 400)}
 )  # statuses without a page: browsers get no further either
 
 
-class Seen(Struct, frozen=True):
+class EndedUrls(Struct, frozen=True):
     """How many URLs ended in one way, of those that the start leads to, and one of them with its reason."""
 
     count: int
@@ -29,7 +29,7 @@ class Seen(Struct, frozen=True):
     reason: str = ""
 
 
-class Doubts(Struct, frozen=True, kw_only=True):
+class CrawlCoverage(Struct, frozen=True, kw_only=True):
     """What there is to judge by. ``ends`` has the URLs that the start leads to, by state and status.
 
     ``stopped`` says why the visiting ended too early, as the end of a sentence, or is "". ``cut`` are pages of which
@@ -38,112 +38,119 @@ class Doubts(Struct, frozen=True, kw_only=True):
     the links to the others, or is 0.
     """
 
-    ends: Mapping[tuple[State, int | None], Seen]
+    ends: Mapping[tuple[State, int | None], EndedUrls]
     stopped: str = ""
-    cut: Seen | None = None
-    beside: Seen | None = None
-    doors: Seen | None = None
+    cut: EndedUrls | None = None
+    beside: EndedUrls | None = None
+    doors: EndedUrls | None = None
     no_robots: tuple[str, ...] = ()
     few: int = 0
     trust_blocked: bool = False
 
 
-def doubts(seen: Doubts) -> list[str]:
+def limits_of_crawl(seen: CrawlCoverage) -> list[str]:
     """A sentence for each way in which links may have been missed, with the remedy; none: all were seen."""
-    found = [*_limits(seen), *_failures(seen), *_blocked(seen), *_chosen(seen), *_cut(seen)]
+    found = [*_limits(seen), *_failures(seen), *_blocked(seen), *_operator_limits(seen), *_cut(seen)]
     # what was not read explains why few pages are linked, also if it is trusted to lead to nothing else
     kept_out = replace(seen, trust_blocked=False)
-    return found or list(() if any((*_blocked(kept_out), *_chosen(kept_out))) else _scripted(seen))
+    return found or list(
+        () if any((*_blocked(kept_out), *_operator_limits(kept_out))) else _scripted_links(seen)
+    )
 
 
-def _limits(seen: Doubts) -> Iterator[str]:
-    pending = _of(seen, State.PENDING)
+def _limits(seen: CrawlCoverage) -> Iterator[str]:
+    pending = _ended_as(seen, State.PENDING)
     if seen.stopped:
-        left = f", with {_urls(pending)} left to visit" if pending else ""
+        left = f", with {_count_urls(pending)} left to visit" if pending else ""
         yield f"the crawl is not complete: {seen.stopped}{left}; run the same command again to go on"
     elif pending:
         yield (
-            f"{_urls(pending)} {_were(pending)} not visited, such as {pending.example}; "
+            f"{_count_urls(pending)} {_were(pending)} not visited, such as {pending.example}; "
             "run the same command again to go on"
         )
-    if deep := _of(seen, State.TOO_DEEP):
-        yield f"{_urls(deep)} {_were(deep)} further from the start than --max-depth; leave that out"
+    if deep := _ended_as(seen, State.TOO_DEEP):
+        yield f"{_count_urls(deep)} {_were(deep)} further from the start than --max-depth; leave that out"
 
 
-def _failures(seen: Doubts) -> Iterator[str]:
-    failed: dict[State, Seen] = {}
+def _failures(seen: CrawlCoverage) -> Iterator[str]:
+    failed: dict[State, EndedUrls] = {}
     for (state, status), each in seen.ends.items():
-        if is_failure(state, status) or (state is State.BAD_ANSWER and status not in _EMPTY):
+        if is_failure(state, status) or (state is State.BAD_ANSWER and status not in _EMPTY_STATUSES):
             failed[state] = _add(failed.get(state), each)
     for state, each in failed.items():
-        yield f"{_urls(each)} failed ({state.value}), {_such(each)}; run it again when that is mended"
+        yield f"{_count_urls(each)} failed ({state.value}), {_example_text(each)}; run it again when that is mended"
     if seen.no_robots:
         shown = ", ".join(seen.no_robots[:3])
         yield f"robots.txt could not be had from {shown}, and so nothing there was read; run it again later"
 
 
-def _blocked(seen: Doubts) -> Iterator[str]:
+def _blocked(seen: CrawlCoverage) -> Iterator[str]:
     if seen.trust_blocked:
         return
-    if blocked := _of(seen, State.ROBOTS):
+    if blocked := _ended_as(seen, State.ROBOTS):
         yield (
-            f"{_urls(blocked)} {_are(blocked)} blocked by robots.txt and {_were(blocked)} not read, "
-            f"{_such(blocked)}; --ignore-robots reads them if the site is yours, --trust-blocked takes it that they "
+            f"{_count_urls(blocked)} {_are(blocked)} blocked by robots.txt and {_were(blocked)} not read, "
+            f"{_example_text(blocked)}; --ignore-robots reads them if the site is yours, --trust-blocked "
+            "takes it that they "
             "lead to nothing else"
         )
     refused = None
     for (state, status), each in seen.ends.items():
-        if state is State.CLIENT_ERROR and status in REFUSED:
+        if state is State.CLIENT_ERROR and status in REFUSED_STATUSES:
             refused = _add(refused, each)
     if refused:
         yield (
-            f"{_urls(refused)} refused us (401, 403), {_such(refused)}; --basic-auth, --header or --cookie let "
+            f"{_count_urls(refused)} refused us (401, 403), {_example_text(refused)}; --basic-auth, "
+            "--header or --cookie let "
             "us in, --trust-blocked takes it that they lead to nothing else"
         )
-    if endless := _of(seen, State.TRAP):
+    if endless := _ended_as(seen, State.TRAP):
         yield (
-            f"{_urls(endless)} {_look(endless)} endlessly many and {_were(endless)} not read, {_such(endless)}; "
+            f"{_count_urls(endless)} {_look_like_text(endless)} endlessly many and {_were(endless)} not "
+            f"read, {_example_text(endless)}; "
             "--max-segments, --max-repeats and --trap-limit allow more, --trust-blocked takes it that they lead to "
             "nothing else"
         )
     if seen.beside:
         yield (
-            f"{_urls(seen.beside)} outside of the directory of the start {_were(seen.beside)} not read, "
-            f"{_such(seen.beside)}; start from a page further up, or --trust-blocked takes it that they lead to "
+            f"{_count_urls(seen.beside)} outside of the directory of the start {_were(seen.beside)} not read, "
+            f"{_example_text(seen.beside)}; start from a page further up, or --trust-blocked takes it that "
+            "they lead to "
             "nothing else"
         )
 
 
-def _chosen(seen: Doubts) -> Iterator[str]:
-    if excluded := _of(seen, State.EXCLUDED):
+def _operator_limits(seen: CrawlCoverage) -> Iterator[str]:
+    if excluded := _ended_as(seen, State.EXCLUDED):
         yield (
-            f"{_urls(excluded)} {_were(excluded)} left out by --include or --exclude, {_such(excluded)}; "
+            f"{_count_urls(excluded)} {_were(excluded)} left out by --include or --exclude, {_example_text(excluded)}; "
             "audit without these patterns"
         )
-    nofollow = None if seen.stopped or seen.trust_blocked else _of(seen, State.NOFOLLOW)
+    nofollow = None if seen.stopped or seen.trust_blocked else _ended_as(seen, State.NOFOLLOW)
     if nofollow:  # they are asked for at the end
         yield (
-            f"{_urls(nofollow)} {_are(nofollow)} linked by nofollow only and {_were(nofollow)} not read, such "
+            f"{_count_urls(nofollow)} {_are(nofollow)} linked by nofollow only and {_were(nofollow)} not read, such "
             f"as {nofollow.example}; raise --max-unlinked, or --trust-blocked takes it that they lead to nothing else"
         )
     if seen.doors and not seen.stopped:
         yield (
-            f"{_urls(seen.doors)} with another name of the site {_were(seen.doors)} not read, such as "
+            f"{_count_urls(seen.doors)} with another name of the site {_were(seen.doors)} not read, such as "
             f"{seen.doors.example}; raise --max-unlinked"
         )
-    if long := _of(seen, State.TOO_LONG):
-        yield f"{_urls(long)} {_were(long)} too long to be fetched, such as {long.example[:200]}"
+    if long := _ended_as(seen, State.TOO_LONG):
+        yield f"{_count_urls(long)} {_were(long)} too long to be fetched, such as {long.example[:200]}"
 
 
-def _cut(seen: Doubts) -> Iterator[str]:
+def _cut(seen: CrawlCoverage) -> Iterator[str]:
     if seen.cut:
         yield (
-            f"{_urls(seen.cut)} {_were(seen.cut)} read in part only, {_such(seen.cut)}; raise --max-body, "
+            f"{_count_urls(seen.cut)} {_were(seen.cut)} read in part only, {_example_text(seen.cut)}; "
+            "raise --max-body, "
             "--max-download or --max-links"
         )
 
 
-def _scripted(seen: Doubts) -> Iterator[str]:
+def _scripted_links(seen: CrawlCoverage) -> Iterator[str]:
     if seen.few:
         found = "one page was" if seen.few == 1 else f"{seen.few:,} pages were"
         yield (
@@ -152,7 +159,7 @@ def _scripted(seen: Doubts) -> Iterator[str]:
         )
 
 
-def _of(seen: Doubts, state: State) -> Seen | None:
+def _ended_as(seen: CrawlCoverage, state: State) -> EndedUrls | None:
     """What ended so unasked: a page may be too long for a sitemap, say, and was read."""
     found = None
     for (each, status), some in seen.ends.items():
@@ -161,25 +168,25 @@ def _of(seen: Doubts, state: State) -> Seen | None:
     return found
 
 
-def _add(one: Seen | None, other: Seen) -> Seen:
-    return Seen(one.count + other.count, one.example, one.reason) if one else other
+def _add(one: EndedUrls | None, other: EndedUrls) -> EndedUrls:
+    return EndedUrls(one.count + other.count, one.example, one.reason) if one else other
 
 
-def _such(seen: Seen) -> str:
+def _example_text(seen: EndedUrls) -> str:
     return f"such as {seen.example}{f' ({seen.reason})' if seen.reason else ''}"
 
 
-def _urls(seen: Seen) -> str:
-    return count(seen.count, "URL")
+def _count_urls(seen: EndedUrls) -> str:
+    return count_text(seen.count, "URL")
 
 
-def _were(seen: Seen) -> str:
+def _were(seen: EndedUrls) -> str:
     return "was" if seen.count == 1 else "were"
 
 
-def _look(seen: Seen) -> str:
+def _look_like_text(seen: EndedUrls) -> str:
     return "looks like one of" if seen.count == 1 else "look like some of"
 
 
-def _are(seen: Seen) -> str:
+def _are(seen: EndedUrls) -> str:
     return "is" if seen.count == 1 else "are"

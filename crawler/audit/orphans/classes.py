@@ -5,36 +5,40 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.claim import Source
-from crawler.audit.graph.link_kind import Way
+from crawler.audit.claim import SourceKind
+from crawler.audit.graph.link_kind import LinkKind
 from crawler.model import State
 
-_WEAK: Final = (
-    (Way.REDIRECT, "weak.redirect"),
-    (Way.CANONICAL, "weak.canonical"),
-    (Way.NOINDEX, "weak.noindex"),
-    (Way.NOFOLLOW, "weak.nofollow"),
-    (Way.HEAD, "weak.head"),
+_WEAK_RULES: Final = (
+    (LinkKind.REDIRECT, "weak.redirect"),
+    (LinkKind.CANONICAL, "weak.canonical"),
+    (LinkKind.NOINDEX, "weak.noindex"),
+    (LinkKind.NOFOLLOW, "weak.nofollow"),
+    (LinkKind.HEAD, "weak.head"),
 )
-_ONLY: Final = (
-    ("orphan.sitemap", frozenset({Source.SITEMAP})),
-    ("orphan.search", frozenset({Source.SEARCH, Source.ANALYTICS})),
-    ("orphan.log", frozenset({Source.LOG})),
-    ("orphan.list", frozenset({Source.BACKLINKS, Source.LIST, Source.CRAWL})),
+_ONLY_SOURCE_RULES: Final = (
+    ("orphan.sitemap", frozenset({SourceKind.SITEMAP})),
+    ("orphan.search", frozenset({SourceKind.SEARCH, SourceKind.ANALYTICS})),
+    ("orphan.log", frozenset({SourceKind.LOG})),
+    ("orphan.list", frozenset({SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL})),
 )
-_LINKED: Final = Way.FOLLOWED | Way.NOINDEX | Way.CANONICAL | Way.NOFOLLOW | Way.REDIRECT
-_FAILING: Final = frozenset({State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER})
-_NAMING: Final = frozenset({Source.SEARCH, Source.ANALYTICS, Source.BACKLINKS, Source.LIST, Source.CRAWL})
-_GONE: Final = frozenset({404, 410})  # all others say "not you", "not now" or "not so"
+_LINKED_KINDS: Final = (
+    LinkKind.FOLLOWED | LinkKind.NOINDEX | LinkKind.CANONICAL | LinkKind.NOFOLLOW | LinkKind.REDIRECT
+)
+_FAILING_STATES: Final = frozenset({State.SERVER_ERROR, State.UNREACHABLE, State.BAD_ANSWER})
+_NAMING_SOURCES: Final = frozenset(
+    {SourceKind.SEARCH, SourceKind.ANALYTICS, SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL}
+)
+_GONE_STATUSES: Final = frozenset({404, 410})  # all others say "not you", "not now" or "not so"
 
-JUDGED: Final = frozenset({State.INDEXABLE, State.CLIENT_ERROR, State.REDIRECT}) | _FAILING
+CLASSIFIED_STATES: Final = frozenset({State.INDEXABLE, State.CLIENT_ERROR, State.REDIRECT}) | _FAILING_STATES
 """The states of URLs that may fall under a rule."""
 
 
-class Known(Struct, kw_only=True):
+class SourceStats(Struct, kw_only=True):
     """What the sources know of a page, in all its spellings. ``ok``, ``moved`` and ``dead`` are answers in logs."""
 
-    sources: set[Source] = set()
+    sources: set[SourceKind] = set()
     first: str = ""
     last: str = ""
     people: int = 0
@@ -64,7 +68,7 @@ class Known(Struct, kw_only=True):
         return bool(came or self.links or self.domains)
 
 
-NOBODY: Final = Known()
+NO_SOURCES: Final = SourceStats()
 
 
 class Thresholds(Struct, frozen=True):
@@ -75,7 +79,7 @@ class Thresholds(Struct, frozen=True):
     min_visits: int = 5
 
 
-class Standing(Struct, frozen=True):
+class UrlFacts(Struct, frozen=True):
     """What decides about one URL: how it ended, and what leads to it (see :class:`crawler.audit.graph.LinkGraph`)."""
 
     state: State
@@ -89,56 +93,56 @@ class Standing(Struct, frozen=True):
     is_circle: bool = False  # its redirects never end
 
 
-def classes(standing: Standing, known: Known, limits: Thresholds) -> Iterator[str]:
+def orphan_classes(standing: UrlFacts, known: SourceStats, limits: Thresholds) -> Iterator[str]:
     """The ids of the rules that a URL falls under. ``listed.missing`` is meant only where there is a sitemap."""
     if standing.state is State.INDEXABLE:
-        yield from _page(standing, known, limits)
+        yield from _page_classes(standing, known, limits)
     elif is_gone(standing.state, standing.status):
-        if is_visited(known, limits.min_visits) and not _is_guess(standing, known):
+        if is_missed(known, limits.min_visits) and not _is_scanner_guess(standing, known):
             yield "gone.visited"
-        elif known.sources & _NAMING:
+        elif known.sources & _NAMING_SOURCES:
             yield "gone.named"
-        if standing.ways & _LINKED:
+        if standing.ways & _LINKED_KINDS:
             yield "gone.linked"
-    elif standing.state in _FAILING or standing.is_circle:
-        if standing.ways & _LINKED:
+    elif standing.state in _FAILING_STATES or standing.is_circle:
+        if standing.ways & _LINKED_KINDS:
             yield "gone.failing"
-        elif is_visited(known, limits.min_visits) and not _is_guess(standing, known):
+        elif is_missed(known, limits.min_visits) and not _is_scanner_guess(standing, known):
             yield "gone.down"
 
 
-def _page(standing: Standing, known: Known, limits: Thresholds) -> Iterator[str]:
+def _page_classes(standing: UrlFacts, known: SourceStats, limits: Thresholds) -> Iterator[str]:
     ways = standing.ways
-    if ways & Way.FOLLOWED and not standing.is_open:
+    if ways & LinkKind.FOLLOWED and not standing.is_open:
         # what links to it is led to by hreflang, say: visitors come to neither
-        ways = ways & ~Way.FOLLOWED | Way.UNREACHED
-    if not standing.is_start and not ways & Way.FOLLOWED:
-        yield _cause(ways, known)
+        ways = ways & ~LinkKind.FOLLOWED | LinkKind.UNREACHED
+    if not standing.is_start and not ways & LinkKind.FOLLOWED:
+        yield _only_known_by(ways, known)
     elif not standing.is_start:
         if standing.depth > limits.max_clicks:
             yield "reach.deep"
         if standing.inlinks <= limits.min_inlinks:
             yield "reach.few"
-    if Source.SITEMAP not in known.sources and (standing.is_start or ways & ~Way.UNREACHED):
+    if SourceKind.SITEMAP not in known.sources and (standing.is_start or ways & ~LinkKind.UNREACHED):
         yield "listed.missing"
 
 
-def _cause(ways: int, known: Known) -> str:
+def _only_known_by(ways: int, known: SourceStats) -> str:
     """Why a page that no link counts for is known at all. Every one of them gets a class."""
-    for way, rule in _WEAK:
+    for way, rule in _WEAK_RULES:
         if ways & way:
             return rule
-    if ways & Way.UNREACHED:
+    if ways & LinkKind.UNREACHED:
         return "orphan.island"
-    return next((rule for rule, sources in _ONLY if sources & known.sources), "orphan.island")
+    return next((rule for rule, sources in _ONLY_SOURCE_RULES if sources & known.sources), "orphan.island")
 
 
 def is_gone(state: State, status: int | None) -> bool:
     """Whether an answer says that there is nothing: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.5 and .11."""
-    return state is State.CLIENT_ERROR and status in _GONE
+    return state is State.CLIENT_ERROR and status in _GONE_STATUSES
 
 
-def is_visited(known: Known, min_visits: int) -> bool:
+def is_missed(known: SourceStats, min_visits: int) -> bool:
     """Whether somebody misses a page that is gone, or fails.
 
     A URL that never answered with a page was perhaps never there: scanners ask for thousands, some under the names
@@ -151,6 +155,6 @@ def is_visited(known: Known, min_visits: int) -> bool:
     return asked >= min_visits and asked > known.bots - known.engines
 
 
-def _is_guess(standing: Standing, known: Known) -> bool:
+def _is_scanner_guess(standing: UrlFacts, known: SourceStats) -> bool:
     """Whether it is what scanners ask every server for, and nothing says that it was ever here."""
-    return standing.is_probe and not (known.ok or standing.ways or known.sources - {Source.LOG})
+    return standing.is_probe and not (known.ok or standing.ways or known.sources - {SourceKind.LOG})

@@ -12,7 +12,7 @@ from msgspec import Struct
 from crawler.model import Url
 
 
-class Twin(Struct, frozen=True):
+class DuplicateCandidate(Struct, frozen=True):
     """One of several pages that may be one, such as by the spelling of their URLs (``key``).
 
     ``digest`` is that of what was read; ``title`` is "" where a title is not enough. One that is no ``is_stranger``
@@ -28,7 +28,7 @@ class Twin(Struct, frozen=True):
     is_stranger: bool = True
 
 
-class Lead(IntEnum):
+class LinkSupport(IntEnum):
     """What the site itself has for a URL, the best first."""
 
     LED_TO = 0  # the start leads to it
@@ -37,7 +37,9 @@ class Lead(IntEnum):
     NOTHING = 3
 
 
-def copies(twins: Iterable[Twin], lead: Callable[[int], Lead]) -> Iterator[tuple[int, int]]:
+def find_copies(
+    twins: Iterable[DuplicateCandidate], lead: Callable[[int], LinkSupport]
+) -> Iterator[tuple[int, int]]:
     """Pairs of ids: a page that nothing leads to, and the page that it is another spelling or a copy of.
 
     Or one that nofollow links lead to, if it says the same to the byte. Of those that nothing leads to, the one that a
@@ -45,12 +47,12 @@ def copies(twins: Iterable[Twin], lead: Callable[[int], Lead]) -> Iterator[tuple
     of one key stand together.
     """
     for _, group in groupby(twins, attrgetter("key")):
-        first, *others = sorted(group, key=lambda twin: _order(twin, lead(twin.id)))
+        first, *others = sorted(group, key=lambda twin: _preference(twin, lead(twin.id)))
         for other in others:
             match lead(other.id):
-                case Lead.LED_TO:
+                case LinkSupport.LED_TO:
                     is_copy = False
-                case Lead.SHUNNED:
+                case LinkSupport.SHUNNED:
                     is_copy = _is_exact(first, other)
                 case _:
                     is_copy = other.is_stranger and _is_same(first, other)
@@ -58,9 +60,9 @@ def copies(twins: Iterable[Twin], lead: Callable[[int], Lead]) -> Iterator[tuple
                 yield other.id, first.id
 
 
-def _order(twin: Twin, lead: Lead) -> tuple[object, ...]:
+def _preference(twin: DuplicateCandidate, lead: LinkSupport) -> tuple[object, ...]:
     return (
-        min(lead, Lead.NAMED),
+        min(lead, LinkSupport.NAMED),
         not twin.is_listed,
         lead,
         "?" in twin.url,
@@ -69,27 +71,27 @@ def _order(twin: Twin, lead: Lead) -> tuple[object, ...]:
     )
 
 
-def _is_same(one: Twin, other: Twin) -> bool:
+def _is_same(one: DuplicateCandidate, other: DuplicateCandidate) -> bool:
     """A counter or a token may differ from answer to answer; a title is then enough between spellings of one path.
 
     Not of one query: what differs in case only is another value, such as of an id, and many pages may have one title.
     """
     if _is_exact(one, other):
         return True
-    return bool(one.title) and one.title == other.title and _query(one.url) == _query(other.url)
+    return bool(one.title) and one.title == other.title and _sorted_query(one.url) == _sorted_query(other.url)
 
 
-def _is_exact(one: Twin, other: Twin) -> bool:
+def _is_exact(one: DuplicateCandidate, other: DuplicateCandidate) -> bool:
     return bool(one.digest) and one.digest == other.digest
 
 
-def _query(url: Url) -> list[str]:
+def _sorted_query(url: Url) -> list[str]:
     return sorted(url.partition("?")[2].split("&"))
 
 
-LEAST: Final = 200  # characters of text, without spaces, of a page that is one without scripts
+MIN_TEXT: Final = 200  # characters of text, without spaces, of a page that is one without scripts
 
-_MOST: Final = 50_000  # characters of markup; of a frame for scripts there is less
+_MAX_READ: Final = 50_000  # characters of markup; of a frame for scripts there is less
 
 _UNREAD: Final = tuple(
     (re.compile(rf"<{name}\b", re.IGNORECASE).search, re.compile(rf"</{name}\s*+>", re.IGNORECASE).split)
@@ -101,41 +103,41 @@ _tag = re.compile(r"<[^>]*+>?").sub
 
 def is_bare(markup: str) -> bool:
     """Whether this is so of the markup of a page, without its scripts, styles and comments. Linear in it."""
-    if len(markup) > _MOST:
+    if len(markup) > _MAX_READ:
         return False
     for begins, split in _UNREAD:
         *ended, rest = split(markup)  # what never ends is no element: an end tag may be left out
         markup = " ".join(
             (*(each[: begin.start()] if (begin := begins(each)) else each for each in ended), rest)
         )
-    return len("".join(_tag(" ", markup).split())) < LEAST
+    return len("".join(_tag(" ", markup).split())) < MIN_TEXT
 
 
 # "p" may as well be a product, and at the root it is a post of WordPress
-_PATH: Final = re.compile(
+_PAGE_PATH: Final = re.compile(
     r"/(?:(?:(?:comments?-)?page|seite|pagina)[/-]?\d+|p[/-]?\d{1,3})(?:/|\.html?|\.php)?(?:\?|$)",
     re.IGNORECASE,
 ).search
 
-_QUERY: Final = re.compile(
+_PAGE_QUERY: Final = re.compile(
     r"[?&](?:page|paged|pg|pagenum|start|offset)=\d+(?:&|$)|//[^/]+/[^?]+\?(?:.*&)?p=\d{1,3}(?:&|$)",
     re.IGNORECASE,
 ).search
 
 
-def is_of_series(url: Url) -> bool:
+def is_paginated(url: Url) -> bool:
     """Whether a URL says that it is one page of several."""
-    return bool(_PATH(url) or _QUERY(url))
+    return bool(_PAGE_PATH(url) or _PAGE_QUERY(url))
 
 
-_INDEX: Final = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?|jsp|shtml)$")
+_INDEX_FILE: Final = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?|jsp|shtml)$")
 
-_FIRST: Final = re.compile(r"/page/1/?$")
+_FIRST_PAGE: Final = re.compile(r"/page/1/?$")
 
-_SLASHES: Final = re.compile("/{2,}")
+_REPEATED_SLASHES: Final = re.compile("/{2,}")
 
 
-def fold(url: Url) -> str:
+def normalize_spelling(url: Url) -> str:
     """One text for a URL in any case, with and without a slash at its end, the name of an index file, ``page/1``,
     ``www.``, either scheme, doubled slashes, and with its parameters in any order.
 
@@ -143,7 +145,7 @@ def fold(url: Url) -> str:
     """
     where, _, query = url.partition("://")[2].lower().partition("?")
     host, _, path = where.partition("/")
-    path = _FIRST.sub("/", _INDEX.sub("/", _SLASHES.sub("/", f"/{path}"))).rstrip("/")
+    path = _FIRST_PAGE.sub("/", _INDEX_FILE.sub("/", _REPEATED_SLASHES.sub("/", f"/{path}"))).rstrip("/")
     if "&" in query:
         query = "&".join(sorted(query.split("&")))
     return f"{host.removeprefix('www.')}{path}{'?' if query else ''}{query}"

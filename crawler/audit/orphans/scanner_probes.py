@@ -8,7 +8,7 @@ from typing import Final
 
 from crawler.model import Url
 
-_ANYWHERE: Final = (
+_PROBES_ANYWHERE: Final = (
     *(r"wp-[a-z-]+\.php", "wp-admin", "wp-includes", r"wp-config[^/?]*", r"xmlrpc\.php", r"wlwmanifest\.xml"),
     *(
         r"\.env[^/?]*",
@@ -43,7 +43,7 @@ _ANYWHERE: Final = (
     ),
     *(r"(?:info|shell|c99|alfa|upload|setup-config)\.php", r"etc/passwd", r"telescope/requests"),
 )
-_AT_ROOT: Final = (  # names that other sites may use further down
+_PROBES_AT_ROOT: Final = (  # names that other sites may use further down
     *(
         "admin",
         "administrator",
@@ -63,11 +63,11 @@ _AT_ROOT: Final = (  # names that other sites may use further down
     ),
 )
 _probe = re.compile(
-    rf"https?://[^/?]*(?:/+(?:{'|'.join(_AT_ROOT)})/?(?:\?|$)|[^?]*/(?:{'|'.join(_ANYWHERE)})(?:[/?]|$))",
+    rf"https?://[^/?]*(?:/+(?:{'|'.join(_PROBES_AT_ROOT)})/?(?:\?|$)|[^?]*/(?:{'|'.join(_PROBES_ANYWHERE)})(?:[/?]|$))",
     re.IGNORECASE,
 ).match
 
 
-def is_probe(url: Url) -> bool:
+def is_scanner_probe(url: Url) -> bool:
     """Whether a URL has the path of such a thing."""
     return bool(_probe(url))

@@ -5,10 +5,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.finding import Bar, Section
+from crawler.audit.finding import HistogramBar, SiteSection
 
 MAX_TILES: Final = 40  # sections that get a tile; more would be slivers
-_SEEN: Final = 0.01  # the length of a bar for next to nothing: that there is something is to be seen
+_MIN_VISIBLE: Final = 0.01  # the length of a bar for next to nothing: that there is something is to be seen
 _WIDTH, _HEIGHT = 100.0, 46.0  # of the treemap: a wide screen's; it is stretched to what there is
 _PHONE, _LETTER, _MARGIN = (
     290,
@@ -18,7 +18,7 @@ _PHONE, _LETTER, _MARGIN = (
 _SHADES: Final = (0.0, 0.01, 0.05, 0.10, 0.25)  # shares of orphans above which a tile is one shade darker
 
 
-class Column(Struct, frozen=True):
+class ChartBar(Struct, frozen=True):
     """A bar that is ready to be drawn. ``share`` is its part of all, ``length`` of the longest; both from 0 to 1."""
 
     label: str
@@ -42,12 +42,12 @@ class Tile(Struct, frozen=True):
     @property
     def share(self) -> float:
         """The orphans among its pages, from 0 to 1."""
-        return part(self.orphans, self.pages)
+        return share_of(self.orphans, self.pages)
 
     @property
     def shade(self) -> int:
         """How dark it is."""
-        return shade(self.share)
+        return shade_of(self.share)
 
     @property
     def room(self) -> str:
@@ -59,31 +59,31 @@ class Tile(Struct, frozen=True):
         return "some" if len(self.label) * _LETTER + _MARGIN <= self.width * _PHONE / 100 else "slim"
 
 
-def part(count: int, total: int) -> float:
+def share_of(count: int, total: int) -> float:
     """A share from 0 to 1, of nothing 0."""
     return min(count / total, 1.0) if total > 0 else 0.0
 
 
-def shade(share: float) -> int:
+def shade_of(share: float) -> int:
     """The shade of a share of orphans: 0 for none, else the greater the darker."""
     return sum(share > bound for bound in _SHADES)
 
 
-def columns(bars: Sequence[Bar]) -> list[Column]:
+def chart_bars(bars: Sequence[HistogramBar]) -> list[ChartBar]:
     """The bars of a histogram, in their order."""
     total, longest = sum(bar.count for bar in bars), max((bar.count for bar in bars), default=0)
     return [
-        Column(
+        ChartBar(
             bar.label,
             bar.count,
-            part(bar.count, total),
-            max(part(bar.count, longest), _SEEN * (bar.count > 0)),
+            share_of(bar.count, total),
+            max(share_of(bar.count, longest), _MIN_VISIBLE * (bar.count > 0)),
         )
         for bar in bars
     ]
 
 
-def tiles(sections: Sequence[Section]) -> list[Tile]:
+def treemap_tiles(sections: Sequence[SiteSection]) -> list[Tile]:
     """The treemap: the largest section first, those that would be too small to see as one."""
     import squarify  # noqa: PLC0415 - only who draws pays for it
 

@@ -6,9 +6,9 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from crawler.audit.finding import AuditFindings, AuditReport
-from crawler.audit.rules import GROUPS, TOLD
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
 
-FORMAT: Final = 1
+FORMAT_VERSION: Final = 1
 _encode = msgspec.json.Encoder().encode
 
 
@@ -25,19 +25,19 @@ def write_json(report: AuditReport, findings: AuditFindings, file: BinaryIO) -> 
     ``became`` is
     another finding now. Halves of characters, which UTF-8 cannot hold, are question marks.
     """
-    whole = {"format": FORMAT, **msgspec.to_builtins(report), "counts": _counts(report)}
+    whole = {"format": FORMAT_VERSION, **msgspec.to_builtins(report), "counts": _counts(report)}
     file.write(_json(whole)[:-1] + b',\n"findings":[')
     between = b"\n"
-    for group in GROUPS:
+    for group in RULE_GROUPS:
         for count in group.counts(report):
-            severity = TOLD[count.rule].severity.value
+            severity = REPORTED_RULES[count.rule].severity.value
             for finding in findings(count.rule):
                 told = {"rule": finding.rule, "severity": severity, **msgspec.structs.asdict(finding)}
                 file.write(between + _json(told))
                 between = b",\n"
     file.write(b'\n],\n"mended":[')
     between = b"\n"
-    for rule in TOLD:
+    for rule in REPORTED_RULES:
         for gone in findings.mended(rule):
             file.write(between + _json(msgspec.structs.asdict(gone)))
             between = b",\n"
@@ -48,12 +48,12 @@ def _counts(report: AuditReport) -> list[dict[str, Any]]:
     return [
         {
             "rule": each.rule,
-            "severity": TOLD[each.rule].severity.value,
-            "title": TOLD[each.rule].title,
+            "severity": REPORTED_RULES[each.rule].severity.value,
+            "title": REPORTED_RULES[each.rule].title,
             "certain": each.certain,
             "inconclusive": each.open_,
         }
-        for group in GROUPS
+        for group in RULE_GROUPS
         for each in group.counts(report)
     ]
 

@@ -5,13 +5,20 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, Count, Mended, Trend
-from crawler.audit.report.threshold import failing
-from crawler.audit.rules import TOLD, Group, suites, unproven
-from crawler.audit.verdict import why_open, why_unchecked, why_undecided
+from crawler.audit.finding import (
+    AuditFinding,
+    AuditFindings,
+    AuditReport,
+    ResolvedFinding,
+    RuleCount,
+    RuleTrend,
+)
+from crawler.audit.report.threshold import failing_counts
+from crawler.audit.rules import REPORTED_RULES, RuleGroup, reported_groups, why_unproven
+from crawler.audit.verdict import why_inconclusive, why_not_checked_or_absent, why_uncertain
 from sitemap import JUnitCase, JUnitOutcome, JUnitSuite, junit_xml
 
-MOST: Final = 100  # findings of a rule that are told one by one
+MAX_FINDINGS_PER_RULE: Final = 100  # findings of a rule that are told one by one
 
 
 def as_junit(report: AuditReport, findings: AuditFindings, fail_on: Sequence[str] = ("error",)) -> str:
@@ -22,27 +29,27 @@ def as_junit(report: AuditReport, findings: AuditFindings, fail_on: Sequence[str
     it (:func:`crawler.audit.report.threshold.failing`); if all it has is inconclusive, it is skipped, with the
     reason. Otherwise it passes, and its output tells.
     """
-    failed = {each.rule: each for each in failing(report, fail_on)}
+    failed = {each.rule: each for each in failing_counts(report, fail_on)}
     return junit_xml(
         f"siteatlas audit {report.url}",
         [
             JUnitSuite(
                 group.title, [_case(rule, group, report, findings, failed.get(rule)) for rule in rules]
             )
-            for group, rules in suites(report)
+            for group, rules in reported_groups(report)
         ],
     )
 
 
 def _case(
-    rule: str, group: Group, report: AuditReport, findings: AuditFindings, failed: Count | None
+    rule: str, group: RuleGroup, report: AuditReport, findings: AuditFindings, failed: RuleCount | None
 ) -> JUnitCase:
     count = report.count(rule)
-    mended = [_mended(each) for each in islice(findings.mended(rule), MOST)]
+    mended = [_resolved_text(each) for each in islice(findings.mended(rule), MAX_FINDINGS_PER_RULE)]
     if not count.total:
-        return replace(_empty(rule, group, report), text="\n".join(mended))
-    told = TOLD[rule]
-    some = list(islice(findings(rule), MOST))
+        return replace(_passed_case(rule, group, report), text="\n".join(mended))
+    told = REPORTED_RULES[rule]
+    some = list(islice(findings(rule), MAX_FINDINGS_PER_RULE))
     more = count.total - sum(each.times for each in some)
     outcome, message = JUnitOutcome.PASSED, ""
     trend = report.compared.trend(rule) if report.compared else None
@@ -50,10 +57,10 @@ def _case(
         what = " new" if failed.certain < count.certain else ""
         outcome, message = JUnitOutcome.FAILED, f"{told.title}: {failed.certain:,}{what}"
     elif not count.certain:
-        reason = why_open(report, rule)
-        outcome, message = JUnitOutcome.SKIPPED, f"inconclusive: {reason or unproven(rule)}"
+        reason = why_uncertain(report, rule)
+        outcome, message = JUnitOutcome.SKIPPED, f"inconclusive: {reason or why_unproven(rule)}"
     lines = [
-        f"{told.severity}: {count.certain:,} certain, {count.open_:,} inconclusive{_compared(trend)}",
+        f"{told.severity}: {count.certain:,} certain, {count.open_:,} inconclusive{_trend_text(trend)}",
         f"{told.sentence} {told.remedy}",
         *map(_line, some),
         *([f"and {more:,} more"] if more > 0 else []),
@@ -70,11 +77,11 @@ def _case(
     )
 
 
-def _empty(rule: str, group: Group, report: AuditReport) -> JUnitCase:
+def _passed_case(rule: str, group: RuleGroup, report: AuditReport) -> JUnitCase:
     """A rule without findings: there are none, or nobody looked for them, or not everywhere."""
-    why = why_unchecked(report, rule, group)
+    why = why_not_checked_or_absent(report, rule, group)
     message = f"not checked: {why}" if why else ""
-    if not why and (why := why_undecided(report, rule, group)):
+    if not why and (why := why_inconclusive(report, rule, group)):
         message = f"not decided: {why}"
     outcome = JUnitOutcome.SKIPPED if message else JUnitOutcome.PASSED
     return JUnitCase(name=rule, place=group.title, outcome=outcome, message=message)
@@ -89,14 +96,14 @@ def _line(finding: AuditFinding) -> str:
     return f"{since}{doubt}{finding.url}{where}: {finding.sentence}"
 
 
-def _compared(trend: Trend | None) -> str:
+def _trend_text(trend: RuleTrend | None) -> str:
     if trend is None:
         return ""
     became = f", {trend.became:,} became another finding" if trend.became else ""
     return f"; {trend.new:,} new, {trend.still:,} still there, {trend.mended:,} mended{became}"
 
 
-def _mended(each: Mended) -> str:
+def _resolved_text(each: ResolvedFinding) -> str:
     where = f" ({each.file})" if each.file and each.file != each.url else ""
     what = f"became {each.became}" if each.became else "mended"
     return f"{what}: {each.url}{where}: since {each.since}; {each.now}"

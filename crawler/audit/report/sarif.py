@@ -13,15 +13,24 @@ from msgspec.structs import asdict, replace
 
 from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport
 from crawler.audit.report.threshold import is_open
-from crawler.audit.rules import GROUPS, TOLD, unproven
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, why_unproven
 from sitemap import sarif
 
-MOST: Final = 25_000  # results: GitHub refuses a run with more
+MAX_RESULTS: Final = 25_000  # results: GitHub refuses a run with more
 # https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning
-_SAID: Final = {"rule", "url", "sentence", "file", "line", "is_certain"}  # in other places than properties
+_FIELDS_SAID_ELSEWHERE: Final = {
+    "rule",
+    "url",
+    "sentence",
+    "file",
+    "line",
+    "is_certain",
+}  # in other places than properties
 
 
-def write_sarif(report: AuditReport, findings: AuditFindings, file: BinaryIO, most: int = MOST) -> None:
+def write_sarif(
+    report: AuditReport, findings: AuditFindings, file: BinaryIO, most: int = MAX_RESULTS
+) -> None:
     """Write a log of one run with at most so many results, those of the worst rules first. Raises OSError.
 
     A finding that is inconclusive is a result of the kind "review" and so of the level "none" (section 3.27.10).
@@ -32,7 +41,7 @@ def write_sarif(report: AuditReport, findings: AuditFindings, file: BinaryIO, mo
     code host takes what is missing for mended, and whatever is there for a fault.
     """
     rules = sorted(
-        (TOLD[count.rule] for group in GROUPS for count in group.counts(report)),
+        (REPORTED_RULES[count.rule] for group in RULE_GROUPS for count in group.counts(report)),
         key=lambda rule: rule.severity,
         reverse=True,
     )
@@ -74,12 +83,14 @@ def _result(finding: AuditFinding) -> AuditFinding:
     """The finding; its sentence says why it is inconclusive, if it is."""
     if finding.is_certain:
         return finding
-    return replace(finding, sentence=f"{finding.sentence} {unproven(finding.rule)}")
+    return replace(finding, sentence=f"{finding.sentence} {why_unproven(finding.rule)}")
 
 
 def _more(finding: AuditFinding) -> dict[str, Any]:
     """What a result has beside its rule, its message and its place."""
-    known = {name: value for name, value in asdict(finding).items() if value and name not in _SAID}
+    known = {
+        name: value for name, value in asdict(finding).items() if value and name not in _FIELDS_SAID_ELSEWHERE
+    }
     level = {} if finding.is_certain else {"kind": "review", "level": "none"}
     return {
         **level,

@@ -9,22 +9,38 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Self, TextIO
 
-from crawler.audit.claim import Account
-from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, Compared, Count, Trend
-from crawler.audit.report.html_data import ISLAND, Island, islands, visits
-from crawler.audit.rules import GROUPS, TOLD, Group, needs_complete
-from crawler.audit.verdict import Empty, Kind, but, empty, kind, rests_on, small, why_open
+from crawler.audit.claim import SourceReport
+from crawler.audit.finding import (
+    AuditComparisonResult,
+    AuditFinding,
+    AuditFindings,
+    AuditReport,
+    RuleCount,
+    RuleTrend,
+)
+from crawler.audit.report.html_data import ISLAND_RULE, OrphanIsland, find_orphan_islands, visit_texts
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RuleGroup, needs_complete
+from crawler.audit.verdict import (
+    EmptyGroups,
+    VerdictKind,
+    empty_groups,
+    lower_first,
+    reservation,
+    rests_on,
+    verdict_kind,
+    why_uncertain,
+)
 from crawler.errors import Incomplete
-from crawler.units import amount, clock, count
+from crawler.units import clock_text, count_text, size_text
 from sitemap import Severity, safe
 
-_PAINT: Final = re.compile("\x1b\\[[0-9]+m")
+_COLOUR_CODE: Final = re.compile("\x1b\\[[0-9]+m")
 
-_NARROWEST: Final = 20  # columns: below, nothing is wrapped any further
+_MIN_WIDTH: Final = 20  # columns: below, nothing is wrapped any further
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class TextFormatter:
     """``width`` in columns, or 0 for lines of any length."""
 
     width: int = 0
@@ -64,8 +80,8 @@ class Page:
             return
         indent, line, used = first, "", 0
         for word in text.split(" "):
-            wide = cell_len(_PAINT.sub("", word))
-            if line and indent + used + 1 + wide > max(self.width, _NARROWEST):
+            wide = cell_len(_COLOUR_CODE.sub("", word))
+            if line and indent + used + 1 + wide > max(self.width, _MIN_WIDTH):
                 yield f"{'':{indent}}{line}"
                 indent, line, used = first if rest < 0 else rest, word, wide
             else:
@@ -73,12 +89,12 @@ class Page:
         yield f"{'':{indent}}{line}"
 
 
-FEW: Final = 3  # mended findings of each rule, unless all are wanted
+MAX_NAMED: Final = 3  # mended findings of each rule, unless all are wanted
 
-_DEEP: Final = 4
+_INDENT: Final = 4
 
 
-def since(report: AuditReport, page: Page) -> Iterator[str]:
+def comparison_line(report: AuditReport, page: TextFormatter) -> Iterator[str]:
     """How this audit compares with the one before, in a line, or why it does not."""
     compared = report.compared
     if compared is None:
@@ -86,17 +102,17 @@ def since(report: AuditReport, page: Page) -> Iterator[str]:
             yield from page.wrapped(safe(report.why_uncompared), 0, 2)
         return
     new = sum(each.new for each in compared.trends)
-    gone = _gone(compared.trends)
+    gone = _resolved_text(compared.trends)
     still = sum(each.still for each in compared.trends)
     undecided = sum(each.undecided for each in compared.trends)
     told = [f"{new:,} new", gone, f"{still:,} still there"]
     if undecided:
         told.append(f"{undecided:,} not found, and not decided")
-    line = f"since the audit of {moment(compared.started)}: {', '.join(told)}"
+    line = f"since the audit of {utc_minute(compared.started)}: {', '.join(told)}"
     yield from page.wrapped(page.painted(line, "31" if new else "32"), 0, 2)
 
 
-def _gone(trends: Iterable[Trend]) -> str:
+def _resolved_text(trends: Iterable[RuleTrend]) -> str:
     """How many are no more: ``4 mended, 9 became another finding``."""
     all_ = list(trends)
     mended, became = sum(each.mended for each in all_), sum(each.became for each in all_)
@@ -104,17 +120,19 @@ def _gone(trends: Iterable[Trend]) -> str:
     return ", ".join([*told, *([f"{became:,} became another finding"] if became else [])])
 
 
-def moment(started: float) -> str:
+def utc_minute(started: float) -> str:
     """``2026-11-14 09:30 UTC``."""
     return datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def day(started: float) -> str:
+def utc_day(started: float) -> str:
     """``2026-11-14``."""
     return datetime.fromtimestamp(started, UTC).date().isoformat()
 
 
-def mended(report: AuditReport, findings: AuditFindings, page: Page, *, verbose: bool) -> Iterator[str]:
+def resolved_lines(
+    report: AuditReport, findings: AuditFindings, page: TextFormatter, *, verbose: bool
+) -> Iterator[str]:
     """The findings of the audit before that are no more, with what is there now. One is held at a time."""
     trends = (
         {each.rule: each for each in report.compared.trends if each.mended or each.became}
@@ -124,20 +142,22 @@ def mended(report: AuditReport, findings: AuditFindings, page: Page, *, verbose:
     if not trends:
         return
     yield ""
-    yield page.painted(f"Gone since: {_gone(trends.values())}", "1")
-    for rule in (rule for rule in TOLD if rule in trends):
-        yield from page.wrapped(f"{_gone([trends[rule]])}  {TOLD[rule].title}  {rule}", 2, _DEEP)
+    yield page.painted(f"Gone since: {_resolved_text(trends.values())}", "1")
+    for rule in (rule for rule in REPORTED_RULES if rule in trends):
+        yield from page.wrapped(
+            f"{_resolved_text([trends[rule]])}  {REPORTED_RULES[rule].title}  {rule}", 2, _INDENT
+        )
         left = trends[rule].mended + trends[rule].became
-        for each in islice(findings.mended(rule), None if verbose else FEW):
+        for each in islice(findings.mended(rule), None if verbose else MAX_NAMED):
             left -= 1
-            yield f"{'':{_DEEP}}{safe(each.url)}"
+            yield f"{'':{_INDENT}}{safe(each.url)}"
             place = f"in {safe(each.file)}; " if each.file and each.file != each.url else ""
-            yield from page.wrapped(f"{place}found since {safe(each.since)}; {safe(each.now)}", _DEEP + 2)
+            yield from page.wrapped(f"{place}found since {safe(each.since)}; {safe(each.now)}", _INDENT + 2)
         if left > 0:
-            yield f"{'':{_DEEP}}… {left:,} more"
+            yield f"{'':{_INDENT}}… {left:,} more"
 
 
-def uncompared(compared: Compared | None, page: Page) -> Iterator[str]:
+def uncompared_lines(compared: AuditComparisonResult | None, page: TextFormatter) -> Iterator[str]:
     """Which rules the two audits cannot be compared by, and which are compared with an earlier one."""
     if compared is None:
         return
@@ -145,9 +165,11 @@ def uncompared(compared: Compared | None, page: Page) -> Iterator[str]:
     for rule, why in compared.uncompared.items():
         reasons.setdefault(f"not compared: {{}} ({safe(why)})", []).append(rule)
     for rule, started in compared.earlier.items():
-        reasons.setdefault(f"compared with the audit of {moment(started)}: {{}}", []).append(rule)
+        reasons.setdefault(f"compared with the audit of {utc_minute(started)}: {{}}", []).append(rule)
     for said, rules in reasons.items():
-        titles = "; ".join(small(TOLD[rule].title) for rule in TOLD if rule in rules)
+        titles = "; ".join(
+            lower_first(REPORTED_RULES[rule].title) for rule in REPORTED_RULES if rule in rules
+        )
         yield from page.wrapped(said.replace("{}", titles, 1), 0, 2)
 
 
@@ -167,58 +189,59 @@ def write_text(
     On a terminal it has colours, unless NO_COLOR is set, and lines of the terminal's width; elsewhere a sentence is a
     line. Whatever came from the web is shown and never obeyed. Raises OSError.
     """
-    page = Page.of(file)
-    told = lines(report, findings, page, verbose=verbose, written=written)
+    page = TextFormatter.of(file)
+    told = report_lines(report, findings, page, verbose=verbose, written=written)
     file.writelines(f"{line}\n" for line in told)
 
 
-def lines(
+def report_lines(
     report: AuditReport,
     findings: AuditFindings,
-    page: Page,
+    page: TextFormatter,
     *,
     verbose: bool = False,
     written: Iterable[Path] = (),
 ) -> Iterator[str]:
     """The summary, line by line. No more than one finding is held at a time."""
     yield from _verdict(report, page)
-    yield from since(report, page)
+    yield from comparison_line(report, page)
     yield ""
     yield from _figures(report, page)
     yield from _inputs(report.inputs, page)
-    for group in GROUPS:
+    for group in RULE_GROUPS:
         if counts := group.counts(report):
             yield from _group(group, counts, page)
             for each in counts:
-                yield from _class(each, report, findings, page, verbose)
-    yield from mended(report, findings, page, verbose=verbose)
+                yield from _rule_lines(each, report, findings, page, verbose)
+    yield from resolved_lines(report, findings, page, verbose=verbose)
     yield ""
-    yield from _nothing(empty(report), page)
-    yield from uncompared(report.compared, page)
-    yield from _end(report, page, written, verbose=verbose)
+    yield from _empty_lines(empty_groups(report), page)
+    yield from uncompared_lines(report.compared, page)
+    yield from _closing_lines(report, page, written, verbose=verbose)
 
 
-def _verdict(report: AuditReport, page: Page) -> Iterator[str]:
+def _verdict(report: AuditReport, page: TextFormatter) -> Iterator[str]:
     """Whether a page can be called an orphan: what everything below rests on, so it comes first."""
-    match kind(report):
-        case Kind.CONCLUSIVE:
+    match verdict_kind(report):
+        case VerdictKind.CONCLUSIVE:
             verdict = page.painted(f"{safe(report.completeness)} crawl: orphan findings are conclusive", "1")
             yield from page.wrapped(verdict, 0, 2)
-        case Kind.NOTHING:
+        case VerdictKind.NOTHING:
             why = safe(report.unchecked["orphans"])
             yield from page.wrapped(page.painted(f"{safe(report.completeness)} crawl: {why}", "33"), 0, 2)
     for number, doubt in enumerate(report.doubts):
         head = page.painted("INCONCLUSIVE:", "31") if not number else "and:"
         yield from page.wrapped(f"{head} {safe(doubt)}", 0, 2)
-    if more := but(report):
+    if more := reservation(report):
         yield from page.wrapped(f"but {more}", 0, 2)
 
 
-def _figures(report: AuditReport, page: Page) -> Iterator[str]:
-    yield from page.wrapped(f"{safe(report.url)} in {clock(report.seconds)}", 0, 2)
-    requests = f"{count(report.fetched, 'request')}, {amount(report.bytes)}"
+def _figures(report: AuditReport, page: TextFormatter) -> Iterator[str]:
+    yield from page.wrapped(f"{safe(report.url)} in {clock_text(report.seconds)}", 0, 2)
+    requests = f"{count_text(report.fetched, 'request')}, {size_text(report.bytes)}"
     yield from page.wrapped(
-        f"{count(report.urls, 'URL')} known, {report.pages:,} of them indexable pages: {report.reached:,} reached by "
+        f"{count_text(report.urls, 'URL')} known, {report.pages:,} of them indexable pages: "
+        f"{report.reached:,} reached by "
         f"links, {report.listed:,} in a sitemap ({requests})",
         2,
     )
@@ -228,14 +251,14 @@ def _figures(report: AuditReport, page: Page) -> Iterator[str]:
         yield from page.wrapped(f"note: {safe(note)}", 2, 4)
 
 
-def _inputs(inputs: list[Account], page: Page) -> Iterator[str]:
+def _inputs(inputs: list[SourceReport], page: TextFormatter) -> Iterator[str]:
     if not inputs:
         return
     yield ""
     yield page.painted("sources", "1")
     for each in inputs:
         form = f" ({safe(each.format)})" if each.format else ""
-        numbers = [count(each.rows, "row"), f"{each.used:,} used"]
+        numbers = [count_text(each.rows, "row"), f"{each.used:,} used"]
         for number, what in (
             (each.unread, "unread"),
             (each.foreign, "of other sites"),
@@ -252,90 +275,92 @@ def _inputs(inputs: list[Account], page: Page) -> Iterator[str]:
             yield from page.wrapped(safe(sentence), 12, 14)
 
 
-def _group(group: Group, counts: list[Count], page: Page) -> Iterator[str]:
+def _group(group: RuleGroup, counts: list[RuleCount], page: TextFormatter) -> Iterator[str]:
     yield ""
     yield from page.wrapped(page.painted(f"{group.title}: {_total(counts)}", "1"), 0, 2)
 
 
-def _class(
-    each: Count, report: AuditReport, findings: AuditFindings, page: Page, verbose: bool
+def _rule_lines(
+    each: RuleCount, report: AuditReport, findings: AuditFindings, page: TextFormatter, verbose: bool
 ) -> Iterator[str]:
     """One rule: how bad, how many, the first of its findings, and what to do about them."""
-    rule = TOLD[each.rule]
+    rule = REPORTED_RULES[each.rule]
     severity = page.painted(rule.severity.value, _COLOUR[rule.severity])
     new = report.compared.trend(each.rule).new if report.compared else 0
     total = f"{_total([each])}, {new:,} new" if new else _total([each])
     yield from page.wrapped(f"{severity}  {total}  {rule.title}  {rule.id}", 2, 4)
-    if each.open_ and not needs_complete(rule.id) and (why := why_open(report, each.rule)):
-        yield from page.wrapped(f"inconclusive: {safe(why)}", _DEEP)
-    if each.rule == ISLAND:
-        yield from _islands(islands(findings(each.rule)), page, verbose)
-    if verbose or each.rule != ISLAND:
-        few = FEW if rule.severity > Severity.NOTE else max(1, min(FEW, new))
+    if each.open_ and not needs_complete(rule.id) and (why := why_uncertain(report, each.rule)):
+        yield from page.wrapped(f"inconclusive: {safe(why)}", _INDENT)
+    if each.rule == ISLAND_RULE:
+        yield from _islands(find_orphan_islands(findings(each.rule)), page, verbose)
+    if verbose or each.rule != ISLAND_RULE:
+        few = MAX_NAMED if rule.severity > Severity.NOTE else max(1, min(MAX_NAMED, new))
         some = islice(findings(each.rule), None if verbose else few)
-        yield from _first(each, some, page, day(report.started), verbose)
-    yield from page.wrapped(rule.remedy, _DEEP)
+        yield from _first(each, some, page, utc_day(report.started), verbose)
+    yield from page.wrapped(rule.remedy, _INDENT)
 
 
 def _first(
-    each: Count, findings: Iterable[AuditFinding], page: Page, today: str, verbose: bool
+    each: RuleCount, findings: Iterable[AuditFinding], page: TextFormatter, today: str, verbose: bool
 ) -> Iterator[str]:
     left = each.total
     for finding in findings:
         left -= finding.times
-        yield from _finding(finding, TOLD[each.rule].sentence, page, today, verbose)
+        yield from _finding(finding, REPORTED_RULES[each.rule].sentence, page, today, verbose)
     if left > 0:
-        yield f"{'':{_DEEP}}… {left:,} more"
+        yield f"{'':{_INDENT}}… {left:,} more"
 
 
-def _islands(found: list[Island], page: Page, verbose: bool) -> Iterator[str]:
+def _islands(found: list[OrphanIsland], page: TextFormatter, verbose: bool) -> Iterator[str]:
     """A line for each island: the pages of one say the same as often as there are pages."""
-    for each in found if verbose else found[:FEW]:
+    for each in found if verbose else found[:MAX_NAMED]:
         size = f"island of {each.pages:,} pages" if each.pages > 1 else "one page"
-        told = "; ".join([size, *visits(each.entry)])
+        told = "; ".join([size, *visit_texts(each.entry)])
         doubt = "" if each.entry.is_certain else "  (inconclusive)"
         new = f"{page.painted('NEW', '31')} " if each.is_new else ""
-        yield from page.wrapped(f"{new}{told}: link {safe(each.entry.url)}{doubt}", _DEEP, _DEEP + 2)
-    if not verbose and len(found) > FEW:
-        yield f"{'':{_DEEP}}… {count(len(found) - FEW, 'more island')}"
+        yield from page.wrapped(f"{new}{told}: link {safe(each.entry.url)}{doubt}", _INDENT, _INDENT + 2)
+    if not verbose and len(found) > MAX_NAMED:
+        yield f"{'':{_INDENT}}… {count_text(len(found) - MAX_NAMED, 'more island')}"
 
 
-def _finding(finding: AuditFinding, known: str, page: Page, today: str, verbose: bool) -> Iterator[str]:
+def _finding(
+    finding: AuditFinding, known: str, page: TextFormatter, today: str, verbose: bool
+) -> Iterator[str]:
     place = f"{safe(finding.file)}:{finding.line}" if finding.line else safe(finding.file)
     url = safe(finding.url)
     doubt = "" if finding.is_certain else "  (inconclusive)"
     new = f"{page.painted('NEW', '31')} " if finding.is_new else ""
-    yield f"{'':{_DEEP}}{new}{url or place or 'the site'}{doubt}"
+    yield f"{'':{_INDENT}}{new}{url or place or 'the site'}{doubt}"
     told = [f"in {place}"] if url and place and place != url else []
     if finding.sentence and finding.sentence != known:
         told.append(safe(finding.sentence))
-    told += _facts(finding, verbose)
+    told += _fact_texts(finding, verbose)
     if finding.since and finding.since != today:
         told.append(f"found since {safe(finding.since)}")
     if told:
-        yield from page.wrapped("; ".join(each.rstrip(".") for each in told), _DEEP + 2)
+        yield from page.wrapped("; ".join(each.rstrip(".") for each in told), _INDENT + 2)
     for hub in finding.hubs if verbose else finding.hubs[:1]:
-        yield from page.wrapped(f"link it from {safe(hub.url)} ({safe(hub.reason)})", _DEEP + 2)
+        yield from page.wrapped(f"link it from {safe(hub.url)} ({safe(hub.reason)})", _INDENT + 2)
     if verbose:
-        yield from _rest(finding, page)
+        yield from _detail_lines(finding, page)
 
 
-def _rest(finding: AuditFinding, page: Page) -> Iterator[str]:
+def _detail_lines(finding: AuditFinding, page: TextFormatter) -> Iterator[str]:
     """What is told of a finding when everything is to be told."""
     for by in finding.referrers:
-        yield from page.wrapped(f"linked from {safe(by.url)} ({safe(by.how)})", _DEEP + 2)
+        yield from page.wrapped(f"linked from {safe(by.url)} ({safe(by.how)})", _INDENT + 2)
     if finding.spellings:
-        yield from page.wrapped(f"also written {safe(', '.join(finding.spellings))}", _DEEP + 2)
+        yield from page.wrapped(f"also written {safe(', '.join(finding.spellings))}", _INDENT + 2)
     for sentence in finding.evidence:
-        yield from page.wrapped(safe(sentence), _DEEP + 2)
+        yield from page.wrapped(safe(sentence), _INDENT + 2)
 
 
-def _facts(finding: AuditFinding, verbose: bool) -> list[str]:
+def _fact_texts(finding: AuditFinding, verbose: bool) -> list[str]:
     """What is known of a URL, in a few words each."""
     facts = []
     if finding.depth is not None:
-        facts.append(f"{count(finding.depth, 'click')} from the start")
-    facts += visits(finding)
+        facts.append(f"{count_text(finding.depth, 'click')} from the start")
+    facts += visit_texts(finding)
     if finding.first or finding.last:
         facts.append(f"seen {_days(safe(finding.first), safe(finding.last))}")
     if verbose and finding.lastmod:
@@ -347,32 +372,34 @@ def _days(first: str, last: str) -> str:
     return first if first == last else f"{first or '?'} to {last or '?'}"
 
 
-def _total(counts: list[Count]) -> str:
+def _total(counts: list[RuleCount]) -> str:
     certain, open_ = sum(each.certain for each in counts), sum(each.open_ for each in counts)
     if not certain:
         return f"{open_:,} inconclusive"
     return f"{certain:,} and {open_:,} inconclusive" if open_ else f"{certain:,}"
 
 
-def _nothing(nothing: Empty, page: Page) -> Iterator[str]:
+def _empty_lines(nothing: EmptyGroups, page: TextFormatter) -> Iterator[str]:
     """What was looked for and is not there, what nobody looked for, and what may be there unseen."""
-    if len(nothing.clean) == len(GROUPS) and not nothing.unchecked and not nothing.undecided:
+    if len(nothing.clean) == len(RULE_GROUPS) and not nothing.unchecked and not nothing.undecided:
         yield from page.wrapped("nothing found: all is as it should be", 0)
     elif nothing.clean:
-        yield from page.wrapped(f"nothing found: {', '.join(map(small, nothing.clean))}", 0, 2)
+        yield from page.wrapped(f"nothing found: {', '.join(map(lower_first, nothing.clean))}", 0, 2)
     for word, gaps in (("checked", nothing.unchecked), ("decided", nothing.undecided)):
         for each in gaps:
-            said = f"not {word}: {'; '.join(map(small, each.titles))} ({safe(each.why)})"
+            said = f"not {word}: {'; '.join(map(lower_first, each.titles))} ({safe(each.why)})"
             yield from page.wrapped(said, 0, 2)
 
 
-def _end(report: AuditReport, page: Page, written: Iterable[Path], *, verbose: bool) -> Iterator[str]:
+def _closing_lines(
+    report: AuditReport, page: TextFormatter, written: Iterable[Path], *, verbose: bool
+) -> Iterator[str]:
     """How many there are of each severity, where the reports are, and what to do next."""
     certain = dict.fromkeys(Severity, 0)
     for each in report.counts:
-        certain[TOLD[each.rule].severity] += each.certain
+        certain[REPORTED_RULES[each.rule].severity] += each.certain
     open_ = sum(each.open_ for each in report.counts)
-    told = [count(number, severity.value) for severity, number in certain.items()]
+    told = [count_text(number, severity.value) for severity, number in certain.items()]
     yield from page.wrapped(", ".join([*told, *([f"{open_:,} inconclusive"] if open_ else [])]), 0, 2)
     paths = list(written)
     folders = {path.parent if path.suffix == ".csv" else path for path in paths}
@@ -381,10 +408,10 @@ def _end(report: AuditReport, page: Page, written: Iterable[Path], *, verbose: b
         if paths
         else ()
     )
-    yield from page.wrapped(f"next: {_next(report, paths, verbose=verbose)}", 0, 2)
+    yield from page.wrapped(f"next: {_next_step(report, paths, verbose=verbose)}", 0, 2)
 
 
-def _next(report: AuditReport, paths: list[Path], *, verbose: bool) -> str:
+def _next_step(report: AuditReport, paths: list[Path], *, verbose: bool) -> str:
     look = next(
         (f"open {safe(str(path))}" for path in paths if path.suffix == ".html"), "-o DIR writes all of it"
     )
@@ -401,6 +428,6 @@ def _next(report: AuditReport, paths: list[Path], *, verbose: bool) -> str:
 
 def _more_to_see(report: AuditReport) -> str:
     """What to do when nothing was found: nothing, unless there was little to look at."""
-    if kind(report) is Kind.NOTHING:
+    if verdict_kind(report) is VerdictKind.NOTHING:
         return "name what knows more pages than the links do, such as --log FILE"
     return "name what was not read, and look again" if report.undecided else "nothing to do"

@@ -10,16 +10,16 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
 from crawler.audit.finding import AuditFindings, AuditReport
-from crawler.audit.report.csv import write_csv, write_mended
+from crawler.audit.report.csv import write_csv, write_resolved
 from crawler.audit.report.html import write_html
 from crawler.audit.report.json import write_json
 from crawler.audit.report.junit import as_junit
 from crawler.audit.report.sarif import write_sarif
-from crawler.audit.rules import GROUPS, TOLD
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
 from crawler.errors import StorageError
 
-TABLES: Final = "csv"  # the folder of the tables, one for each rule with findings
-MENDED: Final = f"{TABLES}/mended.csv"
+CSV_DIRECTORY: Final = "csv"  # the folder of the tables, one for each rule with findings
+RESOLVED_FILE: Final = f"{CSV_DIRECTORY}/mended.csv"
 
 
 def write_reports(
@@ -33,27 +33,29 @@ def write_reports(
     for a bad ``fail_on``.
     """
     junit = as_junit(report, findings, fail_on).encode()
-    written = [_whole(directory / "audit.html", lambda path: write_html(report, findings, path))]
+    written = [_write_atomically(directory / "audit.html", lambda path: write_html(report, findings, path))]
     streams: dict[str, Callable[[BinaryIO], object]] = {
         "audit.json": partial(write_json, report, findings),
         "audit.sarif": partial(write_sarif, report, findings),
         "audit.junit.xml": lambda file: file.write(junit),
     }
     if report.compared and any(each.mended or each.became for each in report.compared.trends):
-        streams[MENDED] = lambda file: write_mended(chain.from_iterable(map(findings.mended, TOLD)), file)
-    broken = [each.rule for group in GROUPS for each in group.counts(report)]
+        streams[RESOLVED_FILE] = lambda file: write_resolved(
+            chain.from_iterable(map(findings.mended, REPORTED_RULES)), file
+        )
+    broken = [each.rule for group in RULE_GROUPS for each in group.counts(report)]
     for rule in broken:
-        streams[f"{TABLES}/{rule}.csv"] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
+        streams[f"{CSV_DIRECTORY}/{rule}.csv"] = lambda file, rule=rule: write_csv(findings(rule), file)  # type: ignore[misc]
     for name, write in streams.items():
-        written.append(_whole(directory / name, partial(_stream, write)))
-    for name in {MENDED, *(f"{TABLES}/{rule}.csv" for rule in TOLD)} - streams.keys():
+        written.append(_write_atomically(directory / name, partial(_write_stream, write)))
+    for name in {RESOLVED_FILE, *(f"{CSV_DIRECTORY}/{rule}.csv" for rule in REPORTED_RULES)} - streams.keys():
         path = directory / name
         with _storage(path, "removed"):
             path.unlink(missing_ok=True)
     return written
 
 
-def prepare(directory: Path) -> None:
+def prepare_directory(directory: Path) -> None:
     """Make a directory for reports, and see that files can be made there. Raises StorageError, which names it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -64,7 +66,7 @@ def prepare(directory: Path) -> None:
         ) from None
 
 
-def _whole(path: Path, write: Callable[[Path], object]) -> Path:
+def _write_atomically(path: Path, write: Callable[[Path], object]) -> Path:
     """Write a file under another name, and give it its own when it is whole and on the disk."""
     draft = path.with_name(f".{path.name}.draft")
     with _storage(path, "written"):
@@ -80,7 +82,7 @@ def _whole(path: Path, write: Callable[[Path], object]) -> Path:
     return path
 
 
-def _stream(write: Callable[[BinaryIO], object], path: Path) -> None:
+def _write_stream(write: Callable[[BinaryIO], object], path: Path) -> None:
     with path.open("wb") as file:
         write(file)
 

@@ -7,13 +7,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from crawler.model import Url
-from crawler.url.normalize import origin
+from crawler.url.normalize import origin_of
 from sitemap import Child, CrossSubmits, Document, Entry, Finding, InvalidLocation, Linter, vouches
 
 MAX_HOSTS: Final = 20  # whose robots.txt is asked
 
 
-class Submits:
+class CrossSubmitChecker:
     """Whether the robots.txt of a host names the sitemap at hand, or an index that leads to it.
 
     ``fetch`` answers the content of a robots.txt, or None; without it nobody is asked. ``doors`` are other origins of
@@ -51,7 +51,7 @@ class Submits:
         url = document.url
         if not url.startswith("http") or url.count("/") < 4:  # it lies nowhere, or in the root
             return url
-        home = origin(Url(url))
+        home = origin_of(Url(url))
         robots_txt = self._robots(f"{home}/robots.txt")
         is_named = robots_txt is not None and vouches(robots_txt, url, *_above(document))
         return f"{home}/" if is_named else url
@@ -80,10 +80,10 @@ def _above(document: Document) -> list[str]:
     return list(filter(None, indexes))
 
 
-class Judging(Linter):
+class CrossSubmitLinter(Linter):
     """A linter that asks about each document under its own name. ``now`` is an aware datetime."""
 
-    def __init__(self, submits: Submits, now: datetime) -> None:
+    def __init__(self, submits: CrossSubmitChecker, now: datetime) -> None:
         super().__init__(now, submits.vouched)
         self._submits = submits
 
@@ -93,7 +93,7 @@ class Judging(Linter):
         super().items(document, items, line_of)
 
 
-class Trusting(Judging):
+class TrustingLinter(CrossSubmitLinter):
     """The same, for whom a sitemap that the robots.txt of a host names may list all of that host.
 
     The protocol ties a sitemap to its directory all the same, so lint does; search engines do not.
@@ -104,7 +104,7 @@ class Trusting(Judging):
         return self._submits.place(document)
 
 
-def told(
+def reportable_findings(
     findings: Iterable[Finding],
     rules: Collection[str],
     unpacked: Collection[str],
@@ -116,10 +116,10 @@ def told(
     ``unpacked`` are files that the server called packed on the wire only, ``private`` the reasons why hosts were not
     asked: what says the same of such a host is told once for each file, and so is what rules of ``once`` say.
     """
-    return tuple(_once(_chosen(findings, rules, unpacked), private, once))
+    return tuple(_merge_repeats(_selected(findings, rules, unpacked), private, once))
 
 
-def _chosen(
+def _selected(
     findings: Iterable[Finding], rules: Collection[str], unpacked: Collection[str]
 ) -> Iterator[Finding]:
     for each in findings:
@@ -127,7 +127,9 @@ def _chosen(
             yield each
 
 
-def _once(findings: Iterable[Finding], refused: Collection[str], rules: Collection[str]) -> Iterator[Finding]:
+def _merge_repeats(
+    findings: Iterable[Finding], refused: Collection[str], rules: Collection[str]
+) -> Iterator[Finding]:
     """Those that are one fault of a file, as one with their number."""
     once: dict[tuple[str, str] | int, Finding] = {}
     for number, each in enumerate(findings):

@@ -10,7 +10,7 @@ from crawler.errors import UsageError
 _rotated: Final = re.compile(r"^(.*?)[.-](\d{1,4})(\.(?:gz|zst|bz2|xz|log|txt))*$")
 
 
-def matching(given: str, flag: str) -> list[str]:
+def find_files(given: str, flag: str) -> list[str]:
     """What a path names, a folder too, or else the files that match it as a glob; ``flag`` is what it was given with.
 
     Raises UsageError when there is nothing, or nothing that we may look at.
@@ -28,7 +28,7 @@ def matching(given: str, flag: str) -> list[str]:
     return found
 
 
-def within(folder: str, flag: str) -> list[str]:
+def files_in(folder: str, flag: str) -> list[str]:
     """The files in a folder and in those below it, but for hidden ones. Raises UsageError."""
     try:
         next(Path(folder).iterdir(), None)  # which says so when we may not, as rglob does not
@@ -38,7 +38,7 @@ def within(folder: str, flag: str) -> list[str]:
     return [str(each) for each in found if not each.name.startswith(".")]
 
 
-def age(name: str) -> tuple[str, int, str]:
+def rotation_key(name: str) -> tuple[str, int, str]:
     """Sorts what was rotated: access.log.10 before access.log.2 before access.log; dates as they are."""
     found = _rotated.match(name)
     return (found[1], -int(found[2]), name) if found else (name, 0, name)

@@ -45,7 +45,7 @@ _STATE: Final = """
 directory = {directory}
 """
 
-_MORE: Final = """
+_OPTIONAL_SECTIONS: Final = """
 [scope]
 # What is left out, by path:
 # exclude = ["/search*", "/cart/*"]
@@ -93,7 +93,7 @@ _MORE: Final = """
 # to = "s3://bucket/prefix"
 """
 
-_NAMED: Final = """
+_NAMED_SITE: Final = """
 [sites.{name}.site]
 url = {url}
 [sites.{name}.output]
@@ -102,7 +102,7 @@ directory = {directory}
 """
 
 
-def configuration(
+def new_config(
     sites: Mapping[str, tuple[str, str]], *, file: str, state: str, cron: str, is_scheduled: bool
 ) -> str:
     """The text of a configuration. ``sites`` are start URL and output directory by name; of one the name is unused.
@@ -114,28 +114,32 @@ def configuration(
     parts = [_HEAD.format(what=f"the sitemap of {urls[0]}" if alone else "these sitemaps", file=file)]
     if alone:
         ((url, directory),) = sites.values()
-        parts.append(_SITE.format(url=_text(url)))
-        told = _DIRECTORY.format(public=_public(url), directory=_text(directory))
+        parts.append(_SITE.format(url=_toml_string(url)))
+        told = _DIRECTORY.format(public=_public(url), directory=_toml_string(directory))
         parts.append(_OUTPUT.format(directory=told))
     else:
         parts.append(_OUTPUT.format(directory=""))
     whom = "the site" if alone else "the sites"
-    parts.append(_STATE.format(directory=_text(state), whom=whom))
+    parts.append(_STATE.format(directory=_toml_string(state), whom=whom))
     host = (urlsplit(urls[0]).hostname or "").removeprefix("www.")
     off = "" if is_scheduled else "# "
-    parts.append(_MORE.format(whom=whom, off=off, cron=cron, host=host, show_key=_show_key(sites)))
+    parts.append(
+        _OPTIONAL_SECTIONS.format(whom=whom, off=off, cron=cron, host=host, show_key=_show_key(sites))
+    )
     if not alone:
         parts.append(
             "\n# What stands in the sections of a site wins over the sections above, which all of them share.\n"
         )
         parts += [
-            _NAMED.format(name=name, url=_text(url), public=_public(url), directory=_text(directory))
+            _NAMED_SITE.format(
+                name=name, url=_toml_string(url), public=_public(url), directory=_toml_string(directory)
+            )
             for name, (url, directory) in sites.items()
         ]
     return "".join(parts)
 
 
-def names(urls: list[str]) -> list[str]:
+def site_names(urls: list[str]) -> list[str]:
     """A name for each site: the first word of its host, or host and path where that is no name of one alone."""
     short = [_short(url) for url in urls]
     found: list[str] = []
@@ -171,7 +175,7 @@ def _show_key(sites: Mapping[str, tuple[str, str]]) -> str:
     return 'and have each host answer with it as /KEY.txt, where KEY is what "cat indexnow.key" says'
 
 
-def _text(value: str) -> str:
+def _toml_string(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -182,7 +186,7 @@ _EXAMPLE_HEAD = """\
 """
 
 
-_SITES = """\
+_EXAMPLE_SITES = """\
 # [sites]
 # Several sites, for: siteatlas run --config sites.toml. Each has a name of letters, digits, ".", "_" and "-", and
 # sections of its own. Their keys override the shared ones above; a list or a table replaces the shared one as a whole.
@@ -199,7 +203,7 @@ _SITES = """\
 """
 
 
-def example() -> str:
+def example_config() -> str:
     """The text of ``config.example.toml``."""
     flags = {flag.key: flag.long for flag in FLAGS}
     out = [_EXAMPLE_HEAD]
@@ -216,7 +220,7 @@ def example() -> str:
             value = getattr(section, key)
             out.append(f"# {key} =" if value is None else f"{key} = {_toml(value)}")
         out.append("")
-    out.append(_SITES)
+    out.append(_EXAMPLE_SITES)
     return "\n".join(out)
 
 
@@ -237,4 +241,4 @@ def _toml(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    print(example(), end="")  # noqa: T201 - python -m crawler.cli.init.config > config.example.toml
+    print(example_config(), end="")  # noqa: T201 - python -m crawler.cli.init.config > config.example.toml

@@ -4,9 +4,9 @@ import shlex
 from pathlib import Path
 from typing import Final
 
-from crawler.cli.init.kit import Kit
+from crawler.cli.init.kit import InitKit
 
-_TEXT: Final = """\
+_CRONTAB_TEXT: Final = """\
 # {name}: begin
 # {what}, for the crontab of the account that owns the files.
 # To put it there, beside what there is and in place of an older one:
@@ -20,7 +20,7 @@ PATH=/usr/local/bin:/usr/bin:/bin
 """
 
 
-def crontab(kit: Kit) -> str:
+def crontab(kit: InitKit) -> str:
     """The lines, with a comment that says how to install them."""
     notes = [kit.moment.note] if kit.moment.note else []
     if kit.moment.zone:
@@ -31,17 +31,17 @@ def crontab(kit: Kit) -> str:
         )
     # Exit code 4 is a run that was cut short, and the next one goes on: cron mails output, not exit codes.
     command = shlex.join((*kit.program, "run", "--config", str(kit.config), "--quiet"))
-    return _TEXT.format(
+    return _CRONTAB_TEXT.format(
         what=kit.what,
         name=kit.name,
-        install=install(kit, Path(f"{kit.name}.crontab")),
+        install=install_command(kit, Path(f"{kit.name}.crontab")),
         note="".join(f"# {note}\n" for note in notes),
         cron=kit.moment.cron,
         command=command.replace("%", r"\%"),
     )
 
 
-def install(kit: Kit, file: Path) -> str:
+def install_command(kit: InitKit, file: Path) -> str:
     """The command that puts the lines of a file into the crontab, once however often it is given."""
     rest = f"crontab -l | sed '/^# {kit.name}: begin$/,/^# {kit.name}: end$/d'"
     return f"({rest}; cat {shlex.quote(str(file))}) | crontab -"

@@ -12,26 +12,26 @@ from typing import Final
 from msgspec import Struct
 
 from crawler.cli.init import crontab, github, kubernetes, systemd
-from crawler.cli.init.config import configuration, names
-from crawler.cli.init.kit import Kit, moment
-from crawler.cli.options import built, flag_of
+from crawler.cli.init.config import new_config, site_names
+from crawler.cli.init.kit import InitKit, timer_schedule
+from crawler.cli.options import config_from_flags, flag_of
 from crawler.config.config import Config
-from crawler.config.load import parsed, read
-from crawler.config.plan import address, plan
-from crawler.config.sites import Place, anchored, keep_apart, split
+from crawler.config.load import parsed, read_tables
+from crawler.config.plan import parse_url_setting, plan_crawl
+from crawler.config.sites import SitePaths, check_distinct_paths, resolve_paths, split_sites
 from crawler.errors import StorageError, UsageError
-from crawler.url.normalize import host
-from crawler.url.params import Params
+from crawler.url.normalize import host_of
+from crawler.url.params import UrlParams
 from crawler.version import __version__
 
 Step = tuple[str, str]
 
 
-def first_run_steps(kit: Kit, config: Path, *, by_units: bool) -> Iterator[Step]:
+def first_run_steps(kit: InitKit, config: Path, *, by_units: bool) -> Iterator[Step]:
     """The first runs of a new configuration, by the account of the units if there are any: files are made by it."""
     program = "siteatlas"
-    if by_units and kit.user != _me():
-        program = f"{_sudo(kit.user)}{shlex.join(kit.program)}"
+    if by_units and kit.user != _current_user_id():
+        program = f"{_sudo_prefix(kit.user)}{shlex.join(kit.program)}"
     file = shlex.quote(str(config))
     where = "in the directories it names" if len(kit.sites) > 1 else f"in {relative_path(kit.outputs[0])}"
     yield f"{program} run --config {file} --dry-run", "crawls, and shows what would be published"
@@ -47,16 +47,16 @@ def keep_config_step(config: Path) -> Step:
     )
 
 
-def install_steps(kit: Kit) -> Iterator[Step]:
+def install_steps(kit: InitKit) -> Iterator[Step]:
     """What is to be there before units run: the account, directories that it may write in, and secrets."""
-    number = _number(kit.user)
+    number = _user_id(kit.user)
     user = shlex.quote(kit.user)
     if number is None:
         yield (
-            f"{_sudo()}useradd --system --shell /usr/sbin/nologin {user}",
+            f"{_sudo_prefix()}useradd --system --shell /usr/sbin/nologin {user}",
             "creates the account that runs it",
         )
-    owners = {path: _owner(path) for path in kit.writes}
+    owners = {path: _owner_id(path) for path in kit.writes}
     there = [
         path for path, owner in owners.items() if owner not in (None, number) and path not in kit.outputs
     ]
@@ -64,14 +64,14 @@ def install_steps(kit: Kit) -> Iterator[Step]:
         path for path, owner in owners.items() if owner is None or (owner != number and path not in there)
     ]:
         told = "creates the directories that it writes to"
-        yield f"{_sudo()}{shlex.join(['install', '-d', '-o', kit.user, *map(str, new)])}", told
+        yield f"{_sudo_prefix()}{shlex.join(['install', '-d', '-o', kit.user, *map(str, new)])}", told
     if there:
         told = "gives it the files of another account"
-        yield f"{_sudo()}{shlex.join(['chown', '-R', kit.user, *map(str, there)])}", told
-    yield from _secrets(kit)
+        yield f"{_sudo_prefix()}{shlex.join(['chown', '-R', kit.user, *map(str, there)])}", told
+    yield from _secret_steps(kit)
 
 
-def _secrets(kit: Kit) -> Iterator[Step]:
+def _secret_steps(kit: InitKit) -> Iterator[Step]:
     """The files that units want, without which systemd starts none, for root alone; those that are there stay."""
     environment, names = systemd.environment_file(kit), kit.secret_names()
     wanted = [(environment, ", ".join(f"{name}=…" for name in names))] if names else []
@@ -80,7 +80,7 @@ def _secrets(kit: Kit) -> Iterator[Step]:
         if not os.path.exists(path):  # noqa: PTH110 - it is False too for what we may not look at
             command = shlex.join(["install", "-m", "600", "/dev/null", str(path)])
             yield (
-                f"{_sudo()}{command}",
+                f"{_sudo_prefix()}{command}",
                 f"creates the file; write {content} into it, as units do not start without it",
             )
 
@@ -88,7 +88,10 @@ def _secrets(kit: Kit) -> Iterator[Step]:
 def enable_step(units: Sequence[Path], name: str, meaning: str) -> Step:
     """Install units and start the one of this name."""
     files = shlex.join(map(str, units))
-    return f"{_sudo()}cp {files} /etc/systemd/system/ && {_sudo()}systemctl enable --now {name}", meaning
+    return (
+        f"{_sudo_prefix()}cp {files} /etc/systemd/system/ && {_sudo_prefix()}systemctl enable --now {name}",
+        meaning,
+    )
 
 
 def relative_path(path: Path) -> Path:
@@ -97,7 +100,7 @@ def relative_path(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def _owner(path: Path) -> int | None:
+def _owner_id(path: Path) -> int | None:
     """The number of the account that a directory belongs to; None when there is none, or we may not look."""
     try:
         return path.stat().st_uid
@@ -105,33 +108,33 @@ def _owner(path: Path) -> int | None:
         return None
 
 
-def _number(user: str) -> int | None:
+def _user_id(user: str) -> int | None:
     try:
         return pwd.getpwnam(user).pw_uid
     except KeyError:
         return None
 
 
-def _me() -> str:
+def _current_user_id() -> str:
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return ""
 
 
-def _sudo(user: str = "") -> str:
+def _sudo_prefix(user: str = "") -> str:
     """What makes a command that of another account, by default of root."""
     if os.getuid():
         return f"sudo -u {shlex.quote(user)} " if user else "sudo "
     return f"runuser -u {shlex.quote(user)} -- " if user else ""
 
 
-_SYSTEM: Final = Path("/etc")
+_SYSTEM_DIRECTORY: Final = Path("/etc")
 
-_AS_IT_IS: Final = Params((), ())
+_KEEP_ALL_PARAMS: Final = UrlParams((), ())
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class InitOptions(Struct, frozen=True, kw_only=True):
     """What a person asked for. ``output`` is None when it was not said where the sitemap goes."""
 
     urls: tuple[str, ...]
@@ -166,7 +169,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
         return f"{'' if scheduler == self.schedulers[0] else 'or instead: '}{scheduler} runs it from now on"
 
 
-class Beginning(Struct, frozen=True):
+class InitFiles(Struct, frozen=True):
     """The files with their texts, what is to be known of them, and the next steps, each a command and its meaning."""
 
     files: dict[Path, str]
@@ -174,11 +177,11 @@ class Beginning(Struct, frozen=True):
     steps: list[tuple[str, str]]
 
 
-def begin(wanted: Wanted) -> Beginning:
+def plan_files(wanted: InitOptions) -> InitFiles:
     """Make the texts, and check them as a run would. Raises UsageError; writes nothing."""
     is_new = bool(wanted.urls)
     if is_new:
-        text = _configuration(wanted)
+        text = _config_text(wanted)
     elif not wanted.config.exists():
         raise UsageError(
             f"{wanted.config} does not exist: give the URL of its site, as in siteatlas init https://www.example.com/ "
@@ -192,21 +195,21 @@ def begin(wanted: Wanted) -> Beginning:
             f"--github, --kubernetes), or give the URL of a new one"
         )
     else:
-        read(wanted.config)  # for its errors
+        read_tables(wanted.config)  # for its errors
         text = wanted.config.read_text(encoding="utf-8")
-    kit = _kit(wanted, text)
+    kit = _build_kit(wanted, text)
     files = {wanted.config: text} if is_new else {}
     notes, steps = list(_notes(wanted, kit)), list[tuple[str, str]]()
     for make in (_systemd, _daemon, _cron, _github, _kubernetes):
-        make(wanted, kit, Beginning(files, notes, steps))
+        make(wanted, kit, InitFiles(files, notes, steps))
     is_unit = wanted.systemd or wanted.daemon
     ready = list(install_steps(kit)) if is_unit else []
     first = list(first_run_steps(kit, wanted.config, by_units=is_unit)) if is_new else []
     kept = [] if wanted.is_kit else [keep_config_step(wanted.config)]
-    return Beginning(files, notes, [*ready, *first, *steps, *kept])
+    return InitFiles(files, notes, [*ready, *first, *steps, *kept])
 
 
-def _notes(wanted: Wanted, kit: Kit) -> Iterator[str]:
+def _notes(wanted: InitOptions, kit: InitKit) -> Iterator[str]:
     if kit.moment.note and wanted.is_kit:
         yield kit.moment.note
     if len(wanted.schedulers) > 1:
@@ -216,7 +219,7 @@ def _notes(wanted: Wanted, kit: Kit) -> Iterator[str]:
         yield f"{', '.join(files)} exists on this machine only: write this secret as env:NAME for GitHub and Kubernetes"
 
 
-def write(files: dict[Path, str], *, replaces: bool) -> None:
+def write_files(files: dict[Path, str], *, replaces: bool) -> None:
     """Write all of them, or none when one is there already. Raises UsageError, StorageError."""
     there = [str(path) for path in files if path.exists() or path.is_symlink()]
     if there and not replaces:
@@ -232,26 +235,26 @@ def write(files: dict[Path, str], *, replaces: bool) -> None:
             raise StorageError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
-def _configuration(wanted: Wanted) -> str:
-    urls = [address(url, "the URL", _AS_IT_IS) for url in dict.fromkeys(wanted.urls)]
-    found = names(list(urls))
+def _config_text(wanted: InitOptions) -> str:
+    urls = [parse_url_setting(url, "the URL", _KEEP_ALL_PARAMS) for url in dict.fromkeys(wanted.urls)]
+    found = site_names(list(urls))
     output = wanted.output or Path("public")
     folders = [output] if len(urls) == 1 else [output / name for name in found]
-    is_of_system = wanted.config.absolute().is_relative_to(_SYSTEM)
+    is_of_system = wanted.config.absolute().is_relative_to(_SYSTEM_DIRECTORY)
     sites = {
-        name: (url, _from(wanted.config, folder))
+        name: (url, _relative_path(wanted.config, folder))
         for name, url, folder in zip(found, urls, folders, strict=True)
     }
-    return configuration(
+    return new_config(
         sites,
         file=str(wanted.config),
         state="/var/lib/siteatlas" if is_of_system else Config().state.directory,
-        cron=moment((), urls[0]).cron,
+        cron=timer_schedule((), urls[0]).cron,
         is_scheduled=wanted.daemon,
     )
 
 
-def _from(config: Path, folder: Path) -> str:
+def _relative_path(config: Path, folder: Path) -> str:
     """A path as the configuration writes it, in which paths are relative to its own directory."""
     here = config.parent.resolve()
     if folder.is_absolute() or here == Path.cwd():
@@ -260,34 +263,34 @@ def _from(config: Path, folder: Path) -> str:
     return str(target.relative_to(here)) if target.is_relative_to(here) else str(target)
 
 
-def _kit(wanted: Wanted, text: str) -> Kit:
+def _build_kit(wanted: InitOptions, text: str) -> InitKit:
     """Everything that the texts are made of; the configuration is checked as a run does it."""
     file = wanted.config.absolute()
     source = str(wanted.config)
     sites, places, writes = {}, [], []
-    for name, tables in split(parsed(text, source), source, flag_of).items():
-        config = built(anchored(tables, file.parent), {}, source)
+    for name, tables in split_sites(parsed(text, source), source, flag_of).items():
+        config = config_from_flags(resolve_paths(tables, file.parent), {}, source)
         _keep_private(wanted.config, Path(config.output.directory))
-        ready = plan(config)
-        called = name or host(ready.seed)
+        ready = plan_crawl(config)
+        called = name or host_of(ready.seed)
         sites[called] = config
         file_name = ready.sitemap_url.partition("?")[0].rpartition("/")[2]
-        places.append(Place(called, ready.output / file_name, ready.state))
+        places.append(SitePaths(called, ready.output / file_name, ready.state))
         writes += [
             ready.output,
             Path(config.state.directory),
             Path(config.daemon.directory or config.state.directory),
         ]
-    keep_apart(places, source)
+    check_distinct_paths(places, source)
     first = next(iter(sites.values()))
-    return Kit(
+    return InitKit(
         config=file,
         text=text,
         sites=sites,
         writes=tuple(dict.fromkeys(Path(os.path.normpath(path)) for path in writes)),
         program=_program(),
-        user=wanted.user or _account(),
-        moment=moment((each.schedule for each in sites.values()), first.site.url),
+        user=wanted.user or _current_user(),
+        moment=timer_schedule((each.schedule for each in sites.values()), first.site.url),
         version=__version__,
     )
 
@@ -307,41 +310,41 @@ def _program() -> tuple[str, ...]:
     return (found,) if found else (sys.executable, "-m", "crawler")
 
 
-def _account() -> str:
+def _current_user() -> str:
     """Who runs it: whoever asks, but never root."""
     return pwd.getpwuid(os.getuid()).pw_name if os.getuid() else "siteatlas"
 
 
-def _systemd(wanted: Wanted, kit: Kit, to: Beginning) -> None:
+def _systemd(wanted: InitOptions, kit: InitKit, to: InitFiles) -> None:
     if wanted.systemd:
         units = [wanted.config.with_name(f"{kit.name}.{kind}") for kind in ("service", "timer")]
-        to.files.update(zip(units, (systemd.service(kit), systemd.timer(kit)), strict=True))
+        to.files.update(zip(units, (systemd.service_unit(kit), systemd.timer_unit(kit)), strict=True))
         to.steps.append(enable_step(units, f"{kit.name}.timer", wanted.starts("the timer")))
 
 
-def _daemon(wanted: Wanted, kit: Kit, to: Beginning) -> None:
+def _daemon(wanted: InitOptions, kit: InitKit, to: InitFiles) -> None:
     if not wanted.daemon:
         return
     unit = wanted.config.with_name(f"{kit.name}-schedule.service")
-    to.files[unit] = systemd.daemon(kit)
+    to.files[unit] = systemd.daemon_unit(kit)
     to.steps.append(enable_step([unit], unit.name, wanted.starts("the daemon")))
     if not any(each.schedule.is_timed for each in kit.sites.values()):
         to.notes.append(f"{wanted.config} has no [schedule] with cron or every: the daemon would run no site")
 
 
-def _cron(wanted: Wanted, kit: Kit, to: Beginning) -> None:
+def _cron(wanted: InitOptions, kit: InitKit, to: InitFiles) -> None:
     if wanted.cron:
         file = wanted.config.with_name(f"{kit.name}.crontab")
         to.files[file] = crontab.crontab(kit)
-        to.steps.append((crontab.install(kit, file), wanted.starts("cron")))
+        to.steps.append((crontab.install_command(kit, file), wanted.starts("cron")))
 
 
-def _github(wanted: Wanted, kit: Kit, to: Beginning) -> None:
+def _github(wanted: InitOptions, kit: InitKit, to: InitFiles) -> None:
     if wanted.github:
         folder = kit.config.parent
         root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
-        to.files[relative_path(root / github.NAME)] = github.workflow(kit, root)
-        files = shlex.join([str(wanted.config), str(relative_path(root / github.NAME))])
+        to.files[relative_path(root / github.WORKFLOW_FILE)] = github.workflow(kit, root)
+        files = shlex.join([str(wanted.config), str(relative_path(root / github.WORKFLOW_FILE))])
         to.steps.append(
             (
                 f"git add {files} && git commit && git push",
@@ -350,16 +353,17 @@ def _github(wanted: Wanted, kit: Kit, to: Beginning) -> None:
         )
 
 
-def _kubernetes(wanted: Wanted, kit: Kit, to: Beginning) -> None:
+def _kubernetes(wanted: InitOptions, kit: InitKit, to: InitFiles) -> None:
     if not wanted.kubernetes:
         return
     file = wanted.config.with_name(f"{kit.name}.yaml")
     to.files[file] = kubernetes.cronjob(kit)
     to.steps.append((f"kubectl apply -f {shlex.quote(str(file))}", wanted.starts("the CronJob")))
     source = str(wanted.config)
-    strange = kubernetes.strangers(split(parsed(kit.text, source), source))
+    strange = kubernetes.unmounted_directories(split_sites(parsed(kit.text, source), source))
     if strange:
         to.notes.append(
-            f"{', '.join(strange)} is not on the volume of the CronJob, which is {kubernetes.HOME}: change it in the "
+            f"{', '.join(strange)} is not on the volume of the CronJob, which is "
+            f"{kubernetes.DATA_DIRECTORY}: change it in the "
             f"ConfigMap of {file}"
         )

@@ -8,11 +8,11 @@ import shlex
 from pathlib import Path
 from typing import Final
 
-from crawler.cli.init.kit import Kit
+from crawler.cli.init.kit import InitKit
 from crawler.errors import UsageError
 
-NAME: Final = Path(".github/workflows/sitemap.yml")
-_TEXT: Final = """\
+WORKFLOW_FILE: Final = Path(".github/workflows/sitemap.yml")
+_WORKFLOW_TEXT: Final = """\
 # {what}: crawled by a timer, and committed when it has changed.
 #
 # For a site that is deployed from this repository. A push made here starts no other workflow of GitHub's; hosts that
@@ -77,15 +77,15 @@ jobs:
 """
 
 
-def workflow(kit: Kit, root: Path) -> str:
+def workflow(kit: InitKit, root: Path) -> str:
     """The text of the workflow. ``root`` is the top of the repository, where everything must be. Raises UsageError."""
-    config = _within(kit.config, root, "the configuration")
-    outputs = [_within(path, root, "output.directory") for path in kit.outputs]
-    states = [_within(path, root, "state.directory") for path in kit.writes if path not in kit.outputs]
+    config = _path_within(kit.config, root, "the configuration")
+    outputs = [_path_within(path, root, "output.directory") for path in kit.outputs]
+    states = [_path_within(path, root, "state.directory") for path in kit.writes if path not in kit.outputs]
     notes = [kit.moment.note] if kit.moment.note else []
     if kit.moment.zone not in ("", "UTC"):
         notes.append(f"The configuration means {kit.moment.zone}.")
-    return _TEXT.format(
+    return _WORKFLOW_TEXT.format(
         what=kit.what,
         config=config,
         config_word=shlex.quote(config),
@@ -98,7 +98,7 @@ def workflow(kit: Kit, root: Path) -> str:
     )
 
 
-def _secrets(kit: Kit) -> str:
+def _secrets(kit: InitKit) -> str:
     names = kit.secret_names()
     if not names:
         return ""
@@ -106,7 +106,7 @@ def _secrets(kit: Kit) -> str:
     return "\n".join(("        env:", *lines, ""))
 
 
-def _within(path: Path, root: Path, what: str) -> str:
+def _path_within(path: Path, root: Path, what: str) -> str:
     if not path.is_relative_to(root):
         raise UsageError(
             f"{what} ({path}) is outside of the repository {root}, and a workflow sees nothing else: move it there"

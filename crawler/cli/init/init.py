@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from crawler.cli.errors import Told
+from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 
 EPILOG: Final = f"""{RAW}Examples:
@@ -17,10 +17,10 @@ EPILOG: Final = f"""{RAW}Examples:
 
 Exit codes: 0 done, 1 internal error, 2 usage, or a file already exists, 7 a file cannot be written.
 """
-_FILE: Final = Path("siteatlas.toml")
+_DEFAULT_CONFIG: Final = Path("siteatlas.toml")
 
 
-Urls = Annotated[
+UrlsArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="URL",
@@ -28,7 +28,7 @@ Urls = Annotated[
         show_default=False,
     ),
 ]
-Output = Annotated[
+OutputOption = Annotated[
     Path | None,
     typer.Option(
         "-o",
@@ -37,7 +37,7 @@ Output = Annotated[
         help="Directory to publish the sitemap in. Several sites get subdirectories of it.  [default: public]",
     ),
 ]
-ConfigFile = Annotated[
+ConfigFileOption = Annotated[
     Path,
     typer.Option(
         "--config",
@@ -47,16 +47,18 @@ ConfigFile = Annotated[
         show_envvar=False,
     ),
 ]
-Systemd = Annotated[bool, typer.Option("--systemd", help="Write a systemd service and its timer.")]
-SystemdDaemon = Annotated[
+SystemdOption = Annotated[bool, typer.Option("--systemd", help="Write a systemd service and its timer.")]
+SystemdDaemonOption = Annotated[
     bool, typer.Option("--systemd-daemon", help="Write a systemd service for siteatlas schedule.")
 ]
-Cron = Annotated[bool, typer.Option("--cron", help="Write lines for a crontab.")]
-Github = Annotated[
+CronOption = Annotated[bool, typer.Option("--cron", help="Write lines for a crontab.")]
+GithubOption = Annotated[
     bool, typer.Option("--github", help="Write a GitHub Actions workflow that commits the sitemap.")
 ]
-Kubernetes = Annotated[bool, typer.Option("--kubernetes", help="Write a Kubernetes CronJob with a volume.")]
-User = Annotated[
+KubernetesOption = Annotated[
+    bool, typer.Option("--kubernetes", help="Write a Kubernetes CronJob with a volume.")
+]
+UserOption = Annotated[
     str,
     typer.Option(
         "--user",
@@ -64,44 +66,44 @@ User = Annotated[
         help="Account of the systemd service.  [default: yours, or siteatlas if you are root]",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
-PrintOnly = Annotated[bool, typer.Option("--print", help="Print the files instead of writing them.")]
-Example = Annotated[
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
+PrintOption = Annotated[bool, typer.Option("--print", help="Print the files instead of writing them.")]
+ExampleOption = Annotated[
     bool,
     typer.Option("--example", help="Print every setting with its default and meaning, and exit."),
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the trace of an internal error.")]
 
 
 def init(  # noqa: PLR0913 - the command line is wide
-    urls: Urls = None,
-    output: Output = None,
-    config: ConfigFile = _FILE,
-    systemd: Systemd = False,
-    systemd_daemon: SystemdDaemon = False,
-    cron: Cron = False,
-    github: Github = False,
-    kubernetes: Kubernetes = False,
-    user: User = "",
-    force: Force = False,
-    print_only: PrintOnly = False,
-    example: Example = False,
-    verbose: Verbose = False,
+    urls: UrlsArgument = None,
+    output: OutputOption = None,
+    config: ConfigFileOption = _DEFAULT_CONFIG,
+    systemd: SystemdOption = False,
+    systemd_daemon: SystemdDaemonOption = False,
+    cron: CronOption = False,
+    github: GithubOption = False,
+    kubernetes: KubernetesOption = False,
+    user: UserOption = "",
+    force: ForceOption = False,
+    print_only: PrintOption = False,
+    example: ExampleOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Write a configuration, and files for other schedulers.
 
     init sends no requests. It writes the files beside the configuration, for you to read and install. It replaces no
     file without --force.
     """
-    with Told(verbose) as told:
+    with CommandErrors(verbose) as told:
         if example:
-            from crawler.cli.init.config import example as text  # noqa: PLC0415
+            from crawler.cli.init.config import example_config as text  # noqa: PLC0415
 
             sys.stdout.write(text())
             return
         from crawler.cli.init import files as beginning  # noqa: PLC0415 - the crawler is not needed to show help
 
-        wanted = beginning.Wanted(
+        wanted = beginning.InitOptions(
             urls=tuple(urls or ()),
             config=config,
             output=output,
@@ -112,23 +114,23 @@ def init(  # noqa: PLR0913 - the command line is wide
             kubernetes=kubernetes,
             user=user,
         )
-        made = beginning.begin(wanted)
+        made = beginning.plan_files(wanted)
         for note in made.notes:
             told.say(note)
         if print_only:
-            sys.stdout.write(_printed(made.files))
+            sys.stdout.write(_print_files(made.files))
             return
-        beginning.write(made.files, replaces=force)
-        sys.stdout.write("".join(f"{line}\n" for line in _told(made.files, made.steps)))
+        beginning.write_files(made.files, replaces=force)
+        sys.stdout.write("".join(f"{line}\n" for line in _print_steps(made.files, made.steps)))
 
 
-def _printed(files: dict[Path, str]) -> str:
+def _print_files(files: dict[Path, str]) -> str:
     if len(files) == 1:
         return next(iter(files.values()))
     return "\n".join(f"# ==> {path} <==\n{text}" for path, text in files.items())
 
 
-def _told(files: dict[Path, str], steps: list[tuple[str, str]]) -> list[str]:
+def _print_steps(files: dict[Path, str], steps: list[tuple[str, str]]) -> list[str]:
     written = [f"wrote {path}" for path in files]
     return [*written, "", "next:", *(line for step in steps for line in _shown(*step))]
 

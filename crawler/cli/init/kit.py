@@ -13,22 +13,34 @@ from cronsim import CronSim
 from msgspec import Struct
 
 from crawler.config.config import Config
-from crawler.config.schedule import Schedule
+from crawler.config.schedule import ScheduleConfig
 from crawler.errors import UsageError
-from crawler.schedule.cron import Cron, TimetableError
+from crawler.schedule.cron import Cron, ScheduleError
 
 _DAYS: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
 
-_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+_MINUTE, _TOKEN_SECONDS, _DAY = 60, 3_600, 86_400
 
-_IN_AN_HOUR: Final = (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30)  # minutes, and below hours, that divide it evenly
+_MINUTE_STEPS: Final = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    10,
+    12,
+    15,
+    20,
+    30,
+)  # minutes, and below hours, that divide it evenly
 
-_IN_A_DAY: Final = (1, 2, 3, 4, 6, 8, 12)
+_HOUR_STEPS: Final = (1, 2, 3, 4, 6, 8, 12)
 
 _EVERY: Final = {"minutes": range(60), "hours": range(24), "days": range(1, 32), "months": range(1, 13)}
 
 
-class Moment(Struct, frozen=True):
+class TimerSchedule(Struct, frozen=True):
     """A cron expression and its time zone, "" for the machine's own. ``note`` says what it does not hold."""
 
     cron: str
@@ -36,7 +48,7 @@ class Moment(Struct, frozen=True):
     note: str = ""
 
 
-def moment(schedules: Iterable[Schedule], url: str) -> Moment:
+def timer_schedule(schedules: Iterable[ScheduleConfig], url: str) -> TimerSchedule:
     """When a scheduler runs sites that it runs all at once: as they are configured, if that is the same for all.
 
     Without a schedule it is once a day, early in the morning, at a minute that follows from ``url``, so that not all
@@ -47,17 +59,17 @@ def moment(schedules: Iterable[Schedule], url: str) -> Moment:
         told = (
             "the sites have schedules of their own, which only siteatlas schedule follows: here all run daily"
         )
-        return Moment(_daily(url), note=told)
+        return TimerSchedule(_daily(url), note=told)
     for cron, every, timezone in found:
         zone = "" if timezone == "local" else timezone
         if not cron:
             return _interval(every or _DAY, url)
         _checked(cron)
-        return Moment(cron, zone)
-    return Moment(_daily(url))
+        return TimerSchedule(cron, zone)
+    return TimerSchedule(_daily(url))
 
 
-def calendar(when: Moment) -> list[str]:
+def systemd_calendar(when: TimerSchedule) -> list[str]:
     """The expressions of systemd.time(7) for a moment, all of which are to be given: cron's days are "or".
 
     Raises UsageError for what systemd has no words for.
@@ -84,7 +96,7 @@ def calendar(when: Moment) -> list[str]:
 def _checked(cron: str) -> CronSim:
     try:
         Cron.of(cron, ZoneInfo("UTC"))
-    except TimetableError as error:
+    except ScheduleError as error:
         raise UsageError(f'schedule.cron "{cron}" cannot be used: {error}') from None
     return CronSim(cron, datetime(2026, 1, 1, tzinfo=UTC))
 
@@ -95,28 +107,28 @@ def _field(values: Iterable[int], name: str) -> str:
 
 
 def _daily(url: str) -> str:
-    minute, hour = _spread(url)
+    minute, hour = _stable_time(url)
     return f"{minute} {hour} * * *"
 
 
-def _interval(seconds: float, url: str) -> Moment:
+def _interval(seconds: float, url: str) -> TimerSchedule:
     """The longest time between runs that cron can say and that is not longer than this one."""
-    minute, hour = _spread(url)
+    minute, hour = _stable_time(url)
     if seconds >= 7 * _DAY:
         said, cron = 7 * _DAY, f"{minute} {hour} * * {minute % 7}"
     elif seconds >= _DAY:
         said, cron = _DAY, f"{minute} {hour} * * *"
-    elif seconds >= _HOUR:
-        each = max(n for n in _IN_A_DAY if n * _HOUR <= seconds)
-        said, cron = each * _HOUR, f"{minute} */{each} * * *" if each > 1 else f"{minute} * * * *"
+    elif seconds >= _TOKEN_SECONDS:
+        each = max(n for n in _HOUR_STEPS if n * _TOKEN_SECONDS <= seconds)
+        said, cron = each * _TOKEN_SECONDS, f"{minute} */{each} * * *" if each > 1 else f"{minute} * * * *"
     else:
-        each = max((n for n in _IN_AN_HOUR if n * _MINUTE <= seconds), default=1)
+        each = max((n for n in _MINUTE_STEPS if n * _MINUTE <= seconds), default=1)
         said, cron = each * _MINUTE, f"*/{each} * * * *" if each > 1 else "* * * * *"
     told = f"cron cannot say every {seconds:g} seconds; this is every {said}" if said != seconds else ""
-    return Moment(cron, note=told)
+    return TimerSchedule(cron, note=told)
 
 
-def _spread(url: str) -> tuple[int, int]:
+def _stable_time(url: str) -> tuple[int, int]:
     """A minute, and an hour from 1 to 5, which are always the same for one URL."""
     number = int.from_bytes(hashlib.blake2b(url.encode(), digest_size=4).digest())
     return number % 60, 1 + number // 60 % 5
@@ -126,10 +138,10 @@ _ENV: Final = "env:"
 
 _FILE: Final = "file:"
 
-_OF_EXTRAS: Final = {"s3://": "s3", "sftp://": "sftp"}
+_EXTRA_BY_SCHEME: Final = {"s3://": "s3", "sftp://": "sftp"}
 
 
-class Kit(Struct, frozen=True, kw_only=True):
+class InitKit(Struct, frozen=True, kw_only=True):
     """The values that go into the texts. All paths are absolute.
 
     ``sites`` are the configurations of the sites by name, as they are in effect; ``text`` is the configuration as it
@@ -143,7 +155,7 @@ class Kit(Struct, frozen=True, kw_only=True):
     writes: tuple[Path, ...]
     program: tuple[str, ...]
     user: str
-    moment: Moment
+    moment: TimerSchedule
     version: str
 
     @property
@@ -207,7 +219,7 @@ class Kit(Struct, frozen=True, kw_only=True):
 
 
 def _extras(config: Config) -> Iterator[str]:
-    yield from (extra for scheme, extra in _OF_EXTRAS.items() if config.upload.to.startswith(scheme))
+    yield from (extra for scheme, extra in _EXTRA_BY_SCHEME.items() if config.upload.to.startswith(scheme))
     if config.search_console.account:
         yield "google"
     if config.fetch.http2:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from crawler.cli.init.kit import Kit
+from crawler.cli.init.kit import InitKit
 
-HOME: Final = PurePosixPath("/data")
-_TEXT: Final = """\
+DATA_DIRECTORY: Final = PurePosixPath("/data")
+_CRONJOB_TEXT: Final = """\
 # {what}, for: kubectl apply -f {name}.yaml
 #
 # There is no image of Siteatlas: the first container installs it from the package index at each run. To spare that,
@@ -130,16 +130,16 @@ spec:
 """
 
 
-def cronjob(kit: Kit) -> str:
+def cronjob(kit: InitKit) -> str:
     """The claim, the configuration and the CronJob, in one file."""
     moment = kit.moment
     pip = "/opt/siteatlas/bin/pip install --no-cache-dir"
     literals = "".join(f" --from-literal={name}=…" for name in kit.secret_names()) or " --from-literal=NAME=…"
-    return _TEXT.format(
+    return _CRONJOB_TEXT.format(
         what=kit.what,
         name=kit.name,
         package=json.dumps(kit.package),
-        home=HOME,
+        home=DATA_DIRECTORY,
         config="".join(f"    {line}\n" if line else "\n" for line in kit.text.splitlines()),
         literals=literals,
         note=f"  # {moment.note}\n" if moment.note else "",
@@ -149,7 +149,7 @@ def cronjob(kit: Kit) -> str:
     )
 
 
-def strangers(sites: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def unmounted_directories(sites: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The directories of a configuration, as its tables have them, that a run writes in and that are on no volume."""
     found = [
         each.get(name, {}).get("directory", "")
@@ -159,5 +159,5 @@ def strangers(sites: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [
         path
         for path in dict.fromkeys(found)
-        if path.startswith("/") and not PurePosixPath(path).is_relative_to(HOME)
+        if path.startswith("/") and not PurePosixPath(path).is_relative_to(DATA_DIRECTORY)
     ]

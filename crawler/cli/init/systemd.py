@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-from crawler.cli.init.kit import Kit, calendar
-from crawler.config.secrets import credential
+from crawler.cli.init.kit import InitKit, systemd_calendar
+from crawler.config.secrets import credential_name
 
 _UNITS: Final = "/etc/systemd/system"
 _STATES: Final = Path("/var/lib")
@@ -102,32 +102,34 @@ WantedBy=timers.target
 _HOOK: Final = (
     "\n# That holds for the command of [hook] too: give it ReadWritePaths of its own if it needs them."
 )
-MADE: Final = 'written by "siteatlas init"'
+MADE_BY_NOTE: Final = 'written by "siteatlas init"'
 
 
-def service(kit: Kit) -> str:
+def service_unit(kit: InitKit) -> str:
     """The service of one run of all sites, for a timer."""
-    head = _UNIT.format(path=f"{_UNITS}/{kit.name}.service", what=_escaped(kit.what), made=MADE)
+    head = _UNIT.format(path=f"{_UNITS}/{kit.name}.service", what=_escaped(kit.what), made=MADE_BY_NOTE)
     run = _ONESHOT.format(command=_command(kit.program), config=_argument(str(kit.config)))
     return "".join((head, run, _secrets(kit), _hardened(kit)))
 
 
-def timer(kit: Kit) -> str:
+def timer_unit(kit: InitKit) -> str:
     """The timer of that service. Raises UsageError for a schedule that systemd has no words for."""
     note = f"# {kit.moment.note}\n" if kit.moment.note else ""
     return _TIMER.format(
         path=f"{_UNITS}/{kit.name}.timer",
         what=_escaped(kit.what),
-        made=MADE,
-        calendar=note + "\n".join(f"OnCalendar={each}" for each in calendar(kit.moment)),
+        made=MADE_BY_NOTE,
+        calendar=note + "\n".join(f"OnCalendar={each}" for each in systemd_calendar(kit.moment)),
         delay=kit.first.schedule.jitter or 600,
     )
 
 
-def daemon(kit: Kit) -> str:
+def daemon_unit(kit: InitKit) -> str:
     """The service of ``siteatlas schedule``."""
     head = _UNIT.format(
-        path=f"{_UNITS}/{kit.name}-schedule.service", what=f"{_escaped(kit.what)}, by a schedule", made=MADE
+        path=f"{_UNITS}/{kit.name}-schedule.service",
+        what=f"{_escaped(kit.what)}, by a schedule",
+        made=MADE_BY_NOTE,
     )
     keep = _DAEMON.format(
         command=_command(kit.program),
@@ -139,17 +141,17 @@ def daemon(kit: Kit) -> str:
     return "".join((head, keep, _secrets(kit), _hardened(kit), install))
 
 
-def environment_file(kit: Kit) -> Path:
+def environment_file(kit: InitKit) -> Path:
     """The file of the secrets that the configuration names as env:NAME."""
     return kit.config.with_suffix(".env")
 
 
-def _hardened(kit: Kit) -> str:
+def _hardened(kit: InitKit) -> str:
     states = [path for path in kit.writes if path.parent == _STATES]  # those systemd makes, for the account
     others = [path for path in kit.writes if path.parent != _STATES]
     lines = [f"StateDirectory={_quoted(path.name)}" for path in states]
     lines += [f"ReadWritePaths={_quoted(str(path))}" for path in others]
-    at_home, in_tmp = _below(kit, _HOMES), _below(kit, _TMP)
+    at_home, in_tmp = _first_below(kit, _HOMES), _first_below(kit, _TMP)
     if not at_home and any(config.upload.to.startswith("sftp://") for config in kit.sites.values()):
         at_home = "~/.ssh"  # the keys and the known hosts of the account
     return _HARDENED.format(
@@ -163,13 +165,13 @@ def _hardened(kit: Kit) -> str:
     )
 
 
-def _below(kit: Kit, places: tuple[Path, ...]) -> str:
+def _first_below(kit: InitKit, places: tuple[Path, ...]) -> str:
     """The first path that is in one of these places, or ""."""
     found = (str(path) for path in kit.paths() if any(path.is_relative_to(place) for place in places))
     return next(found, "")
 
 
-def _secrets(kit: Kit) -> str:
+def _secrets(kit: InitKit) -> str:
     """How the secrets that the configuration names come to the service. systemd takes no quotes in these lines."""
     lines = []
     if kit.secret_names():
@@ -180,7 +182,7 @@ def _secrets(kit: Kit) -> str:
         lines.append(
             "# Secrets that root reads, and nobody but root and this service; siteatlas looks for them there first."
         )
-        lines += [f"LoadCredential={_escaped(f'{credential(file)}:{file}')}" for file in files]
+        lines += [f"LoadCredential={_escaped(f'{credential_name(file)}:{file}')}" for file in files]
     return "".join(f"{line}\n" for line in ("", *lines)) if lines else ""
 
 

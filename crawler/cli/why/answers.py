@@ -1,17 +1,19 @@
 """What the server said: the requests, the page, its canonical, its noindex, and where it leads."""
 
-from crawler.cli.why.story import Hop, Story
-from crawler.cli.why.words import Topic, moment, run, state, w3c
-from crawler.cli.why.would import Policy
+from crawler.cli.why.story import RedirectHop, UrlStory
+from crawler.cli.why.words import StoryTopic, run_text, state_text, utc_time_text, w3c_or_none
+from crawler.cli.why.would import CrawlRules
 from crawler.model import Page, Request, Url
 from crawler.robots.rules import Blocked, Robots
 
 
-def robots(url: Url, policy: Policy) -> Topic:
+def robots_topic(url: Url, policy: CrawlRules) -> StoryTopic:
     """What robots.txt says of the URL, as it was read last."""
     rules = policy.robots
     if rules is None:
-        return Topic("robots", ["robots.txt of this origin was not asked for"], {"allowed": None, "rule": ""})
+        return StoryTopic(
+            "robots", ["robots.txt of this origin was not asked for"], {"allowed": None, "rule": ""}
+        )
     answer = rules.can_fetch(url)
     is_allowed = not isinstance(answer, Blocked)
     if isinstance(answer, Blocked):
@@ -19,7 +21,7 @@ def robots(url: Url, policy: Policy) -> Topic:
     else:
         rule = rules.allowing(url)
         line = f"allowed: {_allowance(rules, rule)}"
-    lines = [line, f"as of {moment(policy.robots_at)}"]
+    lines = [line, f"as of {utc_time_text(policy.robots_at)}"]
     if policy.is_robots_copy:
         lines[1] += f": {policy.robots_said}, and the copy before that holds"
     if not policy.obey_robots:
@@ -29,10 +31,10 @@ def robots(url: Url, policy: Policy) -> Topic:
         "rule": rule,
         "line": answer.line if isinstance(answer, Blocked) else None,
         "obeyed": policy.obey_robots,
-        "fetched_at": w3c(policy.robots_at),
+        "fetched_at": w3c_or_none(policy.robots_at),
         "said": policy.robots_said,
     }
-    return Topic("robots", lines, values)
+    return StoryTopic("robots", lines, values)
 
 
 def _allowance(rules: Robots, rule: str) -> str:
@@ -41,20 +43,20 @@ def _allowance(rules: Robots, rule: str) -> str:
     return "no rule matches" if rules.reason == "robots.txt" else rules.reason
 
 
-def requests(story: Story) -> Topic:
+def requests_topic(story: UrlStory) -> StoryTopic:
     """Every request of the last run and its answer; what is remembered of those before it, if it made none."""
     asked = story.seen.requests if story.seen else []
     lines = [_request(each) for each in asked]
     if asked and asked[-1].answer == "304" and story.page_run is not None:
-        lines.append(f"not modified: what {run(story.page_run, story.starts)} read still holds")
+        lines.append(f"not modified: what {run_text(story.page_run, story.starts)} read still holds")
     if not asked:
         lines.append("none in this run" if story.seen else "none")
         past = story.past
         if past and past.seen_at is not None:
-            lines.append(f"the last good answer came {moment(past.seen_at)}")
+            lines.append(f"the last good answer came {utc_time_text(past.seen_at)}")
     values = [
         {
-            "at": w3c(each.at),
+            "at": w3c_or_none(each.at),
             "conditional": each.conditional,
             "answer": each.answer,
             "bytes": each.wire,
@@ -62,18 +64,18 @@ def requests(story: Story) -> Topic:
         }
         for each in asked
     ]
-    return Topic("requests", lines, values)
+    return StoryTopic("requests", lines, values)
 
 
 def _request(request: Request) -> str:
     asked = "if changed" if request.conditional else "GET"
     return (
-        f"{moment(request.at)}  {asked:<10}  {request.answer}  "
+        f"{utc_time_text(request.at)}  {asked:<10}  {request.answer}  "
         f"{request.wire:,} bytes in {request.elapsed:.3f} s"
     )
 
 
-def page(story: Story) -> Topic | None:
+def page_topic(story: UrlStory) -> StoryTopic | None:
     """What was read, and when."""
     read = story.page
     if read is None:
@@ -81,7 +83,7 @@ def page(story: Story) -> Topic | None:
     kind = story.page_type or "no Content-Type"
     lines = [f'"{read.title}", {kind}' if read.title else kind]
     if story.page_run is not None:
-        lines.append(f"read in {run(story.page_run, story.starts)}")
+        lines.append(f"read in {run_text(story.page_run, story.starts)}")
     if read.fallback:
         lines.append(f"read by the simple scanner: {read.fallback}")
     lines += read.faults
@@ -93,10 +95,10 @@ def page(story: Story) -> Topic | None:
         "is_html": read.is_html,
         "faults": read.faults,
     }
-    return Topic("page", lines, values)
+    return StoryTopic("page", lines, values)
 
 
-def canonical(story: Story, policy: Policy) -> Topic | None:
+def canonical_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
     """Which page the page names as the original."""
     read = story.page
     if read is None or not read.is_html:
@@ -109,7 +111,7 @@ def canonical(story: Story, policy: Policy) -> Topic | None:
         "faults": read.canonical_faults,
         "obeyed": policy.obey_canonical,
     }
-    return Topic("canonical", lines, values)
+    return StoryTopic("canonical", lines, values)
 
 
 def _canonical(read: Page, url: Url) -> str:
@@ -121,7 +123,7 @@ def _canonical(read: Page, url: Url) -> str:
     return "the page names itself" if named[0] == url else f"the page names {named[0]}"
 
 
-def noindex(story: Story, policy: Policy) -> Topic | None:
+def noindex_topic(story: UrlStory, policy: CrawlRules) -> StoryTopic | None:
     """Whether the page or its headers ask to be left out."""
     read = story.page
     if read is None or not read.is_html:
@@ -132,10 +134,10 @@ def noindex(story: Story, policy: Policy) -> Topic | None:
     if read.nofollow:
         lines.append("the page asks that its links are not followed")
     values = {"evidence": read.noindex, "nofollow": read.nofollow, "obeyed": policy.obey_noindex}
-    return Topic("noindex", lines, values)
+    return StoryTopic("noindex", lines, values)
 
 
-def leads_to(story: Story) -> Topic | None:
+def target_topic(story: UrlStory) -> StoryTopic | None:
     """Where a redirect, a refresh or a canonical leads, hop by hop to its end."""
     if not story.hops:
         return None
@@ -149,9 +151,9 @@ def leads_to(story: Story) -> Topic | None:
         }
         for hop in story.hops
     ]
-    return Topic("leads_to", lines, values)
+    return StoryTopic("leads_to", lines, values)
 
 
-def _hop(hop: Hop) -> str:
-    told = state(hop.state, hop.reason)
+def _hop(hop: RedirectHop) -> str:
+    told = state_text(hop.state, hop.reason)
     return f"{told}, listed" if hop.is_listed else told

@@ -8,31 +8,31 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from crawler.cli.why.explain import Explanation, explain
-from crawler.cli.why.sites import KnownSite, known_sites, meant
-from crawler.cli.why.suggestions import nearest, spellings
+from crawler.cli.why.sites import KnownSite, known_sites, site_for_url
+from crawler.cli.why.suggestions import nearest_urls, other_spellings
 from crawler.errors import UsageError
 from crawler.model import Url
 from crawler.url.normalize import InvalidUrl
 from sitemap import safe
 
-_WIDTH: Final = 11  # columns of the names of topics
+_TITLE_WIDTH: Final = 11  # columns of the names of topics
 _TITLES: Final = {"leads_to": "leads to", "near": "instead?", "would": "if met"}
 
 
-def stories(
+def explain_urls(
     urls: Sequence[str], file: Path | None, flags: Mapping[str, Any], sites: Sequence[str]
 ) -> list[Explanation]:
     """The story of each URL. Raises UsageError, StorageError."""
     with known_sites(file, flags, sites) as known:
-        return [_story(text, meant(text, known)) for text in urls]
+        return [_story(text, site_for_url(text, known)) for text in urls]
 
 
-def as_json(stories: Sequence[Explanation]) -> str:
+def stories_json(stories: Sequence[Explanation]) -> str:
     """The stories for machines."""
     return json.dumps({"version": 1, "urls": [story.as_json() for story in stories]}, indent=2)
 
 
-def lines(stories: Sequence[Explanation]) -> Iterator[str]:
+def story_lines(stories: Sequence[Explanation]) -> Iterator[str]:
     """The stories for people, line by line, with an empty line between them. What the web said is made safe."""
     for number, story in enumerate(stories):
         if number:
@@ -43,7 +43,7 @@ def lines(stories: Sequence[Explanation]) -> Iterator[str]:
         for topic in story.topics:
             title = _TITLES.get(topic.name, topic.name)
             for line in topic.lines:
-                yield f"{title:<{_WIDTH}}{safe(line)}".rstrip()
+                yield f"{title:<{_TITLE_WIDTH}}{safe(line)}".rstrip()
                 title = ""
 
 
@@ -59,11 +59,11 @@ def _story(text: str, site: KnownSite) -> Explanation:
         sources=site.sources(url),
         findings=site.findings(url),
     )
-    near = [] if story.is_known else _near(url, site)
+    near = [] if story.is_known else _near_urls(url, site)
     return explain(text, story, site.policy(url), near)
 
 
-def _near(url: Url, site: KnownSite) -> list[tuple[Url, str]]:
-    spelled = spellings(url)
+def _near_urls(url: Url, site: KnownSite) -> list[tuple[Url, str]]:
+    spelled = other_spellings(url)
     known = site.stories.spelled([url, *spelled])
-    return nearest(url, spelled, known, [] if known else site.stories.neighbours(url))
+    return nearest_urls(url, spelled, known, [] if known else site.stories.neighbours(url))

@@ -7,11 +7,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from crawler.cli.why.story import Change, Hop, Linked, Listed, Past, Referrer, Run, Seen, Step, Story
-from crawler.crawl.frontier.outlinks import unpack
-from crawler.lastmod.store import Seen as Dates
-from crawler.model import Found, Kind, Page, Request, State, Url
-from crawler.state.database import storage
+from crawler.cli.why.story import (
+    ChangeFeedEntry,
+    DiscoveryStep,
+    LastVisit,
+    LinkFacts,
+    RedirectHop,
+    ReferringPage,
+    RunSummary,
+    SitemapPosition,
+    UrlHistory,
+    UrlStory,
+)
+from crawler.crawl.frontier.outlinks import unpack_links
+from crawler.lastmod.store import ObservationStore as Dates
+from crawler.model import DiscoveredBy, DocumentKind, Page, Request, State, Url
+from crawler.state.database import storage_errors
 
 if TYPE_CHECKING:
     from crawler.audit.graph.graph import LinkGraph
@@ -19,30 +30,33 @@ if TYPE_CHECKING:
 MAX_STEPS: Final = 1_000  # of the way from the start that are followed
 MAX_HOPS: Final = 20
 MAX_REFERRERS: Final = 100
-NEIGHBOURS: Final = 5_000  # URLs of a directory that are compared
+MAX_NEIGHBOURS: Final = 5_000  # URLs of a directory that are compared
 
-_SEEN: Final = """SELECT v.state, v.reason, v.found, v.depth, v.kind, v.due, v.status, v.target, v.trail,
+_SELECT_VISIT: Final = """SELECT v.state, v.reason, v.found, v.depth, v.kind, v.due, v.status, v.target, v.trail,
   v.last_modified, v.header_date, v.page_date, v.page_date_source, v.seen_at, v.changed, v.evidence, v.lastmod,
   v.lastmod_source, v.content FROM visit v WHERE v.id = ?"""
-_PAST: Final = """SELECT state, reason, first_run, last_run, changed_run, full_run, failures, status, target,
+_SELECT_HISTORY: Final = """SELECT state, reason, first_run, last_run, changed_run, full_run, failures, status, target,
   last_modified, header_date, page_date, page_date_source, seen_at, lastmod, lastmod_source, evidence, content
   FROM memory WHERE id = ?"""
-_PLACE: Final = "SELECT file, grp, coalesce(shard, 0), lastmod, lastmod_source, kept FROM {} WHERE id = ?"
-_PARENT: Final = """SELECT v.source, v.found, u.url, s.target, c.links FROM visit v JOIN url u ON u.id = v.id
+_SELECT_POSITION: Final = (
+    "SELECT file, grp, coalesce(shard, 0), lastmod, lastmod_source, kept FROM {} WHERE id = ?"
+)
+_SELECT_PARENT: Final = """SELECT v.source, v.found, u.url, s.target, c.links FROM visit v JOIN url u ON u.id = v.id
   LEFT JOIN visit s ON s.id = v.source LEFT JOIN content c ON c.id = s.content WHERE v.id = ?"""
-_HOP: Final = """SELECT coalesce(v.state, m.state), coalesce(v.reason, m.reason, ''), coalesce(v.target, m.target),
+_SELECT_HOP: Final = """SELECT coalesce(v.state, m.state), coalesce(v.reason, m.reason, ''), coalesce(v.target,
+m.target),
     EXISTS (SELECT 1 FROM published p WHERE p.id = u.id)
   FROM url u LEFT JOIN visit v ON v.id = u.id LEFT JOIN memory m ON m.id = u.id WHERE u.url = ?"""
 # CROSS: run by run, each by the key of the feed, instead of a scan of all feeds
-_CHANGES: Final = """SELECT r.number, r.started, c.kind, c.target, c.lastmod, c.before, c.reason
+_SELECT_CHANGES: Final = """SELECT r.number, r.started, c.kind, c.target, c.lastmod, c.before, c.reason
   FROM run r CROSS JOIN change c ON c.run = r.number AND c.url = ? ORDER BY r.number"""
-_RUN: Final = """SELECT number, started, ended, completeness, because, outcome, refusal, notes FROM run
+_SELECT_RUN: Final = """SELECT number, started, ended, completeness, because, outcome, refusal, notes FROM run
   ORDER BY number DESC LIMIT 1"""
-_BETWEEN: Final = "SELECT url FROM url WHERE url >= ? AND url < ? LIMIT ?"
+_SELECT_RANGE: Final = "SELECT url FROM url WHERE url >= ? AND url < ? LIMIT ?"
 _decode = msgspec.msgpack.Decoder(Page).decode
 
 
-class Stories:
+class UrlStories:
     """The stories in the state of one site. Every method raises StorageError when the state cannot be read."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
@@ -50,23 +64,23 @@ class Stories:
 
     def about(self) -> dict[str, str]:
         """What the state says about itself and the settings of its runs."""
-        with storage():
+        with storage_errors():
             return dict(self._db.execute("SELECT key, value FROM about"))
 
     def knows(self, url: Url) -> bool:
         """Whether some run has met a URL."""
         return self._row("SELECT 1 FROM url WHERE url = ?", url) is not None
 
-    def story(self, url: Url) -> Story:
+    def story(self, url: Url) -> UrlStory:
         """Everything of a URL, as it is at one moment, also while a run is writing."""
-        with storage():
+        with storage_errors():
             self._db.execute("BEGIN")
             try:
                 return self._story(url)
             finally:
                 self._db.execute("COMMIT")
 
-    def linked(self, url: Url) -> Linked | None:
+    def linked(self, url: Url) -> LinkFacts | None:
         """How the site links a URL; None when the last run did not meet it. The first question loads all links."""
         row = self._row("SELECT v.id FROM visit v JOIN url u USING (id) WHERE u.url = ?", url)
         graph = self._graph if row else None
@@ -75,7 +89,7 @@ class Stories:
             return None
         clicks = int(graph.depth[node])
         referrers = [
-            Referrer(
+            ReferringPage(
                 self._url(graph, lead.node),
                 lead.way.word,
                 self._url(graph, lead.via) if lead.via >= 0 else "",
@@ -83,13 +97,13 @@ class Stories:
             for lead in graph.referrers(node, MAX_REFERRERS)
         ]
         weight = float(graph.weight[node])
-        return Linked(int(graph.inlinks[node]), None if clicks < 0 else clicks, weight, referrers)
+        return LinkFacts(int(graph.inlinks[node]), None if clicks < 0 else clicks, weight, referrers)
 
     @cached_property
     def _graph(self) -> "LinkGraph | None":
-        from crawler.audit.graph.load import load  # noqa: PLC0415 - arrays are only needed for this
+        from crawler.audit.graph.load import load_graph  # noqa: PLC0415 - arrays are only needed for this
 
-        return load(self._db)
+        return load_graph(self._db)
 
     def _url(self, graph: "LinkGraph", node: int) -> Url:
         url: Url = self._row("SELECT url FROM url WHERE id = ?", int(graph.nodes.ids[node]))[0]
@@ -98,18 +112,18 @@ class Stories:
     def spelled(self, urls: Sequence[Url]) -> list[Url]:
         """The URLs that some run has met and that are one of these in upper or lower case."""
         marks = ", ".join("?" * len(urls))
-        with storage():
+        with storage_errors():
             rows = self._db.execute(f"SELECT url FROM url WHERE url COLLATE NOCASE IN ({marks})", urls)  # noqa: S608
             return [Url(url) for (url,) in rows]
 
     def neighbours(self, url: Url) -> list[Url]:
         """Some of the URLs that begin like this one, up to the last slash of its path."""
         directory = url[: url.partition("?")[0].rindex("/") + 1]
-        with storage():
-            rows = self._db.execute(_BETWEEN, (directory, f"{directory}\x7f", NEIGHBOURS))
+        with storage_errors():
+            rows = self._db.execute(_SELECT_RANGE, (directory, f"{directory}\x7f", MAX_NEIGHBOURS))
             return [Url(each) for (each,) in rows]
 
-    def _story(self, url: Url) -> Story:
+    def _story(self, url: Url) -> UrlStory:
         found = self._row("SELECT id FROM url WHERE url = ?", url)
         number = found[0] if found else -1
         seen, seen_content = self._seen(number)
@@ -124,7 +138,7 @@ class Stories:
         target = seen.target if seen else past.target if past else None
         run = self._run()
         is_part = run is not None and run.ended is None and run.outcome == "partial"
-        return Story(
+        return UrlStory(
             url=url,
             is_known=found is not None,
             run=run,
@@ -137,32 +151,32 @@ class Stories:
             hops=list(self._hops(target, url)),
             listed=self._place("listing" if is_part else "published", number),
             planned=self._place("listing", number),
-            changes=[Change(*row) for row in self._db.execute(_CHANGES, (url,))],
+            changes=[ChangeFeedEntry(*row) for row in self._db.execute(_SELECT_CHANGES, (url,))],
             starts=dict(self._db.execute("SELECT number, started FROM run")),
             distrust=Dates(self._db, 0).distrust,
         )
 
-    def _run(self) -> Run | None:
-        row = self._row(_RUN)
+    def _run(self) -> RunSummary | None:
+        row = self._row(_SELECT_RUN)
         if row is None:
             return None
         *known, notes = row
         names = ("number", "started", "ended", "completeness", "because", "outcome", "refusal")
-        return Run(**dict(zip(names, known, strict=True)), notes=msgspec.json.decode(notes))
+        return RunSummary(**dict(zip(names, known, strict=True)), notes=msgspec.json.decode(notes))
 
-    def _seen(self, number: int) -> tuple[Seen | None, int | None]:
+    def _seen(self, number: int) -> tuple[LastVisit | None, int | None]:
         """The visit of the last run, and the id of what was read."""
-        row = self._row(_SEEN, number)
+        row = self._row(_SELECT_VISIT, number)
         if row is None:
             return None, None
         state, reason, found, depth, kind, due, status, target, trail, *others, content = row
-        names = Seen.__struct_fields__[-len(others) :]
-        seen = Seen(
+        names = LastVisit.__struct_fields__[-len(others) :]
+        seen = LastVisit(
             state=State(state),
             reason=reason,
             found=found,
             depth=depth,
-            kind=Kind(kind),
+            kind=DocumentKind(kind),
             due=due,
             status=status,
             target=target,
@@ -171,54 +185,56 @@ class Stories:
         )
         return seen, content
 
-    def _past(self, number: int) -> tuple[Past | None, int | None]:
-        row = self._row(_PAST, number)
+    def _past(self, number: int) -> tuple[UrlHistory | None, int | None]:
+        row = self._row(_SELECT_HISTORY, number)
         if row is None:
             return None, None
         state, *others, content = row
-        return Past(state=State(state), **dict(zip(Past.__struct_fields__[1:], others, strict=True))), content
+        return UrlHistory(
+            state=State(state), **dict(zip(UrlHistory.__struct_fields__[1:], others, strict=True))
+        ), content
 
-    def _place(self, table: str, number: int) -> Listed | None:
-        row = self._row(_PLACE.format(table), number)
+    def _place(self, table: str, number: int) -> SitemapPosition | None:
+        row = self._row(_SELECT_POSITION.format(table), number)
         if row is None:
             return None
         file, group, shard, lastmod, source, kept = row
-        return Listed(file, group, shard, lastmod, source, bool(kept))
+        return SitemapPosition(file, group, shard, lastmod, source, bool(kept))
 
-    def _way(self, number: int) -> Iterator[Step]:
+    def _way(self, number: int) -> Iterator[DiscoveryStep]:
         """The first finders, from the URL back to the start."""
         passed: set[int] = set()
         here: int | None = number
         while here is not None and here not in passed and len(passed) < MAX_STEPS:
             passed.add(here)
-            row = self._row(_PARENT, here)
+            row = self._row(_SELECT_PARENT, here)
             if row is None:
                 return
             source, found, url, target, links = row
             if source is None:  # what else led to the start is no part of the way
-                found = found & (Found.SEED | Found.MEMORY) or found
+                found = found & (DiscoveredBy.SEED | DiscoveredBy.MEMORY) or found
             elif target == url:
-                found = Found.REDIRECT
-            yield Step(url, _how(here, links) or found)
+                found = DiscoveredBy.REDIRECT
+            yield DiscoveryStep(url, _link_flags(here, links) or found)
             here = source
 
-    def _hops(self, target: Url | None, url: Url) -> Iterator[Hop]:
+    def _hops(self, target: Url | None, url: Url) -> Iterator[RedirectHop]:
         passed = {url}
         while target and target not in passed and len(passed) <= MAX_HOPS:
             passed.add(target)
-            state, reason, further, listed = self._row(_HOP, target) or (None, "", None, 0)
-            yield Hop(target, State(state) if state else None, reason, bool(listed))
+            state, reason, further, listed = self._row(_SELECT_HOP, target) or (None, "", None, 0)
+            yield RedirectHop(target, State(state) if state else None, reason, bool(listed))
             target = further
 
     def _row(self, query: str, *values: object) -> Any:
-        with storage():
+        with storage_errors():
             return self._db.execute(query, values).fetchone()
 
 
-def _how(number: int, packed: bytes | None) -> int:
+def _link_flags(number: int, packed: bytes | None) -> int:
     """The flags with which a page's links name a URL, 0 when they do not."""
     found = 0
-    for target, flags in unpack(packed) if packed else ():
+    for target, flags in unpack_links(packed) if packed else ():
         if target == number:
             found |= flags
     return found

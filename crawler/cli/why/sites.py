@@ -10,28 +10,28 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.audit.compare.history import Kept, kept
-from crawler.audit.evidence.by_url import Knowledge
+from crawler.audit.compare.history import StoredFinding, stored_findings
+from crawler.audit.evidence.by_url import UrlEvidence
 from crawler.audit.evidence.schema import EVIDENCE
-from crawler.audit.rules import TOLD
-from crawler.cli.sites import states
-from crawler.cli.why.queries import Stories
-from crawler.cli.why.would import Policy
+from crawler.audit.rules import REPORTED_RULES
+from crawler.cli.sites import find_states
+from crawler.cli.why.queries import UrlStories
+from crawler.cli.why.would import CrawlRules
 from crawler.config.config import Config
 from crawler.config.deprecated import current_keys
-from crawler.config.load import build, known_keys
-from crawler.config.plan import AUDIT, survey
-from crawler.config.source import source
+from crawler.config.load import build_config, known_keys
+from crawler.config.plan import AUDIT, plan_scope
+from crawler.config.source import read_source
 from crawler.errors import StorageError, UsageError
 from crawler.model import Url
-from crawler.robots.rules import Access
+from crawler.robots.rules import RobotsAccess
 from crawler.robots.store import RobotsStore
-from crawler.state.migrations import STATE
-from crawler.url.normalize import InvalidUrl, join, normalise, origin
-from crawler.url.params import Params
+from crawler.state.migrations import STATE_DB
+from crawler.url.normalize import InvalidUrl, join_url, normalize_url, origin_of
+from crawler.url.params import UrlParams
 from crawler.url.scope import Scope
 
-_SHOWN: Final = 5  # sites that a message names
+_MAX_NAMED: Final = 5  # sites that a message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,35 +42,39 @@ class KnownSite:
     config: Config
     start: Url
     scope: Scope
-    params: Params
-    stories: Stories
+    params: UrlParams
+    stories: UrlStories
     robots: RobotsStore
 
     def url(self, text: str) -> Url:
         """The canonical form of what was typed; a path is one of this site. Raises InvalidUrl."""
-        return join(self.start, text, self.params) if text.startswith("/") else normalise(text, self.params)
+        return (
+            join_url(self.start, text, self.params)
+            if text.startswith("/")
+            else normalize_url(text, self.params)
+        )
 
     def sources(self, url: Url) -> list[str]:
         """What the sources of the last audit say of a URL, if this is the state of one that has ended."""
         try:
             with EVIDENCE.reading(self.directory) as db:
                 row = db.execute("SELECT id FROM home WHERE url = ?", (url,)).fetchone()
-                return Knowledge(db).told(row[0], url)[0] if row else []
+                return UrlEvidence(db).told(row[0], url)[0] if row else []
         except (StorageError, UsageError):  # there is none, or another audit is making it anew
             return []
 
     def findings(self, url: Url) -> list[str]:
         """What the last audit that came to its end found of a URL, a sentence each, if this is the state of audits."""
         try:
-            return [_finding(each) for each in kept(self.directory, url)]
+            return [_finding_text(each) for each in stored_findings(self.directory, url)]
         except (StorageError, UsageError):  # the next audit tells what is wrong with it
             return []
 
-    def policy(self, url: Url) -> Policy:
+    def policy(self, url: Url) -> CrawlRules:
         """The rules that a crawl of the site goes by for a URL."""
         obey, agent = self.config.obey, self.config.fetch.user_agent
-        kept = self.robots.get(origin(url))
-        policy = Policy(
+        kept = self.robots.get(origin_of(url))
+        policy = CrawlRules(
             self.scope,
             self.start,
             obey_robots=obey.robots,
@@ -85,7 +89,7 @@ class KnownSite:
             robots=rules,
             robots_at=kept.fetched_at,
             robots_said=kept.said,
-            is_robots_copy=rules.access is Access.RULES and kept.copy_at != kept.fetched_at,
+            is_robots_copy=rules.access is RobotsAccess.RULES and kept.copy_at != kept.fetched_at,
         )
 
 
@@ -99,10 +103,10 @@ def known_sites(
     """
     with ExitStack() as stack:
         sites, faults = [], []
-        for directory, config in _places(file, flags, wanted):
+        for directory, config in _state_directories(file, flags, wanted):
             try:
-                db = stack.enter_context(STATE.reading(directory))
-                sites.append(_site(directory, db, config))
+                db = stack.enter_context(STATE_DB.reading(directory))
+                sites.append(_known_site(directory, db, config))
             except UsageError as error:
                 faults.append(error)
         if not sites:
@@ -110,16 +114,16 @@ def known_sites(
         yield sites
 
 
-def _places(
+def _state_directories(
     file: Path | None, flags: Mapping[str, Any], wanted: Sequence[str]
 ) -> list[tuple[Path, Config | None]]:
     """The directories of states: those of runs, and then those of audits, which know other URLs."""
-    found = [(directory, config) for _, directory, config in states(file, flags, wanted)]
+    found = [(directory, config) for _, directory, config in find_states(file, flags, wanted)]
     audits = [(directory / AUDIT, config) for directory, config in found]
-    return found + [each for each in audits if STATE.is_in(each[0])]
+    return found + [each for each in audits if STATE_DB.is_in(each[0])]
 
 
-def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:
+def site_for_url(text: str, sites: Sequence[KnownSite]) -> KnownSite:
     """The site that a URL is asked of: the one whose sitemap may list it, else one that has met it.
 
     Of a site and its audit it is the first that has met the URL, or the site.
@@ -127,7 +131,7 @@ def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:
     Raises UsageError when there are several sites, and none of them has to do with it, or several know a path.
     """
     if len({site.start for site in sites}) == 1:
-        return next((site for site in sites if _knows(site, text)), sites[0])
+        return next((site for site in sites if _has_url(site, text)), sites[0])
     ranked = []
     for number, site in enumerate(sites):
         try:
@@ -144,37 +148,39 @@ def meant(text: str, sites: Sequence[KnownSite]) -> KnownSite:
         )
     if ranked:
         return max(ranked, key=lambda each: each[:3])[3]
-    shown = ", ".join(site.scope.directory for site in sites[:_SHOWN])
-    more = f" and {len(sites) - _SHOWN} more" if len(sites) > _SHOWN else ""
+    shown = ", ".join(site.scope.directory for site in sites[:_MAX_NAMED])
+    more = f" and {len(sites) - _MAX_NAMED} more" if len(sites) > _MAX_NAMED else ""
     raise UsageError(
         f"no site that was crawled covers {text!a}: there is state of {shown}{more}; choose one with --config"
     )
 
 
-def _knows(site: KnownSite, text: str) -> bool:
+def _has_url(site: KnownSite, text: str) -> bool:
     try:
         return site.stories.knows(site.url(text))
     except InvalidUrl:
         return False
 
 
-def _site(directory: Path, db: sqlite3.Connection, given: Config | None) -> KnownSite:
-    stories = Stories(db)
-    config = given or _config(stories.about(), directory)
-    start, _, scope = survey(config)
-    return KnownSite(directory, config, start, scope, _params(config, start), stories, RobotsStore(db))
+def _known_site(directory: Path, db: sqlite3.Connection, given: Config | None) -> KnownSite:
+    stories = UrlStories(db)
+    config = given or _stored_config(stories.about(), directory)
+    start, _, scope = plan_scope(config)
+    return KnownSite(directory, config, start, scope, _url_params(config, start), stories, RobotsStore(db))
 
 
-def _params(config: Config, start: Url) -> Params:
+def _url_params(config: Config, start: Url) -> UrlParams:
     """What the URLs were made with, so that those of a staging server are known by their public names."""
     try:
-        read_from = source(config, start)
+        read_from = read_source(config, start)
     except UsageError:  # the folder is gone, and the state is still there
         read_from = None
-    return Params(config.urls.drop_params, config.urls.keep_params, read_from.mirror if read_from else None)
+    return UrlParams(
+        config.urls.drop_params, config.urls.keep_params, read_from.mirror if read_from else None
+    )
 
 
-def _config(about: Mapping[str, str], directory: Path) -> Config:
+def _stored_config(about: Mapping[str, str], directory: Path) -> Config:
     """The configuration that the last run was told, as far as it decides what is found."""
     if "settings" not in about:
         raise UsageError(
@@ -188,11 +194,11 @@ def _config(about: Mapping[str, str], directory: Path) -> Config:
             tables.setdefault(section, {})[key] = value
     if agent := about.get("user_agent"):
         tables.setdefault("fetch", {})["user_agent"] = agent
-    return build(tables)
+    return build_config(tables)
 
 
-def _finding(each: Kept) -> str:
-    title = TOLD[each.rule].title if each.rule in TOLD else each.rule
+def _finding_text(each: StoredFinding) -> str:
+    title = REPORTED_RULES[each.rule].title if each.rule in REPORTED_RULES else each.rule
     doubt = "" if each.is_certain else ", inconclusive"
     carried = "; the last audit could not check it again" if each.is_carried else ""
     return f"{title} ({each.rule}{doubt}), found since {each.since}{carried}"

@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
-from crawler.model import Kind, Page, Request, State, Url
+from crawler.model import DocumentKind, Page, Request, State, Url
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class RunSummary(Struct, frozen=True, kw_only=True):
     """The run that the visit belongs to. ``ended`` None: it is going on, or can be gone on with. Unix times."""
 
     number: int
@@ -18,14 +18,14 @@ class Run(Struct, frozen=True, kw_only=True):
     notes: list[str] = []
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class LastVisit(Struct, frozen=True, kw_only=True):
     """The visit of the last run. The names are the columns of the table ``visit``."""
 
     state: State
     reason: str
     found: int  # flags of Found
     depth: int
-    kind: Kind = Kind.PAGE
+    kind: DocumentKind = DocumentKind.PAGE
     due: float = 0.0  # Unix time
     status: int | None = None
     target: Url | None = None
@@ -41,7 +41,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     lastmod_source: str = ""
 
 
-class Past(Struct, frozen=True, kw_only=True):
+class UrlHistory(Struct, frozen=True, kw_only=True):
     """What is remembered of all runs. The names are the columns of the table ``memory``."""
 
     state: State
@@ -63,7 +63,7 @@ class Past(Struct, frozen=True, kw_only=True):
     evidence: str = ""
 
 
-class Listed(Struct, frozen=True):
+class SitemapPosition(Struct, frozen=True):
     """A place in the sitemap. ``is_kept``: the page failed for now, and keeps it."""
 
     file: str
@@ -74,14 +74,14 @@ class Listed(Struct, frozen=True):
     is_kept: bool
 
 
-class Step(Struct, frozen=True):
+class DiscoveryStep(Struct, frozen=True):
     """A URL on the way from the start; ``found`` says how the one before leads here, in flags of Found."""
 
     url: Url
     found: int
 
 
-class Hop(Struct, frozen=True):
+class RedirectHop(Struct, frozen=True):
     """A URL that another leads to, by a redirect or a canonical. ``state`` None: it was not met."""
 
     url: Url
@@ -90,7 +90,7 @@ class Hop(Struct, frozen=True):
     is_listed: bool
 
 
-class Change(Struct, frozen=True):
+class ChangeFeedEntry(Struct, frozen=True):
     """An entry of the change feed. ``at`` is the start of the run, Unix time, or None when its record is gone."""
 
     run: int
@@ -102,7 +102,7 @@ class Change(Struct, frozen=True):
     reason: str
 
 
-class Referrer(Struct, frozen=True):
+class ReferringPage(Struct, frozen=True):
     """A page that leads to a URL: how, and through which redirect or copy, or ""."""
 
     url: Url
@@ -110,7 +110,7 @@ class Referrer(Struct, frozen=True):
     via: str = ""
 
 
-class Linked(Struct, frozen=True):
+class LinkFacts(Struct, frozen=True):
     """What the link graph says of a URL. ``inlinks`` are the pages whose links count, ``clicks`` None: no way there.
 
     ``weight`` is 1.0 for the average page. ``referrers`` are some, the best first.
@@ -119,27 +119,27 @@ class Linked(Struct, frozen=True):
     inlinks: int
     clicks: int | None
     weight: float
-    referrers: list[Referrer] = []
+    referrers: list[ReferringPage] = []
 
 
-class Story(Struct, frozen=True, kw_only=True):
+class UrlStory(Struct, frozen=True, kw_only=True):
     """Everything of one URL. ``is_known``: some run has met it; of what is None or empty nothing is known."""
 
     url: Url
     is_known: bool = False
-    run: Run | None = None
-    seen: Seen | None = None
-    past: Past | None = None
+    run: RunSummary | None = None
+    seen: LastVisit | None = None
+    past: UrlHistory | None = None
     page: Page | None = None  # what was read of it, in whichever run that was
     page_type: str = ""  # its Content-Type
     page_run: int | None = None
-    steps: list[Step] = []  # from the start to this URL; the last thousand of a longer way
-    hops: list[Hop] = []  # where it leads, one after the other
-    listed: Listed | None = None  # in what is published
-    planned: Listed | None = None  # in what the unfinished run is about to publish
-    changes: list[Change] = []
+    steps: list[DiscoveryStep] = []  # from the start to this URL; the last thousand of a longer way
+    hops: list[RedirectHop] = []  # where it leads, one after the other
+    listed: SitemapPosition | None = None  # in what is published
+    planned: SitemapPosition | None = None  # in what the unfinished run is about to publish
+    changes: list[ChangeFeedEntry] = []
     starts: dict[int, float] = {}  # of runs whose record is kept: Unix times
-    linked: Linked | None = None
+    linked: LinkFacts | None = None
     sources: list[str] = []  # what the sources of an audit say of it, a sentence each
     findings: list[str] = []  # what the audit found of it, and since when
     distrust: str = ""  # why Last-Modified is not believed on the whole site, a sentence

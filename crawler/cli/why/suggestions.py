@@ -6,29 +6,29 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from crawler.model import Url
-from crawler.url.normalize import InvalidUrl, normalise
+from crawler.url.normalize import InvalidUrl, normalize_url
 
-MOST: Final = 3  # that are named
+MAX_SUGGESTIONS: Final = 3  # that are named
 _INDEXES: Final = ("index.html", "index.htm", "index.php", "default.aspx", "index.jsp")
 _ENDINGS: Final = (".html", ".htm", ".php")
-_SIGNS: Final = ".,;:!')"  # that end a sentence or what stands in brackets
-_ALIKE: Final = 0.75  # of 1, the ratio of difflib
+_PUNCTUATION: Final = ".,;:!')"  # that end a sentence or what stands in brackets
+_MIN_SIMILARITY: Final = 0.75  # of 1, the ratio of difflib
 
 
-def spellings(url: Url) -> dict[Url, str]:
+def other_spellings(url: Url) -> dict[Url, str]:
     """Other spellings of a URL with what differs in them, nearest first: one difference, or two."""
     found: dict[Url, str] = {}
-    once = list(_each(url))
+    once = list(_one_difference(url))
     for other, how in once:
         found.setdefault(other, how)
     for other, how in once:
-        for further, then in _each(other):
+        for further, then in _one_difference(other):
             found.setdefault(further, f"{how}, {then}")
     found.pop(url, None)
     return found
 
 
-def nearest(
+def nearest_urls(
     url: Url, spelled: dict[Url, str], known: Sequence[Url], neighbours: Sequence[Url]
 ) -> list[tuple[Url, str]]:
     """The known URLs that a person may have meant, with what differs: other spellings, else what looks alike.
@@ -44,22 +44,27 @@ def nearest(
         (order[each.lower()], each not in spelled, each) for each in known if each.lower() in order
     )
     if ranked:
-        named = [(each, _and(how, "in another case" if cased else "")) for (_, how), cased, each in ranked]
-        return named[:MOST]
+        named = [
+            (each, _join_with_and(how, "in another case" if cased else ""))
+            for (_, how), cased, each in ranked
+        ]
+        return named[:MAX_SUGGESTIONS]
     start = url.partition("?")[0].rindex("/") + 1
-    alike = get_close_matches(url[start:], [each[start:] for each in neighbours], n=MOST, cutoff=_ALIKE)
+    alike = get_close_matches(
+        url[start:], [each[start:] for each in neighbours], n=MAX_SUGGESTIONS, cutoff=_MIN_SIMILARITY
+    )
     return [(Url(url[:start] + each), "looks alike") for each in alike]
 
 
-def _and(first: str, second: str) -> str:
+def _join_with_and(first: str, second: str) -> str:
     return ", ".join(filter(None, (first, second)))
 
 
-def _each(url: Url) -> Iterator[tuple[Url, str]]:
+def _one_difference(url: Url) -> Iterator[tuple[Url, str]]:
     for change in (_slash, _scheme, _www, _index, _query, _ending, _written):
         for text, how in change(url):
             try:
-                other = normalise(text)
+                other = normalize_url(text)
             except InvalidUrl:
                 continue
             if other != url:
@@ -115,7 +120,7 @@ def _ending(url: Url) -> Iterator[tuple[str, str]]:
     if "." not in path.rpartition("/")[2]:
         for each in _ENDINGS:
             yield f"{home}{path}{each}{query}", f"with {each}"
-    while path[-1] in _SIGNS:
+    while path[-1] in _PUNCTUATION:
         path = path[:-1]
         yield f"{home}{path}{query}", "without the signs at the end"
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from crawler.cli.errors import Told
+from crawler.cli.errors import CommandErrors
 from crawler.cli.help import RAW
 from crawler.cli.options import with_flags
 from crawler.errors import FindingsFound
@@ -52,11 +52,11 @@ def why(
     why sends no requests. It reads what the last runs saw, even while a run is active. For an unknown URL, it says what
     a run would do with it, and which known URLs are spelled alike.
     """
-    with Told(verbose) as told:
+    with CommandErrors(verbose) as told:
         from crawler.cli.why import lookup as stories  # noqa: PLC0415 - the crawler is not needed to show help
 
-        told_of = stories.stories(urls, config, flags, site or [])
-        text = stories.as_json(told_of) if as_json else "\n".join(stories.lines(told_of))
+        told_of = stories.explain_urls(urls, config, flags, site or [])
+        text = stories.stories_json(told_of) if as_json else "\n".join(stories.story_lines(told_of))
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
         if not all(story.is_known for story in told_of):

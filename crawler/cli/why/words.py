@@ -5,29 +5,29 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from crawler.model import Found, State
-from crawler.units import count
+from crawler.model import DiscoveredBy, State
+from crawler.units import count_text
 from crawler.units import w3c as w3c_units
 
-WAYS: Final = {
-    Found.SEED: "start URL",
-    Found.LINK: "link",
-    Found.FRAME: "frame",
-    Found.REDIRECT: "redirect",
-    Found.REFRESH: "refresh",
-    Found.CANONICAL: "canonical",
-    Found.ALTERNATE: "alternate",
-    Found.PAGINATION: "next or prev",
-    Found.AMP: "AMP link",
-    Found.SITEMAP: "the site's own sitemap",
-    Found.FEED: "feed",
-    Found.NOFOLLOW: "link that says nofollow",
-    Found.MEMORY: "an earlier sitemap",
-    Found.OUTSIDE: "a source of the audit",
-    Found.SPELLING: "a source of the audit",
+DISCOVERY_TEXTS: Final = {
+    DiscoveredBy.SEED: "start URL",
+    DiscoveredBy.LINK: "link",
+    DiscoveredBy.FRAME: "frame",
+    DiscoveredBy.REDIRECT: "redirect",
+    DiscoveredBy.REFRESH: "refresh",
+    DiscoveredBy.CANONICAL: "canonical",
+    DiscoveredBy.ALTERNATE: "alternate",
+    DiscoveredBy.PAGINATION: "next or prev",
+    DiscoveredBy.AMP: "AMP link",
+    DiscoveredBy.SITEMAP: "the site's own sitemap",
+    DiscoveredBy.FEED: "feed",
+    DiscoveredBy.NOFOLLOW: "link that says nofollow",
+    DiscoveredBy.MEMORY: "an earlier sitemap",
+    DiscoveredBy.OUTSIDE: "a source of the audit",
+    DiscoveredBy.SPELLING: "a source of the audit",
 }
 
-MEANINGS: Final = {
+STATE_TEXTS: Final = {
     State.PENDING: "it is known, and was not visited yet",
     State.INDEXABLE: "it is a page that belongs in the sitemap",
     State.REDIRECT: "it leads elsewhere; a sitemap names the page where that ends",
@@ -52,7 +52,7 @@ MEANINGS: Final = {
 }
 
 
-class Topic(Struct, frozen=True):
+class StoryTopic(Struct, frozen=True):
     """One part of the story: ``name`` and ``values`` are for machines and stable, ``lines`` are for people."""
 
     name: str
@@ -60,33 +60,35 @@ class Topic(Struct, frozen=True):
     values: Any
 
 
-def ways(found: int) -> list[str]:
+def discovery_text(found: int) -> list[str]:
     """How a URL was found, each way in words."""
-    return [way for flag, way in WAYS.items() if found & flag] or ["unknown"]
+    return [way for flag, way in DISCOVERY_TEXTS.items() if found & flag] or ["unknown"]
 
 
-def away(clicks: int | None) -> str:
+def distance_text(clicks: int | None) -> str:
     """How far it is from the start over links that are to be followed; None: there is no such way."""
-    return "no link to follow leads there" if clicks is None else f"{count(clicks, 'click')} from the start"
+    return (
+        "no link to follow leads there" if clicks is None else f"{count_text(clicks, 'click')} from the start"
+    )
 
 
-def state(of: State | None, reason: str = "") -> str:
+def state_text(of: State | None, reason: str = "") -> str:
     """Where a URL stands and why: ``noindex (meta robots "noindex")``."""
     name = of.value if of else "never met"
     return f"{name} ({reason})" if reason else name
 
 
-def moment(at: float) -> str:
+def utc_time_text(at: float) -> str:
     """A Unix time for people, in UTC: ``2026-01-31 12:00:00Z``."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
-def w3c(at: float | None) -> str | None:
+def w3c_or_none(at: float | None) -> str | None:
     """A Unix time for machines: ``2026-01-31T12:00:00+00:00``."""
     return None if at is None else w3c_units(at)
 
 
-def run(number: int, starts: dict[int, float]) -> str:
+def run_text(number: int, starts: dict[int, float]) -> str:
     """A run with the time of its start, if that is known: ``run 3 (2026-01-31 12:00:00Z)``.
 
     0 stands for what a version of siteatlas did that kept no records of runs.
@@ -94,4 +96,4 @@ def run(number: int, starts: dict[int, float]) -> str:
     if not number:
         return "a run of an older version"
     at = starts.get(number)
-    return f"run {number}" if at is None else f"run {number} ({moment(at)})"
+    return f"run {number}" if at is None else f"run {number} ({utc_time_text(at)})"

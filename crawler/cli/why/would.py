@@ -2,13 +2,13 @@
 
 from msgspec import Struct
 
-from crawler.cli.why.words import Topic, state
-from crawler.model import Found, State, Url, Verdict
+from crawler.cli.why.words import StoryTopic, state_text
+from crawler.model import DiscoveredBy, State, StatusBadge, Url
 from crawler.robots.rules import Blocked, Robots
 from crawler.url.scope import Scope
 
 
-class Policy(Struct, frozen=True):
+class CrawlRules(Struct, frozen=True):
     """The rules that a crawl of the site goes by. ``robots`` is None when that of the URL's origin was never asked
     for; ``robots_at`` is when it was (Unix time), and ``robots_said`` what the answer meant. ``is_robots_copy``: that
     could not be used, and what an earlier answer said holds.
@@ -25,18 +25,18 @@ class Policy(Struct, frozen=True):
     obey_canonical: bool = True
 
 
-def would(url: Url, policy: Policy) -> Topic:
+def predict(url: Url, policy: CrawlRules) -> StoryTopic:
     """What a crawl would do if it met the URL by a link, one click from the start."""
-    verdict = _refused(url, policy)
+    verdict = _why_refused(url, policy)
     if verdict:
-        lines = [f"it would end as {state(verdict.state, verdict.reason)}"]
+        lines = [f"it would end as {state_text(verdict.state, verdict.reason)}"]
     elif policy.robots is None and policy.obey_robots:
         lines = ["it would be asked for, unless robots.txt forbids that"]
     else:
         lines = ["it would be asked for"]
     unlisted = None if verdict else policy.scope.may_list(url)
     if unlisted:
-        lines.append(f"a sitemap here cannot list it: {state(unlisted.state, unlisted.reason)}")
+        lines.append(f"a sitemap here cannot list it: {state_text(unlisted.state, unlisted.reason)}")
     elif not verdict:
         noindex = ", does not say noindex" if policy.obey_noindex else ""
         canonical = " and names no other page as its canonical" if policy.obey_canonical else ""
@@ -47,13 +47,15 @@ def would(url: Url, policy: Policy) -> Topic:
         "reason": end.reason if end else "",
         "asked_for": verdict is None,
     }
-    return Topic("would", lines, values)
+    return StoryTopic("would", lines, values)
 
 
-def _refused(url: Url, policy: Policy) -> Verdict | None:
+def _why_refused(url: Url, policy: CrawlRules) -> StatusBadge | None:
     is_start = url == policy.start
-    refused = policy.scope.admit(url, 0 if is_start else 1, Found.SEED if is_start else Found.LINK)
+    refused = policy.scope.admit(
+        url, 0 if is_start else 1, DiscoveredBy.SEED if is_start else DiscoveredBy.LINK
+    )
     if refused or policy.robots is None or not policy.obey_robots:
         return refused
     answer = policy.robots.can_fetch(url)
-    return Verdict(State.ROBOTS, answer.reason) if isinstance(answer, Blocked) else None
+    return StatusBadge(State.ROBOTS, answer.reason) if isinstance(answer, Blocked) else None

@@ -14,22 +14,22 @@ Guarantees, tested against every implementation with a dictionary as oracle (``t
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
-from crawler.model import Done, Find, Lease, Outcome, Record, Retry, State, Url, Verdict, Wait
+from crawler.model import DiscoveredUrl, Done, Lease, Outcome, Retry, State, StatusBadge, Url, UrlRecord, Wait
 
-Admit = Callable[[Find], Verdict | None]
+Admit = Callable[[DiscoveredUrl], StatusBadge | None]
 """The rule that is asked when a URL is first seen: None admits it, a verdict is its end."""
 
-Ready = Callable[[str, float], float]
+ReadyIn = Callable[[str, float], float]
 """Asked with an origin and the time: seconds until a request may start there, 0 for now."""
 
 
 class Frontier(Protocol):
     """All URLs of one crawl and where each of them stands."""
 
-    def admit(self, finds: Iterable[Find]) -> None:
+    def admit(self, finds: Iterable[DiscoveredUrl]) -> None:
         """Know these URLs (seeds: URLs found on no page)."""
 
-    def next(self, now: float, ready: Ready, *, far: bool = False) -> Lease | Wait | Done:
+    def next(self, now: float, ready: ReadyIn, *, far: bool = False) -> Lease | Wait | Done:
         """The first due URL, nearest to the start first, of an origin that is ready. ``now`` is Unix time.
 
         ``far``: rather one of the next hundreds, known later, as those that are first have all been in vain.
@@ -47,11 +47,11 @@ class Frontier(Protocol):
     def counts(self) -> Mapping[State, int]:
         """How many URLs stand in each state."""
 
-    def records(self, state: State) -> Iterator[Record]:
+    def records(self, state: State) -> Iterator[UrlRecord]:
         """The URLs that ended so, in byte order of URL."""
 
     def hops(self, lease: Lease) -> int:
         """How many redirects in a row led to this URL, when nothing else did."""
 
-    def verdict_of(self, url: Url) -> Verdict | None:
+    def verdict_of(self, url: Url) -> StatusBadge | None:
         """Where a URL stands and why, or None when it was never seen."""

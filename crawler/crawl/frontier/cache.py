@@ -3,21 +3,21 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 
-from crawler.model import CLICKS, Find, Found, Lease, State, Url
+from crawler.model import CLICK_WAYS, DiscoveredBy, DiscoveredUrl, Lease, State, Url
 
-LIMIT = 100_000  # URLs, about 250 bytes each
-
-
-_FLAGS = Found.SPELLING.bit_length()  # the last flag of Found
-
-_DEPTH = 20  # bits of depth behind them; the id is the rest
-
-_ALL_FLAGS, _ALL_DEPTH = (1 << _FLAGS) - 1, (1 << _DEPTH) - 1
-
-_EVIDENCE = (1 << _FLAGS + _DEPTH) - 1  # depth and flags
+MAX_CACHED = 100_000  # URLs, about 250 bytes each
 
 
-class Known:
+_FLAG_BITS = DiscoveredBy.SPELLING.bit_length()  # the last flag of Found
+
+_DEPTH_BITS = 20  # bits of depth behind them; the id is the rest
+
+_FLAG_MASK, _DEPTH_MASK = (1 << _FLAG_BITS) - 1, (1 << _DEPTH_BITS) - 1
+
+_EVIDENCE_MASK = (1 << _FLAG_BITS + _DEPTH_BITS) - 1  # depth and flags
+
+
+class UrlCache:
     """A cache of packed integers. What it does not know, the database does."""
 
     def __init__(self) -> None:
@@ -28,27 +28,27 @@ class Known:
         packed = self._packed.get(url)
         if packed is None:
             return None
-        return packed >> _FLAGS + _DEPTH, packed & _ALL_FLAGS, packed >> _FLAGS & _ALL_DEPTH
+        return packed >> _FLAG_BITS + _DEPTH_BITS, packed & _FLAG_MASK, packed >> _FLAG_BITS & _DEPTH_MASK
 
     def put(self, url: Url, number: int, found: int, depth: int) -> None:
         """Remember a URL."""
-        if len(self._packed) >= LIMIT:
+        if len(self._packed) >= MAX_CACHED:
             self._packed.clear()
-        self._packed[url] = (number << _DEPTH | min(depth, _ALL_DEPTH)) << _FLAGS | found
+        self._packed[url] = (number << _DEPTH_BITS | min(depth, _DEPTH_MASK)) << _FLAG_BITS | found
 
     def forget(self) -> None:
         """Forget everything."""
         self._packed.clear()
 
     def links(
-        self, lease: Lease, links: list[tuple[Url, int]], know: Callable[[Find], int]
+        self, lease: Lease, links: list[tuple[Url, int]], know: Callable[[DiscoveredUrl], int]
     ) -> list[tuple[int, int]]:
         """The ids of a page's links with their flags. Most are known with all this evidence already; ``know`` is asked
         for the rest."""
         here = (
-            min(lease.depth, _ALL_DEPTH) << _FLAGS | _ALL_FLAGS
+            min(lease.depth, _DEPTH_MASK) << _FLAG_BITS | _FLAG_MASK
         )  # no more than this is as near as this page ...
-        click = min(lease.depth + 1, _ALL_DEPTH) << _FLAGS | _ALL_FLAGS  # ... or a click away from it
+        click = min(lease.depth + 1, _DEPTH_MASK) << _FLAG_BITS | _FLAG_MASK  # ... or a click away from it
         ids = []
         packed_of = self._packed.get
         for url, found in links:
@@ -56,16 +56,16 @@ class Known:
             if (
                 packed is not None
                 and not found & ~packed
-                and packed & _EVIDENCE <= (click if found & CLICKS else here)
+                and packed & _EVIDENCE_MASK <= (click if found & CLICK_WAYS else here)
             ):
-                ids.append((packed >> _FLAGS + _DEPTH, found))
+                ids.append((packed >> _FLAG_BITS + _DEPTH_BITS, found))
             else:
-                depth = lease.depth + 1 if found & CLICKS else lease.depth
-                ids.append((know(Find(url, found, depth, lease.id)), found))
+                depth = lease.depth + 1 if found & CLICK_WAYS else lease.depth
+                ids.append((know(DiscoveredUrl(url, found, depth, lease.id)), found))
         return ids
 
 
-class Census:
+class StateCounts:
     """Counts that would cost a scan of the table each time."""
 
     def __init__(self, db: sqlite3.Connection) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 
-def pack(links: Iterable[tuple[int, int]]) -> bytes:
+def pack_links(links: Iterable[tuple[int, int]]) -> bytes:
     """Distinct targets as bytes, about one or two each. A link is the id of its target and its flags of Found."""
     by_flags: dict[int, list[int]] = {}
     for number, flags in links:
@@ -11,17 +11,17 @@ def pack(links: Iterable[tuple[int, int]]) -> bytes:
     out = bytearray()
     for flags in sorted(by_flags):
         ids = sorted(set(by_flags[flags]))
-        _append(out, (flags, len(ids)))
+        _append_distances(out, (flags, len(ids)))
         last = 0
         gaps = []
         for number in ids:
             gaps.append(number - last)
             last = number
-        _append(out, gaps)
+        _append_distances(out, gaps)
     return bytes(out)
 
 
-def _append(out: bytearray, numbers: Iterable[int]) -> None:
+def _append_distances(out: bytearray, numbers: Iterable[int]) -> None:
     append = out.append
     for number in numbers:
         rest = number
@@ -31,7 +31,7 @@ def _append(out: bytearray, numbers: Iterable[int]) -> None:
         append(rest)
 
 
-def unpack(packed: bytes) -> list[tuple[int, int]]:
+def unpack_links(packed: bytes) -> list[tuple[int, int]]:
     """The links that :func:`pack` wrote, by flags and then by id."""
     links: list[tuple[int, int]] = []
     numbers = _numbers(packed)

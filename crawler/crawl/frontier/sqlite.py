@@ -4,41 +4,43 @@ import sqlite3
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
-from crawler.crawl.frontier import Admit, Ready
-from crawler.crawl.frontier.cache import Census, Known
-from crawler.crawl.frontier.storage import Batch, Contents
-from crawler.crawl.frontier.traps import Offspring
+from crawler.crawl.frontier import Admit, ReadyIn
+from crawler.crawl.frontier.cache import StateCounts, UrlCache
+from crawler.crawl.frontier.storage import ContentStore, WriteBatch
+from crawler.crawl.frontier.traps import TrapDetector
 from crawler.model import (
+    DiscoveredBy,
+    DiscoveredUrl,
+    DocumentKind,
     Done,
-    Find,
-    Found,
-    Kind,
     Lease,
     Outcome,
-    Record,
+    ResponseMetadata,
     Retry,
-    Sighting,
     State,
+    StatusBadge,
     Url,
-    Verdict,
+    UrlRecord,
     Wait,
 )
-from crawler.state.database import storage
-from crawler.url.normalize import origin
+from crawler.state.database import storage_errors
+from crawler.url.normalize import origin_of
 
 READ_AHEAD = 256  # pending URLs of an origin read at once
-_UNSEEN = Sighting(0.0)
-IDLE = 60.0  # seconds to wait when only the end of what is out can bring more
+_NO_METADATA = ResponseMetadata(0.0)
+IDLE_SECONDS = 60.0  # seconds to wait when only the end of what is out can bring more
 
 # ends that another way to the URL undoes
 _REVISABLE = {State.NOFOLLOW, State.TOO_DEEP, State.UNLINKED, State.TRAP}
 
-_LOOK = "SELECT u.id, v.found, v.depth, v.state FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"
-_KNOW = """INSERT INTO visit (id, origin, kind, state, found, depth, source, reason)
+_SELECT_URL = (
+    "SELECT u.id, v.found, v.depth, v.state FROM url u LEFT JOIN visit v ON v.id = u.id WHERE u.url = ?"
+)
+_INSERT_VISIT = """INSERT INTO visit (id, origin, kind, state, found, depth, source, reason)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
-_PENDING = """SELECT v.id, u.url, v.depth, v.attempts, v.kind, v.found FROM visit v JOIN url u ON u.id = v.id
+_SELECT_PENDING = """SELECT v.id, u.url, v.depth, v.attempts, v.kind, v.found FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = 'pending' AND v.origin = ? AND v.due <= ? ORDER BY v.depth, v.id LIMIT ?"""
-_SETTLE = """UPDATE visit SET state = ?, reason = ?, status = ?, target = ?, attempts = ?, trail = trail || ?,
+_SETTLE_VISIT = """UPDATE visit SET state = ?, reason = ?, status = ?, target = ?, attempts = ?, trail = trail || ?,
   content = ?, etag = ?, last_modified = ?, header_date = ?, page_date = ?, page_date_source = ?, seen_at = ?, whole = ?
   WHERE id = ?"""
 
@@ -66,14 +68,14 @@ class SqliteFrontier:
         self._db = db
         self._admission = admission
         self._by_level = by_level
-        self._contents = Contents(db, run, reading)
-        self._known = Known()
-        self._batch = Batch(db, self._forget)
+        self._contents = ContentStore(db, run, reading)
+        self._known = UrlCache()
+        self._batch = WriteBatch(db, self._forget)
         self._ahead: dict[str, deque[Lease]] = {}
         self._out: dict[int, Lease] = {}
-        with storage():
-            self._census = Census(db)
-            self._offspring = Offspring(db, self._census, self._out, patience)
+        with storage_errors():
+            self._census = StateCounts(db)
+            self._offspring = TrapDetector(db, self._census, self._out, patience)
         self.notes = self._offspring.notes
         """What a person should know of what was left out, by path."""
 
@@ -82,16 +84,16 @@ class SqliteFrontier:
         self._known.forget()
         self._offspring.forget()
 
-    def admit(self, finds: Iterable[Find]) -> None:
+    def admit(self, finds: Iterable[DiscoveredUrl]) -> None:
         with self._batch.change():
             for find in finds:
                 self._know(find)
 
-    def _know(self, find: Find) -> int:
+    def _know(self, find: DiscoveredUrl) -> int:
         """The id of a URL, which is known afterwards; evidence of it is merged."""
         known = self._known.get(find.url)
         if known is None:
-            row = self._db.execute(_LOOK, (find.url,)).fetchone()
+            row = self._db.execute(_SELECT_URL, (find.url,)).fetchone()
             if row is None or row[1] is None:
                 return self._insert(find, row[0] if row else None)
             *known, state = row
@@ -103,17 +105,17 @@ class SqliteFrontier:
             return self._merge(find, number, found | find.found, min(depth, find.depth))
         return number
 
-    def _insert(self, find: Find, number: int | None) -> int:
+    def _insert(self, find: DiscoveredUrl, number: int | None) -> int:
         """A URL that is new to this run; ``number`` is its id if an earlier one knew it."""
         verdict = self._admission(find) or self._offspring.refusal(find)
         state = verdict.state if verdict else State.PENDING
         reason = verdict.reason if verdict else ""
-        home = origin(find.url)
+        home = origin_of(find.url)
         if number is None:
             number = self._db.execute("INSERT INTO url (url) VALUES (?)", (find.url,)).lastrowid
             assert number is not None  # noqa: S101 - SQLite answers an INSERT with its row
         row = (number, home, find.kind, state, find.found, find.depth, find.source, reason)
-        self._db.execute(_KNOW, row)
+        self._db.execute(_INSERT_VISIT, row)
         self._census.move(home, None, state)
         if state is State.PENDING:
             self._nearer(home, find.depth)
@@ -121,7 +123,7 @@ class SqliteFrontier:
             self._known.put(find.url, number, find.found, find.depth)
         return number
 
-    def _merge(self, find: Find, number: int, found: int, depth: int) -> int:
+    def _merge(self, find: DiscoveredUrl, number: int, found: int, depth: int) -> int:
         self._db.execute("UPDATE visit SET found = ?, depth = ? WHERE id = ?", (found, depth, number))
         state, kind, home = self._db.execute(
             "SELECT state, kind, origin FROM visit WHERE id = ?", (number,)
@@ -129,15 +131,15 @@ class SqliteFrontier:
         if state == State.TRAP and self._offspring.of(find):
             return number
         self._known.put(find.url, number, found, depth)
-        if kind == Kind.SITEMAP and find.kind is Kind.PAGE:
+        if kind == DocumentKind.SITEMAP and find.kind is DocumentKind.PAGE:
             # robots.txt or an index called a page a sitemap: it is read again, as what links to it takes it for
-            kind, state = Kind.PAGE, State.NOFOLLOW if state == State.SITEMAP_FILE else state
+            kind, state = DocumentKind.PAGE, State.NOFOLLOW if state == State.SITEMAP_FILE else state
             self._db.execute("UPDATE visit SET kind = ?, attempts = 0, due = 0 WHERE id = ?", (kind, number))
             self._ahead.pop(home, None)
             if state == State.NOFOLLOW:
                 self._census.move(home, State.SITEMAP_FILE, State.NOFOLLOW)
         if State(state) in _REVISABLE:
-            verdict = self._admission(Find(find.url, found, depth, find.source, Kind(kind)))
+            verdict = self._admission(DiscoveredUrl(find.url, found, depth, find.source, DocumentKind(kind)))
             after = verdict.state if verdict else State.PENDING
             source = find.source if state == State.TRAP else None
             self._db.execute(
@@ -157,7 +159,7 @@ class SqliteFrontier:
 
     # ---------------------------------------------------------------- handing out
 
-    def next(self, now: float, ready: Ready, *, far: bool = False) -> Lease | Wait | Done:
+    def next(self, now: float, ready: ReadyIn, *, far: bool = False) -> Lease | Wait | Done:
         wait = None
         for home in self._census.waiting:
             pause = ready(home, now)
@@ -170,15 +172,15 @@ class SqliteFrontier:
             wait = pause if wait is None else min(wait, pause)
         if wait is None and not self._out:
             return Done()
-        return Wait(IDLE if wait is None else wait)
+        return Wait(IDLE_SECONDS if wait is None else wait)
 
     def _first_due(self, home: str, now: float, far: bool) -> Lease | None:
         ahead = self._ahead.setdefault(home, deque())
         if not ahead:
-            with storage():
-                rows = self._db.execute(_PENDING, (home, now, READ_AHEAD + len(self._out))).fetchall()
+            with storage_errors():
+                rows = self._db.execute(_SELECT_PENDING, (home, now, READ_AHEAD + len(self._out))).fetchall()
             ahead.extend(
-                Lease(number, url, depth, attempts, Kind(kind), found)
+                Lease(number, url, depth, attempts, DocumentKind(kind), found)
                 for number, url, depth, attempts, kind, found in rows
                 if number not in self._out
             )
@@ -191,11 +193,11 @@ class SqliteFrontier:
 
     def _until_due(self, home: str, now: float) -> float:
         """Seconds until a URL of this origin is due, when none is: they are out, or put off."""
-        with storage():
+        with storage_errors():
             (due,) = self._db.execute(
                 "SELECT min(due) FROM visit WHERE state = 'pending' AND origin = ? AND due > ?", (home, now)
             ).fetchone()
-        return IDLE if due is None else max(0.001, due - now)
+        return IDLE_SECONDS if due is None else max(0.001, due - now)
 
     def settle(self, outcome: Outcome) -> None:
         lease, verdict = outcome.lease, outcome.verdict
@@ -205,16 +207,16 @@ class SqliteFrontier:
             targets = self._known.links(lease, outcome.links, self._know)
             for find in outcome.finds:
                 number = self._know(find)
-                if find.kind is Kind.PAGE:
+                if find.kind is DocumentKind.PAGE:
                     targets.append((number, find.found))
             content = (
                 outcome.content
                 if outcome.page is None
                 else self._contents.keep(outcome, outcome.page, targets)
             )
-            seen = outcome.sighting or _UNSEEN
+            seen = outcome.sighting or _NO_METADATA
             self._db.execute(
-                _SETTLE,
+                _SETTLE_VISIT,
                 (
                     *(verdict.state, verdict.reason, outcome.status, verdict.target, lease.attempts + 1),
                     outcome.request.line() if outcome.request else "",
@@ -225,17 +227,17 @@ class SqliteFrontier:
                     lease.id,
                 ),
             )
-            home = origin(lease.url)
+            home = origin_of(lease.url)
             after = self._recast(lease) or verdict.state
             self._census.move(home, State.PENDING, after)
         del self._out[lease.id]
 
     def _recast(self, lease: Lease) -> State | None:
         """A sitemap that turned out to be linked as a page while it was out waits once more."""
-        if lease.kind is not Kind.SITEMAP:
+        if lease.kind is not DocumentKind.SITEMAP:
             return None
         (kind,) = self._db.execute("SELECT kind FROM visit WHERE id = ?", (lease.id,)).fetchone()
-        if kind == Kind.SITEMAP:
+        if kind == DocumentKind.SITEMAP:
             return None
         self._db.execute("UPDATE visit SET state = 'pending', attempts = 0 WHERE id = ?", (lease.id,))
         return State.PENDING
@@ -268,32 +270,32 @@ class SqliteFrontier:
     def counts(self) -> Mapping[State, int]:
         return self._census.counts
 
-    def verdict_of(self, url: Url) -> Verdict | None:
-        with storage():
+    def verdict_of(self, url: Url) -> StatusBadge | None:
+        with storage_errors():
             row = self._db.execute(
                 "SELECT v.state, v.reason, v.target FROM visit v JOIN url u ON u.id = v.id WHERE u.url = ?",
                 (url,),
             ).fetchone()
-        return Verdict(State(row[0]), row[1], row[2]) if row else None
+        return StatusBadge(State(row[0]), row[1], row[2]) if row else None
 
-    def records(self, state: State) -> Iterator[Record]:
+    def records(self, state: State) -> Iterator[UrlRecord]:
         rows = self._db.execute(
             "SELECT u.url, v.reason, v.found, v.depth, v.status FROM visit v JOIN url u ON u.id = v.id"
             " WHERE v.state = ? ORDER BY u.url",
             (state,),
         )
-        with storage():
+        with storage_errors():
             for url, reason, found, depth, status in rows:
-                yield Record(url, state, reason, found, depth, status)
+                yield UrlRecord(url, state, reason, found, depth, status)
 
     def hops(self, lease: Lease) -> int:
         """How many redirects in a row led to this URL and nothing else did."""
         hops, number = 0, lease.id
-        with storage():
+        with storage_errors():
             while True:
                 found, source = self._db.execute(
                     "SELECT found, source FROM visit WHERE id = ?", (number,)
                 ).fetchone()
-                if found != Found.REDIRECT or source is None:
+                if found != DiscoveredBy.REDIRECT or source is None:
                     return hops
                 hops, number = hops + 1, source

@@ -8,20 +8,20 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.crawl.frontier.outlinks import pack
-from crawler.model import Kind, Outcome, Page
-from crawler.state.database import storage
+from crawler.crawl.frontier.outlinks import pack_links
+from crawler.model import DocumentKind, Outcome, Page
+from crawler.state.database import storage_errors
 
 
-def reading_of(key: str, kind: Kind) -> str:
+def parse_key(key: str, kind: DocumentKind) -> str:
     """What a document was read as: ``key`` names the settings, and a sitemap is read otherwise than a page."""
-    return key if kind is Kind.PAGE else f"{key} {kind.name.lower()}"
+    return key if kind is DocumentKind.PAGE else f"{key} {kind.name.lower()}"
 
 
-SIZE = 1_000  # changes to one commit at most; how long one may wait for the disk is the engine's to say
+BATCH_SIZE = 1_000  # changes to one commit at most; how long one may wait for the disk is the engine's to say
 
 
-class Batch:
+class WriteBatch:
     """The running transaction of one connection. ``undone`` is called when a change did not come about."""
 
     def __init__(self, db: sqlite3.Connection, undone: Callable[[], None]) -> None:
@@ -32,7 +32,7 @@ class Batch:
     @contextmanager
     def change(self) -> Iterator[None]:
         """One change: all of it in the running transaction, or none of it. Raises StorageError."""
-        with storage():
+        with storage_errors():
             if not self._db.in_transaction:
                 self._db.execute("BEGIN IMMEDIATE")
             self._db.execute("SAVEPOINT change")
@@ -46,25 +46,25 @@ class Batch:
                 raise
             self._db.execute("RELEASE change")
         self._unsaved += 1
-        if self._unsaved >= SIZE:
+        if self._unsaved >= BATCH_SIZE:
             self.commit()
 
     def commit(self) -> None:
         """Make all changes so far durable. Raises StorageError."""
         if self._db.in_transaction:
-            with storage():
+            with storage_errors():
                 self._db.execute("COMMIT")
         self._unsaved = 0
 
 
-_READ: Final = """INSERT INTO content (run, reading, digest, type, links, page, text, delta)
+_PUT_CONTENT: Final = """INSERT INTO content (run, reading, digest, type, links, page, text, delta)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 
 
-_encode = msgspec.msgpack.Encoder().encode
+_encode_page = msgspec.msgpack.Encoder().encode
 
 
-class Contents:
+class ContentStore:
     """What a run reads. ``reading`` is the key of the settings that pages are read with."""
 
     def __init__(self, db: sqlite3.Connection, run: int, reading: str) -> None:
@@ -78,12 +78,12 @@ class Contents:
         said = replace(page, links=[], digest=b"", text=b"", delta=b"")
         row = (
             self._run,
-            reading_of(self._reading, outcome.lease.kind),
+            parse_key(self._reading, outcome.lease.kind),
             page.digest,
             kind,
-            pack(targets),
-            _encode(said),
+            pack_links(targets),
+            _encode_page(said),
             page.text,
             page.delta,
         )
-        return self._db.execute(_READ, row).lastrowid
+        return self._db.execute(_PUT_CONTENT, row).lastrowid

@@ -15,31 +15,32 @@ import msgspec
 from msgspec import Struct
 
 from crawler.crawl.frontier import url_templates
-from crawler.crawl.frontier.cache import Census
-from crawler.crawl.frontier.outlinks import unpack
-from crawler.crawl.frontier.url_templates import Template, Visited
-from crawler.model import Find, Found, Kind, Lease, State, Url, Verdict
-from crawler.parse.snapshot.snapshot import unfold
-from crawler.url.normalize import origin
+from crawler.crawl.frontier.cache import StateCounts
+from crawler.crawl.frontier.outlinks import unpack_links
+from crawler.crawl.frontier.url_templates import TemplatePage, UrlTemplate
+from crawler.model import DiscoveredBy, DiscoveredUrl, DocumentKind, Lease, State, StatusBadge, Url
+from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.url.normalize import origin_of
 
-JUDGED: Final = 4
+JUDGED_PAGES: Final = 4
 
 """Times the patience: how many of the last pages are judged, when there were twice as many."""
 
-KEPT: Final = JUDGED + 1  # times the patience: these, and what is compared with them
+KEPT_PAGES: Final = JUDGED_PAGES + 1  # times the patience: these, and what is compared with them
 
 
-_NAMED: Final = f"""SELECT u.url FROM json_each(?) j JOIN visit v ON v.id = j.value JOIN visit s ON s.id = v.source
-  JOIN url u ON u.id = v.id WHERE v.state = '{State.INDEXABLE}' AND s.kind = {int(Kind.SITEMAP)}"""  # noqa: S608
+_NAMED_BY_SITEMAP: Final = f"""SELECT u.url FROM json_each(?) j JOIN visit v ON v.id = j.value JOIN visit s ON s.id =
+v.source
+  JOIN url u ON u.id = v.id WHERE v.state = '{State.INDEXABLE}' AND s.kind = {int(DocumentKind.SITEMAP)}"""  # noqa: S608
 
 
-class Member(NamedTuple):
+class TemplateMember(NamedTuple):
     """An offspring. Those nearer to the start come first, whatever the order of answers was."""
 
     depth: int
     url: Url
     id: int
-    template: Template
+    template: UrlTemplate
     state: State
     status: int | None
     content: int | None
@@ -50,14 +51,14 @@ class Member(NamedTuple):
         return self.state is State.TRAP and self.status is None
 
 
-class Telling:
+class Novelty:
     """The last ``pages`` of each template of a path, those that were answered, in order. ``brought`` are the pages that
     were found first on each of them, by id, and are no offspring of it."""
 
     def __init__(
         self,
         db: sqlite3.Connection,
-        pages: Mapping[Template, list[Member]],
+        pages: Mapping[UrlTemplate, list[TemplateMember]],
         brought: Mapping[int, list[Url]],
         patience: int,
     ) -> None:
@@ -66,22 +67,22 @@ class Telling:
         self._brought = brought
         self._patience = patience
 
-    def judged(self, template: Template) -> int:
+    def judged(self, template: UrlTemplate) -> int:
         """How many of the last pages of a template are judged."""
-        return min(JUDGED * self._patience, len(self._pages.get(template, ())) // 2)
+        return min(JUDGED_PAGES * self._patience, len(self._pages.get(template, ())) // 2)
 
-    def is_telling(self, template: Template) -> bool:
+    def is_telling(self, template: UrlTemplate) -> bool:
         """Whether enough was read of a template, and some of what is judged told something."""
         return self.judged(template) >= self._patience and not self.is_vain(template)
 
-    def is_vain(self, template: Template) -> bool:
+    def is_vain(self, template: UrlTemplate) -> bool:
         """Whether all that are judged told nothing. Of fewer than a few nobody can tell."""
         judged = self.judged(template)
         if judged < max(1, self._patience // 20):
             return False
         return not any(self._news(template, self._pages[template][-judged:], judged))
 
-    def quiet(self, template: Template, after: Member) -> Iterator[Member]:
+    def quiet(self, template: UrlTemplate, after: TemplateMember) -> Iterator[TemplateMember]:
         """The pages for the sitemap behind a certain one that told nothing."""
         pages = [
             each for each in self._pages.get(template, ()) if each > after and each.state is State.INDEXABLE
@@ -91,7 +92,7 @@ class Telling:
             if not tells:
                 yield each
 
-    def _news(self, template: Template, pages: list[Member], behind: int) -> Iterator[bool]:
+    def _news(self, template: UrlTemplate, pages: list[TemplateMember], behind: int) -> Iterator[bool]:
         """Of each of these pages in turn, whether it tells what none before them told, and no other template of the
         path; ``behind`` so many are the pages of the template that are not before them."""
         every = self._pages.get(template, [])
@@ -103,82 +104,86 @@ class Telling:
             told |= new
 
     @cached_property
-    def _tellers(self) -> dict[str, Template | None]:
+    def _tellers(self) -> dict[str, UrlTemplate | None]:
         """Which template tells something with its last pages; None: more than one does."""
-        tellers: dict[str, Template | None] = {}
+        tellers: dict[str, UrlTemplate | None] = {}
         if len(self._pages) > 1:
             for template, pages in self._pages.items():
                 for said in set().union(*map(self._tells, pages[-self._patience :])):
                     tellers[said] = None if said in tellers else template
         return tellers
 
-    def _tells(self, member: Member) -> set[str]:
-        return url_templates.tells(self._visited(member))
+    def _tells(self, member: TemplateMember) -> set[str]:
+        return url_templates.page_contents(self._visited(member))
 
-    def _visited(self, member: Member) -> Visited:
+    def _visited(self, member: TemplateMember) -> TemplatePage:
         markup = ""
         if member.state is State.INDEXABLE and member.content is not None:
             row = self._db.execute("SELECT text FROM content WHERE id = ?", (member.content,)).fetchone()
-            markup = (unfold(row[0]) or "") if row else ""
-        return Visited(member.url, markup, (*self._brought.get(member.id, ()), *self._led_to(member)))
+            markup = (load_snapshot(row[0]) or "") if row else ""
+        return TemplatePage(member.url, markup, (*self._brought.get(member.id, ()), *self._led_to(member)))
 
-    def _led_to(self, member: Member) -> Iterator[Url]:
+    def _led_to(self, member: TemplateMember) -> Iterator[Url]:
         """The pages it links to that a sitemap had named before any page could bring them."""
         row = self._db.execute("SELECT links FROM content WHERE id = ?", (member.content,)).fetchone()
-        ids = msgspec.json.encode([number for number, _ in unpack(row[0])] if row else []).decode()
-        for (url,) in self._db.execute(_NAMED, (ids,)):
+        ids = msgspec.json.encode([number for number, _ in unpack_links(row[0])] if row else []).decode()
+        for (url,) in self._db.execute(_NAMED_BY_SITEMAP, (ids,)):
             if url_templates.template_of(url).path != member.template.path:
                 yield url
 
 
-Group = TypeVar("Group", str, Template)
+GroupKey = TypeVar("GroupKey", str, UrlTemplate)
 
 
-_ANSWERED: Final = 200  # the status; what is not there, or fails, tells nothing of its like
+_OK_STATUS: Final = 200  # the status; what is not there, or fails, tells nothing of its like
 
-_DECIDED: Final = "endless"  # the key of what was decided
+_DECISIONS_KEY: Final = "endless"  # the key of what was decided
 
-_FEW: Final = 10  # a template has this part of the patience to itself, whatever others of its path have used
+_PATIENCE_DIVISOR: Final = (
+    10  # a template has this part of the patience to itself, whatever others of its path have used
+)
 
-_SPARE: Final = 100  # members that are kept beyond twice the room before the farther ones are let go
+_SPARE_MEMBERS: Final = 100  # members that are kept beyond twice the room before the farther ones are let go
 
-_KIN: Final = """SELECT v.id, u.url, p.url, v.depth, v.state, v.status, v.content FROM visit v
+_SELECT_MEMBERS: Final = """SELECT v.id, u.url, p.url, v.depth, v.state, v.status, v.content FROM visit v
   JOIN url u ON u.id = v.id JOIN url p ON p.id = v.source WHERE v.kind = ? AND {}"""
 
-_PUT_OFF: Final = (
-    f"v.state = '{State.TRAP}' AND v.status IS NULL AND v.reason LIKE '{url_templates.ENDLESS}%'"
+_IS_POSTPONED: Final = (
+    f"v.state = '{State.TRAP}' AND v.status IS NULL AND v.reason LIKE '{url_templates.TRAP_PREFIX}%'"
 )
 
-_WAITING: Final = _KIN.format(_PUT_OFF)
+_POSTPONED: Final = _SELECT_MEMBERS.format(_IS_POSTPONED)
 
-_LEFT: Final = _KIN.format(
-    f"{_PUT_OFF} AND EXISTS (SELECT 1 FROM memory m WHERE m.id = v.id AND m.state != '{State.TRAP}')"  # noqa: S608
+_POSTPONED_AND_REMEMBERED: Final = _SELECT_MEMBERS.format(
+    f"{_IS_POSTPONED} AND EXISTS (SELECT 1 FROM memory m WHERE m.id = v.id AND m.state != '{State.TRAP}')"  # noqa: S608
 )
 
-_ADMITTED: Final = _KIN.format(f"(v.attempts > 0 OR v.state = '{State.PENDING}' OR {_PUT_OFF})")
+_ADMITTED: Final = _SELECT_MEMBERS.format(
+    f"(v.attempts > 0 OR v.state = '{State.PENDING}' OR {_IS_POSTPONED})"
+)
 
-_BROUGHT: Final = f"""SELECT v.source, u.url FROM visit v JOIN url u ON u.id = v.id
+_DISCOVERED: Final = f"""SELECT v.source, u.url FROM visit v JOIN url u ON u.id = v.id
   WHERE v.state = '{State.INDEXABLE}' AND v.source IS NOT NULL"""  # noqa: S608
 
-_KNOWN: Final = "SELECT 1 FROM url u JOIN visit v ON v.id = u.id WHERE u.url = ?"
+_IS_KNOWN: Final = "SELECT 1 FROM url u JOIN visit v ON v.id = u.id WHERE u.url = ?"
 
-_REMEMBERED: Final = f"""SELECT 1 FROM url u JOIN memory m ON m.id = u.id
+_IS_REMEMBERED: Final = f"""SELECT 1 FROM url u JOIN memory m ON m.id = u.id
   WHERE u.url = ? AND m.state != '{State.TRAP}'"""  # noqa: S608
 
 _LISTED: Final = """SELECT u.url FROM visit v JOIN memory m ON m.id = v.id JOIN url u ON u.id = v.id
   WHERE v.found & ? AND v.attempts > 0"""
 
-_SET: Final = "UPDATE visit SET state = ?, reason = ? WHERE id = ?"
+_SET_STATE: Final = "UPDATE visit SET state = ?, reason = ? WHERE id = ?"
 
 
-class _Decided(Struct, frozen=True):
+class _TrapDecisions(Struct, frozen=True):
     """What a run that is gone on with cannot count: which templates are endless, and how much others are allowed."""
 
-    vain: list[Template] = []
-    allowed: list[tuple[Template, int]] = []
+    vain: list[UrlTemplate] = []
+    allowed: list[tuple[UrlTemplate, int]] = []
 
 
-class Offspring:
+class TrapDetector:
     """Counts the offspring of each template. Of ``patience`` pages in a row one has to tell something; 0: no limit.
 
     All templates of a path may have twice that much before any of their URLs wait. Every method is part of the caller's
@@ -186,7 +191,7 @@ class Offspring:
     """
 
     def __init__(
-        self, db: sqlite3.Connection, census: Census, out: Mapping[int, Lease], patience: int
+        self, db: sqlite3.Connection, census: StateCounts, out: Mapping[int, Lease], patience: int
     ) -> None:
         self._db = db
         self._out = out
@@ -201,21 +206,21 @@ class Offspring:
         """Count anew."""
         self._is_counted = False
 
-    def of(self, find: Find) -> Template | None:
+    def of(self, find: DiscoveredUrl) -> UrlTemplate | None:
         """The template of a URL that is an offspring of the page it is found on now, which is ``out``."""
-        if not self._patience or find.source is None or find.kind is not Kind.PAGE:
+        if not self._patience or find.source is None or find.kind is not DocumentKind.PAGE:
             return None
         lease = self._out.get(find.source)
-        return url_templates.offspring(find.url, lease.url, self._knows) if lease else None
+        return url_templates.shared_template(find.url, lease.url, self._knows) if lease else None
 
-    def refusal(self, find: Find) -> Verdict | None:
+    def refusal(self, find: DiscoveredUrl) -> StatusBadge | None:
         """Why a URL that is new waits; None: it is one of those that are visited."""
         template = self.of(find)
         if template is None:
             return None
         self._count()
         own = self._own[template]
-        allowed = self._allowed.get(template, max(1, self._patience // _FEW))
+        allowed = self._allowed.get(template, max(1, self._patience // _PATIENCE_DIVISOR))
         is_enough = self._family[template.path] >= 2 * self._patience and own >= allowed
         is_enough = is_enough and template not in self._vain
         if template in self._vain and not self._is_remembered(find.url):
@@ -223,7 +228,7 @@ class Offspring:
             is_enough = self._slack[template.path] < 0
         if is_enough:
             self._waiting.add(template)
-            return Verdict(State.TRAP, url_templates.reason(template, own))
+            return StatusBadge(State.TRAP, url_templates.trap_reason(template, own))
         self._family[template.path] += 1
         self._own[template] += 1
         return None
@@ -257,16 +262,16 @@ class Offspring:
             return
         self._is_counted = True
         self._family: Counter[str] = Counter()
-        self._own: Counter[Template] = Counter()
-        self._waiting: set[Template] = set()
+        self._own: Counter[UrlTemplate] = Counter()
+        self._waiting: set[UrlTemplate] = set()
         for each in self._members(_ADMITTED):
             if each.waits:
                 self._waiting.add(each.template)
             else:
                 self._family[each.template.path] += 1
                 self._own[each.template] += 1
-        row = self._db.execute("SELECT value FROM about WHERE key = ?", (_DECIDED,)).fetchone()
-        decided = msgspec.json.decode(row[0], type=_Decided) if row else _Decided()
+        row = self._db.execute("SELECT value FROM about WHERE key = ?", (_DECISIONS_KEY,)).fetchone()
+        decided = msgspec.json.decode(row[0], type=_TrapDecisions) if row else _TrapDecisions()
         self._vain = set(decided.vain)
         self._closing = {template.path for template in self._vain}
         # the run before decided this too: what it read is read again, and perhaps it tells something now
@@ -276,33 +281,39 @@ class Offspring:
 
     def _remember(self) -> None:
         vain = self._vain - (self._inherited - self._waiting)  # what has come to an end is forgotten
-        decided = _Decided(sorted(vain), sorted(self._allowed.items()))
-        row = (_DECIDED, msgspec.json.encode(decided).decode())
+        decided = _TrapDecisions(sorted(vain), sorted(self._allowed.items()))
+        row = (_DECISIONS_KEY, msgspec.json.encode(decided).decode())
         self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", row)
 
     def _is_remembered(self, url: Url) -> bool:
-        return self._db.execute(_REMEMBERED, (url,)).fetchone() is not None
+        return self._db.execute(_IS_REMEMBERED, (url,)).fetchone() is not None
 
-    def _listed(self, templates: Set[Template]) -> Counter[Template]:
+    def _listed(self, templates: Set[UrlTemplate]) -> Counter[UrlTemplate]:
         """How many URLs of each of these templates an earlier run knew and a sitemap names, be it our own."""
-        listed = (url_templates.template_of(url) for (url,) in self._db.execute(_LISTED, (Found.SITEMAP,)))
+        listed = (
+            url_templates.template_of(url) for (url,) in self._db.execute(_LISTED, (DiscoveredBy.SITEMAP,))
+        )
         return Counter(template for template in listed if template in templates)
 
-    def _members(self, query: str) -> Iterator[Member]:
+    def _members(self, query: str) -> Iterator[TemplateMember]:
         if self._patience:
-            for number, url, parent, depth, state, status, content in self._db.execute(query, (Kind.PAGE,)):
-                if template := url_templates.offspring(url, parent, self._knows):
-                    yield Member(depth, url, number, template, State(state), status, content)
+            for number, url, parent, depth, state, status, content in self._db.execute(
+                query, (DocumentKind.PAGE,)
+            ):
+                if template := url_templates.shared_template(url, parent, self._knows):
+                    yield TemplateMember(depth, url, number, template, State(state), status, content)
 
     def _knows(self, url: str) -> bool:
-        return self._db.execute(_KNOWN, (url,)).fetchone() is not None
+        return self._db.execute(_IS_KNOWN, (url,)).fetchone() is not None
 
-    def _told(self, paths: set[str]) -> dict[str, Telling]:
+    def _told(self, paths: set[str]) -> dict[str, Novelty]:
         """What the last pages of each template of these paths told."""
-        last: defaultdict[str, defaultdict[Template, list[Member]]] = defaultdict(lambda: defaultdict(list))
-        most = KEPT * self._patience
+        last: defaultdict[str, defaultdict[UrlTemplate, list[TemplateMember]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        most = KEPT_PAGES * self._patience
         for each in self._members(_ADMITTED):
-            if each.template.path in paths and each.status == _ANSWERED:
+            if each.template.path in paths and each.status == _OK_STATUS:
                 pages = last[each.template.path][each.template]
                 pages.append(each)
                 if len(pages) > 2 * most:
@@ -310,7 +321,7 @@ class Offspring:
         pages = [each for family in last.values() for pages in family.values() for each in pages]
         brought = self._brought({each.id: each.url for each in pages})
         return {
-            path: Telling(
+            path: Novelty(
                 self._db,
                 {template: sorted(pages)[-most:] for template, pages in sorted(last[path].items())},
                 brought,
@@ -322,18 +333,18 @@ class Offspring:
     def _brought(self, pages: dict[int, Url]) -> dict[int, list[Url]]:
         """What is for the sitemap, was found on these pages first, and is no offspring of theirs."""
         brought: defaultdict[int, list[Url]] = defaultdict(list)
-        for source, url in self._db.execute(_BROUGHT):
-            if source in pages and not url_templates.offspring(url, pages[source], self._knows):
+        for source, url in self._db.execute(_DISCOVERED):
+            if source in pages and not url_templates.shared_template(url, pages[source], self._knows):
                 brought[source].append(url)
         return brought
 
-    def _close(self, told: Mapping[str, Telling]) -> bool:
+    def _close(self, told: Mapping[str, Novelty]) -> bool:
         """Leave what waits where it is, once those nearest to the start are all read, as many as were to be.
 
         Answers came in some order, and others may have been read in their place: these join what waits, unless they
         told something. So what is listed in the end does not depend on that order.
         """
-        vain: defaultdict[str, list[Template]] = defaultdict(list)
+        vain: defaultdict[str, list[UrlTemplate]] = defaultdict(list)
         for template in sorted(self._vain, key=lambda template: (template.names.count("&"), template)):
             if template.path in told:
                 vain[template.path].append(template)
@@ -344,10 +355,10 @@ class Offspring:
             rooms[path] = max(0, room - sum(listed[each] for each in templates))
         paths = {template: path for path, templates in vain.items() for template in templates}
         # what an earlier run visited is visited, as it is where that run has found the template to be endless
-        left = [each for each in self._members(_LEFT) if each.template in paths]
+        left = [each for each in self._members(_POSTPONED_AND_REMEMBERED) if each.template in paths]
         self._revive(left)
         nearest = self._nearest(_ADMITTED, paths, rooms)
-        waiting = self._nearest(_WAITING, paths, dict.fromkeys(rooms, 1))
+        waiting = self._nearest(_POSTPONED, paths, dict.fromkeys(rooms, 1))
         revived = bool(left)
         for path, templates in vain.items():
             near, own = nearest.get(path, []), sum(self._own[each] for each in templates)
@@ -361,20 +372,20 @@ class Offspring:
             if near:
                 self._put_off(templates, near[-1], told[path])
             for rest in waiting.get(path, ()):
-                self.notes[path] = url_templates.note(
+                self.notes[path] = url_templates.trap_note(
                     templates, rest.url, own, sum(map(told[path].judged, templates))
                 )
         return revived
 
-    def _put_off(self, templates: list[Template], last: Member, told: Telling) -> None:
+    def _put_off(self, templates: list[UrlTemplate], last: TemplateMember, told: Novelty) -> None:
         """Leave out what was read behind the last one that was to be read, and told nothing new."""
         for template in templates:
             for each in told.quiet(template, last):
                 if not self._is_remembered(each.url):
-                    said = f"{url_templates.ENDLESS}others like {template} had been read, and it told nothing new"
+                    said = f"{url_templates.TRAP_PREFIX}others like {template} had been read, and it told nothing new"
                     self._move(each, State.TRAP, said)
 
-    def _go_on(self, templates: set[Template]) -> bool:
+    def _go_on(self, templates: set[UrlTemplate]) -> bool:
         """Let as many more of these templates be visited as there were so far, nearest first."""
         rooms = {}
         for template in templates:
@@ -384,7 +395,7 @@ class Offspring:
             self._allowed[template] = room
             rooms[template] = room - self._own[template]
         more = {template: room + 1 for template, room in rooms.items()}
-        near = self._nearest(_WAITING, dict(zip(rooms, rooms, strict=True)), more)
+        near = self._nearest(_POSTPONED, dict(zip(rooms, rooms, strict=True)), more)
         for template, room in rooms.items():
             if len(near.get(template, ())) <= room:
                 self._waiting.discard(template)
@@ -393,23 +404,23 @@ class Offspring:
         return bool(near)
 
     def _nearest(
-        self, query: str, groups: Mapping[Template, Group], rooms: Mapping[Group, int]
-    ) -> dict[Group, list[Member]]:
+        self, query: str, groups: Mapping[UrlTemplate, GroupKey], rooms: Mapping[GroupKey, int]
+    ) -> dict[GroupKey, list[TemplateMember]]:
         """The members nearest to the start, as many of each group as it has room for: all groups by one reading."""
-        near: defaultdict[Group, list[Member]] = defaultdict(list)
+        near: defaultdict[GroupKey, list[TemplateMember]] = defaultdict(list)
         for each in self._members(query):
             if (group := groups.get(each.template)) is not None:
                 near[group].append(each)
-                if len(near[group]) > 2 * rooms[group] + _SPARE:
+                if len(near[group]) > 2 * rooms[group] + _SPARE_MEMBERS:
                     near[group] = nsmallest(rooms[group], near[group])
         return {group: nsmallest(rooms[group], members) for group, members in near.items()}
 
-    def _revive(self, members: list[Member]) -> None:
+    def _revive(self, members: list[TemplateMember]) -> None:
         for each in members:
             self._move(each, State.PENDING, "")
             self._own[each.template] += 1
             self._family[each.template.path] += 1
 
-    def _move(self, member: Member, after: State, reason: str) -> None:
-        self._db.execute(_SET, (after, reason, member.id))
-        self._census.move(origin(member.url), member.state, after)
+    def _move(self, member: TemplateMember, after: State, reason: str) -> None:
+        self._db.execute(_SET_STATE, (after, reason, member.id))
+        self._census.move(origin_of(member.url), member.state, after)

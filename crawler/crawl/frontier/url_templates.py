@@ -17,11 +17,11 @@ from typing import Final, NamedTuple
 
 from crawler.model import Url
 
-ENDLESS: Final = "trap.template: "
+TRAP_PREFIX: Final = "trap.template: "
 """What the reason of a URL begins with that is left out as one of an endless template."""
-MAX_READ: Final = 200_000  # characters of a page that are looked at
+MAX_MARKUP_READ: Final = 200_000  # characters of a page that are looked at
 _NAMELESS: Final = "…"  # a parameter without a name
-_ECHO: Final = "…/"  # the template of all paths that repeat what stands above them
+_ECHO_SEGMENT: Final = "…/"  # the template of all paths that repeat what stands above them
 
 _MONTHS: Final = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -41,7 +41,7 @@ _dated = re.compile(
 ).search
 
 
-class Template(NamedTuple):
+class UrlTemplate(NamedTuple):
     """What a URL has in common with its like: ``path`` with figures and dates as ``#``, and the ``names`` of its query.
 
     The days of a month are of the template of that, and so are the months of a year.
@@ -57,18 +57,18 @@ class Template(NamedTuple):
 
 
 @lru_cache(maxsize=64)  # a page is asked about once for each link that leads to something new
-def template_of(url: str) -> Template:
+def template_of(url: str) -> UrlTemplate:
     """The template of a URL. Linear in the URL."""
     start = url.index("/", 8)
     if not _varies(url, start):
-        return Template(url)
+        return UrlTemplate(url)
     where, _, query = url.partition("?")
     names = "&".join(sorted({_name(pair) for pair in query.split("&")})) if query else ""
     parts = where[start:].split("/")
     for number, part in enumerate(parts):
         if len(part) >= 16 and _token(part):
-            return Template(url[:start] + _figure("#", "/".join(parts[:number])) + "/<token>", names)
-    return Template(url[:start] + _figure("#", _date.sub("/#", where[start:])), names)
+            return UrlTemplate(url[:start] + _figure("#", "/".join(parts[:number])) + "/<token>", names)
+    return UrlTemplate(url[:start] + _figure("#", _date.sub("/#", where[start:])), names)
 
 
 def _name(pair: str) -> str:
@@ -79,7 +79,7 @@ def _name(pair: str) -> str:
     return _figure("#", name) or _NAMELESS
 
 
-def offspring(url: str, parent: str, knows: Callable[[str], bool]) -> Template | None:
+def shared_template(url: str, parent: str, knows: Callable[[str], bool]) -> UrlTemplate | None:
     """The template of a URL that is new, when the page it was found on is of the same, else None.
 
     A parameter more or less makes no other template of it, as long as there is one left. A path is an offspring too
@@ -94,10 +94,10 @@ def offspring(url: str, parent: str, knows: Callable[[str], bool]) -> Template |
                 return own
         if "?" in url:
             return None
-    return _echo(url, parent, knows)
+    return _echo_template(url, parent, knows)
 
 
-def _echo(url: str, parent: str, knows: Callable[[str], bool]) -> Template | None:
+def _echo_template(url: str, parent: str, knows: Callable[[str], bool]) -> UrlTemplate | None:
     here = parent.partition("?")[0].rpartition("/")[0]
     tail = url[len(here) + 1 :]
     start = url.index("/", 8)
@@ -106,13 +106,13 @@ def _echo(url: str, parent: str, knows: Callable[[str], bool]) -> Template | Non
     above = here.rpartition("/")[0]
     segments = [part for part in url[start:].split("/") if not _varies(part) and part]
     if len(set(segments)) < len(segments) or knows(f"{above}/{tail}"):
-        return Template(f"{url[:start]}/{_ECHO}")
+        return UrlTemplate(f"{url[:start]}/{_ECHO_SEGMENT}")
     return None
 
 
 # ---------------------------------------------------------------------------------------------------- what pages tell
 
-_unsaid = re.compile(r"<a\b.*?(?:</a\s*+>|\Z)|<[^>]*+>?", re.DOTALL | re.IGNORECASE).sub
+_links_and_tags = re.compile(r"<a\b.*?(?:</a\s*+>|\Z)|<[^>]*+>?", re.DOTALL | re.IGNORECASE).sub
 _word = re.compile(r"[^\W\d_]{2,60}").findall
 _picture = re.compile(r"(?<![\w%-])[\w%-]{1,100}+\.(?:jpe?g|png|gif|webp|avif)\b", re.IGNORECASE).findall
 _DATES: Final = frozenset(
@@ -124,7 +124,7 @@ _DATES: Final = frozenset(
 )
 
 
-class Visited(NamedTuple):
+class TemplatePage(NamedTuple):
     """A page of a template as it was read. ``markup`` is "" unless it is one for a sitemap; ``brought`` are pages for a
     sitemap that were found on it first and are no offspring."""
 
@@ -133,28 +133,28 @@ class Visited(NamedTuple):
     brought: tuple[Url, ...] = ()
 
 
-def tells(page: Visited) -> set[str]:
+def page_contents(page: TemplatePage) -> set[str]:
     """What a page tells: words (not those of links, dates or its own URL), the names of its pictures, what it brought.
 
     Of what it brought with a date in the URL only the template counts, for the days of a calendar bring nothing.
     """
     told = {template_of(url).path if _dated(url, url.index("/", 8)) else url for url in page.brought}
     if page.markup:
-        markup = page.markup[:MAX_READ]
+        markup = page.markup[:MAX_MARKUP_READ]
         told.update(_picture(markup))
-        told |= {*_word(_unsaid(" ", markup).lower())} - {*_word(page.url.lower())} - _DATES
+        told |= {*_word(_links_and_tags(" ", markup).lower())} - {*_word(page.url.lower())} - _DATES
     return told
 
 
 # ---------------------------------------------------------------------------------------------------- how it is told
 
 
-def reason(template: Template, others: int) -> str:
+def trap_reason(template: UrlTemplate, others: int) -> str:
     """Why a URL is left out, in a sentence; ``others`` of its like had been found before."""
-    return f"{ENDLESS}{others:,} others like {template} had been found on one another before"
+    return f"{TRAP_PREFIX}{others:,} others like {template} had been found on one another before"
 
 
-def remedy(templates: list[Template], url: str) -> str:
+def exclude_remedy(templates: list[UrlTemplate], url: str) -> str:
     """The flag that leaves out, for good, all URLs of templates of one path; ``url`` is one of them."""
     names = templates[0].names.split("&")
     if tokens := [name for name in names if _token(_value(url, name))]:
@@ -162,9 +162,9 @@ def remedy(templates: list[Template], url: str) -> str:
     return f"--exclude {shlex.quote(f're:{_expression(templates, url)}')}"
 
 
-def _expression(templates: list[Template], url: str) -> str:
+def _expression(templates: list[UrlTemplate], url: str) -> str:
     path, names = templates[0]
-    if path.endswith(f"/{_ECHO}"):
+    if path.endswith(f"/{_ECHO_SEGMENT}"):
         return r"/([^/?0-9]+)/([^?]+/)?\1/"
     figures = r"[\w/]+" if _date.search(url) else r"\w+"
     where = "^" + re.escape(path).replace(r"\#", "#").replace("#", figures).replace("<token>", "[^/]{16,}")
@@ -177,11 +177,13 @@ def _expression(templates: list[Template], url: str) -> str:
     return where + r"\?" + "".join(f"(?=(.*&)?(amp;)*{name}(=|&|$))" for name in spelt)
 
 
-def remedy_of(url: str, said: str) -> str:
+def exclude_remedy_of(url: str, said: str) -> str:
     """The same for a URL that was left out for such a reason; "" for any other."""
-    if not said.startswith(ENDLESS):
+    if not said.startswith(TRAP_PREFIX):
         return ""
-    return remedy([Template(f"/{_ECHO}") if f"/{_ECHO} " in said else template_of(url)], url)
+    return exclude_remedy(
+        [UrlTemplate(f"/{_ECHO_SEGMENT}") if f"/{_ECHO_SEGMENT} " in said else template_of(url)], url
+    )
 
 
 def _value(url: str, name: str) -> str:
@@ -189,11 +191,12 @@ def _value(url: str, name: str) -> str:
     return next((value for key, _, value in pairs if key == name), "")
 
 
-def note(templates: list[Template], url: str, read: int, vain: int) -> str:
+def trap_note(templates: list[UrlTemplate], url: str, read: int, vain: int) -> str:
     """What a person is told of templates of one path that were found to be endless, once for all of their URLs."""
     more = f" (and {len(templates) - 1:,} more like it)" if len(templates) > 1 else ""
     return (
         f"{templates[0]}{more} goes on for ever: {read:,} pages like that were read, the last {vain:,} of them told "
-        f"nothing new, and the rest was left out, such as {url}; {remedy(templates, url)} leaves out all of them, "
+        f"nothing new, and the rest was left out, such as {url}; {exclude_remedy(templates, url)} leaves "
+        "out all of them, "
         "--trap-limit 0 reads on"
     )

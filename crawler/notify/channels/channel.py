@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from crawler.notify.notice import Answer, Notice, Occasion
+from crawler.notify.notice import Notice, Occasion, SendResult
 
 
-class Channel(Protocol):
+class MessageChannel(Protocol):
     """Takes one message for each notice. ``key`` names it in the ledger, stays the same, and has no secret in it."""
 
     @property
@@ -17,7 +17,7 @@ class Channel(Protocol):
     def on(self) -> frozenset[Occasion]:
         """What it wants to be told."""
 
-    async def send(self, notice: Notice) -> Answer:
+    async def send(self, notice: Notice) -> SendResult:
         """Send it, once. Never raises for what the other side does."""
 
 
@@ -32,7 +32,7 @@ class BatchChannel(Protocol):
     def size(self) -> int:
         """URLs in one batch at most."""
 
-    async def ready(self, host: str) -> Answer:
+    async def ready(self, host: str) -> SendResult:
         """Whether it can be told anything of a host (IndexNow: the key file is there).
 
         Asked before each batch, and again when one was put off: what is not ready then is put off for its host alone.
@@ -41,5 +41,5 @@ class BatchChannel(Protocol):
     def takes(self, url: str) -> bool:
         """Whether a URL may be sent at all, decided without asking."""
 
-    async def send(self, host: str, urls: Sequence[str]) -> Answer:
+    async def send(self, host: str, urls: Sequence[str]) -> SendResult:
         """Send one batch, once. Never raises for what the other side does."""

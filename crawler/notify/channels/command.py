@@ -13,19 +13,19 @@ import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
 from crawler.errors import UsageError
-from crawler.notify.channels.http import one_line, quoted
-from crawler.notify.channels.message import as_json
-from crawler.notify.notice import Answer, Notice, Occasion, Reception
+from crawler.notify.channels.http import plain_line, quote_message
+from crawler.notify.channels.message import notice_json
+from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 
-_TEMPORARY: Final = 75  # EX_TEMPFAIL of sysexits.h: the command asks to be run again another time
-_TAIL: Final = 4_096  # bytes of its output that are kept, the last ones
-_GRACE: Final = 5.0  # seconds to end in good order before it is killed
-_AFTERGLOW: Final = (
+_TEMPORARY_EXIT_CODE: Final = 75  # EX_TEMPFAIL of sysexits.h: the command asks to be run again another time
+_MAX_KEPT_OUTPUT: Final = 4_096  # bytes of its output that are kept, the last ones
+_KILL_GRACE: Final = 5.0  # seconds to end in good order before it is killed
+_PIPE_GRACE: Final = (
     0.5  # seconds that its output may stay open when it has ended, held by what it left behind
 )
 
 
-class Hook:
+class CommandChannel:
     """Runs ``command``, its program and arguments, in a process group of its own, for ``timeout`` seconds at most.
 
     It gets the JSON of :func:`crawler.notify.channels.message.document` and the variables SITEATLAS_HOOK_SITE,
@@ -36,7 +36,11 @@ class Hook:
     """
 
     def __init__(
-        self, command: Sequence[str], on: Iterable[Occasion], timeout: float = 300.0, grace: float = _GRACE
+        self,
+        command: Sequence[str],
+        on: Iterable[Occasion],
+        timeout: float = 300.0,
+        grace: float = _KILL_GRACE,
     ) -> None:
         program = shutil.which(command[0]) if command and command[0] else None
         if program is None:
@@ -55,10 +59,10 @@ class Hook:
         self._timeout = timeout
         self._grace = grace
 
-    async def send(self, notice: Notice) -> Answer:
+    async def send(self, notice: Notice) -> SendResult:
         """See :class:`crawler.notify.channels.channel.Channel`."""
         told = {"SITE": notice.site, "OCCASION": notice.occasion.value, "SITEMAP_URL": notice.sitemap_url}
-        variables = {f"SITEATLAS_HOOK_{name}": one_line(value) for name, value in told.items()}
+        variables = {f"SITEATLAS_HOOK_{name}": plain_line(value) for name, value in told.items()}
         try:
             process = await anyio.open_process(
                 self._command,
@@ -70,14 +74,14 @@ class Hook:
             )
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            return _later(f"the hook {self._name} could not be started: {reason}")
+            return _deferred(f"the hook {self._name} could not be started: {reason}")
         tail = bytearray()
         try:
-            code = await self._run(process, as_json(notice, self.key), tail)
+            code = await self._run(process, notice_json(notice, self.key), tail)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._end(process)
-        return self._judged(code, quoted(_last_line(bytes(tail))))
+        return self._judged(code, quote_message(_last_line(bytes(tail))))
 
     async def _run(self, process: Process, message: bytes, tail: bytearray) -> int | None:
         """Its exit code, None when its time was up."""
@@ -86,10 +90,10 @@ class Hook:
             async with anyio.create_task_group() as tasks:
                 assert process.stdin is not None  # noqa: S101 - they were asked for
                 assert process.stdout is not None  # noqa: S101
-                tasks.start_soon(_feed, process.stdin, message)
-                tasks.start_soon(_keep, process.stdout, tail)
+                tasks.start_soon(_write_message, process.stdin, message)
+                tasks.start_soon(_keep_tail, process.stdout, tail)
                 code = await process.wait()
-                tasks.cancel_scope.deadline = anyio.current_time() + _AFTERGLOW
+                tasks.cancel_scope.deadline = anyio.current_time() + _PIPE_GRACE
         return code
 
     async def _end(self, process: Process) -> None:
@@ -101,31 +105,31 @@ class Hook:
             _signal(process.pid, signal.SIGKILL)
         await process.aclose()
 
-    def _judged(self, code: int | None, said: str) -> Answer:
+    def _judged(self, code: int | None, said: str) -> SendResult:
         told = f": {said}" if said else ""
         if code is None:
-            return _later(
+            return _deferred(
                 f"the hook {self._name} took more than {self._timeout:g} seconds and was ended{told}"
             )
         if code == 0:
-            return Answer(reception=Reception.ACCEPTED, said=f"the hook {self._name} ran{told}")
-        if code == _TEMPORARY:
-            return _later(f"the hook {self._name} asks to be run again later (exit code 75){told}")
+            return SendResult(reception=SendStatus.ACCEPTED, said=f"the hook {self._name} ran{told}")
+        if code == _TEMPORARY_EXIT_CODE:
+            return _deferred(f"the hook {self._name} asks to be run again later (exit code 75){told}")
         how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-        return Answer(reception=Reception.REFUSED, said=f"the hook {self._name} {how}{told}")
+        return SendResult(reception=SendStatus.REFUSED, said=f"the hook {self._name} {how}{told}")
 
 
-async def _feed(pipe: ByteSendStream, message: bytes) -> None:
+async def _write_message(pipe: ByteSendStream, message: bytes) -> None:
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):  # it need not read it
         async with pipe:
             await pipe.send(message)
 
 
-async def _keep(pipe: ByteReceiveStream, tail: bytearray) -> None:
+async def _keep_tail(pipe: ByteReceiveStream, tail: bytearray) -> None:
     with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
         while True:
             tail += await pipe.receive()
-            del tail[:-_TAIL]
+            del tail[:-_MAX_KEPT_OUTPUT]
 
 
 def _signal(group: int, number: int) -> None:
@@ -138,5 +142,5 @@ def _last_line(output: bytes) -> str:
     return lines[-1] if lines else ""
 
 
-def _later(said: str) -> Answer:
-    return Answer(reception=Reception.LATER, said=said)
+def _deferred(said: str) -> SendResult:
+    return SendResult(reception=SendStatus.LATER, said=said)

@@ -9,16 +9,16 @@ from email.utils import format_datetime
 from typing import Final
 
 from crawler.errors import UsageError
-from crawler.notify.channels.message import SAMPLES, as_mail, delivery
-from crawler.notify.channels.smtp import Server, hand_over
-from crawler.notify.channels.template import Template, TemplateFault
-from crawler.notify.notice import Answer, Notice, Occasion, Reception
+from crawler.notify.channels.message import SAMPLE_NOTICES, delivery_id, render_mail
+from crawler.notify.channels.smtp import SmtpServer, hand_over
+from crawler.notify.channels.template import MessageTemplate, TemplateError
+from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 
-_POLICY: Final = SMTP.clone(cte_type="7bit")  # not every server takes 8 bits
-_LONGEST: Final = 998  # characters of a line, RFC 5322 section 2.1.1
+_MAIL_POLICY: Final = SMTP.clone(cte_type="7bit")  # not every server takes 8 bits
+_MAX_LINE: Final = 998  # characters of a line, RFC 5322 section 2.1.1
 
 
-class Email:
+class EmailChannel:
     """Sends one message to all of ``to``. Implements :class:`crawler.notify.channels.channel.Channel`.
 
     ``timeout`` are the seconds that it may take. The same message has the same Message-ID whenever it is sent. Raises
@@ -29,44 +29,44 @@ class Email:
 
     def __init__(
         self,
-        server: Server,
+        server: SmtpServer,
         to: Iterable[str],
         on: Iterable[Occasion],
         sender: str = "",
-        template: Template | None = None,
+        template: MessageTemplate | None = None,
         timeout: float = 30.0,
     ) -> None:
         self._to = tuple(_address(each, "email.to") for each in to)
         self._from = _address(sender, "email.sender") if sender else self._to[0]
         self.on = frozenset(on)
         self._server = server
-        self._template = template or Template.own("mail.txt")
+        self._template = template or MessageTemplate.own("mail.txt")
         self._timeout = timeout
-        for sample in SAMPLES:
+        for sample in SAMPLE_NOTICES:
             try:
                 self.message(sample)
-            except TemplateFault as fault:
+            except TemplateError as fault:
                 raise UsageError(str(fault)) from None
 
     def message(self, notice: Notice) -> EmailMessage:
         """The whole message but for its date. Raises TemplateFault."""
-        subject, text = as_mail(self._template, notice, self.key)
-        message = EmailMessage(policy=_POLICY)
+        subject, text = render_mail(self._template, notice, self.key)
+        message = EmailMessage(policy=_MAIL_POLICY)
         message["From"] = self._from
         message["To"] = self._to
         message["Subject"] = subject
-        message["Message-ID"] = f"<{delivery(notice, self.key)}@{self._from.domain}>"
+        message["Message-ID"] = f"<{delivery_id(notice, self.key)}@{self._from.domain}>"
         message["Auto-Submitted"] = "auto-generated"  # RFC 3834 section 5: nobody's vacation answers it
-        is_plain = text.isascii() and max(map(len, text.splitlines())) < _LONGEST
+        is_plain = text.isascii() and max(map(len, text.splitlines())) < _MAX_LINE
         message.set_content(text, cte="7bit" if is_plain else None)
         return message
 
-    async def send(self, notice: Notice) -> Answer:
+    async def send(self, notice: Notice) -> SendResult:
         """See :class:`crawler.notify.channels.channel.Channel`."""
         try:
             message = self.message(notice)
-        except TemplateFault as fault:
-            return Answer(reception=Reception.REFUSED, said=str(fault))
+        except TemplateError as fault:
+            return SendResult(reception=SendStatus.REFUSED, said=str(fault))
         message["Date"] = format_datetime(datetime.now(UTC))
         recipients = [each.addr_spec for each in self._to]
         return await hand_over(self._server, message, self._from.addr_spec, recipients, self._timeout)

@@ -15,11 +15,18 @@ import msgspec
 from anyio import from_thread, to_thread
 from typing_extensions import override
 
-from crawler.config.secrets import reveal
+from crawler.config.secrets import reveal_secret
 from crawler.errors import UsageError
 from crawler.fetch import http_date
-from crawler.notify.channels.http import Http, Sent, judged, one_line, origin_of, quoted
-from crawler.notify.notice import Answer, Reception
+from crawler.notify.channels.http import (
+    HttpSender,
+    NotifyResponse,
+    display_origin,
+    plain_line,
+    quote_message,
+    result_of,
+)
+from crawler.notify.notice import SendResult, SendStatus
 
 if TYPE_CHECKING:  # an extra
     from google.auth.crypt import RSASigner
@@ -47,7 +54,7 @@ class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
         Raises UsageError, which tells nothing of what is in them.
         """
         is_env, is_it = setting.startswith("env:"), setting.lstrip().startswith("{")
-        text = reveal(setting if is_env or is_it or setting.startswith("file:") else f"file:{setting}")
+        text = reveal_secret(setting if is_env or is_it or setting.startswith("file:") else f"file:{setting}")
         if is_env and not text.lstrip().startswith("{"):  # as GOOGLE_APPLICATION_CREDENTIALS has it
             try:
                 text = Path(text).read_text(encoding="utf-8")
@@ -62,10 +69,10 @@ class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
             ) from None
 
 
-class Tokens:
+class AccessTokens:
     """Access tokens of an account. Raises UsageError without the extra siteatlas[google], and for a bad key."""
 
-    def __init__(self, http: Http, account: ServiceAccount) -> None:
+    def __init__(self, http: HttpSender, account: ServiceAccount) -> None:
         try:
             from google.oauth2.service_account import Credentials  # noqa: PLC0415 - an extra, and slow to load
 
@@ -75,7 +82,7 @@ class Tokens:
                 "Search Console wants another package: pip install 'siteatlas[google]'"
             ) from None
         try:
-            self._origin = origin_of(account.token_uri)
+            self._origin = display_origin(account.token_uri)
         except ValueError as error:
             raise UsageError(f"search_console.account: its token_uri is {error}") from None
         if signer is None:
@@ -87,7 +94,7 @@ class Tokens:
         self._email = account.client_email
         self._credentials = Credentials(signer, account.client_email, account.token_uri, scopes=[_SCOPE])
 
-    async def take(self) -> str | Answer:
+    async def take(self) -> str | SendResult:
         """A token that holds for some minutes, or why there is none. Never raises for what Google does."""
         if not self._credentials.valid:
             try:
@@ -99,8 +106,8 @@ class Tokens:
         token = self._credentials.token
         if isinstance(token, str) and token and token.isascii() and token.isprintable():
             return token
-        return Answer(
-            reception=Reception.LATER, said=f"Google's token server {self._origin} answered without a token"
+        return SendResult(
+            reception=SendStatus.LATER, said=f"Google's token server {self._origin} answered without a token"
         )
 
     def drop(self) -> None:
@@ -110,19 +117,19 @@ class Tokens:
     def _request(self, url: str, method: str, body: bytes, headers: Mapping[str, str]) -> SimpleNamespace:
         """The transport of google-auth, called in a thread. It retries by itself what it gets to see as refused."""
         sent = from_thread.run(partial(self._http.send, method, url, headers=headers, body=body))
-        if isinstance(sent, Sent) and sent.status == 200:
+        if isinstance(sent, NotifyResponse) and sent.status == 200:
             return SimpleNamespace(status=sent.status, headers=sent.headers, data=sent.body)
-        if isinstance(sent, Sent) and sent.status in {400, 401, 403}:
+        if isinstance(sent, NotifyResponse) and sent.status in {400, 401, 403}:
             said = self._refused(sent, body.decode(), time.time())
-            raise _NotGiven(Answer(reception=Reception.REFUSED, said=said))
-        raise _NotGiven(judged(sent, f"Google's token server {self._origin}"))
+            raise _NotGiven(SendResult(reception=SendStatus.REFUSED, said=said))
+        raise _NotGiven(result_of(sent, f"Google's token server {self._origin}"))
 
-    def _refused(self, sent: Sent, asked: str, now: float) -> str:
+    def _refused(self, sent: NotifyResponse, asked: str, now: float) -> str:
         """The account is not taken: its key was deleted, it is disabled, or our clock is wrong."""
         given = read_object(sent.body)
         why = " ".join(str(given[name]) for name in ("error", "error_description") if name in given)
-        told = f" ({quoted(why, parse_qs(asked)['assertion'])})" if why else ""
-        theirs = http_date.read(sent.headers.get("date", ""), now)
+        told = f" ({quote_message(why, parse_qs(asked)['assertion'])})" if why else ""
+        theirs = http_date.parse_http_date(sent.headers.get("date", ""), now)
         off = now - theirs if theirs is not None else 0.0
         clock = ""
         if abs(off) > _SKEW:
@@ -130,13 +137,13 @@ class Tokens:
             clock = f"; the clock of this machine is {abs(off) / 60:,.0f} minutes {way}: set it"
         elif "jwt" in why.lower():
             clock = "; the clock of this machine may be wrong, or the key was deleted"
-        return f"Google does not take the key of {one_line(self._email)}{told}{clock}"
+        return f"Google does not take the key of {plain_line(self._email)}{told}{clock}"
 
 
 class _NotGiven(Exception):
     """There is no token, for a reason that google-auth need not know."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: SendResult) -> None:
         super().__init__(answer)
         self.answer = answer
 

@@ -14,36 +14,38 @@ from msgspec import Struct
 
 from crawler.errors import UsageError
 from crawler.fetch.address_policy import AddressPolicy
-from crawler.fetch.errors import Code, failure
+from crawler.fetch.errors import FailureCode, failure
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Identity
 from crawler.fetch.limits import BodyLimits, FetchLimits, TransportOptions
-from crawler.fetch.retry import is_transient, retry_after
+from crawler.fetch.retry import is_transient, parse_retry_after
 from crawler.fetch.transports import HttpxTransports
 from crawler.model import Failure, Url
-from crawler.notify.notice import Answer, Reception
+from crawler.notify.notice import SendResult, SendStatus
 
 _MAX_QUOTED: Final = 200  # characters
 
-_LEAST: Final = 8  # characters: what is shorter in a path or query is a word like "notify", and no secret
+_MIN_SECRET: Final = (
+    8  # characters: what is shorter in a path or query is a word like "notify", and no secret
+)
 
-_LEAST_PASSWORD: Final = 4
+_MIN_PASSWORD: Final = 4
 
 _HIDDEN: Final = "***"
 
 
-def quoted(text: str, secrets: Iterable[str] = ()) -> str:
+def quote_message(text: str, secrets: Iterable[str] = ()) -> str:
     """What somebody said, as one line of 200 characters at most that a terminal shows and does not obey.
 
     ``secrets`` are put out of sight wherever they stand in it, percent-encoded or not.
     """
-    for secret in sorted({form for each in secrets for form in _forms(each)}, key=len, reverse=True):
+    for secret in sorted({form for each in secrets for form in _secret_forms(each)}, key=len, reverse=True):
         text = text.replace(secret, _HIDDEN)
-    line = one_line(text)
+    line = plain_line(text)
     return line if len(line) <= _MAX_QUOTED else f"{line[: _MAX_QUOTED - 1].rstrip()}…"
 
 
-def one_line(text: str) -> str:
+def plain_line(text: str) -> str:
     """A text without line ends, and without what is not seen, turns the line around or commands a terminal."""
     line = " ".join(text.split())
     return line if line.isprintable() else "".join(c if c.isprintable() else "�" for c in line)
@@ -57,20 +59,20 @@ def secrets_of(url: str) -> tuple[str, ...]:
     except ValueError:
         return (url,)
     query = (value for pair in parts.query.split("&") for value in pair.split("=", 1))
-    pieces = [piece for piece in (*parts.path.split("/"), *query, parts.path) if len(piece) >= _LEAST]
-    return (*pieces, *(piece for piece in userinfo if len(piece) >= _LEAST_PASSWORD))
+    pieces = [piece for piece in (*parts.path.split("/"), *query, parts.path) if len(piece) >= _MIN_SECRET]
+    return (*pieces, *(piece for piece in userinfo if len(piece) >= _MIN_PASSWORD))
 
 
-def _forms(secret: str) -> tuple[str, ...]:
+def _secret_forms(secret: str) -> tuple[str, ...]:
     """A secret as it may come back."""
     forms = (secret, unquote(secret), unquote_plus(secret), quote(secret), quote(secret, safe=""))
-    return tuple(form for form in forms if len(form) >= _LEAST_PASSWORD)
+    return tuple(form for form in forms if len(form) >= _MIN_PASSWORD)
 
 
 _BODY: Final = BodyLimits(wire=64 * 1024, decoded=64 * 1024, refuse=2**62, is_optional=True)
 
 
-class Sent(Struct, frozen=True, kw_only=True):
+class NotifyResponse(Struct, frozen=True, kw_only=True):
     """An answer. ``headers`` have names in lower case; ``body`` is what arrived of it in time, 64 KiB at most.
 
     ``wait`` are the seconds that Retry-After asks for, 0 for none. ``secrets`` must not be told when it is quoted.
@@ -90,16 +92,16 @@ class Sent(Struct, frozen=True, kw_only=True):
         is_text = kind in {"", "text/plain"} or kind.endswith("json")
         if not is_text or text.startswith("<") or "\0" in text:
             return ""
-        return quoted(text, self.secrets)
+        return quote_message(text, self.secrets)
 
 
-class Unsent(Struct, frozen=True, kw_only=True):
+class NoResponse(Struct, frozen=True, kw_only=True):
     """There is no answer; whether the message arrived is not known. ``said`` is one sentence that names the origin."""
 
     said: str
 
 
-class Http:
+class HttpSender:
     """Sends messages while it is entered, by the fetcher of a crawl. Raises UsageError for a bad user agent.
 
     ``timeout`` are the seconds that one message and its answer may take in all. Redirects are not followed, cookies
@@ -131,7 +133,7 @@ class Http:
 
     async def send(
         self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b""
-    ) -> Sent | Unsent:
+    ) -> NotifyResponse | NoResponse:
         """Send one request, once. Never raises, but for cancellation.
 
         A user name and a password in the URL become an Authorization (RFC 9110 section 4.2.4 forbids to send them as
@@ -140,36 +142,36 @@ class Http:
         own = dict(headers or {})
         try:
             asked = httpx.URL(url)
-            origin = origin_of(url)
+            origin = display_origin(url)
             if asked.userinfo:
                 own["Authorization"] = _basic(asked.userinfo)
         except (httpx.InvalidURL, ValueError):
-            return Unsent(said="a URL of this message cannot be sent; check how it is written")
+            return NoResponse(said="a URL of this message cannot be sent; check how it is written")
         place = Url(origin + asked.raw_path.decode("ascii"))
         answer = await self._fetcher.fetch(place, headers=own.items(), method=method, content=body)
         if isinstance(answer, Failure):
-            return Unsent(said=self._reason(answer, origin))
-        return Sent(
+            return NoResponse(said=self._reason(answer, origin))
+        return NotifyResponse(
             status=answer.status,
             headers=dict(answer.headers),
             body=answer.body,
-            wait=retry_after(answer.header("retry-after"), time.time()) or 0.0,
+            wait=parse_retry_after(answer.header("retry-after"), time.time()) or 0.0,
             secrets=(*secrets_of(url), *own.get("Authorization", "").split(" ")[1:], *self._hidden),
         )
 
     def _reason(self, failed: Failure, origin: str) -> str:
         """The details are told of a certificate only: others may quote the request."""
-        code = Code(failed.code)
+        code = FailureCode(failed.code)
         if code.startswith("tls."):
             return failed.message
         if code.startswith("time."):
             return f"{origin} did not answer within {self._timeout:g} seconds"
-        if code is Code.INTERNAL:
+        if code is FailureCode.INTERNAL:
             return f"the message for {origin} could not be sent"
         return failure(code, origin).message
 
 
-def origin_of(url: str) -> str:
+def display_origin(url: str) -> str:
     """What may be told of a URL: ``https://example.com:8443``. Raises ValueError when it is no http(s) URL."""
     try:
         parsed = httpx.URL(url)
@@ -182,27 +184,27 @@ def origin_of(url: str) -> str:
     return f"{parsed.scheme}://{host}" + (f":{parsed.port}" if parsed.port else "")
 
 
-def judged(answer: Sent | Unsent, what: str) -> Answer:
+def result_of(answer: NotifyResponse | NoResponse, what: str) -> SendResult:
     """What an answer means by its status alone. ``what`` is who answered, the subject of the sentence.
 
     Success is acceptance; 408, 425, 429, 5xx and no answer are worth another try (RFC 9110 sections 15.5.9, 15.6,
     RFC 8470, RFC 6585 section 4); everything else needs a person, also a redirect.
     """
-    if isinstance(answer, Unsent):
-        return Answer(reception=Reception.LATER, said=f"{what} was not reached: {answer.said}")
+    if isinstance(answer, NoResponse):
+        return SendResult(reception=SendStatus.LATER, said=f"{what} was not reached: {answer.said}")
     status = answer.status
     if 200 <= status < 300:
-        return Answer(reception=Reception.ACCEPTED, said=f"{what} accepted it ({status})")
+        return SendResult(reception=SendStatus.ACCEPTED, said=f"{what} accepted it ({status})")
     if 300 <= status < 400:
-        where = _place(answer.headers.get("location", ""))
-        return Answer(
-            reception=Reception.REFUSED,
+        where = _redirect_text(answer.headers.get("location", ""))
+        return SendResult(
+            reception=SendStatus.REFUSED,
             said=f"{what} answered {status}, a redirect{where}, which is not followed: configure where it leads",
         )
-    told = f"{what} answered {_named(status)}" + (f": {answer.said}" if answer.said else "")
+    told = f"{what} answered {_status_name(status)}" + (f": {answer.said}" if answer.said else "")
     is_later = is_transient(status) or 500 <= status < 600
-    return Answer(
-        reception=Reception.LATER if is_later else Reception.REFUSED,
+    return SendResult(
+        reception=SendStatus.LATER if is_later else SendStatus.REFUSED,
         said=told,
         wait=answer.wait if is_later else 0.0,
     )
@@ -222,14 +224,14 @@ def _secrets_of_proxy(proxy: str) -> tuple[str, ...]:
     return (*secrets_of(proxy), _basic(userinfo).partition(" ")[2]) if userinfo else ()
 
 
-def _place(location: str) -> str:
+def _redirect_text(location: str) -> str:
     try:
-        return f" to {origin_of(location)}"
+        return f" to {display_origin(location)}"
     except ValueError:
         return ""
 
 
-def _named(status: int) -> str:
+def _status_name(status: int) -> str:
     try:
         return f"{status}, {HTTPStatus(status).phrase.lower()}"
     except ValueError:

@@ -7,15 +7,15 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from crawler.config.notify import IndexNow as Section
+from crawler.config.notify import IndexNowConfig as Section
 from crawler.errors import UsageError
 from crawler.model import Failure, Reply, Url
-from crawler.notify.channels.http import Http, Sent, judged, origin_of, quoted
-from crawler.notify.notice import Answer, Reception
-from crawler.url.normalize import InvalidUrl, normalise
+from crawler.notify.channels.http import HttpSender, NotifyResponse, display_origin, quote_message, result_of
+from crawler.notify.notice import SendResult, SendStatus
+from crawler.url.normalize import InvalidUrl, normalize_url
 
 _KEY: Final = re.compile(r"[A-Za-z0-9-]{8,128}", re.ASCII).fullmatch
-_WHO: Final = "IndexNow"
+_NAME: Final = "IndexNowChannel"
 _HEADERS: Final = {"Content-Type": "application/json; charset=utf-8"}
 _REFUSED: Final = {
     400: "400, that the message is not as it should be",
@@ -23,11 +23,11 @@ _REFUSED: Final = {
 }
 _TOO_MANY: Final = 429
 
-Fetch = Callable[[Url], Awaitable[Reply | Failure]]
+FetchUrl = Callable[[Url], Awaitable[Reply | Failure]]
 """Asks the public site for a document, once; no redirect is followed."""
 
 
-class IndexNow:
+class IndexNowChannel:
     """The channel of https://www.indexnow.org/documentation. Every URL in a batch is of the host of its key file.
 
     ``fetch`` asks for the key file, ``secret`` is the key in it, and ``scheme`` that of the site. With the ``key_url``
@@ -36,13 +36,13 @@ class IndexNow:
 
     key: Final = "indexnow"
 
-    def __init__(self, http: Http, fetch: Fetch, secret: str, section: Section, scheme: str) -> None:
+    def __init__(self, http: HttpSender, fetch: FetchUrl, secret: str, section: Section, scheme: str) -> None:
         if not _KEY(secret):
             raise UsageError(
                 "the key of IndexNow is not as it should be (it is not shown): 8 to 128 letters, digits and dashes"
             )
         try:
-            origin_of(section.endpoint)
+            display_origin(section.endpoint)
         except ValueError as error:
             raise UsageError(f"indexnow.endpoint is {error}") from None
         self._http = http
@@ -54,7 +54,7 @@ class IndexNow:
         self._endpoint = section.endpoint
         self._size = section.batch
         self._scheme = scheme
-        self._ready: dict[str, Answer] = {}
+        self._ready: dict[str, SendResult] = {}
 
     @property
     def size(self) -> int:
@@ -66,13 +66,13 @@ class IndexNow:
         directory = self._key_url.partition("?")[0].rpartition("/")[0]
         return url.partition("://")[2].startswith(f"{directory.partition('://')[2]}/" if directory else "")
 
-    async def ready(self, host: str) -> Answer:
+    async def ready(self, host: str) -> SendResult:
         """Whether the key file of a host is there and holds the key; asked once, until the key is refused."""
         if host not in self._ready:
             self._ready[host] = await self._checked(host)
         return self._ready[host]
 
-    async def send(self, host: str, urls: Sequence[str]) -> Answer:
+    async def send(self, host: str, urls: Sequence[str]) -> SendResult:
         """Send one batch, once. A key that is refused makes the host not ready."""
         message: dict[str, object] = {"host": host, "key": self._secret}
         if self._key_url:
@@ -80,42 +80,44 @@ class IndexNow:
         message["urlList"] = list(urls)
         body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
         sent = await self._http.send("POST", self._endpoint, headers=_HEADERS, body=body)
-        if isinstance(sent, Sent):
+        if isinstance(sent, NotifyResponse):
             sent = replace(sent, secrets=(*sent.secrets, self._secret))
             if answer := self._documented(sent, host, len(urls)):
                 return answer
-        answer = judged(sent, _WHO)
+        answer = result_of(sent, _NAME)
         # what is said of the way to it, and not of the batch, is no reason to set the batch aside
-        return replace(answer, reception=Reception.LATER) if answer.reception is Reception.REFUSED else answer
+        return (
+            replace(answer, reception=SendStatus.LATER) if answer.reception is SendStatus.REFUSED else answer
+        )
 
-    def _documented(self, sent: Sent, host: str, count: int) -> Answer | None:
+    def _documented(self, sent: NotifyResponse, host: str, count: int) -> SendResult | None:
         """What the statuses of the documentation mean; None for all others."""
         said = f": {sent.said}" if sent.said else ""
-        took = f"{_WHO} took {count:,} URL{'s' * (count != 1)} of {host}"
+        took = f"{_NAME} took {count:,} URL{'s' * (count != 1)} of {host}"
         if sent.status in (200, 202) and _is_page(sent):
-            told = f"{_WHO} answered {sent.status} with a page, as no such service does: check --indexnow-endpoint"
-            return Answer(reception=Reception.LATER, said=told)
+            told = f"{_NAME} answered {sent.status} with a page, as no such service does: check --indexnow-endpoint"
+            return SendResult(reception=SendStatus.LATER, said=told)
         if sent.status == 200:
-            return Answer(reception=Reception.ACCEPTED, said=took)
+            return SendResult(reception=SendStatus.ACCEPTED, said=took)
         if sent.status == 202:
-            return Answer(reception=Reception.ACCEPTED, said=f"{took}, and has still to check the key")
+            return SendResult(reception=SendStatus.ACCEPTED, said=f"{took}, and has still to check the key")
         if reason := _REFUSED.get(sent.status):
-            return Answer(reception=Reception.REFUSED, said=f"{_WHO} answered {reason}{said}")
+            return SendResult(reception=SendStatus.REFUSED, said=f"{_NAME} answered {reason}{said}")
         if sent.status == 403:
-            told = f"{_WHO} answered 403, that the key of {host} is not valid{said}; {self._remedy(host)}"
-            self._ready[host] = Answer(reception=Reception.LATER, said=told)
+            told = f"{_NAME} answered 403, that the key of {host} is not valid{said}; {self._remedy(host)}"
+            self._ready[host] = SendResult(reception=SendStatus.LATER, said=told)
             return self._ready[host]
         if sent.status == _TOO_MANY:
-            return Answer(
-                reception=Reception.LATER,
-                said=f"{_WHO} answered 429, too many requests{said}",
+            return SendResult(
+                reception=SendStatus.LATER,
+                said=f"{_NAME} answered 429, too many requests{said}",
                 wait=sent.wait,
             )
         return None
 
-    async def _checked(self, host: str) -> Answer:
+    async def _checked(self, host: str) -> SendResult:
         try:
-            place = normalise(self._place(host))
+            place = normalize_url(self._place(host))
         except InvalidUrl as error:
             return self._unready(f"the key file of {host} has no address: {error}", host)
         reply = await self._fetch(place)
@@ -125,10 +127,12 @@ class IndexNow:
             return self._unready(f"the key file of {host} is not there: it answered {reply.status}", host)
         if reply.cut or reply.body.decode("utf-8-sig", "replace").strip() != self._secret:
             return self._unready(f"the key file of {host} does not hold the key and nothing else", host)
-        return Answer(reception=Reception.ACCEPTED, said=f"the key file of {host} is there and right")
+        return SendResult(reception=SendStatus.ACCEPTED, said=f"the key file of {host} is there and right")
 
-    def _unready(self, why: str, host: str) -> Answer:
-        return Answer(reception=Reception.LATER, said=f"{quoted(why, (self._secret,))}; {self._remedy(host)}")
+    def _unready(self, why: str, host: str) -> SendResult:
+        return SendResult(
+            reception=SendStatus.LATER, said=f"{quote_message(why, (self._secret,))}; {self._remedy(host)}"
+        )
 
     def _remedy(self, host: str) -> str:
         """What to do, without the key."""
@@ -141,10 +145,10 @@ class IndexNow:
 
 def _canonical(key_url: str) -> str:
     try:
-        return normalise(key_url) if key_url else ""
+        return normalize_url(key_url) if key_url else ""
     except InvalidUrl as error:
         raise UsageError(f"--indexnow-key-url cannot be used: {error}") from None
 
 
-def _is_page(sent: Sent) -> bool:
+def _is_page(sent: NotifyResponse) -> bool:
     return sent.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"

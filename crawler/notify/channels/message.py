@@ -6,18 +6,18 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from crawler.audit.summary import AuditNews, GroupNews, NewFinding
+from crawler.audit.summary import AuditSummary, GroupSummary, NewFinding
 from crawler.model import Url
-from crawler.notify.channels.http import one_line
-from crawler.notify.channels.template import Template
+from crawler.notify.channels.http import plain_line
+from crawler.notify.channels.template import MessageTemplate
 from crawler.notify.notice import Notice, Occasion
-from crawler.publish.changes import Change, ChangeKind, Counts
+from crawler.publish.changes import Change, ChangeCounts, ChangeKind
 
-VERSION: Final = 1
+DOCUMENT_VERSION: Final = 1
 """The version of the document. Fields may be added to it without a new one; none are taken away, or change."""
 
 
-def delivery(notice: Notice, key: str) -> str:
+def delivery_id(notice: Notice, key: str) -> str:
     """A name of 32 hexadecimal digits: that of one notice to one channel, the same however often it is sent."""
     parts = [notice.sitemap_url, key, notice.occasion.value, str(notice.after), str(notice.until)]
     if not notice.until:  # nothing but the time tells two troubles apart that came to no run
@@ -27,10 +27,10 @@ def delivery(notice: Notice, key: str) -> str:
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def sentence(notice: Notice) -> str:
+def notice_sentence(notice: Notice) -> str:
     """What there is to tell, in one sentence without its full stop."""
     if notice.occasion is not Occasion.CHANGES:
-        return one_line(notice.told).rstrip(".")
+        return plain_line(notice.told).rstrip(".")
     numbers = [(getattr(notice.counts, kind.value), kind.value) for kind in ChangeKind]
     listed = f"{notice.pages:,} {'page is' if notice.pages == 1 else 'pages are'} listed"
     if not notice.after:
@@ -39,7 +39,7 @@ def sentence(notice: Notice) -> str:
     return f"{', '.join(told)}; {listed} now"
 
 
-def document(notice: Notice, key: str) -> dict[str, Any]:
+def notice_document(notice: Notice, key: str) -> dict[str, Any]:
     """The message for programs, version 1, which is also what templates see.
 
     ``changes`` are the first of each kind, ``more`` is how many are left out; ``id`` is that of :func:`delivery`.
@@ -47,15 +47,15 @@ def document(notice: Notice, key: str) -> dict[str, Any]:
     ``report``, the directory of its report on the machine that made it.
     """
     return {
-        "version": VERSION,
-        "id": delivery(notice, key),
+        "version": DOCUMENT_VERSION,
+        "id": delivery_id(notice, key),
         "occasion": notice.occasion.value,
         "site": notice.site,
         "url": notice.url,
         "sitemap_url": notice.sitemap_url,
         "feed_url": notice.feed_url,
         "at": notice.at,
-        "sentence": sentence(notice),
+        "sentence": notice_sentence(notice),
         "exit_code": notice.exit_code,
         "runs": {"after": notice.after, "until": notice.until},
         "pages": notice.pages,
@@ -66,36 +66,36 @@ def document(notice: Notice, key: str) -> dict[str, Any]:
     }
 
 
-def as_json(notice: Notice, key: str) -> bytes:
+def notice_json(notice: Notice, key: str) -> bytes:
     """The document as it is sent: the same notice gives the same bytes."""
-    told = document(notice, key)
+    told = notice_document(notice, key)
     try:
         return msgspec.json.encode(told) + b"\n"
     except UnicodeEncodeError:  # half a character, as the name of a file may have
-        return msgspec.json.encode(_tamed(told)) + b"\n"
+        return msgspec.json.encode(_made_safe(told)) + b"\n"
 
 
-def filled(template: Template, notice: Notice, key: str) -> str:
+def render_text(template: MessageTemplate, notice: Notice, key: str) -> str:
     """A text for people, by a template, which sees every text on one line and harmless. Raises TemplateFault."""
-    told: Any = _tamed(document(notice, key))
+    told: Any = _made_safe(notice_document(notice, key))
     return template.render(told)
 
 
-def as_mail(template: Template, notice: Notice, key: str) -> tuple[str, str]:
+def render_mail(template: MessageTemplate, notice: Notice, key: str) -> tuple[str, str]:
     """The subject and the text of an e-mail: a template's first line that is not empty, and what comes after it.
 
     Raises TemplateFault.
     """
-    text = filled(template, notice, key).lstrip()
+    text = render_text(template, notice, key).lstrip()
     subject, _, body = text.partition("\n")
-    if not one_line(subject):
+    if not plain_line(subject):
         raise template.fault("it makes no text; its first line is the subject")
-    return one_line(subject)[:200], f"{body.strip()}\n"
+    return plain_line(subject)[:200], f"{body.strip()}\n"
 
 
-def as_body(template: Template, notice: Notice, key: str) -> bytes:
+def render_body(template: MessageTemplate, notice: Notice, key: str) -> bytes:
     """The body that a template makes for a webhook, which is JSON. Raises TemplateFault."""
-    text = filled(template, notice, key).strip()
+    text = render_text(template, notice, key).strip()
     try:
         msgspec.json.decode(text)
     except msgspec.DecodeError as error:
@@ -106,24 +106,24 @@ def as_body(template: Template, notice: Notice, key: str) -> bytes:
     return text.encode()
 
 
-def _tamed(value: Any) -> Any:
+def _made_safe(value: Any) -> Any:
     if isinstance(value, str):
-        return one_line(value)
+        return plain_line(value)
     if isinstance(value, dict):
-        return {name: _tamed(each) for name, each in value.items()}
+        return {name: _made_safe(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_tamed(each) for each in value]
+        return [_made_safe(each) for each in value]
     return value
 
 
 # ---------------------------------------------------------------- samples
 
-_AT: Final = "2026-01-31T03:30:00+00:00"
-_CHANGES: Final = tuple(
-    Change(url=Url(f"https://www.example.com/{kind}"), kind=kind, reason="a sample", run=7, at=_AT)
+_SAMPLE_TIME: Final = "2026-01-31T03:30:00+00:00"
+_SAMPLE_CHANGES: Final = tuple(
+    Change(url=Url(f"https://www.example.com/{kind}"), kind=kind, reason="a sample", run=7, at=_SAMPLE_TIME)
     for kind in ChangeKind
 )
-_CHANGED: Final = Notice(
+_SAMPLE_CHANGED: Final = Notice(
     site="example",
     url=Url("https://www.example.com/"),
     sitemap_url=Url("https://www.example.com/sitemap.xml"),
@@ -131,12 +131,12 @@ _CHANGED: Final = Notice(
     occasion=Occasion.CHANGES,
     after=6,
     until=7,
-    at=_AT,
+    at=_SAMPLE_TIME,
     pages=120,
-    counts=Counts.of(_CHANGES),
-    changes=_CHANGES,
+    counts=ChangeCounts.of(_SAMPLE_CHANGES),
+    changes=_SAMPLE_CHANGES,
 )
-_AUDITED: Final = AuditNews(
+_SAMPLE_AUDITED: Final = AuditSummary(
     number=2,
     started=1_769_830_200.0,
     before=1_769_225_400.0,
@@ -145,7 +145,9 @@ _AUDITED: Final = AuditNews(
     pages=120,
     uncompared=0,
     severities={"error": 0, "warning": 2, "note": 0},
-    groups=[GroupNews(name="orphans", title="Orphans", total=2, new=1, mended=1, severities={"warning": 2})],
+    groups=[
+        GroupSummary(name="orphans", title="Orphans", total=2, new=1, mended=1, severities={"warning": 2})
+    ],
     first=[
         NewFinding(
             rule="orphan.sitemap",
@@ -156,22 +158,29 @@ _AUDITED: Final = AuditNews(
         )
     ],
 )
-_QUIET: Final = replace(_CHANGED, counts=Counts(), changes=())
-SAMPLES: Final = (
-    _CHANGED,
-    replace(_QUIET, occasion=Occasion.TROUBLE, exit_code=3, told="publish refused: a sample"),
-    replace(_QUIET, occasion=Occasion.RECOVERY, told="published: a sample"),
+_SAMPLE_WITHOUT_CHANGES: Final = replace(_SAMPLE_CHANGED, counts=ChangeCounts(), changes=())
+SAMPLE_NOTICES: Final = (
+    _SAMPLE_CHANGED,
     replace(
-        _QUIET,
+        _SAMPLE_WITHOUT_CHANGES, occasion=Occasion.TROUBLE, exit_code=3, told="publish refused: a sample"
+    ),
+    replace(_SAMPLE_WITHOUT_CHANGES, occasion=Occasion.RECOVERY, told="published: a sample"),
+    replace(
+        _SAMPLE_WITHOUT_CHANGES,
         occasion=Occasion.FINDINGS,
         after=0,
         until=0,
-        told=f"audit: {_AUDITED.sentence}",
-        audit=_AUDITED,
+        told=f"audit: {_SAMPLE_AUDITED.sentence}",
+        audit=_SAMPLE_AUDITED,
         report="/srv/audit",
     ),
     replace(
-        _QUIET, occasion=Occasion.TEST, after=0, until=0, pages=0, told="this is a test: nothing happened"
+        _SAMPLE_WITHOUT_CHANGES,
+        occasion=Occasion.TEST,
+        after=0,
+        until=0,
+        pages=0,
+        told="this is a test: nothing happened",
     ),
 )
 """One notice of each occasion, on which a template is tried before there is anything to tell."""

@@ -11,12 +11,19 @@ import msgspec
 from msgspec import Meta, Struct
 
 from crawler.errors import UsageError
-from crawler.notify.channels.google_auth import ServiceAccount, Tokens, read_object
-from crawler.notify.channels.http import Http, Sent, Unsent, judged, origin_of, quoted
-from crawler.notify.notice import Answer, Notice, Occasion, Reception
-from crawler.units import count
+from crawler.notify.channels.google_auth import AccessTokens, ServiceAccount, read_object
+from crawler.notify.channels.http import (
+    HttpSender,
+    NoResponse,
+    NotifyResponse,
+    display_origin,
+    quote_message,
+    result_of,
+)
+from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.units import count_text
 
-_QUOTA: Final = frozenset(
+_QUOTA_REASONS: Final = frozenset(
     {
         "rateLimitExceeded",
         "userRateLimitExceeded",
@@ -29,20 +36,20 @@ _QUOTA: Final = frozenset(
         "RESOURCE_EXHAUSTED",
     }
 )
-_OFF: Final = frozenset({"accessNotConfigured", "SERVICE_DISABLED"})
-_WHAT: Final = "Search Console"
+_DISABLED_REASONS: Final = frozenset({"accessNotConfigured", "SERVICE_DISABLED"})
+_NAME: Final = "Search Console"
 _Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 """An int64, in JSON a string: https://developers.google.com/discovery/v1/type-format"""
 
 
-class Contents(Struct, frozen=True):
+class SitemapContent(Struct, frozen=True):
     """How many URLs of a type (``web``, ``image``, ``video`` …) the sitemap has, as Google counts."""
 
     type: str = ""
     submitted: _Number = 0
 
 
-class ConsoleStatus(Struct, frozen=True, rename="camel"):
+class SearchConsoleStatus(Struct, frozen=True, rename="camel"):
     """What Google says of a sitemap. Times are RFC 3339, "" for never; numbers are those of the last reading."""
 
     last_submitted: str = ""
@@ -50,31 +57,33 @@ class ConsoleStatus(Struct, frozen=True, rename="camel"):
     is_pending: bool = False
     errors: _Number = 0
     warnings: _Number = 0
-    contents: tuple[Contents, ...] = ()
+    contents: tuple[SitemapContent, ...] = ()
 
     @property
     def submitted(self) -> str:
         """When it was submitted last, as one line."""
-        return quoted(self.last_submitted)
+        return quote_message(self.last_submitted)
 
     @property
     def downloaded(self) -> str:
         """When Google read it last, as one line."""
-        return quoted(self.last_downloaded)
+        return quote_message(self.last_downloaded)
 
     @property
     def sentence(self) -> str:
         """For people, in one line."""
         if not self.last_downloaded:
             return "Google has not read it yet"
-        found = [count(self.errors, "error"), count(self.warnings, "warning")]
-        counted = [f"{each.submitted:,} {quoted(each.type)}" for each in self.contents]
+        found = [count_text(self.errors, "error"), count_text(self.warnings, "warning")]
+        counted = [f"{each.submitted:,} {quote_message(each.type)}" for each in self.contents]
         has = f" and {', '.join(counted)} in it" if counted else ""
         waits = "; it waits to be read again" if self.is_pending else ""
-        return quoted(f"Google read it last on {self.downloaded[:10]}, with {', '.join(found)}{has}{waits}")
+        return quote_message(
+            f"Google read it last on {self.downloaded[:10]}, with {', '.join(found)}{has}{waits}"
+        )
 
 
-class SearchConsole:
+class SearchConsoleChannel:
     """Submits one sitemap to one property. Implements :class:`crawler.notify.channels.channel.Channel`.
 
     ``site`` is the property: a URL with a slash at its end or ``sc-domain:example.com``; "" is the origin of the
@@ -82,78 +91,86 @@ class SearchConsole:
     """
 
     key: Final = "search console"
-    latest: ConsoleStatus | None = None
+    latest: SearchConsoleStatus | None = None
     """What Google said last, as long as this lives."""
 
     def __init__(
-        self, http: Http, account: ServiceAccount, sitemap_url: str, endpoint: str, site: str = ""
+        self, http: HttpSender, account: ServiceAccount, sitemap_url: str, endpoint: str, site: str = ""
     ) -> None:
         self.on = frozenset({Occasion.CHANGES})
         self._http = http
-        self._tokens = Tokens(http, account)
-        self._email = quoted(account.client_email)
-        self._site = site or f"{origin_of(sitemap_url)}/"
+        self._tokens = AccessTokens(http, account)
+        self._email = quote_message(account.client_email)
+        self._site = site or f"{display_origin(sitemap_url)}/"
         if not self._site.startswith("sc-domain:") and not self._site.endswith("/"):
             raise UsageError(
                 f"search_console.property {self._site!r} is neither a URL with a slash at its end"
                 " nor like sc-domain:example.com"
             )
         try:
-            origin_of(endpoint)
+            display_origin(endpoint)
         except ValueError as error:
             raise UsageError(f"search_console.endpoint is {error}") from None
         path = f"/sites/{quote(self._site, safe='')}/sitemaps/{quote(sitemap_url, safe='')}"
         self._url = endpoint.rstrip("/") + path
 
-    async def send(self, notice: Notice) -> Answer:  # noqa: ARG002 - the sitemap itself tells what changed
+    async def send(self, notice: Notice) -> SendResult:  # noqa: ARG002 - the sitemap itself tells what changed
         """See :class:`crawler.notify.channels.channel.Channel`."""
         answer = await self._ask("PUT")
-        if isinstance(answer, Answer):
+        if isinstance(answer, SendResult):
             return answer
         status = await self.look()
-        told = status.sentence if isinstance(status, ConsoleStatus) else f"what it says of it: {status.said}"
-        return Answer(reception=Reception.ACCEPTED, said=f"submitted to {_WHAT}; {told}")
+        told = (
+            status.sentence
+            if isinstance(status, SearchConsoleStatus)
+            else f"what it says of it: {status.said}"
+        )
+        return SendResult(reception=SendStatus.ACCEPTED, said=f"submitted to {_NAME}; {told}")
 
-    async def look(self) -> ConsoleStatus | Answer:
+    async def look(self) -> SearchConsoleStatus | SendResult:
         """What Google says of the sitemap, without submitting it, or why that is not known."""
         answer = await self._ask("GET")
-        if isinstance(answer, Answer):
+        if isinstance(answer, SendResult):
             return answer
         try:
-            self.latest = msgspec.json.decode(answer.body, type=ConsoleStatus, strict=False)
+            self.latest = msgspec.json.decode(answer.body, type=SearchConsoleStatus, strict=False)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            return Answer(reception=Reception.LATER, said=f"{_WHAT} answered something that cannot be read")
+            return SendResult(
+                reception=SendStatus.LATER, said=f"{_NAME} answered something that cannot be read"
+            )
         return self.latest
 
-    async def _ask(self, method: str) -> Sent | Answer:
+    async def _ask(self, method: str) -> NotifyResponse | SendResult:
         """An answer of success, or what there is to say of another. A token that lost its force is replaced, once."""
         for is_last in (False, True):
             token = await self._tokens.take()
-            if isinstance(token, Answer):
+            if isinstance(token, SendResult):
                 return token
             headers = {"Authorization": f"Bearer {token}"}
             sent = await self._http.send(method, self._url, headers=headers)
-            if isinstance(sent, Sent) and 200 <= sent.status < 300:
+            if isinstance(sent, NotifyResponse) and 200 <= sent.status < 300:
                 return sent
-            if is_last or isinstance(sent, Unsent) or sent.status != 401:
+            if is_last or isinstance(sent, NoResponse) or sent.status != 401:
                 break
             self._tokens.drop()
         return self._judged(method, sent)
 
-    def _judged(self, method: str, sent: Sent | Unsent) -> Answer:
-        plain = judged(sent, _WHAT)
-        if isinstance(sent, Unsent) or plain.reception is not Reception.REFUSED:
+    def _judged(self, method: str, sent: NotifyResponse | NoResponse) -> SendResult:
+        plain = result_of(sent, _NAME)
+        if isinstance(sent, NoResponse) or plain.reception is not SendStatus.REFUSED:
             return plain
         reasons, message = _reasons(read_object(sent.body))
-        said = f": {quoted(message, sent.secrets)}" if message else ""
-        if sent.status == 403 and reasons & _QUOTA:
-            return Answer(
-                reception=Reception.LATER, said=f"{_WHAT} takes no more for now{said}", wait=sent.wait
+        said = f": {quote_message(message, sent.secrets)}" if message else ""
+        if sent.status == 403 and reasons & _QUOTA_REASONS:
+            return SendResult(
+                reception=SendStatus.LATER, said=f"{_NAME} takes no more for now{said}", wait=sent.wait
             )
         remedy = self._remedy(method, sent.status, reasons)
         if not remedy:
             return plain
-        return Answer(reception=Reception.REFUSED, said=f"{_WHAT} answered {sent.status}{said}; {remedy}")
+        return SendResult(
+            reception=SendStatus.REFUSED, said=f"{_NAME} answered {sent.status}{said}; {remedy}"
+        )
 
     def _remedy(self, method: str, status: int, reasons: frozenset[str]) -> str:
         match status:
@@ -162,7 +179,7 @@ class SearchConsole:
                     f"it does not take the token of {self._email}:"
                     " check the clock of this machine, and that the key was not deleted"
                 )
-            case 403 if reasons & _OFF:
+            case 403 if reasons & _DISABLED_REASONS:
                 return (
                     "enable the Google Search Console API in the Google Cloud project of the service account"
                 )

@@ -21,20 +21,20 @@ from msgspec import Struct
 from typing_extensions import override
 
 from crawler.errors import UsageError
-from crawler.notify.channels.http import quoted
-from crawler.notify.notice import Answer, Reception
+from crawler.notify.channels.http import quote_message
+from crawler.notify.notice import SendResult, SendStatus
 
-Security = Literal["none", "starttls", "tls"]
+SmtpSecurity = Literal["none", "starttls", "tls"]
 _Reply = aiosmtplib.SMTPResponse | aiosmtplib.SMTPResponseException
-_PORTS: Final[Mapping[Security, int]] = {"none": 25, "starttls": 587, "tls": 465}
+_DEFAULT_PORTS: Final[Mapping[SmtpSecurity, int]] = {"none": 25, "starttls": 587, "tls": 465}
 
 
-class Server(Struct, frozen=True, kw_only=True):
+class SmtpServer(Struct, frozen=True, kw_only=True):
     """Where e-mail is handed over. ``login`` is a user and a password; a PEM bundle in ``ca_file`` is trusted too."""
 
     host: str
     port: int
-    security: Security = "none"
+    security: SmtpSecurity = "none"
     login: tuple[str, str] | None = None
     ca_file: Path | None = None
 
@@ -57,7 +57,9 @@ def _context(ca_file: Path | None) -> ssl.SSLContext:
     return context
 
 
-def server(address: str, security: Security, login: str = "", ca_file: Path | None = None) -> Server:
+def parse_server(
+    address: str, security: SmtpSecurity, login: str = "", ca_file: Path | None = None
+) -> SmtpServer:
     """The server at ``host:port``, or ``host`` with the usual port; ``login`` is ``user:password``, "" for none.
 
     Raises UsageError for an address that is none, for a login that would be sent in the clear (it is not shown), and
@@ -65,7 +67,7 @@ def server(address: str, security: Security, login: str = "", ca_file: Path | No
     """
     try:
         parts = urlsplit(f"//{address}")
-        host, port = parts.hostname, parts.port or _PORTS[security]
+        host, port = parts.hostname, parts.port or _DEFAULT_PORTS[security]
     except ValueError:
         host, port = None, 0
     if not host or parts.netloc != address or "@" in address:
@@ -80,7 +82,7 @@ def server(address: str, security: Security, login: str = "", ca_file: Path | No
         raise UsageError(
             "email.login would be sent over a connection that everybody can read: set email.security to starttls or tls"
         )
-    made = Server(
+    made = SmtpServer(
         host=host, port=port, security=security, login=(user, password) if login else None, ca_file=ca_file
     )
     try:
@@ -91,21 +93,21 @@ def server(address: str, security: Security, login: str = "", ca_file: Path | No
 
 
 async def hand_over(
-    server: Server, message: EmailMessage, sender: str, to: Sequence[str], timeout: float
-) -> Answer:
+    server: SmtpServer, message: EmailMessage, sender: str, to: Sequence[str], timeout: float
+) -> SendResult:
     """What became of a message that was handed over within ``timeout`` seconds. Never raises, but for cancellation."""
-    answer: Answer | None = None
+    answer: SendResult | None = None
     with anyio.move_on_after(timeout):
         try:
             async with await _client(server) as client:
                 refused, _ = await client.sendmail(sender, to, message.as_bytes())
                 answer = _taken(server, refused)  # whatever happens to the connection now
         except Exception as error:  # noqa: BLE001 - the fence: no mail server ends a run
-            answer = answer or _failed(server, error)
+            answer = answer or _no_response(server, error)
     return answer or _later(server, f"did not take the message within {timeout:g} seconds")
 
 
-async def _client(server: Server) -> aiosmtplib.SMTP:
+async def _client(server: SmtpServer) -> aiosmtplib.SMTP:
     """A client that connects when it is entered. It has no time limits of its own."""
     user, password = server.login or (None, None)
     return aiosmtplib.SMTP(
@@ -124,12 +126,14 @@ async def _client(server: Server) -> aiosmtplib.SMTP:
     )
 
 
-def _taken(server: Server, refused: Mapping[str, _Reply]) -> Answer:
+def _taken(server: SmtpServer, refused: Mapping[str, _Reply]) -> SendResult:
     some = f", but not for all: {_replies(server, refused)}" if refused else ""
-    return Answer(reception=Reception.ACCEPTED, said=f"the mail server {server.name} took the message{some}")
+    return SendResult(
+        reception=SendStatus.ACCEPTED, said=f"the mail server {server.name} took the message{some}"
+    )
 
 
-def _failed(server: Server, error: Exception) -> Answer:
+def _no_response(server: SmtpServer, error: Exception) -> SendResult:
     match _origin(error):
         case aiosmtplib.SMTPRecipientsRefused(recipients=refused):
             is_later = any(400 <= each.code < 500 for each in refused)
@@ -143,13 +147,15 @@ def _failed(server: Server, error: Exception) -> Answer:
         case aiosmtplib.SMTPServerDisconnected() | ConnectionResetError() | BrokenPipeError():
             return _later(server, "hung up")
         case aiosmtplib.SMTPException() as known:
-            return _answer(server, f"cannot do that: {quoted(str(known), _secrets(server))}", is_later=False)
+            return _answer(
+                server, f"cannot do that: {quote_message(str(known), _secrets(server))}", is_later=False
+            )
         case ssl.SSLCertVerificationError(verify_message=message):
-            return _later(server, f"has a bad certificate: {quoted(message)}")
+            return _later(server, f"has a bad certificate: {quote_message(message)}")
         case OSError(errno=number, strerror=text) as unreachable:
             # asyncio writes its own text for some errors; those of a resolver are negative
             reason = os.strerror(number) if number and number > 0 else text or str(unreachable)
-            return _later(server, f"was not reached: {quoted(reason) or type(unreachable).__name__}")
+            return _later(server, f"was not reached: {quote_message(reason) or type(unreachable).__name__}")
         case unknown:
             return _later(server, f"is not understood ({type(unknown).__name__})")
 
@@ -159,24 +165,26 @@ def _origin(error: BaseException) -> BaseException:
     return _origin(error.__cause__) if error.__cause__ else error
 
 
-def _later(server: Server, said: str) -> Answer:
+def _later(server: SmtpServer, said: str) -> SendResult:
     return _answer(server, said, is_later=True)
 
 
-def _answer(server: Server, said: str, is_later: bool) -> Answer:
-    reception = Reception.LATER if is_later else Reception.REFUSED
-    return Answer(reception=reception, said=f"the mail server {server.name} {said}")
+def _answer(server: SmtpServer, said: str, is_later: bool) -> SendResult:
+    reception = SendStatus.LATER if is_later else SendStatus.REFUSED
+    return SendResult(reception=reception, said=f"the mail server {server.name} {said}")
 
 
-def _replies(server: Server, replies: Mapping[str, _Reply]) -> str:
-    return "; ".join(f"{quoted(address)}: {_reply(server, reply)}" for address, reply in replies.items())
+def _replies(server: SmtpServer, replies: Mapping[str, _Reply]) -> str:
+    return "; ".join(
+        f"{quote_message(address)}: {_reply(server, reply)}" for address, reply in replies.items()
+    )
 
 
-def _reply(server: Server, reply: _Reply) -> str:
-    return f"{reply.code} {quoted(reply.message, _secrets(server))}".strip()
+def _reply(server: SmtpServer, reply: _Reply) -> str:
+    return f"{reply.code} {quote_message(reply.message, _secrets(server))}".strip()
 
 
-def _secrets(server: Server) -> tuple[str, ...]:
+def _secrets(server: SmtpServer) -> tuple[str, ...]:
     """What a server may repeat of a login: the password, and what PLAIN and LOGIN send."""
     if not server.login:
         return ()

@@ -23,11 +23,11 @@ _environment: Final = ImmutableSandboxedEnvironment(
 )
 
 
-class TemplateFault(Exception):
+class TemplateError(Exception):
     """A template cannot make a message of what there is to tell. The text is a sentence that names the line."""
 
 
-class Template:
+class MessageTemplate:
     """A Jinja2 template; ``what`` names it in sentences. It sees what is given to it and nothing else.
 
     Raises UsageError when it is none. A name that does not exist is a fault.
@@ -41,7 +41,7 @@ class Template:
             raise UsageError(f"{what}, line {error.lineno}: {error.message}") from None
 
     @classmethod
-    def read(cls, path: Path, setting: str) -> "Template":
+    def read(cls, path: Path, setting: str) -> "MessageTemplate":
         """The template in a file that ``setting`` names. Raises UsageError."""
         try:
             source = path.read_text(encoding="utf-8")
@@ -51,7 +51,7 @@ class Template:
         return cls(source, f"the template {path}")
 
     @classmethod
-    def own(cls, name: str) -> "Template":
+    def own(cls, name: str) -> "MessageTemplate":
         """One of ours, by the name of its file."""
         return cls((_OURS / name).read_text(encoding="utf-8"), f"the template {name}")
 
@@ -61,11 +61,11 @@ class Template:
             return self._template.render(document)
         except Exception as error:  # noqa: BLE001 - the fence: a template is foreign code
             line = _line(error.__traceback__)
-            raise TemplateFault(f"{self._what}{line}: {str(error) or type(error).__name__}") from None
+            raise TemplateError(f"{self._what}{line}: {str(error) or type(error).__name__}") from None
 
-    def fault(self, problem: str) -> TemplateFault:
+    def fault(self, problem: str) -> TemplateError:
         """What to raise when that which it made is not what it should be."""
-        return TemplateFault(f"{self._what}: {problem}")
+        return TemplateError(f"{self._what}: {problem}")
 
 
 @lru_cache(maxsize=64)  # a thousand sites of one schedule have the same

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from crawler.errors import UsageError
-from crawler.notify.channels.http import Http, judged, origin_of
-from crawler.notify.channels.message import SAMPLES, as_body, as_json, delivery
-from crawler.notify.channels.template import Template, TemplateFault
-from crawler.notify.notice import Answer, Notice, Occasion, Reception
+from crawler.notify.channels.http import HttpSender, display_origin, result_of
+from crawler.notify.channels.message import SAMPLE_NOTICES, delivery_id, notice_json, render_body
+from crawler.notify.channels.template import MessageTemplate, TemplateError
+from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 
 _JSON: Final = "application/json; charset=utf-8"
 
 
-class Webhook:
+class WebhookChannel:
     """One URL. Implements :class:`crawler.notify.channels.channel.Channel`.
 
     Headers: ``X-Siteatlas-Event`` is the occasion, ``X-Siteatlas-Delivery`` the same name whenever the same message is
@@ -26,14 +26,14 @@ class Webhook:
 
     def __init__(
         self,
-        http: Http,
+        http: HttpSender,
         url: str,
         on: Iterable[Occasion],
         secret: str = "",
-        template: Template | None = None,
+        template: MessageTemplate | None = None,
     ) -> None:
         try:
-            origin = origin_of(url)
+            origin = display_origin(url)
         except ValueError as error:
             raise UsageError(
                 f"an entry of webhook.urls is {error} (it is not shown, for it may be a secret)"
@@ -45,29 +45,29 @@ class Webhook:
         self._url = url
         self._secret = secret.encode()
         self._template = template
-        for sample in SAMPLES if template else ():
+        for sample in SAMPLE_NOTICES if template else ():
             try:
                 self.body(sample)
-            except TemplateFault as fault:
+            except TemplateError as fault:
                 raise UsageError(str(fault)) from None
 
     def body(self, notice: Notice) -> bytes:
         """What is sent of a notice. Raises TemplateFault."""
         if self._template is None:
-            return as_json(notice, self.key)
-        return as_body(self._template, notice, self.key)
+            return notice_json(notice, self.key)
+        return render_body(self._template, notice, self.key)
 
-    async def send(self, notice: Notice) -> Answer:
+    async def send(self, notice: Notice) -> SendResult:
         """See :class:`crawler.notify.channels.channel.Channel`."""
         try:
             body = self.body(notice)
-        except TemplateFault as fault:
-            return Answer(reception=Reception.REFUSED, said=str(fault))
+        except TemplateError as fault:
+            return SendResult(reception=SendStatus.REFUSED, said=str(fault))
         headers = {
             "Content-Type": _JSON,
             "X-Siteatlas-Event": notice.occasion.value,
-            "X-Siteatlas-Delivery": delivery(notice, self.key),
+            "X-Siteatlas-Delivery": delivery_id(notice, self.key),
         }
         if self._secret:
             headers["X-Siteatlas-Signature"] = f"sha256={hmac.new(self._secret, body, 'sha256').hexdigest()}"
-        return judged(await self._http.send("POST", self._url, headers=headers, body=body), self._what)
+        return result_of(await self._http.send("POST", self._url, headers=headers, body=body), self._what)

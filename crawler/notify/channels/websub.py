@@ -9,26 +9,26 @@ from typing import Final
 from urllib.parse import urlencode
 
 from crawler.errors import UsageError
-from crawler.notify.channels.http import Http, judged, origin_of
-from crawler.notify.notice import Answer, Notice, Occasion
+from crawler.notify.channels.http import HttpSender, display_origin, result_of
+from crawler.notify.notice import Notice, Occasion, SendResult
 
-_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
+_ABSOLUTE_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-class WebSub:
+class WebSubChannel:
     """One hub. Implements :class:`crawler.notify.channels.channel.Channel`.
 
     ``feed_url`` is the published feed, "" when there is none. Raises UsageError then, and for a hub that is no URL.
     """
 
-    def __init__(self, http: Http, hub: str, feed_url: str) -> None:
+    def __init__(self, http: HttpSender, hub: str, feed_url: str) -> None:
         if not feed_url:
             raise UsageError(
                 "a WebSub hub is told of a feed, and none is published: set output.recent (--recent atom)"
             )
         try:
-            self._what = f"the hub {origin_of(hub)}"
-            self.key = f"websub {origin_of(hub)} {hashlib.sha256(hub.encode()).hexdigest()[:8]}"
+            self._what = f"the hub {display_origin(hub)}"
+            self.key = f"websub {display_origin(hub)} {hashlib.sha256(hub.encode()).hexdigest()[:8]}"
         except ValueError as error:
             raise UsageError(f"the hub {hub!r} of websub.hubs is {error}") from None
         self.on = frozenset({Occasion.CHANGES})
@@ -36,7 +36,9 @@ class WebSub:
         self._hub = hub
         self._feed_url = feed_url
 
-    async def send(self, notice: Notice) -> Answer:  # noqa: ARG002 - the feed itself tells what changed
+    async def send(self, notice: Notice) -> SendResult:  # noqa: ARG002 - the feed itself tells what changed
         """See :class:`crawler.notify.channels.channel.Channel`."""
         form = urlencode({"hub.mode": "publish", "hub.url": self._feed_url, "hub.topic": self._feed_url})
-        return judged(await self._http.send("POST", self._hub, headers=_FORM, body=form.encode()), self._what)
+        return result_of(
+            await self._http.send("POST", self._hub, headers=_ABSOLUTE_FORM, body=form.encode()), self._what
+        )

@@ -5,13 +5,15 @@ https://developers.google.com/search/docs/appearance/structured-data/breadcrumb
 
 from typing import Any, Final
 
-from crawler.parse.html.jsonld import Node
+from crawler.parse.html.jsonld import JsonLdNode
 
 MAX_CRUMBS: Final = 20
-_LAST: Final = 1_000_000.0  # for an item without a position: it stays where it stands, after the others
+_NO_POSITION: Final = (
+    1_000_000.0  # for an item without a position: it stays where it stands, after the others
+)
 
 
-def crumbs(nodes: list[Node], visible: list[str]) -> list[str]:
+def breadcrumb(nodes: list[JsonLdNode], visible: list[str]) -> list[str]:
     """The references of the first breadcrumb that has any, as written. ``visible`` are those of marked links."""
     for node in nodes:
         if "BreadcrumbList" in node.types:
@@ -27,9 +29,9 @@ def crumbs(nodes: list[Node], visible: list[str]) -> list[str]:
 
 def _position(item: dict[str, Any]) -> float:
     try:
-        return float(item.get("position", _LAST))
+        return float(item.get("position", _NO_POSITION))
     except (TypeError, ValueError):
-        return _LAST
+        return _NO_POSITION
 
 
 def _reference(item: dict[str, Any]) -> str:

@@ -17,17 +17,17 @@ _duration = re.compile(
     re.IGNORECASE,
 ).fullmatch
 
-MAX_TEXT: Final = 64
+MAX_DATE_TEXT: Final = 64
 
 
-def w3c(text: str) -> str:
+def w3c_date(text: str) -> str:
     """A date in a form that both W3C Datetime and the XSD of sitemaps take, or "".
 
     ``YYYY-MM-DD`` stays; a time gets its seconds and its zone in full. A time without a zone says no moment: its day is
     kept. https://www.w3.org/TR/NOTE-datetime
     """
     text = text.strip()
-    found = _datetime(text) if len(text) <= MAX_TEXT else None
+    found = _datetime(text) if len(text) <= MAX_DATE_TEXT else None
     if found is None:
         return ""
     day, minutes, seconds, fraction, zone = found.groups()
@@ -44,12 +44,12 @@ def w3c(text: str) -> str:
     return "" if day.startswith("0000") else value
 
 
-def seconds(text: str) -> int | None:
+def duration_seconds(text: str) -> int | None:
     """The seconds of an ISO 8601 duration (``PT1M33S``) or of a plain number, or None."""
     text = text.strip()
     if re.fullmatch(r"[0-9]{1,8}(?:\.[0-9]+)?", text, re.ASCII):
         return int(text.partition(".")[0])
-    found = _duration(text) if len(text) <= MAX_TEXT else None
+    found = _duration(text) if len(text) <= MAX_DATE_TEXT else None
     if found is None or not any(found.groups()):
         return None
     days, hours, minutes, rest = (int(part or 0) for part in found.groups())
@@ -66,7 +66,7 @@ def _offset(zone: str) -> str:
 _METAS: Final = ("article:modified_time", "og:updated_time")
 
 # What a page can be about as a whole. What it only mentions (a comment, an offer, a video) has dates of its own.
-_CREATIVE: Final = frozenset(
+_CREATIVE_TYPES: Final = frozenset(
     {
         "Recipe",
         "Product",
@@ -93,10 +93,10 @@ _CREATIVE: Final = frozenset(
     }
 )
 
-_SUFFIXES: Final = ("Article", "Page", "Posting", "Report")
+_TYPE_SUFFIXES: Final = ("Article", "Page", "Posting", "Report")
 
 
-def modified(outline: Outline, nodes: list[jsonld.Node]) -> tuple[str, str]:
+def modified_date(outline: Outline, nodes: list[jsonld.JsonLdNode]) -> tuple[str, str]:
     """The best date as a W3C datetime and where it stands, or two empty texts.
 
     JSON-LD of the main entity comes first, an article before the page around it; then Open Graph, then microdata.
@@ -107,13 +107,13 @@ def modified(outline: Outline, nodes: list[jsonld.Node]) -> tuple[str, str]:
         (_microdata(outline), "microdata dateModified"),
     ):
         for text in stated:
-            date = w3c(text)
+            date = w3c_date(text)
             if date:
                 return date, source
     return "", ""
 
 
-def _structured(nodes: list[jsonld.Node]) -> list[str]:
+def _structured(nodes: list[jsonld.JsonLdNode]) -> list[str]:
     pages: list[str] = []
     things: list[str] = []
     for node in nodes:
@@ -124,10 +124,10 @@ def _structured(nodes: list[jsonld.Node]) -> list[str]:
     return things + pages
 
 
-def _is_main(node: jsonld.Node) -> bool:
+def _is_main(node: jsonld.JsonLdNode) -> bool:
     if node.depth > 1:
         return False
-    return any(name in _CREATIVE or name.endswith(_SUFFIXES) for name in node.types)
+    return any(name in _CREATIVE_TYPES or name.endswith(_TYPE_SUFFIXES) for name in node.types)
 
 
 def _microdata(outline: Outline) -> list[str]:

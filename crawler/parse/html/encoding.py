@@ -12,7 +12,7 @@ from typing import Final
 import webencodings
 from msgspec import Struct
 
-from crawler.fetch.media_type import is_html_type, media_type
+from crawler.fetch.media_type import is_html_type, parse_media_type
 
 PRESCAN: Final = 1_024
 
@@ -41,7 +41,7 @@ _attribute = re.compile(
 _tag_end = re.compile(rb"[\t\n\f\r /]*>")
 
 
-class Text(Struct, frozen=True):
+class Utf8Body(Struct, frozen=True):
     """A body as valid UTF-8, and the WHATWG name of the encoding it came in ("" for UTF-8 and UTF-16).
 
     The name is what queries of links are encoded with: https://url.spec.whatwg.org/#query-state.
@@ -51,18 +51,18 @@ class Text(Struct, frozen=True):
     encoding: str = ""
 
 
-def to_utf8(body: bytes, content_type: str) -> Text:
+def to_utf8(body: bytes, content_type: str) -> Utf8Body:
     """Transcode a body. Bytes that mean nothing become U+FFFD; never raises."""
     for mark, name in _BOMS:
         if body.startswith(mark):
             return _decode(body[len(mark) :], name)
-    label = header_label(content_type)
+    label = header_charset(content_type)
     if label in {"", "utf-8", "iso-8859-1"} and body.isascii() and b"\x1b" not in body:
-        return Text(body)  # the same in every encoding that a meta element or a guess could bring
-    return _decode(body, _lookup(label) or prescan(body) or _guess(body))
+        return Utf8Body(body)  # the same in every encoding that a meta element or a guess could bring
+    return _decode(body, _encoding_name(label) or prescan(body) or _guess_encoding(body))
 
 
-def header_label(content_type: str) -> str:
+def header_charset(content_type: str) -> str:
     """The charset parameter of a Content-Type value, in lower case, or ""."""
     found = _param(content_type)
     return (found[1] or found[2] or "").strip(" \t'").lower() if found else ""
@@ -109,18 +109,18 @@ def _named_by(meta: dict[bytes, bytes]) -> str:
             return ""
         found = _in_content(meta.get(b"content", b""))
         label = (found[1] or found[2] or found[3] or b"") if found else b""
-    name = _lookup(label.decode("latin-1"))
+    name = _encoding_name(label.decode("latin-1"))
     if name.startswith("utf-16"):
         return "utf-8"
     return "windows-1252" if name == "x-user-defined" else name
 
 
-def _lookup(label: str) -> str:
+def _encoding_name(label: str) -> str:
     known = webencodings.lookup(label) if label else None
     return known.name if known else ""
 
 
-def _guess(body: bytes) -> str:
+def _guess_encoding(body: bytes) -> str:
     try:
         body.decode()
     except UnicodeDecodeError as error:
@@ -130,17 +130,17 @@ def _guess(body: bytes) -> str:
     return "utf-8"
 
 
-def _decode(body: bytes, name: str) -> Text:
+def _decode(body: bytes, name: str) -> Utf8Body:
     if name == "utf-8":
-        return Text(_valid(body))
+        return Utf8Body(_valid_utf8(body))
     if name == "replacement":
-        return Text("\ufffd".encode())
+        return Utf8Body("\ufffd".encode())
     known = webencodings.lookup(name)
     text: str = known.codec_info.decode(body, "replace")[0]
-    return Text(text.encode("utf-8", "replace"), "" if name.startswith("utf-16") else name)
+    return Utf8Body(text.encode("utf-8", "replace"), "" if name.startswith("utf-16") else name)
 
 
-def _valid(body: bytes) -> bytes:
+def _valid_utf8(body: bytes) -> bytes:
     try:
         body.decode()
     except UnicodeDecodeError:
@@ -148,7 +148,7 @@ def _valid(body: bytes) -> bytes:
     return body
 
 
-_LOOKED_AT: Final = 1_024
+_SNIFF_BYTES: Final = 1_024
 
 
 _binary = re.compile(
@@ -171,9 +171,9 @@ _xhtml = re.compile(rb"<html[\t\n\f\r >]|http://www\.w3\.org/1999/xhtml", re.IGN
 
 def is_html(content_type: str, body: bytes) -> bool:
     """Whether a body with this Content-Type value ("" when there was none) is to be read as HTML."""
-    kind = media_type(content_type)
+    kind = parse_media_type(content_type)
     claim = is_html_type(kind)
-    start = body[:_LOOKED_AT]
+    start = body[:_SNIFF_BYTES]
     if claim is False or _binary(start):
         return False
     if claim:

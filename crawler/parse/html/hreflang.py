@@ -14,7 +14,7 @@ _tag = re.compile(
 ).fullmatch
 
 
-def canonical(code: str) -> str:
+def canonical_hreflang(code: str) -> str:
     """The code as it is usually written (``en-GB``, ``zh-Hant-TW``, ``x-default``), or "" when it is none."""
     code = code.strip()
     if code.lower() == "x-default":

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from crawler.parse.html import jsonld
 from crawler.parse.html.outline import Element, Outline
-from crawler.url.resolve import Resolver
+from crawler.url.resolve import UrlResolver
 
 MAX_VALUE: Final = 65_536
 
@@ -21,7 +21,7 @@ _candidate = re.compile(r"[\t\n\f\r ,]*([^\t\n\f\r ,][^\t\n\f\r ]*)([^,(]*(?:\([
 _descriptor = re.compile(r"([0-9]+(?:\.[0-9]+)?)([wx])").fullmatch
 
 
-def best(value: str) -> str:
+def best_candidate(value: str) -> str:
     """The candidate with the largest width, or density when no widths are given; the first of equals; "" for none."""
     value = value[:MAX_VALUE]
     best_url, best_size = "", (-1, -1.0)
@@ -75,13 +75,13 @@ _tiny = re.compile(r"\s*\+?0*[01](?:\.0*)?\s*(?:px)?\s*").fullmatch
 _hidden = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|(?:width|height)\s*:\s*[01]px)", re.IGNORECASE).search
 
 
-def images(
-    outline: Outline, nodes: list[jsonld.Node], base: str, encoding: str, resolver: Resolver
+def find_images(
+    outline: Outline, nodes: list[jsonld.JsonLdNode], base: str, encoding: str, resolver: UrlResolver
 ) -> list[str]:
     """Distinct addresses: those shown in document order, then what Open Graph and JSON-LD name."""
     resolve = resolver.resolve
     found: dict[str, None] = {}
-    for stated in (_shown(outline), _open_graph(outline), _structured(nodes)):
+    for stated in (_shown_images(outline), _open_graph(outline), _structured(nodes)):
         for text in stated:
             if text[:5].lower() in {"data:", "blob:", "about"}:
                 continue
@@ -94,34 +94,34 @@ def images(
     return list(found)
 
 
-def _shown(outline: Outline) -> Iterator[str]:
+def _shown_images(outline: Outline) -> Iterator[str]:
     pictures: dict[int, list[str]] = {}
     for source in outline.named("source"):
         if source.owner_tag == "picture":
-            candidate = _best_of(source)
+            candidate = _best_source(source)
             if candidate:
                 pictures.setdefault(source.owner, []).append(candidate)
     for image in outline.named("img"):
-        if _is_pixel(image):
+        if _is_tracking_pixel(image):
             continue
-        candidate = _best_of(image) or _written(image)
+        candidate = _best_source(image) or _source_of(image)
         if (not candidate or _is_placeholder(candidate)) and image.owner in pictures:
             candidate = pictures[image.owner][0]
         if candidate:
             yield candidate
 
 
-def _best_of(element: Element) -> str:
+def _best_source(element: Element) -> str:
     for name in (*_SETS, "srcset"):
         value = element.attributes.get(name)
         if value:
-            candidate = best(value)
+            candidate = best_candidate(value)
             if candidate and not _is_placeholder(candidate):
                 return candidate
     return ""
 
 
-def _written(image: Element) -> str:
+def _source_of(image: Element) -> str:
     """The src, or where a lazy loader keeps it when the src is absent, inlined or a known placeholder."""
     source = image.get("src")
     if not source or source[:5].lower() in {"data:", "about"} or _is_placeholder(source):
@@ -133,7 +133,7 @@ def _written(image: Element) -> str:
     return source
 
 
-def _is_pixel(image: Element) -> bool:
+def _is_tracking_pixel(image: Element) -> bool:
     attributes = image.attributes
     for name in ("width", "height"):
         value = attributes.get(name)
@@ -148,7 +148,7 @@ def _open_graph(outline: Outline) -> Iterator[str]:
         yield from outline.metas.get(name, [])
 
 
-def _structured(nodes: list[jsonld.Node]) -> Iterator[str]:
+def _structured(nodes: list[jsonld.JsonLdNode]) -> Iterator[str]:
     for node in nodes:
         if "ImageObject" in node.types:
             yield from _addresses(node.values.get("contentUrl") or node.values.get("url"))

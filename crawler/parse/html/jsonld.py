@@ -11,13 +11,13 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from crawler.parse.html.text import decode_text
+from crawler.parse.html.text import decode_text_references
 
 MAX_BLOCK: Final = 2_000_000
 """Characters of one script that are read."""
 MAX_NODES: Final = 5_000
 MAX_DEPTH: Final = 64
-_NESTED: Final = 256  # brackets open at once, beyond which a text is not read: readers of JSON recurse
+_MAX_NESTING: Final = 256  # brackets open at once, beyond which a text is not read: readers of JSON recurse
 
 _begins = re.compile(r"(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)+").match
 _ENDINGS: Final = ("-->", "//]]>", "// ]]>", "/*]]>*/", "/* ]]> */", "]]>")
@@ -33,7 +33,7 @@ _bad_escape = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt]|(.))", re.DOTALL)
 _decode = msgspec.json.Decoder().decode
 
 
-class Node(Struct, frozen=True):
+class JsonLdNode(Struct, frozen=True):
     """An object with its type names without a prefix (``https://schema.org/Article`` is ``Article``) and its values.
 
     ``depth`` is 0 for an object that stands for itself: at the top, in an array there, or in ``@graph``.
@@ -44,19 +44,19 @@ class Node(Struct, frozen=True):
     depth: int
 
 
-def nodes(blocks: list[str]) -> list[Node]:
+def read_nodes(blocks: list[str]) -> list[JsonLdNode]:
     """All typed objects of all blocks, outermost first, a reference by ``@id`` filled in from where it is described."""
-    found: list[Node] = []
+    found: list[JsonLdNode] = []
     for block in blocks:
-        value = read(block)
+        value = read_block(block)
         if value is not None:
             _collect(value, found)
     return found
 
 
-def described(found: list[Node]) -> dict[str, Node]:
+def nodes_by_id(found: list[JsonLdNode]) -> dict[str, JsonLdNode]:
     """The nodes by their ``@id``; where one is described twice the fuller description counts."""
-    by_id: dict[str, Node] = {}
+    by_id: dict[str, JsonLdNode] = {}
     for node in found:
         name = node.values.get("@id")
         if isinstance(name, str) and (name not in by_id or len(by_id[name].values) < len(node.values)):
@@ -64,12 +64,12 @@ def described(found: list[Node]) -> dict[str, Node]:
     return by_id
 
 
-def read(text: str) -> Any:
+def read_block(text: str) -> Any:
     """The value of one script, or None when it is no JSON even after mending."""
     if len(text) > MAX_BLOCK:
         return None
     text = _unwrapped(text)
-    for mend in (_as_written, _mended, _unescaped):
+    for mend in (_as_written, _repaired, _unescaped):
         candidate = mend(text)
         if _is_deep(candidate):
             return None
@@ -94,39 +94,39 @@ def _as_written(text: str) -> str:
     return text
 
 
-def _mended(text: str) -> str:
-    return _lexeme.sub(_mend, text)
+def _repaired(text: str) -> str:
+    return _lexeme.sub(_repair, text)
 
 
 def _unescaped(text: str) -> str:
-    return _mended(decode_text(text))
+    return _repaired(decode_text_references(text))
 
 
-def _mend(found: re.Match[str]) -> str:
+def _repair(found: re.Match[str]) -> str:
     if found[1] is not None or found[2] is not None:
         return " "
-    return _control.sub(" ", _bad_escape.sub(_mend_escape, found[0]))
+    return _control.sub(" ", _bad_escape.sub(_repair_escape, found[0]))
 
 
-def _mend_escape(found: re.Match[str]) -> str:
+def _repair_escape(found: re.Match[str]) -> str:
     return found[0] if found[1] is None else found[1]
 
 
 def _is_deep(text: str) -> bool:
-    if text.count("[") + text.count("{") < _NESTED:
+    if text.count("[") + text.count("{") < _MAX_NESTING:
         return False
     depth = 0
     for bracket in _bracket.findall(text):
         if bracket in {"[", "{"}:
             depth += 1
-            if depth > _NESTED:
+            if depth > _MAX_NESTING:
                 return True
         elif bracket:
             depth -= 1
     return False
 
 
-def _collect(value: Any, found: list[Node]) -> None:
+def _collect(value: Any, found: list[JsonLdNode]) -> None:
     """Walk without recursion, in document order."""
     waiting = [(value, 0)]
     while waiting and len(found) < MAX_NODES:
@@ -136,7 +136,7 @@ def _collect(value: Any, found: list[Node]) -> None:
         elif isinstance(current, dict) and depth <= MAX_DEPTH:
             types = _types(current)
             if types:
-                found.append(Node(types, current, depth))
+                found.append(JsonLdNode(types, current, depth))
             waiting.extend(
                 (inner, depth if key == "@graph" else depth + 1)
                 for key, inner in reversed(current.items())

@@ -14,21 +14,21 @@ from crawler.parse.html.outline import ELEMENTS, LINK, MEDIA_OWNERS, NOFOLLOW, E
 _OPTIONS: Final = LexborDocumentOptions.WO_EVENTS.value
 # What these miss is found from its neighbours: a source from the img beside it, a video from its source.
 _QUERY: Final = "[href],[src],[content],[type],img,iframe"
-_DATE: Final = b"dateModified"
-_DATED: Final = (
+_DATE_MARK: Final = b"dateModified"
+_DATED_QUERY: Final = (
     f"{_QUERY},[itemprop~=dateModified]"  # another two attributes of every element: only where it can pay
 )
 # What marks a breadcrumb, by the text that a document with one holds; each query is another walk over all elements.
-_CRUMB: Final = b"readcrumb"  # in all of them: most documents are looked through once
+_CRUMB_MARK: Final = b"readcrumb"  # in all of them: most documents are looked through once
 _CRUMBS: Final = (
     (b'"BreadcrumbList"', ""),  # JSON-LD, which says it better
     (b"BreadcrumbList", "[itemtype*=BreadcrumbList],[typeof*=BreadcrumbList]"),
-    (_CRUMB, "[class*=readcrumb],[aria-label*=readcrumb]"),
+    (_CRUMB_MARK, "[class*=readcrumb],[aria-label*=readcrumb]"),
 )
 _DEPTH: Final = 32  # elements between a statement and its head or body that are looked at
 # Elements that no rule asks for, by the attribute that tells: most of a head is made of them.
-_TELLING: Final = {"meta": "name", "link": "rel", "script": "type"}
-_SILENT: Final = frozenset(
+_MEANING_ATTRIBUTE: Final = {"meta": "name", "link": "rel", "script": "type"}
+_IGNORED_MEANINGS: Final = frozenset(
     {
         "keywords",
         "viewport",
@@ -45,7 +45,7 @@ _selector: LexborCSSSelector = LexborCSSSelector()  # type: ignore[no-untyped-ca
 _ANCHOR: Final = LexborHTMLParser("<a>").css("a")[0].tag_id
 
 
-def read(body: bytes) -> Outline:
+def read_outline(body: bytes) -> Outline:
     """The outline of a document in UTF-8."""
     parser = LexborHTMLParser(body, options=_OPTIONS)
     outline = Outline()
@@ -54,7 +54,7 @@ def read(body: bytes) -> Outline:
         return outline
     others: list[LexborNode] = []
     hrefs, anchor = outline.anchors, _ANCHOR
-    for node in _selector.find(_DATED if _DATE in body else _QUERY, root):
+    for node in _selector.find(_DATED_QUERY if _DATE_MARK in body else _QUERY, root):
         if node.tag_id == anchor:
             attributes = node.attributes
             if "rel" in attributes or "href" not in attributes:
@@ -66,7 +66,7 @@ def read(body: bytes) -> Outline:
     for node in others:
         tag = node.tag or ""
         attributes = node.attributes
-        if tag not in _TELLING or attributes.get(_TELLING[tag]) not in _SILENT:
+        if tag not in _MEANING_ATTRIBUTE or attributes.get(_MEANING_ATTRIBUTE[tag]) not in _IGNORED_MEANINGS:
             _add(outline, node, tag, attributes)
     outline.crumbs = _crumbs(body, root)
     outline.title = _title(parser)
@@ -77,7 +77,7 @@ def read(body: bytes) -> Outline:
 
 def _crumbs(body: bytes, root: LexborNode) -> list[str]:
     """The links of the first thing that is marked as a breadcrumb and has any."""
-    if _CRUMB not in body:
+    if _CRUMB_MARK not in body:
         return []
     query = next((query for mark, query in _CRUMBS if mark in body), "")
     for node in _selector.find(query, root) if query else ():
@@ -111,7 +111,7 @@ def _add(outline: Outline, node: LexborNode, tag: str, attributes: dict[str, str
             return
     element = _element(tag, attributes)
     if tag in {"link", "meta"}:
-        _place(element, node)
+        _note_ancestors(element, node)
     elif tag in {"img", "source"}:
         _group(outline, element, node)
     elif tag == "video":
@@ -146,7 +146,7 @@ def _group(outline: Outline, element: Element, node: LexborNode) -> None:
         outline.add(video)
 
 
-def _place(element: Element, node: LexborNode) -> None:
+def _note_ancestors(element: Element, node: LexborNode) -> None:
     parent = node.parent
     for _ in range(_DEPTH):
         if parent is None:

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from crawler.model import Url
 from crawler.parse.html.outline import LINK
-from crawler.url.resolve import Resolver
+from crawler.url.resolve import UrlResolver
 
 
-class Targets:
+class LinkTargets:
     """Distinct targets in the order they were first seen, at most ``limit`` of them.
 
     ``left_out`` is set when there were more.
@@ -20,7 +20,7 @@ class Targets:
 
     __slots__ = ("_limit", "_resolver", "flags", "left_out")
 
-    def __init__(self, resolver: Resolver, limit: int) -> None:
+    def __init__(self, resolver: UrlResolver, limit: int) -> None:
         self._resolver = resolver
         self._limit = limit
         self.flags: dict[Url, int] = {}
@@ -72,7 +72,7 @@ _param = re.compile(
     r"[ \t]*;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*(?:=[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|([^;,\"]*)))?)?"
 ).match
 
-_next = re.compile(r",[ \t]*(?=<)").search
+_next_link = re.compile(r",[ \t]*(?=<)").search
 
 _escape = re.compile(r"\\(.)")
 
@@ -85,7 +85,7 @@ class HeaderLink(Struct, frozen=True):
     params: dict[str, str]
 
 
-def parse(value: str) -> list[HeaderLink]:
+def parse_link_header(value: str) -> list[HeaderLink]:
     """The links of one header value, in order; what is malformed is skipped up to the next link.
 
     Only the first ``rel`` of a link counts (https://www.rfc-editor.org/rfc/rfc8288#section-3.3).
@@ -96,7 +96,7 @@ def parse(value: str) -> list[HeaderLink]:
     while at < len(value):
         found = _target(value, at)
         if found is None:
-            resume = _next(value, at)
+            resume = _next_link(value, at)
             if resume is None:
                 break
             at = resume.end()
@@ -104,7 +104,7 @@ def parse(value: str) -> list[HeaderLink]:
         params, at = _params(value, found.end())
         rels = tuple(params.get("rel", "").lower().split())
         links.append(HeaderLink(found[1].strip(), rels, params))
-        following = _next(value, at)
+        following = _next_link(value, at)
         if following is None:
             break
         at = following.end()

@@ -6,15 +6,15 @@ The tree reader and the linear scanner both fill an :class:`Outline`, so every r
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from crawler.model import Found
+from crawler.model import DiscoveredBy
 
-LINK: Final = int(Found.LINK)
-NOFOLLOW: Final = int(Found.NOFOLLOW)
-FRAME: Final = int(Found.FRAME)
-CANONICAL: Final = int(Found.CANONICAL)
-ALTERNATE: Final = int(Found.ALTERNATE)
-PAGINATION: Final = int(Found.PAGINATION)
-AMP: Final = int(Found.AMP)
+LINK: Final = int(DiscoveredBy.LINK)
+NOFOLLOW: Final = int(DiscoveredBy.NOFOLLOW)
+FRAME: Final = int(DiscoveredBy.FRAME)
+CANONICAL: Final = int(DiscoveredBy.CANONICAL)
+ALTERNATE: Final = int(DiscoveredBy.ALTERNATE)
+PAGINATION: Final = int(DiscoveredBy.PAGINATION)
+AMP: Final = int(DiscoveredBy.AMP)
 
 MEDIA_OWNERS: Final = frozenset({"picture", "video", "audio"})
 ELEMENTS: Final = frozenset({"base", "link", "meta", "script", "img", "source", "video", "iframe", "frame"})

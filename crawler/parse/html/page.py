@@ -2,18 +2,18 @@
 
 from msgspec import Struct
 
-from crawler.model import Document, Page, Url
+from crawler.model import FetchedDocument, Page, Url
 from crawler.parse.html import breadcrumbs, dates, hreflang, images, jsonld, lexbor, refresh
 from crawler.parse.html import encoding as charset
 from crawler.parse.html.encoding import is_html
 from crawler.parse.html.hreflang import MAX_ALTERNATES
-from crawler.parse.html.links import MAX_FAULTS, Targets, parse
+from crawler.parse.html.links import MAX_FAULTS, LinkTargets, parse_link_header
 from crawler.parse.html.outline import CANONICAL, Outline, link_flags
 from crawler.parse.html.refresh import REFRESH
 from crawler.parse.html.text import MAX_TITLE, one_line
-from crawler.parse.html.video import Videos
+from crawler.parse.html.video import VideoCollector
 from crawler.robots import meta
-from crawler.url.resolve import Resolver
+from crawler.url.resolve import UrlResolver
 from sitemap import Alternate, Video
 
 
@@ -33,15 +33,17 @@ class ReadOptions(Struct, frozen=True, array_like=True):
     refresh_limit: float = 0.0
 
 
-def read_page(document: Document, options: ReadOptions, resolver: Resolver, now: float) -> Page:
+def read_page(document: FetchedDocument, options: ReadOptions, resolver: UrlResolver, now: float) -> Page:
     """What a document says. Never raises; may be slow on markup made to be slow, so run it with a deadline."""
-    if not _is_page(document):
+    if not _is_html_page(document):
         return Page(is_html=False)
     text = charset.to_utf8(document.body, document.content_type)
-    return Reading(document, lexbor.read(text.body), text.encoding, options, resolver).page(now)
+    return PageReader(document, lexbor.read_outline(text.body), text.encoding, options, resolver).page(now)
 
 
-def scan_page(document: Document, options: ReadOptions, resolver: Resolver, now: float, why: str) -> Page:
+def scan_page(
+    document: FetchedDocument, options: ReadOptions, resolver: UrlResolver, now: float, why: str
+) -> Page:
     """The same by a linear scan, for a document that timed out or crashed the parser (``why``: ``parse.timeout``).
 
     It finds what :func:`read_page` finds, or less where only a tree could tell. It may find more in markup that
@@ -50,32 +52,41 @@ def scan_page(document: Document, options: ReadOptions, resolver: Resolver, now:
     """
     from crawler.parse.html import scanner  # noqa: PLC0415 - only needed for what the parser could not stand
 
-    if not _is_page(document):
+    if not _is_html_page(document):
         return Page(is_html=False, fallback=why)
     text = charset.to_utf8(document.body, document.content_type)
-    return Reading(document, scanner.scan(text.body), text.encoding, options, resolver).page(now, why)
+    return PageReader(document, scanner.scan_outline(text.body), text.encoding, options, resolver).page(
+        now, why
+    )
 
 
-def _is_page(document: Document) -> bool:
+def _is_html_page(document: FetchedDocument) -> bool:
     """Whether there is HTML: scripts that only do something answer with that label and nothing else."""
     body = document.body
     return bool(body) and not body.isspace() and is_html(document.content_type, body)
 
 
-class Reading:
+class PageReader:
     """One document being read: its outline and what the rules share, the base URL above all."""
 
     def __init__(
-        self, document: Document, outline: Outline, encoding: str, options: ReadOptions, resolver: Resolver
+        self,
+        document: FetchedDocument,
+        outline: Outline,
+        encoding: str,
+        options: ReadOptions,
+        resolver: UrlResolver,
     ) -> None:
         self.document = document
         self.outline = outline
         self.encoding = encoding
         self.options = options
         self.resolver = resolver
-        self.headers = [link for value in document.links for link in parse(value)] if document.links else []
+        self.headers = (
+            [link for value in document.links for link in parse_link_header(value)] if document.links else []
+        )
         self.base = self._base()
-        self.targets = Targets(resolver, options.max_links)
+        self.targets = LinkTargets(resolver, options.max_links)
         self.faults: list[str] = []
 
     def page(self, now: float, fallback: str = "") -> Page:
@@ -88,10 +99,10 @@ class Reading:
         redirect = self._refresh()
         alternates = self._alternates() if self.options.alternates else []
         asked = self._directives(now)
-        nodes = jsonld.nodes([element.text for element in outline.named("script")])
+        nodes = jsonld.read_nodes([element.text for element in outline.named("script")])
         pictures = self._images(nodes) if self.options.images and not asked.noimageindex else []
         videos, video_faults = self._videos(nodes) if self.options.videos else ([], [])
-        modified, source = dates.modified(outline, nodes) if self.options.dates else ("", "")
+        modified, source = dates.modified_date(outline, nodes) if self.options.dates else ("", "")
         if self.targets.left_out:
             self.faults.insert(0, f"links cut at {self.options.max_links:,} (--max-links)")
         return Page(
@@ -116,17 +127,17 @@ class Reading:
             breadcrumb=self._breadcrumb(nodes),
         )
 
-    def _breadcrumb(self, nodes: list[jsonld.Node]) -> list[Url]:
-        stated = [href.partition("#")[0] for href in breadcrumbs.crumbs(nodes, self.outline.crumbs)]
+    def _breadcrumb(self, nodes: list[jsonld.JsonLdNode]) -> list[Url]:
+        stated = [href.partition("#")[0] for href in breadcrumbs.breadcrumb(nodes, self.outline.crumbs)]
         urls = self.resolver.resolve_all(self.base, stated, self.encoding) if stated else ()
         return [url for url in dict.fromkeys(urls) if url is not None and url != self.document.url]
 
-    def _images(self, nodes: list[jsonld.Node]) -> list[str]:
-        return images.images(self.outline, nodes, self.base, self.encoding, self.resolver.whole)
+    def _images(self, nodes: list[jsonld.JsonLdNode]) -> list[str]:
+        return images.find_images(self.outline, nodes, self.base, self.encoding, self.resolver.whole)
 
-    def _videos(self, nodes: list[jsonld.Node]) -> tuple[list[Video], list[str]]:
+    def _videos(self, nodes: list[jsonld.JsonLdNode]) -> tuple[list[Video], list[str]]:
         page, media = self.document.url, self.resolver.whole  # a parameter may choose the size of a picture
-        return Videos(self.outline, nodes, page, self.base, self.encoding, media).read()
+        return VideoCollector(self.outline, nodes, page, self.base, self.encoding, media).read()
 
     def _base(self) -> Url:
         """The document's URL, or the first ``base`` that names a web address."""
@@ -141,7 +152,7 @@ class Reading:
     def _directives(self, now: float) -> meta.Directives:
         """What all robots statements ask together. They count in the body too: that is the restrictive reading."""
         token = self.options.token
-        asked = meta.NOTHING
+        asked = meta.NO_DIRECTIVES
         for value in self.document.robots:
             asked = asked.merge(meta.read_header(value, token, now))
         for name in dict.fromkeys(("robots", token.lower())):
@@ -209,7 +220,7 @@ class Reading:
         )
         redirect: Url | None = None
         for base, content, encoding, is_for_all in stated:
-            asked = refresh.parse(content)
+            asked = refresh.parse_refresh(content)
             target = self.resolver.resolve(base, asked[1], encoding) if asked and asked[1] else None
             if asked is None or target is None or target == url:
                 continue
@@ -232,7 +243,7 @@ class Reading:
         )
         found: dict[Alternate, None] = {}
         for base, href, code, encoding in stated:
-            language = hreflang.canonical(code)
+            language = hreflang.canonical_hreflang(code)
             url = self.resolver.resolve(base, href, encoding) if href else None
             if not language:
                 self.faults.append(f"hreflang {code[:40]!a} is no language code")

@@ -6,27 +6,27 @@ The rule is https://html.spec.whatwg.org/#shared-declarative-refresh-steps, for 
 import re
 from typing import Final
 
-from crawler.model import Found
+from crawler.model import DiscoveredBy
 
 MAX_SECONDS: Final = 10**9
 
 
-_time = re.compile(
+_refresh_time = re.compile(
     r"[\t\n\f\r ]*(?:([0-9]+)[0-9.]*|\.[0-9.]*)(?=[;,\t\n\f\r ]|$)[\t\n\f\r ]*[;,]?[\t\n\f\r ]*"
 ).match
 
-_url = re.compile(r"url[\t\n\f\r ]*=[\t\n\f\r ]*", re.IGNORECASE).match
+_refresh_url = re.compile(r"url[\t\n\f\r ]*=[\t\n\f\r ]*", re.IGNORECASE).match
 
 
-def parse(content: str) -> tuple[int, str] | None:
+def parse_refresh(content: str) -> tuple[int, str] | None:
     """Whole seconds and the target as written ("" for the document itself), or None when it asks for nothing."""
-    found = _time(content)
+    found = _refresh_time(content)
     if found is None:
         return None
     digits = found[1] or "0"
     seconds = int(digits) if len(digits) <= 9 else MAX_SECONDS
     target = content[found.end() :]
-    named = _url(target)
+    named = _refresh_url(target)
     if named:
         target = target[named.end() :]
     if target[:1] in {"'", '"'}:
@@ -34,4 +34,4 @@ def parse(content: str) -> tuple[int, str] | None:
     return seconds, target.strip()
 
 
-REFRESH: Final = int(Found.REFRESH)
+REFRESH: Final = int(DiscoveredBy.REFRESH)

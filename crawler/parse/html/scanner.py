@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from crawler.parse.html.outline import ELEMENTS, MEDIA_OWNERS, Element, Outline, anchor_flags
-from crawler.parse.html.text import decode, decode_text
+from crawler.parse.html.text import decode_references, decode_text_references
 
 _open = re.compile(r"<(?:(!--)|(!\[CDATA\[)|([!?]|/(?![A-Za-z]))|(/?)([A-Za-z][^\t\n\f\r />]*+))").search
 _comment_end = re.compile(r"--!?>").search
@@ -31,17 +31,17 @@ _is_breakout = re.compile(
     "b|big|blockquote|body|br|center|code|dd|div|dl|dt|em|embed|h[1-6]|head|hr|i|img|li|listing|menu|meta|nobr|ol|p|pre"
     "|ruby|s|small|span|strong|strike|su[bp]|table|tt|u|ul|var"
 ).fullmatch
-_VISIBLE: Final = frozenset(
+_VISIBLE_TAGS: Final = frozenset(
     {"br", "img", "table", "li", "pre", "hr", "iframe", "textarea", "select", "button", "embed"}
 )
-_BLANK: Final = " \t\n\f\r"
-_FOREIGN: Final = frozenset({"svg", "math"})
-_INTEGRATION: Final = frozenset(
+_WHITESPACE: Final = " \t\n\f\r"
+_FOREIGN_TAGS: Final = frozenset({"svg", "math"})
+_INTEGRATION_TAGS: Final = frozenset(
     {"foreignobject", "desc", "title", "annotation-xml", "mi", "mo", "mn", "ms", "mtext"}
 )
 
 
-def scan(body: bytes) -> Outline:
+def scan_outline(body: bytes) -> Outline:
     """The outline of a document in UTF-8."""
     scanner = _Scanner(body.decode("utf-8", "replace"))
     scanner.run()
@@ -78,9 +78,9 @@ class _Scanner:
                 return
 
     def _text(self, text: str) -> None:
-        if text.strip(_BLANK):
+        if text.strip(_WHITESPACE):
             self.in_head = False
-            self.may_be_frameset = self.may_be_frameset and not text.replace("\x00", "").strip(_BLANK)
+            self.may_be_frameset = self.may_be_frameset and not text.replace("\x00", "").strip(_WHITESPACE)
 
     def _skip(self, found: re.Match[str]) -> bool:
         """Pass a comment, a CDATA section or a declaration. False when it has no end."""
@@ -133,7 +133,7 @@ class _Scanner:
                 name = name.lower()
             if name not in attributes:
                 value = found[found.lastindex] if found.lastindex and found.lastindex > 2 else ""
-                attributes[name] = decode(value.replace("\x00", "\ufffd"))
+                attributes[name] = decode_references(value.replace("\x00", "\ufffd"))
         return None
 
     def _end(self, name: str) -> None:
@@ -173,7 +173,7 @@ class _Scanner:
         if name == "frameset" and self.may_be_frameset:
             self.in_frameset = True
             self.outline.links.clear()  # a frameset replaces the body, if nothing in it could be seen
-        if name in _VISIBLE:
+        if name in _VISIBLE_TAGS:
             self.may_be_frameset = False
         if self.in_head and (name not in _IN_HEAD or (self.is_after_head and name == "noscript")):
             self.in_head = False
@@ -187,11 +187,11 @@ class _Scanner:
             self._element(name, attributes)
 
     def _cross_border(self, name: str, is_closed: bool) -> None:
-        if name in _FOREIGN:
+        if name in _FOREIGN_TAGS:
             if not is_closed:
                 self.islands.append(name)
         elif self._is_foreign():
-            if name in _INTEGRATION:
+            if name in _INTEGRATION_TAGS:
                 following = self.text.find("<", self.at)
                 if not is_closed and not self.text.startswith(f"</{name}>", following):
                     self.islands.append(name)
@@ -201,7 +201,7 @@ class _Scanner:
                     self.islands.pop()
 
     def _is_foreign(self) -> bool:
-        return bool(self.islands) and self.islands[-1] in _FOREIGN
+        return bool(self.islands) and self.islands[-1] in _FOREIGN_TAGS
 
     def _element(self, name: str, attributes: dict[str, str]) -> None:
         element = Element(name, attributes)
@@ -213,7 +213,7 @@ class _Scanner:
             element.owner, element.owner_tag = self.owners[-1]
         if "itemprop" in attributes and "content" not in attributes and "datetime" not in attributes:
             where = self.text.find("<", self.at)
-            element.text = decode_text(self.text[self.at : where if where >= 0 else None][:1_000])
+            element.text = decode_text_references(self.text[self.at : where if where >= 0 else None][:1_000])
         self.outline.add(element)
 
     def _raw(self, name: str, attributes: dict[str, str]) -> bool:
@@ -221,7 +221,9 @@ class _Scanner:
         start = self.at
         end = self._script_end(start) if name == "script" else _RAW[name](self.text, start)
         if name == "title" and not self.has_title and not self.templates and not self.islands:
-            self.outline.title = decode_text(self.text[start : end.start() if end else None][:16_384])
+            self.outline.title = decode_text_references(
+                self.text[start : end.start() if end else None][:16_384]
+            )
             self.has_title = True
         if end is None:
             return False

@@ -12,12 +12,12 @@ _LONGEST = 32  # characters of the longest name
 _WINDOWS = {n: chr(n).encode("latin-1").decode("windows-1252", "replace") for n in range(0x80, 0xA0)}
 
 
-def decode(value: str) -> str:
+def decode_references(value: str) -> str:
     """The value with its references replaced; a name without ``;`` before ``=`` or a letter stays as it is."""
     return _reference.sub(_replace, value) if "&" in value else value
 
 
-def decode_text(text: str) -> str:
+def decode_text_references(text: str) -> str:
     """The same for text outside attributes, where old names need no ``;`` at all (``&copy=1``)."""
     from html import unescape  # noqa: PLC0415 - only needed for what the parser could not read
 
@@ -60,7 +60,7 @@ MAX_TITLE: Final = 512
 
 
 # C0 and C1 controls, bidirectional overrides and isolates, line separators, lone surrogates, byte order marks.
-_acting = re.compile(
+_control_characters = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )
 
@@ -69,5 +69,5 @@ def one_line(text: str, limit: int) -> str:
     """At most ``limit`` characters, white space collapsed, control characters out."""
     text = text[: limit * 16]
     if not text.isascii() or not text.isprintable():
-        text = _acting.sub("", text)
+        text = _control_characters.sub("", text)
     return " ".join(text.split())[:limit].rstrip()

@@ -7,10 +7,10 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from crawler.parse.html import jsonld
-from crawler.parse.html.dates import seconds, w3c
+from crawler.parse.html.dates import duration_seconds, w3c_date
 from crawler.parse.html.outline import Element, Outline
 from crawler.parse.html.text import one_line
-from crawler.url.resolve import Resolver
+from crawler.url.resolve import UrlResolver
 from sitemap import Video
 
 _ID: Final = r"([A-Za-z0-9_-]{11})(?![A-Za-z0-9_-])"
@@ -36,7 +36,7 @@ _other = re.compile(
 ).match
 
 
-class Embed(Struct, frozen=True):
+class EmbeddedVideo(Struct, frozen=True):
     """A video of a known site: ``key`` is equal for all its addresses, ``thumbnail`` "" when no rule gives it."""
 
     key: str
@@ -44,27 +44,27 @@ class Embed(Struct, frozen=True):
     thumbnail: str = ""
 
 
-def embed(url: str) -> Embed | None:
+def find_embedded_video(url: str) -> EmbeddedVideo | None:
     """The video that an address plays or shows, or None when it is none that is known."""
     if found := _youtube(url):
         name = found[1]
         if name == "videoseries":
             return None
-        return Embed(
+        return EmbeddedVideo(
             f"youtube:{name}",
             f"https://www.youtube.com/embed/{name}",
             f"https://i.ytimg.com/vi/{name}/hqdefault.jpg",
         )
     if found := _vimeo(url):
-        return Embed(f"vimeo:{found[1]}", f"https://player.vimeo.com/video/{found[1]}")
+        return EmbeddedVideo(f"vimeo:{found[1]}", f"https://player.vimeo.com/video/{found[1]}")
     if found := _dailymotion(url):
         name = found[1]
-        return Embed(
+        return EmbeddedVideo(
             f"dailymotion:{name}",
             f"https://www.dailymotion.com/embed/video/{name}",
             f"https://www.dailymotion.com/thumbnail/video/{name}",
         )
-    return Embed(url, url) if _other(url) else None
+    return EmbeddedVideo(url, url) if _other(url) else None
 
 
 MAX_TITLE = 512
@@ -78,7 +78,7 @@ MAX_TAGS = 32
 MAX_UPLOADER = 255
 
 
-class Draft(Struct):
+class VideoDraft(Struct):
     """What is known of one video; every address is resolved. ``keys`` tell whether two drafts are the same video.
 
     ``origin`` says where it was stated, for the faults.
@@ -103,7 +103,7 @@ class Draft(Struct):
     live: bool | None = None
     tags: tuple[str, ...] = ()
 
-    def absorb(self, other: "Draft") -> None:
+    def absorb(self, other: "VideoDraft") -> None:
         """Fill what is unknown here from another statement about the same video."""
         self.keys |= other.keys
         for name in self.__struct_fields__:
@@ -111,10 +111,10 @@ class Draft(Struct):
                 setattr(self, name, getattr(other, name))
 
 
-def merge(drafts: list[Draft]) -> list[Draft]:
+def merge_drafts(drafts: list[VideoDraft]) -> list[VideoDraft]:
     """One draft for each video, in the order first stated; what is stated first counts."""
-    merged: list[Draft] = []
-    by_key: dict[str, Draft] = {}
+    merged: list[VideoDraft] = []
+    by_key: dict[str, VideoDraft] = {}
     for draft in drafts:
         same = next((by_key[key] for key in sorted(draft.keys) if key in by_key), None)
         if same is None:
@@ -127,7 +127,7 @@ def merge(drafts: list[Draft]) -> list[Draft]:
     return merged
 
 
-def finish(draft: Draft, page: str) -> Video | str:
+def finish_draft(draft: VideoDraft, page: str) -> Video | str:
     """The video, or why it cannot be listed.
 
     https://developers.google.com/search/docs/crawling-indexing/sitemaps/video-sitemaps#video-sitemap-elements
@@ -175,14 +175,14 @@ _rating = re.compile(r"\s*([0-9](?:[.,][0-9]{1,6})?)\s*", re.ASCII).fullmatch
 _country = re.compile(r"\s*([A-Za-z]{2})\s*", re.ASCII).fullmatch
 
 
-Resolve = Callable[[str], str]
+ResolveUrl = Callable[[str], str]
 
 """The address for a text, "" when it is none."""
 
 
-def video_drafts(nodes: list[jsonld.Node], resolve: Resolve) -> Iterator[Draft]:
+def video_drafts(nodes: list[jsonld.JsonLdNode], resolve: ResolveUrl) -> Iterator[VideoDraft]:
     """One draft for each VideoObject; one that is described elsewhere by its ``@id`` is read there."""
-    known = jsonld.described(nodes)
+    known = jsonld.nodes_by_id(nodes)
     for node in nodes:
         if "VideoObject" in node.types:
             name = node.values.get("@id")
@@ -190,32 +190,32 @@ def video_drafts(nodes: list[jsonld.Node], resolve: Resolve) -> Iterator[Draft]:
                 yield _draft(node.values, known, resolve)
 
 
-def _draft(values: dict[str, Any], known: dict[str, jsonld.Node], resolve: Resolve) -> Draft:
+def _draft(values: dict[str, Any], known: dict[str, jsonld.JsonLdNode], resolve: ResolveUrl) -> VideoDraft:
     def part(name: str) -> dict[str, Any]:
         return _object(values.get(name), known)
 
-    draft = Draft(
+    draft = VideoDraft(
         origin="JSON-LD",
         thumbnail=_thumbnail(values, part("thumbnail"), resolve),
         title=_text(values.get("name")) or _text(values.get("headline")),
         description=_text(values.get("description")),
         content=resolve(_text(values.get("contentUrl"))),
         player=resolve(_text(values.get("embedUrl"))),
-        duration=seconds(_text(values.get("duration"))),
-        expires=w3c(_text(values.get("expires"))),
-        rating=_stars(part("aggregateRating")),
-        views=_views(values),
-        published=w3c(_text(values.get("uploadDate")) or _text(values.get("datePublished"))),
-        family_friendly=_truth(values.get("isFamilyFriendly")),
+        duration=duration_seconds(_text(values.get("duration"))),
+        expires=w3c_date(_text(values.get("expires"))),
+        rating=_parse_rating(part("aggregateRating")),
+        views=_parse_views(values),
+        published=w3c_date(_text(values.get("uploadDate")) or _text(values.get("datePublished"))),
+        family_friendly=_parse_bool(values.get("isFamilyFriendly")),
         restriction=_restriction(values),
-        subscription=_truth(values.get("requiresSubscription")),
+        subscription=_parse_bool(values.get("requiresSubscription")),
         uploader=_uploader(part("author") or part("creator") or part("publisher")),
-        live=_truth(part("publication").get("isLiveBroadcast")),
+        live=_parse_bool(part("publication").get("isLiveBroadcast")),
         tags=_tags(values.get("keywords")),
     )
     for address in (draft.content, draft.player):
         if address:
-            player = embed(address)
+            player = find_embedded_video(address)
             draft.keys.add(player.key if player else address)
             if player and not draft.thumbnail:
                 draft.thumbnail = player.thumbnail
@@ -233,7 +233,7 @@ def _text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _object(value: Any, known: dict[str, jsonld.Node]) -> dict[str, Any]:
+def _object(value: Any, known: dict[str, jsonld.JsonLdNode]) -> dict[str, Any]:
     if isinstance(value, list):
         value = value[0] if value else None
     if not isinstance(value, dict):
@@ -244,7 +244,7 @@ def _object(value: Any, known: dict[str, jsonld.Node]) -> dict[str, Any]:
     return value
 
 
-def _thumbnail(values: dict[str, Any], image: dict[str, Any], resolve: Resolve) -> str:
+def _thumbnail(values: dict[str, Any], image: dict[str, Any], resolve: ResolveUrl) -> str:
     stated = values.get("thumbnailUrl")
     for value in stated if isinstance(stated, list) else [stated]:
         found = resolve(_text(value.get("url") if isinstance(value, dict) else value))
@@ -257,7 +257,7 @@ def _thumbnail(values: dict[str, Any], image: dict[str, Any], resolve: Resolve) 
     return ""
 
 
-def _views(values: dict[str, Any]) -> int | None:
+def _parse_views(values: dict[str, Any]) -> int | None:
     counters = values.get("interactionStatistic")
     for counter in counters if isinstance(counters, list) else [counters]:
         if isinstance(counter, dict):
@@ -272,13 +272,13 @@ def _views(values: dict[str, Any]) -> int | None:
     return int(found[1]) if found else None
 
 
-def _stars(rating: dict[str, Any]) -> float | None:
+def _parse_rating(rating: dict[str, Any]) -> float | None:
     best = _text(rating.get("bestRating")) or "5"
     found = _rating(_text(rating.get("ratingValue")))
     return float(found[1].replace(",", ".")) if found and best in {"5", "5.0"} else None
 
 
-def _truth(value: Any) -> bool | None:
+def _parse_bool(value: Any) -> bool | None:
     if isinstance(value, bool):
         return value
     word = _text(value).lower().rpartition("/")[2]
@@ -328,17 +328,17 @@ _is_file = re.compile(
 ).match
 
 
-class Videos:
+class VideoCollector:
     """Collects the videos of one page. ``page`` is the address that no video may have."""
 
     def __init__(
         self,
         outline: Outline,
-        nodes: list[jsonld.Node],
+        nodes: list[jsonld.JsonLdNode],
         page: str,
         base: str,
         encoding: str,
-        resolver: Resolver,
+        resolver: UrlResolver,
     ) -> None:
         self._outline = outline
         self._nodes = nodes
@@ -361,8 +361,8 @@ class Videos:
         ]
         videos: list[Video] = []
         faults: list[str] = []
-        for draft in merge(drafts)[:MAX_VIDEOS]:
-            result = finish(draft, self._page)
+        for draft in merge_drafts(drafts)[:MAX_VIDEOS]:
+            result = finish_draft(draft, self._page)
             if isinstance(result, Video):
                 videos.append(result)
             else:
@@ -378,16 +378,16 @@ class Videos:
         """The first content of the first of these names that has one."""
         return next((self._metas[name][0] for name in names if name in self._metas), "")
 
-    def _from_page(self, origin: str, title: str = "") -> Draft:
-        return Draft(
+    def _from_page(self, origin: str, title: str = "") -> VideoDraft:
+        return VideoDraft(
             origin=origin,
             title=title or self._meta("og:title", "twitter:title") or self._outline.title,
             description=self._meta("og:description", "description", "twitter:description"),
         )
 
-    def _place(self, draft: Draft, url: str, kind: str = "") -> None:
+    def _place(self, draft: VideoDraft, url: str, kind: str = "") -> None:
         """Put an address where it belongs: a file is content, everything else a player."""
-        player = embed(url)
+        player = find_embedded_video(url)
         if player is not None:
             draft.player = draft.player or player.player
             draft.thumbnail = draft.thumbnail or player.thumbnail
@@ -401,7 +401,7 @@ class Videos:
         else:
             draft.player = draft.player or url
 
-    def _open_graph(self) -> Iterator[Draft]:
+    def _open_graph(self) -> Iterator[VideoDraft]:
         """One video: several ``og:video`` of a page are its formats (https://ogp.me/#type_video)."""
         if not self._meta("og:video", "og:video:url", "og:video:secure_url"):
             return
@@ -420,13 +420,13 @@ class Videos:
         draft.thumbnail = draft.thumbnail or self._resolve(
             self._meta("og:image:secure_url", "og:image", "og:image:url")
         )
-        draft.duration = seconds(self._meta("og:video:duration", "video:duration"))
-        draft.published = w3c(self._meta("og:video:release_date", "video:release_date"))
+        draft.duration = duration_seconds(self._meta("og:video:duration", "video:duration"))
+        draft.published = w3c_date(self._meta("og:video:release_date", "video:release_date"))
         tags = [*self._metas.get("og:video:tag", []), *self._metas.get("video:tag", [])]
         draft.tags = tuple(dict.fromkeys(tags))
         yield draft
 
-    def _twitter(self) -> Iterator[Draft]:
+    def _twitter(self) -> Iterator[VideoDraft]:
         url = self._resolve(self._meta("twitter:player"))
         if url:
             draft = self._from_page("twitter:player", self._meta("twitter:title"))
@@ -436,7 +436,7 @@ class Videos:
             )
             yield draft
 
-    def _elements(self) -> Iterator[Draft]:
+    def _elements(self) -> Iterator[VideoDraft]:
         sources: dict[int, list[Element]] = {}
         for source in self._outline.named("source"):
             if source.owner_tag == "video":
@@ -456,11 +456,11 @@ class Videos:
                 draft.thumbnail = self._resolve(element.get("poster") or element.get("data-poster"))
                 yield draft
 
-    def _frames(self) -> Iterator[Draft]:
+    def _frames(self) -> Iterator[VideoDraft]:
         for frame in self._outline.named("iframe"):
             for name in ("src", "data-src", "data-lazy-src"):
                 url = self._resolve(frame.get(name))
-                if url and embed(url):
+                if url and find_embedded_video(url):
                     draft = self._from_page("embedded player", frame.get("title"))
                     self._place(draft, url)
                     yield draft

@@ -12,8 +12,17 @@ from typing import Any, Final
 from msgspec import Struct
 
 from crawler.parse.html import jsonld
-from crawler.parse.snapshot.snapshot import unfold
-from crawler.parse.snapshot.text import MOVES, STAMPS, STRETCHES, Move, mask, runs, split, split_like
+from crawler.parse.snapshot.snapshot import load_snapshot
+from crawler.parse.snapshot.text import (
+    STAMP_PROPERTIES,
+    TAG_EFFECTS,
+    TEXTS,
+    TagEffect,
+    diff_spans,
+    mask_variable_text,
+    split_markup,
+    split_markup_like,
+)
 
 MAX_BLOCKS: Final = 20_000
 MAX_DEPTH: Final = 64
@@ -24,12 +33,12 @@ _data = re.compile(
     r"<script\b(?=[^>]{0,200}ld\+json)[^>]*+(?:>(.*?)(?:</script\b[^>]*+(?:>|\Z)|\Z)|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
-_FACTS: Final = frozenset(
+_FACT_PROPERTIES: Final = frozenset(
     ("price", "lowPrice", "highPrice", "priceCurrency", "availability", "product:price:amount")
 )
 
 
-class Block(Struct, frozen=True, gc=False):
+class ContentBlock(Struct, frozen=True, gc=False):
     """One thing that is read as a whole. ``says`` is all that counts; ``text`` is what a person may be shown.
 
     ``is_frame``: it stands in what surrounds pages by its very element (nav, the footer of the body). ``is_fact``: it
@@ -45,7 +54,7 @@ class Block(Struct, frozen=True, gc=False):
     is_link: bool = False
 
 
-class Unread(Struct, frozen=True, gc=False):
+class UnreadBlock(Struct, frozen=True, gc=False):
     """Markup that says one thing or nothing, and where it stands."""
 
     markup: str
@@ -53,62 +62,62 @@ class Unread(Struct, frozen=True, gc=False):
     spot: str
     is_frame: bool
 
-    def read(self) -> Block | None:
+    def read(self) -> ContentBlock | None:
         """The block, or None when it says nothing."""
-        said = STRETCHES[self.markup]
+        said = TEXTS[self.markup]
         if not said.says:
             return None
-        return Block(said.says, said.text, self.place, self.spot, self.is_frame, False, said.is_link)
+        return ContentBlock(said.says, said.text, self.place, self.spot, self.is_frame, False, said.is_link)
 
 
-Entry = Block | Unread
+AnyBlock = ContentBlock | UnreadBlock
 
 
-def key(*parts: bytes) -> int:
+def stable_hash(*parts: bytes) -> int:
     """A number for a place or for what stands there; equal in every process and version of Python."""
     return int.from_bytes(blake2b(b"\x00".join(parts), digest_size=8).digest(), "big", signed=True)
 
 
-def take_apart(kept: bytes, limit: int | None = None) -> list[Block] | None:
+def parse_blocks(kept: bytes, limit: int | None = None) -> list[ContentBlock] | None:
     """The blocks of a page in document order, at most ``MAX_BLOCKS``; None when the bytes are none of ours.
 
     ``limit``: how many characters of the markup are looked at.
     """
-    markup = unfold(kept)
+    markup = load_snapshot(kept)
     if markup is None:
         return None
-    markup, entries = _take_data(markup[:limit])
-    _Flow().read(split(markup), entries)
-    return [each for each in entries if isinstance(each, Block)]
+    markup, entries = _extract_jsonld(markup[:limit])
+    _ParserState().read(split_markup(markup), entries)
+    return [each for each in entries if isinstance(each, ContentBlock)]
 
 
-class Side(Struct):
+class PageVersion(Struct):
     """One of two visits: all entries in document order, and the numbers of those that may differ, all of them read."""
 
-    entries: list[Entry]
+    entries: list[AnyBlock]
     own: list[int]
 
     @property
-    def differing(self) -> list[Block]:
+    def differing(self) -> list[ContentBlock]:
         """The blocks that may differ."""
         entries = self.entries
-        return [each for at in self.own if isinstance(each := entries[at], Block)]
+        return [each for at in self.own if isinstance(each := entries[at], ContentBlock)]
 
 
-def take_apart_both(before: bytes, after: bytes) -> tuple[Side, Side] | None:
+def parse_changed_blocks(before: bytes, after: bytes) -> tuple[PageVersion, PageVersion] | None:
     """The same for two visits of one page. What both have in common under the same containers is left unread."""
-    old_markup, new_markup = unfold(before), unfold(after)
+    old_markup, new_markup = load_snapshot(before), load_snapshot(after)
     if old_markup is None or new_markup is None:
         return None
-    old_markup, old = _take_data(old_markup)
-    new_markup, new = _take_data(new_markup)
-    new_pieces = split(new_markup)
-    old_pieces = split_like(old_markup, new_markup, new_pieces)
-    one, other = Side(old, [*range(len(old))]), Side(new, [*range(len(new))])
+    old_markup, old = _extract_jsonld(old_markup)
+    new_markup, new = _extract_jsonld(new_markup)
+    new_pieces = split_markup(new_markup)
+    old_pieces = split_markup_like(old_markup, new_markup, new_pieces)
+    one, other = PageVersion(old, [*range(len(old))]), PageVersion(new, [*range(len(new))])
     # What is unread counts for one block, so nothing of a page that may have too many is left unread.
     lazily = len(new) + len(new_pieces) <= MAX_BLOCKS and "itemprop" not in new_markup.lower()
-    here, there = _Flow(), _Flow()
-    for run in runs(old_pieces, new_pieces):
+    here, there = _ParserState(), _ParserState()
+    for run in diff_spans(old_pieces, new_pieces):
         agree, begin = run.same and here == there, len(other.entries)
         there.read(new_pieces[run.new], other.entries, lazily=lazily and agree)
         if agree and len(other.entries) < MAX_BLOCKS:
@@ -122,10 +131,10 @@ def take_apart_both(before: bytes, after: bytes) -> tuple[Side, Side] | None:
     return one, other
 
 
-class _Flow(Struct):
+class _ParserState(Struct):
     """Where in a document one is: what decides how the next tag and text are read."""
 
-    stack: list[tuple[Move, bytes, bool, bool]] = []  # what was opened, and the state around it
+    stack: list[tuple[TagEffect, bytes, bool, bool]] = []  # what was opened, and the state around it
     open: dict[str, int] = {}
     place: bytes = b""
     is_frame: bool = False
@@ -135,16 +144,16 @@ class _Flow(Struct):
     in_heading: bool = False
     mute: int = 0
 
-    def copy(self) -> "_Flow":
+    def copy(self) -> "_ParserState":
         fields = (getattr(self, name) for name in self.__struct_fields__[2:])
-        return _Flow(self.stack.copy(), self.open.copy(), *fields)
+        return _ParserState(self.stack.copy(), self.open.copy(), *fields)
 
-    def read(self, pieces: list[str], blocks: list[Entry], *, lazily: bool = False) -> None:
+    def read(self, pieces: list[str], blocks: list[AnyBlock], *, lazily: bool = False) -> None:
         """Take pairs of tag and text, until there are blocks enough. Headings are never left unread."""
         pairs = iter(pieces)
         for written, text in zip(pairs, pairs, strict=True):
             if written:
-                tag = MOVES[written]
+                tag = TAG_EFFECTS[written]
                 if tag.ends:
                     self.leaf = b""
                     if tag.opens and self.open.get(tag.name):
@@ -153,33 +162,33 @@ class _Flow(Struct):
                     self._begin(tag, blocks)
             if text and not self.mute and not text.isspace():
                 if lazily and not self.in_heading:
-                    blocks.append(Unread(text, self.place + self.leaf, self.heading, self.is_frame))
+                    blocks.append(UnreadBlock(text, self.place + self.leaf, self.heading, self.is_frame))
                     continue
                 self._text(text, blocks)
                 if len(blocks) >= MAX_BLOCKS:
                     return
 
-    def _text(self, raw: str, blocks: list[Entry]) -> None:
-        said = STRETCHES[raw]
+    def _text(self, raw: str, blocks: list[AnyBlock]) -> None:
+        said = TEXTS[raw]
         if said.says:
             place, spot = self.place + self.leaf, self.heading
-            blocks.append(Block(said.says, said.text, place, spot, self.is_frame, False, said.is_link))
+            blocks.append(ContentBlock(said.says, said.text, place, spot, self.is_frame, False, said.is_link))
             if self.in_heading:
-                self.heading = mask(said.text[:200])
+                self.heading = mask_variable_text(said.text[:200])
                 self.in_heading = False
         for name, value in said.facts:
-            _state(name, value, blocks)
+            _append_statement(name, value, blocks)
 
-    def _begin(self, tag: Move, blocks: list[Entry]) -> None:
+    def _begin(self, tag: TagEffect, blocks: list[AnyBlock]) -> None:
         if tag.states[1] and not self.mute:
-            _state(*tag.states, blocks)
+            _append_statement(*tag.states, blocks)
         if tag.opens:
             self._open(tag)
         else:
             self.leaf = b"\x1f" + tag.token  # no class or id ends like this
             self.in_heading = tag.is_heading
 
-    def _open(self, tag: Move) -> None:
+    def _open(self, tag: TagEffect) -> None:
         self.stack.append((tag, self.place, self.is_frame, self.is_section))
         self.open[tag.name] = self.open.get(tag.name, 0) + 1
         self.mute += tag.is_mute
@@ -198,31 +207,33 @@ class _Flow(Struct):
                 return
 
 
-def _state(name: str, value: str, blocks: list[Entry]) -> None:
+def _append_statement(name: str, value: str, blocks: list[AnyBlock]) -> None:
     value = " ".join(value.split())
     if not value or len(blocks) >= MAX_BLOCKS:
         return
     text = f"{name}: {value}"
     place = b"=" + name[:200].encode("utf-8", "surrogatepass")
-    blocks.append(Block(text, text, place, is_fact=name.rpartition(".")[2] in _FACTS))
+    blocks.append(ContentBlock(text, text, place, is_fact=name.rpartition(".")[2] in _FACT_PROPERTIES))
 
 
-def _take_data(markup: str) -> tuple[str, list[Entry]]:
+def _extract_jsonld(markup: str) -> tuple[str, list[AnyBlock]]:
     """The markup without JSON-LD, and the values of that by the path of their keys; the order of keys says nothing."""
-    blocks: list[Entry] = []
+    blocks: list[AnyBlock] = []
     if "ld+json" not in markup:
         return markup, blocks
     for script in _data.findall(markup):
-        waiting: list[tuple[str, Any]] = [("", jsonld.read(script))]
+        waiting: list[tuple[str, Any]] = [("", jsonld.read_block(script))]
         while waiting and len(blocks) < MAX_BLOCKS:
             path, value = waiting.pop()
             if isinstance(value, dict):
-                inner = sorted((str(name), item) for name, item in value.items() if name not in STAMPS)
+                inner = sorted(
+                    (str(name), item) for name, item in value.items() if name not in STAMP_PROPERTIES
+                )
                 waiting.extend((f"{path}.{name}"[-200:], item) for name, item in reversed(inner))
             elif isinstance(value, list):
                 waiting.extend((path, item) for item in reversed(value))
             elif value is not None:
-                _state(f"JSON-LD{path}", str(value), blocks)
+                _append_statement(f"JSON-LD{path}", str(value), blocks)
     return _data.sub("", markup), blocks
 
 

@@ -12,11 +12,11 @@ from msgspec import Struct
 T = TypeVar("T")
 
 
-ROOM: Final = 4_096
+MAX_MEMO_ENTRIES: Final = 4_096
 
 """Texts that are remembered at most; then all are forgotten, which is cheaper than to know the oldest."""
 
-LONGEST: Final = 1_000
+MAX_MEMO_TEXT: Final = 1_000
 
 """Characters of a text up to which it may be met again."""
 
@@ -30,8 +30,8 @@ class Memo(dict[str, T]):
 
     def __missing__(self, text: str) -> T:
         made = self._make(text)
-        if len(text) < LONGEST:
-            if len(self) >= ROOM:
+        if len(text) < MAX_MEMO_TEXT:
+            if len(self) >= MAX_MEMO_ENTRIES:
                 self.clear()
             self[text] = made
         return made
@@ -68,14 +68,14 @@ _run = re.compile(r"\x00(?:[\s\x00,.:/-]|(?:am|pm|utc|gmt|at|st|nd|rd|th)\b)*+",
 
 _lower = str.maketrans({letter.upper(): letter for letter in "abcdefghijklmnopqrstuvwxyz"})
 
-MAX_MASKED: Final = 2_000
+MAX_MASKED_TEXT: Final = 2_000
 
 """Characters of a text that are looked at for figures; what follows counts as it is."""
 
 
-def mask(text: str) -> str:
+def mask_variable_text(text: str) -> str:
     """The text with every run of figures, dates and tokens as one ``#``."""
-    low = text[:MAX_MASKED]
+    low = text[:MAX_MASKED_TEXT]
     low = low.lower() if low.isascii() else low.translate(_lower)  # as long as before
     if not _digit(low) and not any(moment in low for moment in _MOMENTS):
         return text
@@ -87,8 +87,8 @@ def mask(text: str) -> str:
         begin, end = found.span()
         parts += (text[at:begin], "\x00")
         at = end
-    parts.append(text[at:MAX_MASKED])
-    return _run("#", "".join(parts)) + text[MAX_MASKED:]
+    parts.append(text[at:MAX_MASKED_TEXT])
+    return _run("#", "".join(parts)) + text[MAX_MASKED_TEXT:]
 
 
 _asset = re.compile(
@@ -102,23 +102,23 @@ _fleeting = re.compile(
 
 _random = re.compile(r"(?=[^=]*[0-9])(?:[0-9a-f]{16,}|[0-9a-zA-Z_-]{24,})\Z").match
 
-MAX_ADDRESS: Final = 2_000
+MAX_CLEANED_URL: Final = 2_000
 
 
-def address(href: str) -> str:
+def clean_url(href: str) -> str:
     """An address as a reader means it: without fragments of white space, cache busters, session ids and tokens."""
-    href = href.strip()[:MAX_ADDRESS]
+    href = href.strip()[:MAX_CLEANED_URL]
     path, mark, query = href.partition("?")
     if not mark:
         return href
     query, mark, fragment = query.partition("#")
     if _asset(path):
         return path
-    kept = "&".join(part for part in query.split("&") if not _is_fleeting(part))
+    kept = "&".join(part for part in query.split("&") if not _is_session_token(part))
     return f"{path}?{kept}{mark}{fragment}" if kept else f"{path}{mark}{fragment}"
 
 
-def _is_fleeting(part: str) -> bool:
+def _is_session_token(part: str) -> bool:
     name, _, value = part.partition("=")
     return bool(_fleeting(name[:80]) or _random(value))
 
@@ -127,31 +127,31 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-INLINE: Final = (
+INLINE_TAGS: Final = (
     "a abbr acronym area b bdi bdo big br cite code data del dfn em embed font i img ins kbd map mark nobr picture"
     " q rb rp rt ruby s samp small source span strike strong sub sup time track tt u var wbr"
 )
 
 """Elements within which a text goes on."""
 
-_LEAVES: Final = _names(
+_LEAF_TAGS: Final = _names(
     "p li dt dd td th tr thead tbody tfoot caption figcaption h1 h2 h3 h4 h5 h6 pre option optgroup legend summary"
     " address label button hr textarea colgroup col param head title link meta base html body noscript input frame"
 )
 
 """Elements that other elements end: they name what a text is, and contain nothing for long."""
 
-_HEADINGS: Final = _names("h1 h2 h3 h4 h5 h6")
+_HEADING_TAGS: Final = _names("h1 h2 h3 h4 h5 h6")
 
-_MEDIA: Final = _names("iframe video audio object frame")
+_MEDIA_TAGS: Final = _names("iframe video audio object frame")
 
-_MUTE: Final = _names("template svg math datalist iframe canvas object")
+_MUTE_TAGS: Final = _names("template svg math datalist iframe canvas object")
 
 """Elements whose text is no text of the page: drawings, and what is shown instead."""
 
-_SECTIONS: Final = _names("article main section dialog")
+_SECTION_TAGS: Final = _names("article main section dialog")
 
-_OUTER: Final = _names("footer aside")
+_OUTER_TAGS: Final = _names("footer aside")
 
 _FRAME_ROLES: Final = _names("navigation contentinfo")
 
@@ -164,7 +164,7 @@ _PREFIXES: Final = ("og:", "article:", "product:", "book:", "video:")
 
 _RELATIONS: Final = _names("alternate amphtml next prev")
 
-STAMPS: Final = _names("og:updated_time article:modified_time dateModified sdDatePublished")
+STAMP_PROPERTIES: Final = _names("og:updated_time article:modified_time dateModified sdDatePublished")
 
 """Statements about the time of the last change. They are evidence of when, not of whether."""
 
@@ -176,7 +176,7 @@ _tag = re.compile(r"<(/?[a-zA-Z][^\s/>]*+)(.*?)>?\Z", re.DOTALL).match
 _figures = re.compile(r"[0-9a-z]*[0-9][0-9a-z]*", re.IGNORECASE)
 
 
-class Move(Struct, frozen=True):
+class TagEffect(Struct, frozen=True):
     """What a tag does. ``token`` names it for places; ``states`` is what it says itself, as name and value."""
 
     name: str
@@ -191,34 +191,34 @@ class Move(Struct, frozen=True):
     states: tuple[str, str] = ("", "")
 
 
-NOTHING: Final = Move("")
+NO_EFFECT: Final = TagEffect("")
 
 """What comments and the like do."""
 
 
-def _move(written: str) -> Move:
+def _read_tag(written: str) -> TagEffect:
     """What a tag does, as it is written from "<" to ">"."""
     found = _tag(written)
     if not found:
-        return NOTHING
+        return NO_EFFECT
     tag, attributes = found[1].lower(), found[2]
     if tag[0] == "/":
-        return Move(tag[1:], ends=True, opens=tag[1:] not in _LEAVES)
+        return TagEffect(tag[1:], ends=True, opens=tag[1:] not in _LEAF_TAGS)
     stated = read_attributes(attributes)
-    return Move(
+    return TagEffect(
         tag,
-        opens=tag not in _LEAVES and not (tag in _MUTE and attributes.endswith("/")),
+        opens=tag not in _LEAF_TAGS and not (tag in _MUTE_TAGS and attributes.endswith("/")),
         token=_token(tag, stated),
-        is_heading=tag in _HEADINGS,
-        is_mute=tag in _MUTE,
-        is_section=tag in _SECTIONS,
+        is_heading=tag in _HEADING_TAGS,
+        is_mute=tag in _MUTE_TAGS,
+        is_section=tag in _SECTION_TAGS,
         is_frame=tag == "nav" or stated.get("role", "").lower() in _FRAME_ROLES,
-        is_outer=tag in _OUTER,
+        is_outer=tag in _OUTER_TAGS,
         states=_statement(tag, stated),
     )
 
 
-MOVES: Final = Memo(_move)
+TAG_EFFECTS: Final = Memo(_read_tag)
 
 """What each tag that ends a text does, by the tag as it is written."""
 
@@ -232,33 +232,33 @@ def read_attributes(text: str) -> dict[str, str]:
     return {name: unescape(value) for name, value in found.items()} if "&" in text else found
 
 
-def source(stated: dict[str, str]) -> str:
+def media_source(stated: dict[str, str]) -> str:
     """The address of a picture or a player, also of one that is loaded late; "" for one that is in the page itself."""
     found = stated.get("src") or stated.get("data-src") or stated.get("data") or ""
-    return "" if found.startswith("data:") else address(found)
+    return "" if found.startswith("data:") else clean_url(found)
 
 
-def fact(tag: str, stated: dict[str, str]) -> tuple[str, str]:
+def microdata_value(tag: str, stated: dict[str, str]) -> tuple[str, str]:
     """Microdata whose value is in an attribute (https://html.spec.whatwg.org/#values), or two empty texts."""
     name = stated.get("itemprop", "")
     value = stated.get("content") or (stated.get("href", "") if tag == "link" else "")
-    return (name, value) if value and name not in STAMPS else ("", "")
+    return (name, value) if value and name not in STAMP_PROPERTIES else ("", "")
 
 
 def _statement(tag: str, stated: dict[str, str]) -> tuple[str, str]:
     if "itemprop" in stated:
-        return fact(tag, stated)
+        return microdata_value(tag, stated)
     if tag == "meta":
         name = (stated.get("property") or stated.get("name") or "").lower()
-        if name in _METAS or (name.startswith(_PREFIXES) and name not in STAMPS):
+        if name in _METAS or (name.startswith(_PREFIXES) and name not in STAMP_PROPERTIES):
             return name, stated.get("content", "")
     elif tag == "link":
         rels = stated.get("rel", "").lower().split()
         if not _RELATIONS.isdisjoint(rels) and "stylesheet" not in rels:
             name = " ".join(["link", *sorted(rels), stated.get("hreflang", "")])
-            return name, address(stated.get("href", ""))
-    elif tag in _MEDIA:
-        return tag, source(stated)
+            return name, clean_url(stated.get("href", ""))
+    elif tag in _MEDIA_TAGS:
+        return tag, media_source(stated)
     return "", ""
 
 
@@ -274,7 +274,7 @@ MAX_RUNS: Final = 24
 
 """Stretches that are told apart; what follows counts as one that differs."""
 
-_NEAR: Final = 24  # pieces between two differences up to which it is cheaper to read them twice
+_MAX_GAP: Final = 24  # pieces between two differences up to which it is cheaper to read them twice
 
 
 def _any_of(names: list[str]) -> str:
@@ -290,7 +290,7 @@ def _any_of(names: list[str]) -> str:
 # Quotes count after "=" only; what has no end reaches to the end of the text.
 _TAG: Final = r"/?[a-zA-Z][^\s/>]*+[^>=]*+(?:=\s*+(?:\"[^\"]*+\"|'[^']*+')?+[^>=]*+)*+(?:>|\Z)"
 
-_border = re.compile(rf"(<(?!/?{_any_of(INLINE.split())}[\s/>])(?:{_TAG}|[!?/][^>]*+(?:>|\Z)))")
+_text_border = re.compile(rf"(<(?!/?{_any_of(INLINE_TAGS.split())}[\s/>])(?:{_TAG}|[!?/][^>]*+(?:>|\Z)))")
 
 inner_tags = re.compile(f"(<{_TAG})")
 
@@ -299,7 +299,7 @@ inner_tags = re.compile(f"(<{_TAG})")
 _values: Final = {quote: re.compile(rf"=\s*+{quote}") for quote in "\"'"}
 
 
-class Run(NamedTuple):
+class DiffSpan(NamedTuple):
     """Pieces of an old and a new body by their numbers; ``same``: these pieces are equal."""
 
     same: bool
@@ -307,31 +307,35 @@ class Run(NamedTuple):
     new: slice
 
 
-def split(markup: str) -> list[str]:
+def split_markup(markup: str) -> list[str]:
     """Pairs of a tag that ends a text and of the text behind it; what belongs to a text is left in it.
 
     The first tag is "": before it there is nothing.
     """
-    return ["", *_border.split(markup)]
+    return ["", *_text_border.split(markup)]
 
 
-def split_like(markup: str, known: str, pieces: list[str]) -> list[str]:
+def split_markup_like(markup: str, known: str, pieces: list[str]) -> list[str]:
     """The same, when ``pieces`` are those of a ``known`` markup: they are taken over as far as both agree.
 
     A tag ends in both at the same place, unless a search for the end of a quoted value goes on in vain to the end of
     the markup, which differs. Before the last quote of the known one it does not.
     """
-    agree = _agree(markup, known)
+    agree = _common_prefix(markup, known)
     for quote, begins in _values.items():
         if begins.search(known):
             agree = min(agree, known.rfind(quote))
     ends = list(accumulate(map(len, pieces)))
     shared = min(bisect_right(ends, agree), len(pieces) - 3)  # the last tag may have no end
     shared -= 1 - shared % 2  # up to a tag and with it
-    return [*pieces[:shared], *_border.split(markup[ends[shared - 1] :])] if shared > 1 else split(markup)
+    return (
+        [*pieces[:shared], *_text_border.split(markup[ends[shared - 1] :])]
+        if shared > 1
+        else split_markup(markup)
+    )
 
 
-def _agree(one: Sequence[str], other: Sequence[str]) -> int:
+def _common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
     """How many characters or pieces at their beginning are the same."""
     low, high = 0, min(len(one), len(other))
     while low < high:
@@ -343,27 +347,27 @@ def _agree(one: Sequence[str], other: Sequence[str]) -> int:
     return low
 
 
-def runs(old: list[str], new: list[str]) -> Iterator[Run]:
+def diff_spans(old: list[str], new: list[str]) -> Iterator[DiffSpan]:
     """All pieces of both in order, cut where they begin to be the same or to differ. No pair is cut."""
-    first = _agree(old, new) & ~1
-    last = min(_agree(old[::-1], new[::-1]), min(len(old), len(new)) - first) & ~1
+    first = _common_prefix(old, new) & ~1
+    last = min(_common_prefix(old[::-1], new[::-1]), min(len(old), len(new)) - first) & ~1
     more = len(old) - len(new)
     at = 0
-    for begin, end in _apart(old, new, first, last) if more == 0 else [(first, len(new) - last)]:
-        yield Run(True, slice(at, begin), slice(at, begin))
-        yield Run(False, slice(begin, end + more), slice(begin, end))
+    for begin, end in _differing_spans(old, new, first, last) if more == 0 else [(first, len(new) - last)]:
+        yield DiffSpan(True, slice(at, begin), slice(at, begin))
+        yield DiffSpan(False, slice(begin, end + more), slice(begin, end))
         at = end
-    yield Run(True, slice(at + more, None), slice(at, None))
+    yield DiffSpan(True, slice(at + more, None), slice(at, None))
 
 
-def _apart(old: list[str], new: list[str], first: int, last: int) -> Iterator[tuple[int, int]]:
+def _differing_spans(old: list[str], new: list[str], first: int, last: int) -> Iterator[tuple[int, int]]:
     """The stretches that differ in two lists of one length, those near each other as one."""
     begin = end = first
     count = 1
     for n in range(first, len(new) - last):
         if old[n] == new[n]:
             continue
-        if n - end > _NEAR and count < MAX_RUNS:
+        if n - end > _MAX_GAP and count < MAX_RUNS:
             yield begin, end
             begin = n & ~1
             count += 1
@@ -371,7 +375,7 @@ def _apart(old: list[str], new: list[str], first: int, last: int) -> Iterator[tu
     yield begin, end
 
 
-_parts = re.compile(r"<(/?[a-zA-Z][^\s/>]*+)(.*?)>?\Z", re.DOTALL).match
+_tag_parts = re.compile(r"<(/?[a-zA-Z][^\s/>]*+)(.*?)>?\Z", re.DOTALL).match
 
 
 # The most frequent of all tags, where it says nothing but an address that needs no reading.
@@ -381,7 +385,7 @@ _link = re.compile(
 ).match
 
 
-class Said(Struct, frozen=True, gc=False):
+class TextReading(Struct, frozen=True, gc=False):
     """What a stretch says. ``says`` is all that counts, ``text`` is what a person may be shown."""
 
     says: str = ""
@@ -390,7 +394,7 @@ class Said(Struct, frozen=True, gc=False):
     facts: tuple[tuple[str, str], ...] = ()
 
 
-class _Inner(Struct, frozen=True, gc=False):
+class _InlineTag(Struct, frozen=True, gc=False):
     """What one tag inside a text adds to it."""
 
     begins: bool = False  # a link
@@ -400,37 +404,37 @@ class _Inner(Struct, frozen=True, gc=False):
     fact: tuple[str, str] = ("", "")
 
 
-def _inner(written: str) -> _Inner:
+def _read_inline_tag(written: str) -> _InlineTag:
     if plain := _link(written):
-        return _Inner(begins=True, target=plain[1])
-    found = _parts(written)
+        return _InlineTag(begins=True, target=plain[1])
+    found = _tag_parts(written)
     if not found:
-        return _Inner()
+        return _InlineTag()
     tag, attributes = found[1].lower(), found[2]
     stated = read_attributes(attributes) if tag[0] != "/" and attributes else {}
-    target = address(stated["href"]) if "href" in stated else source(stated)
-    return _Inner(
+    target = clean_url(stated["href"]) if "href" in stated else media_source(stated)
+    return _InlineTag(
         begins=tag == "a",
         ends=tag == "/a",
         text=f" {stated.get('alt', '')} " if tag in {"br", "wbr", "img"} else "",
         target="" if target[:11].lower().startswith("javascript:") else target,
-        fact=fact(tag, stated),
+        fact=microdata_value(tag, stated),
     )
 
 
-_INNER: Final = Memo(_inner)
+_INLINE_TAGS: Final = Memo(_read_inline_tag)
 
 
-def _read(raw: str) -> Said:
+def _read_text(raw: str) -> TextReading:
     if "<" not in raw:
         text = " ".join((unescape(raw) if "&" in raw else raw).split())
-        return Said(text, text)
+        return TextReading(text, text)
     parts = inner_tags.split(raw)
     targets: list[str] = []
     facts: list[tuple[str, str]] = []
     in_link, outside = False, not (not parts[0] or parts[0].isspace())
     for at in range(1, len(parts), 2):
-        inner = _INNER[parts[at]]
+        inner = _INLINE_TAGS[parts[at]]
         parts[at] = inner.text
         if inner.begins or inner.ends:
             in_link = inner.begins
@@ -444,9 +448,9 @@ def _read(raw: str) -> Said:
     text = "".join(parts)
     text = " ".join((unescape(text) if "&" in text else text).split())
     says = "\x1f".join((text, *targets))
-    return Said(says, text or says[1:], bool(targets) and not outside, tuple(facts))
+    return TextReading(says, text or says[1:], bool(targets) and not outside, tuple(facts))
 
 
-STRETCHES: Final = Memo(_read)
+TEXTS: Final = Memo(_read_text)
 
 """What a stretch says, by its markup."""

@@ -9,17 +9,17 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from crawler.config.plan import Plan
+from crawler.config.plan import CrawlPlan
 from crawler.errors import StorageError
-from crawler.publish.recent_feed import recent_address
-from crawler.publish.upload.target import Piece
+from crawler.publish.recent_feed import recent_feed_url
+from crawler.publish.upload.target import LocalFile
 from crawler.state.runs import Run
 from sitemap import stylesheet_names
 
-_PART: Final = 1024 * 1024  # bytes
+_CHUNK_SIZE: Final = 1024 * 1024  # bytes
 
 
-class Digests(Struct, frozen=True):
+class FileDigests(Struct, frozen=True):
     """The digests of a local file, and what it looked like when they were made. They hold as long as it looks so."""
 
     size: int
@@ -29,30 +29,30 @@ class Digests(Struct, frozen=True):
     md5: str
 
 
-def names(plan: Plan, run: Run) -> list[str]:
+def file_names(plan: CrawlPlan, run: Run) -> list[str]:
     """The names of the files, the one that leads to the others last. Raises UsageError."""
     listed = [file.name for file in run.files]
     if not listed:
         return []
-    lead = listed[0] if len(listed) == 1 else index_name(plan)
+    lead = listed[0] if len(listed) == 1 else lead_file_name(plan)
     beside = stylesheet_names(plan.config.output.stylesheet)
-    feed = [_name(address)] if (address := recent_address(plan)) else []
+    feed = [_name(address)] if (address := recent_feed_url(plan)) else []
     there = [name for name in (*beside, *feed) if name not in listed and (plan.output / name).is_file()]
     return [*there, *sorted(name for name in listed if name != lead), lead]
 
 
-def index_name(plan: Plan) -> str:
+def lead_file_name(plan: CrawlPlan) -> str:
     """The name of the file that leads to the others, when there are several."""
     return _name(plan.sitemap_url)
 
 
-def pieces(plan: Plan, run: Run, known: Mapping[str, Digests]) -> list[Piece]:
+def local_files(plan: CrawlPlan, run: Run, known: Mapping[str, FileDigests]) -> list[LocalFile]:
     """The files in that order, with their digests: ``known`` ones, or made now.
 
     Raises StorageError when a file is not the one that the run published, and UsageError.
     """
     recorded = {file.name: file.bytes for file in run.files}
-    found = [piece(plan.output / name, known.get(name)) for name in names(plan, run)]
+    found = [local_file(plan.output / name, known.get(name)) for name in file_names(plan, run)]
     for each in found:
         if recorded.get(each.name, each.size) != each.size:
             raise StorageError(
@@ -61,7 +61,7 @@ def pieces(plan: Plan, run: Run, known: Mapping[str, Digests]) -> list[Piece]:
     return found
 
 
-def piece(path: Path, known: Digests | None) -> Piece:
+def local_file(path: Path, known: FileDigests | None) -> LocalFile:
     """One local file. Raises StorageError when it cannot be read."""
     try:
         with path.open("rb") as file:
@@ -69,15 +69,15 @@ def piece(path: Path, known: Digests | None) -> Piece:
             looks = (seen.st_size, seen.st_ino, seen.st_mtime_ns)
             if known is None or (known.size, known.inode, known.mtime) != looks:
                 sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
-                while part := file.read(_PART):
+                while part := file.read(_CHUNK_SIZE):
                     sha256.update(part)
                     md5.update(part)
-                known = Digests(*looks, sha256.hexdigest(), md5.hexdigest())
+                known = FileDigests(*looks, sha256.hexdigest(), md5.hexdigest())
     except OSError as error:
         raise StorageError(
             f"{path} cannot be read, though it was published: {error.strerror}; run again to publish it anew"
         ) from None
-    return Piece(
+    return LocalFile(
         name=path.name,
         path=path,
         size=known.size,
@@ -88,9 +88,11 @@ def piece(path: Path, known: Digests | None) -> Piece:
     )
 
 
-def digests(found: Sequence[Piece]) -> dict[str, Digests]:
+def digests_of(found: Sequence[LocalFile]) -> dict[str, FileDigests]:
     """What is known of these from now on."""
-    return {each.name: Digests(each.size, each.inode, each.mtime, each.sha256, each.md5) for each in found}
+    return {
+        each.name: FileDigests(each.size, each.inode, each.mtime, each.sha256, each.md5) for each in found
+    }
 
 
 def _name(url: str) -> str:

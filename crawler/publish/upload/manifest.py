@@ -14,14 +14,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.errors import StorageError
-from crawler.publish.upload.files import Digests
-from crawler.publish.upload.target import Piece, There
+from crawler.publish.upload.files import FileDigests
+from crawler.publish.upload.target import LocalFile, RemoteFile
 
-_FILE: Final = "record.json"
-_FORMER: Final = 8  # uploads in a row that were killed while a file was replaced, and are all remembered
+_MANIFEST_FILE: Final = "record.json"
+_MAX_FORMER: Final = 8  # uploads in a row that were killed while a file was replaced, and are all remembered
 
 
-class Sent(Struct, frozen=True):
+class UploadedFile(Struct, frozen=True):
     """A file that we put there, or were about to: then it is not ``sure``, and ``mark`` the one it would have got.
 
     ``former`` is then what may still be there instead, of ours: what was to be replaced. ``manner`` is how it is kept
@@ -33,47 +33,47 @@ class Sent(Struct, frozen=True):
     manner: str
     mark: str
     sure: bool = False
-    former: tuple[There, ...] = ()
+    former: tuple[RemoteFile, ...] = ()
     left: float | None = None
 
-    def is_it(self, there: There | None) -> bool:
+    def is_it(self, there: RemoteFile | None) -> bool:
         """Whether it is what is there. What looks just like what was to be replaced may be that."""
-        return there == There(self.size, self.mark) and there not in self.former
+        return there == RemoteFile(self.size, self.mark) and there not in self.former
 
-    def is_ours(self, there: There | None) -> bool:
+    def is_ours(self, there: RemoteFile | None) -> bool:
         """Whether what is there was put there by us, and nobody else has touched it."""
-        return there in (There(self.size, self.mark), *self.former)
+        return there in (RemoteFile(self.size, self.mark), *self.former)
 
 
-class _Book(Struct):
-    here: dict[str, Digests] = {}
-    there: dict[str, dict[str, Sent]] = {}
+class _ManifestData(Struct):
+    here: dict[str, FileDigests] = {}
+    there: dict[str, dict[str, UploadedFile]] = {}
 
 
-class Record:
+class UploadManifest:
     """What is remembered of one place. ``folder`` is private to the uploads of a site. Raises StorageError."""
 
     def __init__(self, folder: Path, place: str) -> None:
-        self._file = folder / _FILE
+        self._file = folder / _MANIFEST_FILE
         try:
-            self._book = msgspec.json.decode(self._file.read_bytes(), type=_Book)
+            self._book = msgspec.json.decode(self._file.read_bytes(), type=_ManifestData)
         except (FileNotFoundError, ValueError):  # then everything is looked at, and nothing removed
-            self._book = _Book()
+            self._book = _ManifestData()
         except OSError as error:
             raise self._refused(error) from None
         self._sent = self._book.there.setdefault(place, {})
         self._kept = self._encoded()
 
     @property
-    def here(self) -> Mapping[str, Digests]:
+    def here(self) -> Mapping[str, FileDigests]:
         """The digests of the local files as they were last."""
         return self._book.here
 
-    def looked(self, digests: dict[str, Digests]) -> None:
+    def looked(self, digests: dict[str, FileDigests]) -> None:
         """Remember the digests of the local files."""
         self._book.here = digests
 
-    def get(self, name: str) -> Sent | None:
+    def get(self, name: str) -> UploadedFile | None:
         """What was put there under a name."""
         return self._sent.get(name)
 
@@ -85,17 +85,17 @@ class Record:
         """What a process was about to put there when it died."""
         return [name for name, sent in self._sent.items() if not sent.sure]
 
-    def intend(self, pieces: Iterable[tuple[Piece, str, str]]) -> None:
+    def intend(self, pieces: Iterable[tuple[LocalFile, str, str]]) -> None:
         """Remember, durably, that these are going to be put there: each with its manner and the mark it will get."""
         for piece, manner, mark in pieces:
             sent = self.get(piece.name)
-            former = (*sent.former, There(sent.size, sent.mark))[-_FORMER:] if sent else ()
-            self._sent[piece.name] = Sent(piece.sha256, piece.size, manner, mark, former=former)
+            former = (*sent.former, RemoteFile(sent.size, sent.mark))[-_MAX_FORMER:] if sent else ()
+            self._sent[piece.name] = UploadedFile(piece.sha256, piece.size, manner, mark, former=former)
         self.save()
 
-    def sure(self, piece: Piece, manner: str, there: There) -> None:
+    def sure(self, piece: LocalFile, manner: str, there: RemoteFile) -> None:
         """This is there, and part of the set."""
-        self._sent[piece.name] = Sent(piece.sha256, there.size, manner, there.mark, sure=True)
+        self._sent[piece.name] = UploadedFile(piece.sha256, there.size, manner, there.mark, sure=True)
 
     def leave(self, listed: Collection[str], now: float) -> None:
         """The set there is whole without what is not ``listed``, which may be removed some time after ``now``."""
@@ -103,7 +103,7 @@ class Record:
             since = now if sent.left is None else min(sent.left, now)  # a clock that was set back starts anew
             self._sent[name] = replace(sent, left=None if name in listed else since)
 
-    def leavers(self, before: float) -> list[tuple[str, Sent]]:
+    def leavers(self, before: float) -> list[tuple[str, UploadedFile]]:
         """What has not been needed since then or earlier."""
         return [each for each in self._sent.items() if each[1].left is not None and each[1].left <= before]
 

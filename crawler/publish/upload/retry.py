@@ -6,17 +6,17 @@ from typing import Final, TypeVar
 
 import anyio
 
-from crawler.errors import alone
+from crawler.errors import single_error
 from crawler.fetch import retry_loop
 from crawler.fetch.retry import RetryPolicy
-from crawler.publish.upload.target import NotTaken
+from crawler.publish.upload.target import UploadError
 
 T = TypeVar("T")
 
-AT_ONCE: Final = 4  # files on their way
+MAX_CONCURRENT: Final = 4  # files on their way
 
 
-class Tries:
+class UploadRetries:
     """How often things are tried again. ``sleep`` takes seconds."""
 
     def __init__(self, retries: int, sleep: retry_loop.Sleep) -> None:
@@ -28,7 +28,7 @@ class Tries:
         async for _ in retry_loop.Retries(self._policy, sleep=self._sleep):
             try:
                 return await what()
-            except NotTaken as error:
+            except UploadError as error:
                 failed = error
                 if not error.again:
                     break
@@ -44,17 +44,17 @@ class Tries:
 
         try:
             async with anyio.create_task_group() as group:
-                for _ in range(AT_ONCE):
+                for _ in range(MAX_CONCURRENT):
                     group.start_soon(work)
         except BaseExceptionGroup as group_error:
-            raise _first(group_error) from None
+            raise _first_error(group_error) from None
 
 
-def _first(group: BaseException) -> BaseException:
+def _first_error(group: BaseException) -> BaseException:
     """What went wrong first, when the same went wrong several times at once."""
-    found = alone(group)
+    found = single_error(group)
     while isinstance(found, BaseExceptionGroup):
-        refused, others = found.split(NotTaken)
+        refused, others = found.split(UploadError)
         if others is not None or refused is None:
             return found
         found = refused.exceptions[0]

@@ -21,25 +21,25 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from crawler.config.notify import Upload
-from crawler.config.secrets import masked, reveal
+from crawler.config.notify import UploadConfig
+from crawler.config.secrets import mask_password, reveal_secret
 from crawler.errors import UsageError
-from crawler.publish.upload.target import NotTaken, Piece, S3Address, There, shown
+from crawler.publish.upload.target import LocalFile, RemoteFile, S3Address, UploadError, target_name
 
 _KEYS: Final = "upload.s3_access_key and upload.s3_secret_key, or what AWS tools use"
 
-_RIGHTS: Final = "s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket"
+_PERMISSIONS: Final = "s3:PutObject, s3:GetObject, s3:DeleteObject and s3:ListBucket"
 
 _REGION: Final = "the bucket {bucket} is in another region{region}: set upload.s3_region"
 
-_DENIED: Final = f"it does not allow {{act}}: the keys need {_RIGHTS} for the bucket {{bucket}}"
+_DENIED: Final = f"it does not allow {{act}}: the keys need {_PERMISSIONS} for the bucket {{bucket}}"
 
 _FULL: Final = "the storage is full or its quota used up: make room there"
 
 _BUSY: Final = "it is busy or in trouble ({code})"
 
 
-_FINAL: Final = {
+_PERMANENT_ERRORS: Final = {
     "NoSuchBucket": "there is no bucket {bucket}: create it, or correct upload.to",
     "404": "there is no bucket {bucket}, or it is not an S3 endpoint: correct upload.to or upload.s3_endpoint",
     "InvalidBucketName": "it cannot have a bucket {bucket}: correct upload.to",
@@ -72,7 +72,7 @@ _FINAL: Final = {
     "405": "it does not allow {act}: is upload.s3_endpoint an S3 endpoint?",
 }
 
-_PASSING: Final = {
+_TRANSIENT_ERRORS: Final = {
     "BadDigest": "what arrived is not what was sent: the file was damaged on the way",
     "IncompleteBody": "the connection ended before the whole file had arrived",
     "RequestTimeout": "the file did not arrive there in time",
@@ -88,11 +88,11 @@ _BUSY_CODES: Final = frozenset({
 })  # fmt: skip
 
 
-_Kinds = type[Exception] | tuple[type[Exception], ...]
+_S3ExceptionTypes = type[Exception] | tuple[type[Exception], ...]
 
 
 # Of what is no answer: the first that fits says what it means, and whether another try may help.
-_MEANINGS: Final[tuple[tuple[_Kinds, str, bool], ...]] = (
+_S3_ERROR_TEXTS: Final[tuple[tuple[_S3ExceptionTypes, str, bool], ...]] = (
     (
         (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError),
         f"there are no keys to sign in with: set {_KEYS}",
@@ -123,66 +123,68 @@ _MEANINGS: Final[tuple[tuple[_Kinds, str, bool], ...]] = (
 )
 
 
-def explained(error: Exception, act: str, bucket: str) -> NotTaken:
+def s3_upload_error(error: Exception, act: str, bucket: str) -> UploadError:
     """The refusal that an exception of the library means; ``act`` is what was asked: "putting sitemap.xml there"."""
-    if isinstance(error, NotTaken):
+    if isinstance(error, UploadError):
         return error
     if isinstance(error, boto.ClientError):
-        return _answered(error.response, act, bucket)
-    return _unanswered(error, act)
+        return _response_error(error.response, act, bucket)
+    return _no_response_error(error, act)
 
 
-def _answered(response: dict[str, Any], act: str, bucket: str) -> NotTaken:
+def _response_error(response: dict[str, Any], act: str, bucket: str) -> UploadError:
     told, meta = response.get("Error", {}), response.get("ResponseMetadata", {})
     status = int(meta.get("HTTPStatusCode") or 0)
-    code = _plain(str(told.get("Code") or status))
-    named = _plain(str(meta.get("HTTPHeaders", {}).get("x-amz-bucket-region") or told.get("Region") or ""))
+    code = _plain_word(str(told.get("Code") or status))
+    named = _plain_word(
+        str(meta.get("HTTPHeaders", {}).get("x-amz-bucket-region") or told.get("Region") or "")
+    )
     about = {"act": act, "bucket": bucket, "code": code, "region": f" ({named})" if named else ""}
-    if code in _PASSING:
-        return NotTaken(_PASSING[code], again=True)
+    if code in _TRANSIENT_ERRORS:
+        return UploadError(_TRANSIENT_ERRORS[code], again=True)
     if code in _BUSY_CODES or (
-        status in (408, 429) or (status >= 500 and status != 507 and code not in _FINAL)
+        status in (408, 429) or (status >= 500 and status != 507 and code not in _PERMANENT_ERRORS)
     ):
         hint = ", or upload.s3_endpoint is no S3 endpoint" if code.isdecimal() else ""
-        return NotTaken(_BUSY.format_map(about) + hint, again=True)
+        return UploadError(_BUSY.format_map(about) + hint, again=True)
     if code.startswith("KMS."):
-        return NotTaken(
+        return UploadError(
             f"the key that encrypts the bucket {bucket} cannot be used ({code}): look at it in AWS KMS"
         )
-    sentence = _FINAL.get(code) or _FINAL.get(str(status))
+    sentence = _PERMANENT_ERRORS.get(code) or _PERMANENT_ERRORS.get(str(status))
     if sentence:
-        return NotTaken(sentence.format_map(about))
-    return NotTaken(
+        return UploadError(sentence.format_map(about))
+    return UploadError(
         f"it refuses {act} ({code}, HTTP {status})"
     )  # not what it says: who knows what that repeats
 
 
-def _unanswered(error: Exception, act: str) -> NotTaken:
+def _no_response_error(error: Exception, act: str) -> UploadError:
     _, sentence, again = next(
-        (meaning for meaning in _MEANINGS if isinstance(error, meaning[0])),
+        (meaning for meaning in _S3_ERROR_TEXTS if isinstance(error, meaning[0])),
         (Exception, "the connection was cut in the middle of {act}", True),
     )
-    return NotTaken(sentence.format(act=act), again=again)
+    return UploadError(sentence.format(act=act), again=again)
 
 
-def _plain(text: str) -> str:
+def _plain_word(text: str) -> str:
     """A word that the other side wrote, if it is one."""
     return text if _word(text) else "no code"
 
 
 _DIGEST: Final = "siteatlas-sha256"  # metadata of our objects
 
-_PAGE: Final = 1000  # objects in one page of a listing
+_PAGE_SIZE: Final = 1000  # objects in one page of a listing
 
 _FOREIGN_PAGES: Final = 10  # pages that may be full of what is not ours
 
 _PLAIN_TYPES: Final = ("", "AES256")  # encryption with which an ETag still is the MD5 of the content
 
 
-class S3:
+class S3Target:
     """A bucket, or a part of it. Raises UsageError for settings that nobody could be asked with."""
 
-    def __init__(self, section: Upload, address: S3Address) -> None:
+    def __init__(self, section: UploadConfig, address: S3Address) -> None:
         logging.getLogger("botocore").setLevel(
             logging.WARNING
         )  # it would log the headers, with session tokens
@@ -190,8 +192,8 @@ class S3:
         self._cache_control = section.cache_control
         self._section = section
         self._client: Any = None
-        _check(section)
-        self.shown = shown(section)
+        _check_section(section)
+        self.shown = target_name(section)
 
     async def __aenter__(self) -> Self:
         return self
@@ -202,26 +204,26 @@ class S3:
         if self._client is not None:
             self._client.close()
 
-    def mark(self, piece: Piece) -> str:
+    def mark(self, piece: LocalFile) -> str:
         """The ETag of an object that was put at once, and is not encrypted with a key of KMS."""
         return piece.md5
 
-    def manner(self, piece: Piece) -> str:
+    def manner(self, piece: LocalFile) -> str:
         """Its headers."""
         return f"{piece.content_type}\n{self._cache_control}"
 
-    async def look(self, names: Collection[str]) -> dict[str, There]:
+    async def look(self, names: Collection[str]) -> dict[str, RemoteFile]:
         """One request for a thousand objects; where others fill the listing, one for each name that is left."""
         keys = {self._prefix + name: name for name in names}
         start = os.path.commonprefix(list(keys))  # noqa: RUF071 - letters, as keys are no paths
-        found: dict[str, There] = {}
+        found: dict[str, RemoteFile] = {}
         more: dict[str, str] = {}
-        for _ in range(_FOREIGN_PAGES + 2 * len(keys) // _PAGE):
-            asked = {"Prefix": start, "Delimiter": "/", "MaxKeys": _PAGE, **more}
+        for _ in range(_FOREIGN_PAGES + 2 * len(keys) // _PAGE_SIZE):
+            asked = {"Prefix": start, "Delimiter": "/", "MaxKeys": _PAGE_SIZE, **more}
             page = await self._ask("list_objects_v2", "listing its files", asked)
             for each in page.get("Contents", ()):
                 if (key := each.get("Key")) in keys:
-                    found[keys[key]] = There(int(each.get("Size", -1)), _etag(each))
+                    found[keys[key]] = RemoteFile(int(each.get("Size", -1)), _etag(each))
             more = {"ContinuationToken": page.get("NextContinuationToken", "")}
             if not page.get("IsTruncated"):
                 return found
@@ -229,10 +231,10 @@ class S3:
                 break
         for name in keys.values():
             if name not in found and (head := await self._head(name)) is not None:
-                found[name] = There(int(head.get("ContentLength", -1)), _etag(head))
+                found[name] = RemoteFile(int(head.get("ContentLength", -1)), _etag(head))
         return found
 
-    async def holds(self, piece: Piece) -> There | None:
+    async def holds(self, piece: LocalFile) -> RemoteFile | None:
         """Asks for the headers: our digest, and an ETag that contradicts it only where it says nothing of the bytes."""
         head = await self._head(piece.name)
         if head is None:
@@ -248,9 +250,9 @@ class S3:
         )
         if as_it_is != as_it_should_be or not (says_nothing or _etag(head) == piece.md5):
             return None
-        return There(piece.size, _etag(head))
+        return RemoteFile(piece.size, _etag(head))
 
-    async def put(self, piece: Piece) -> There:
+    async def put(self, piece: LocalFile) -> RemoteFile:
         """One PUT, whose bytes the other side checks against their MD5."""
         headers = {
             "Key": self._prefix + piece.name,
@@ -262,11 +264,11 @@ class S3:
         }
         answer = await self._ask("put_object", f"putting {piece.name} there", headers, piece)
         if not (etag := _etag(answer)):
-            raise NotTaken(
+            raise UploadError(
                 f"it does not say that it took {piece.name}: is upload.s3_endpoint an S3 endpoint?",
                 again=True,
             )
-        return There(piece.size, etag)
+        return RemoteFile(piece.size, etag)
 
     async def remove(self, name: str) -> None:
         """Remove one object."""
@@ -278,24 +280,24 @@ class S3:
     async def _head(self, name: str) -> dict[str, Any] | None:
         try:
             return await self._ask("head_object", f"looking at {name}", {"Key": self._prefix + name})
-        except _Absent:
+        except _ObjectMissing:
             return None
 
     async def _ask(
-        self, operation: str, act: str, params: dict[str, Any], piece: Piece | None = None
+        self, operation: str, act: str, params: dict[str, Any], piece: LocalFile | None = None
     ) -> dict[str, Any]:
         if self._client is None:
             section = self._section
-            keys, config = _keys(section), _settings(section)
-            self._client = _client(section.s3_endpoint, section.s3_region, keys, config)
+            keys, config = _signing_keys(section), _settings(section)
+            self._client = _build_client(section.s3_endpoint, section.s3_region, keys, config)
         try:
             return await anyio.to_thread.run_sync(self._send, operation, params, piece)
         except Exception as error:  # noqa: BLE001 - what garbage makes of the library; none of it may show its request
-            if operation == "head_object" and isinstance(error, ClientError) and _says_absent(error):
-                raise _Absent(act) from None
-            raise explained(error, act, self._bucket) from None
+            if operation == "head_object" and isinstance(error, ClientError) and _is_missing(error):
+                raise _ObjectMissing(act) from None
+            raise s3_upload_error(error, act, self._bucket) from None
 
-    def _send(self, operation: str, params: dict[str, Any], piece: Piece | None) -> dict[str, Any]:
+    def _send(self, operation: str, params: dict[str, Any], piece: LocalFile | None) -> dict[str, Any]:
         method = getattr(self._client, operation)
         if piece is None:
             return dict(method(Bucket=self._bucket, **params))
@@ -303,11 +305,11 @@ class S3:
             return dict(method(Bucket=self._bucket, Body=body, **params))
 
 
-class _Absent(NotTaken):
+class _ObjectMissing(UploadError):
     """There is no such object."""
 
 
-def _says_absent(error: ClientError) -> bool:
+def _is_missing(error: ClientError) -> bool:
     return str(error.response.get("Error", {}).get("Code")) in ("404", "NoSuchKey", "NotFound")
 
 
@@ -315,36 +317,36 @@ def _etag(answer: dict[str, Any]) -> str:
     return str(answer.get("ETag") or "").strip('"')
 
 
-def _keys(section: Upload) -> tuple[str, str]:
+def _signing_keys(section: UploadConfig) -> tuple[str, str]:
     """What is configured to sign with, "" for what AWS tools use. Raises UsageError."""
-    access, secret = reveal(section.s3_access_key), reveal(section.s3_secret_key)
+    access, secret = reveal_secret(section.s3_access_key), reveal_secret(section.s3_secret_key)
     if bool(access) != bool(secret):
         raise UsageError("upload.s3_access_key and upload.s3_secret_key go together: set both, or none")
     return access, secret
 
 
-def _check(section: Upload) -> None:
+def _check_section(section: UploadConfig) -> None:
     """Check that somebody could be asked, and that there are keys to sign with. Raises UsageError."""
-    keys = _keys(section)
+    keys = _signing_keys(section)
     _check_endpoint(section.s3_endpoint)
     if any(keys):
-        _try(section.s3_endpoint, section.s3_region)
+        _check_client(section.s3_endpoint, section.s3_region)
     else:
-        _client(section.s3_endpoint, section.s3_region, keys, Config()).close()
+        _build_client(section.s3_endpoint, section.s3_region, keys, Config()).close()
 
 
 @cache
-def _try(endpoint: str, region: str) -> None:
+def _check_client(endpoint: str, region: str) -> None:
     """Raises UsageError. It takes a while, and hundreds of sites of one schedule have the same."""
-    _client(endpoint, region, ("some", "keys"), Config()).close()
+    _build_client(endpoint, region, ("some", "keys"), Config()).close()
 
 
-def _client(endpoint: str, region: str, keys: tuple[str, str], config: Config) -> Any:
+def _build_client(endpoint: str, region: str, keys: tuple[str, str], config: Config) -> Any:
     """Who asks. Raises UsageError."""
     access, secret = keys
     try:
         core = botocore.session.Session()
-        core.register_component("data_loader", _descriptions())
+        core.register_component("data_loader", _service_models())
         session = boto3.session.Session(access or None, secret or None, None, region or None, core)
         if session.get_credentials() is None:
             raise UsageError(
@@ -356,12 +358,12 @@ def _client(endpoint: str, region: str, keys: tuple[str, str], config: Config) -
 
 
 @cache
-def _descriptions() -> Any:
+def _service_models() -> Any:
     """What the library knows of S3: megabytes of JSON, which it would read for each client anew."""
     return botocore.loaders.create_loader()
 
 
-def _settings(section: Upload) -> Config:
+def _settings(section: UploadConfig) -> Config:
     """No retries, which are the caller's; and no checksums that not every compatible storage knows."""
     return Config(
         connect_timeout=section.timeout,
@@ -387,7 +389,9 @@ def _check_endpoint(url: str) -> None:
                 "upload.s3_endpoint wants https://host:port and nothing else; keys have settings of their own"
             )
     if not usable:
-        raise UsageError(f"upload.s3_endpoint wants a URL like https://s3.example.com, not {masked(url)!r}")
+        raise UsageError(
+            f"upload.s3_endpoint wants a URL like https://s3.example.com, not {mask_password(url)!r}"
+        )
 
 
 def _first_line(error: Exception) -> str:

@@ -17,15 +17,15 @@ import anyio
 import asyncssh
 from asyncssh import SFTPAttrs, SFTPClient, SSHClientConnection
 
-from crawler.config.notify import Upload
-from crawler.config.secrets import reveal
+from crawler.config.notify import UploadConfig
+from crawler.config.secrets import reveal_secret
 from crawler.errors import UsageError
-from crawler.publish.upload.target import NotTaken, Piece, SftpAddress, There
+from crawler.publish.upload.target import LocalFile, RemoteFile, SftpAddress, UploadError
 
 KNOWN_HOSTS: Final = "~/.ssh/known_hosts"
 
 
-def known_hosts(file: str, address: SftpAddress) -> asyncssh.SSHKnownHosts:
+def read_known_hosts(file: str, address: SftpAddress) -> asyncssh.SSHKnownHosts:
     """The host keys that are trusted. Raises UsageError when there is no such file, or it is none."""
     path = Path(file).expanduser()
     try:
@@ -40,20 +40,20 @@ def known_hosts(file: str, address: SftpAddress) -> asyncssh.SSHKnownHosts:
         raise UsageError(f"upload.sftp_known_hosts: {file} is no file of known hosts: {why}") from None
 
 
-def login(section: Upload, address: SftpAddress) -> dict[str, Any]:
+def login_options(section: UploadConfig, address: SftpAddress) -> dict[str, Any]:
     """What the library signs in with: the password, the key, or else the keys of ~/.ssh and the agent.
 
     Raises UsageError for a key that cannot be read.
     """
     chosen: dict[str, Any] = {"username": address.user} if address.user else {}
     if section.sftp_password:
-        chosen |= {"password": reveal(section.sftp_password), "client_keys": None, "agent_path": None}
+        chosen |= {"password": reveal_secret(section.sftp_password), "client_keys": None, "agent_path": None}
     if section.sftp_key:
-        chosen |= {"client_keys": [_key(section.sftp_key)], "agent_path": None}
+        chosen |= {"client_keys": [_read_key(section.sftp_key)], "agent_path": None}
     return chosen
 
 
-def _key(file: str) -> asyncssh.SSHKey:
+def _read_key(file: str) -> asyncssh.SSHKey:
     try:
         return asyncssh.read_private_key(str(Path(file).expanduser()))
     except OSError as error:
@@ -66,12 +66,12 @@ def _key(file: str) -> asyncssh.SSHKey:
         raise UsageError(f"upload.sftp_key: {file} is no private key") from None
 
 
-_Kinds = type[Exception] | tuple[type[Exception], ...]
+_SftpExceptionTypes = type[Exception] | tuple[type[Exception], ...]
 
 
 # The first that fits says what it means, and whether another try may help. The library speaks version 3 of the
 # protocol, which says "failure" of a full disk, of a quota, and of a directory in the way.
-_MEANINGS: Final[tuple[tuple[_Kinds, str, bool], ...]] = (
+_SFTP_ERROR_TEXTS: Final[tuple[tuple[_SftpExceptionTypes, str, bool], ...]] = (
     (TimeoutError, "it did not answer in time when asked for {act} (upload.timeout)", True),
     (
         asyncssh.PermissionDenied,
@@ -118,9 +118,9 @@ _MEANINGS: Final[tuple[tuple[_Kinds, str, bool], ...]] = (
 )
 
 
-def explained(error: Exception, act: str, address: SftpAddress) -> NotTaken:
+def sftp_upload_error(error: Exception, act: str, address: SftpAddress) -> UploadError:
     """The refusal that an exception of the library means; ``act`` is what was asked: "putting sitemap.xml there"."""
-    if isinstance(error, NotTaken):
+    if isinstance(error, UploadError):
         return error
     kind = type(error).__name__
     about = {
@@ -132,19 +132,19 @@ def explained(error: Exception, act: str, address: SftpAddress) -> NotTaken:
         "kind": kind,
         "why": getattr(error, "strerror", None) or kind,
     }
-    _, sentence, again = next(meaning for meaning in _MEANINGS if isinstance(error, meaning[0]))
-    return NotTaken(sentence.format_map(about), again=again)
+    _, sentence, again = next(meaning for meaning in _SFTP_ERROR_TEXTS if isinstance(error, meaning[0]))
+    return UploadError(sentence.format_map(about), again=again)
 
 
-def unknown_host(address: SftpAddress, file: str, *, known: bool) -> NotTaken:
+def unknown_host_error(address: SftpAddress, file: str, *, known: bool) -> UploadError:
     """Its key is not one of those that are trusted; ``known`` says that there are others of this host."""
     if known:
         named = address.host if address.port == 22 else f"[{address.host}]:{address.port}"
-        return NotTaken(
+        return UploadError(
             f"its host key is not the one in {file}: somebody may stand between, or it was set up anew; ask who "
             f"runs it, then: ssh-keygen -R '{named}' -f {file}, and add the new key"
         )
-    return NotTaken(
+    return UploadError(
         f"its host key is not known: ssh-keyscan -p {address.port} {address.host} >> {file}, after you compared the "
         "key with what who runs it says"
     )
@@ -152,29 +152,31 @@ def unknown_host(address: SftpAddress, file: str, *, known: bool) -> NotTaken:
 
 T = TypeVar("T")
 
-_PART: Final = 256 * 1024  # bytes that are written at once, and must be taken in time
+_CHUNK_SIZE: Final = 256 * 1024  # bytes that are written at once, and must be taken in time
 
-_AT_ONCE: Final = 32  # files that are looked at
+_MAX_CONCURRENT: Final = 32  # files that are looked at
 
-_FOLDERS: Final = SFTPAttrs(permissions=0o755)
+_DIRECTORY_ATTRS: Final = SFTPAttrs(permissions=0o755)
 
 _SECOND: Final = 1_000_000_000  # nanoseconds
 
 
-class Sftp:
+class SftpTarget:
     """A directory of a server. Its host key must be known. Raises UsageError for settings that cannot be used.
 
     ``mode`` are the permissions of files. ``say`` is told once when the server cannot replace files at once.
     The configuration files of OpenSSH are not read: what is configured here is all there is.
     """
 
-    def __init__(self, section: Upload, address: SftpAddress, mode: int, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, section: UploadConfig, address: SftpAddress, mode: int, say: Callable[[str], None]
+    ) -> None:
         self.shown = address.shown
         self._address, self._mode, self._say = address, mode, say
         self._timeout = section.timeout
         self._hosts_file = section.sftp_known_hosts or KNOWN_HOSTS
-        self._known = known_hosts(self._hosts_file, address)
-        self._login = login(section, address)
+        self._known = read_known_hosts(self._hosts_file, address)
+        self._login = login_options(section, address)
         self._connecting = anyio.Lock()
         self._connection: SSHClientConnection | None = None
         self._client: SFTPClient | None = None
@@ -191,26 +193,26 @@ class Sftp:
             with anyio.move_on_after(self._timeout, shield=True):
                 await self._connection.wait_closed()
 
-    def mark(self, piece: Piece) -> str:
+    def mark(self, piece: LocalFile) -> str:
         """The time of its last change, which is set to that of the local file."""
         return str(piece.mtime // _SECOND)
 
-    def manner(self, piece: Piece) -> str:  # noqa: ARG002 - the same for all
+    def manner(self, piece: LocalFile) -> str:  # noqa: ARG002 - the same for all
         """Its permissions."""
         return f"{self._mode:04o}"
 
-    async def look(self, names: Collection[str]) -> dict[str, There]:
+    async def look(self, names: Collection[str]) -> dict[str, RemoteFile]:
         """One small request for each name, many of them under way at once."""
-        found: dict[str, There] = {}
-        limit = anyio.CapacityLimiter(_AT_ONCE)
+        found: dict[str, RemoteFile] = {}
+        limit = anyio.CapacityLimiter(_MAX_CONCURRENT)
 
-        async def one(link: _Link, name: str) -> None:
+        async def one(link: _Connection, name: str) -> None:
             async with limit:
                 with contextlib.suppress(asyncssh.SFTPNoSuchFile):
-                    found[name] = _there(await link.client.lstat(self._path(name)))
+                    found[name] = _remote_file(await link.client.lstat(self._path(name)))
                 link.moved()
 
-        async def every(link: _Link) -> None:
+        async def every(link: _Connection) -> None:
             async with anyio.create_task_group() as group:
                 for name in names:
                     group.start_soon(one, link, name)
@@ -218,12 +220,12 @@ class Sftp:
         await self._do("looking at its files", every)
         return found
 
-    async def holds(self, piece: Piece) -> There | None:
+    async def holds(self, piece: LocalFile) -> RemoteFile | None:
         """By size and time, as nothing else can be asked."""
         there = (await self.look([piece.name])).get(piece.name)
-        return there if there == There(piece.size, self.mark(piece)) else None
+        return there if there == RemoteFile(piece.size, self.mark(piece)) else None
 
-    async def put(self, piece: Piece) -> There:
+    async def put(self, piece: LocalFile) -> RemoteFile:
         """Write, set mode and time, make durable, rename. Missing directories are made."""
         return await self._do(f"putting {piece.name} there", lambda link: self._put(link, piece))
 
@@ -235,22 +237,22 @@ class Sftp:
     async def tidy(self, names: Sequence[str]) -> None:
         """Remove files under hidden names."""
 
-        async def every(link: _Link) -> None:
+        async def every(link: _Connection) -> None:
             for name in names:
                 await _remove(link.client, self._draft(name))
                 link.moved()
 
         await self._do("removing drafts", every)
 
-    async def _put(self, link: "_Link", piece: Piece) -> There:
+    async def _put(self, link: "_Connection", piece: LocalFile) -> RemoteFile:
         client, draft = link.client, self._draft(piece.name)
         if not self._is_made:
-            await client.makedirs(self._address.directory, _FOLDERS, exist_ok=True)
+            await client.makedirs(self._address.directory, _DIRECTORY_ATTRS, exist_ok=True)
             self._is_made = True
         await _remove(client, draft)
         with piece.open() as local:
             async with await client.open(draft, "xb", SFTPAttrs(permissions=0o600), encoding=None) as file:
-                while part := local.read(_PART):
+                while part := local.read(_CHUNK_SIZE):
                     await file.write(part)
                     link.moved()
                 second = piece.mtime // _SECOND
@@ -258,9 +260,9 @@ class Sftp:
                     await file.setstat(SFTPAttrs(permissions=self._mode, atime=second, mtime=second))
                 with contextlib.suppress(asyncssh.SFTPOpUnsupported):
                     await file.fsync()
-        there = _there(await client.lstat(draft))
+        there = _remote_file(await client.lstat(draft))
         if there.size != piece.size:
-            raise NotTaken(f"of {piece.name} {there.size:,} bytes arrived, not {piece.size:,}", again=True)
+            raise UploadError(f"of {piece.name} {there.size:,} bytes arrived, not {piece.size:,}", again=True)
         await self._rename(client, draft, self._path(piece.name))
         return there
 
@@ -286,18 +288,18 @@ class Sftp:
     def _draft(self, name: str) -> str:
         return self._path(f".{name}.siteatlas")
 
-    async def _do(self, act: str, what: "Callable[[_Link], Awaitable[T]]") -> T:
+    async def _do(self, act: str, what: "Callable[[_Connection], Awaitable[T]]") -> T:
         """Ask for something, over a new connection when there is none, or the one there was is of no use any more."""
         link = None
         try:
             with anyio.fail_after(self._timeout) as scope:
-                link = _Link(await self._connected(), scope, self._timeout)
+                link = _Connection(await self._connected(), scope, self._timeout)
                 link.moved()
                 return await what(link)
         except asyncssh.HostKeyNotVerifiable:
-            raise unknown_host(self._address, self._hosts_file, known=self._knows()) from None
+            raise unknown_host_error(self._address, self._hosts_file, known=self._knows()) from None
         except Exception as error:  # noqa: BLE001 - what garbage makes of the library; none of it may show its secrets
-            told = explained(_alone(error), act, self._address)
+            told = sftp_upload_error(_first_exception(error), act, self._address)
             if told.again and link is not None and self._client is link.client:
                 self._drop()
             raise told from None
@@ -327,7 +329,7 @@ class Sftp:
 
 
 @dataclass(frozen=True, slots=True)
-class _Link:
+class _Connection:
     """A connection in use, and until when something has to move on it."""
 
     client: SFTPClient
@@ -343,14 +345,14 @@ async def _remove(client: SFTPClient, path: str) -> None:
         await client.remove(path)
 
 
-def _there(found: SFTPAttrs) -> There:
+def _remote_file(found: SFTPAttrs) -> RemoteFile:
     """Of what is no plain file nothing is known, so that it is not taken for one of ours."""
     if found.type != asyncssh.FILEXFER_TYPE_REGULAR:
-        return There(-1, "")
-    return There(-1 if found.size is None else found.size, str(found.mtime))
+        return RemoteFile(-1, "")
+    return RemoteFile(-1 if found.size is None else found.size, str(found.mtime))
 
 
-def _alone(error: Exception) -> Exception:
+def _first_exception(error: Exception) -> Exception:
     """The first exception, when a task group has wrapped it."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]

@@ -11,13 +11,13 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from crawler.config.notify import Upload
-from crawler.config.secrets import masked
+from crawler.config.notify import UploadConfig
+from crawler.config.secrets import mask_password
 from crawler.errors import UsageError
 from crawler.fetch.media_type import content_type
 
 
-class NotTaken(Exception):
+class UploadError(Exception):
     """It could not be done. The text is a sentence without secrets; ``again`` says that another try may help."""
 
     def __init__(self, sentence: str, *, again: bool = False) -> None:
@@ -25,7 +25,7 @@ class NotTaken(Exception):
         self.again = again
 
 
-class Piece(Struct, frozen=True, kw_only=True):
+class LocalFile(Struct, frozen=True, kw_only=True):
     """A published file as it lies in the local directory. Digests are in hexadecimal, ``mtime`` in nanoseconds."""
 
     name: str
@@ -49,22 +49,22 @@ class Piece(Struct, frozen=True, kw_only=True):
         try:
             file = self.path.open("rb")
         except OSError as error:
-            raise NotTaken(f"{self.path} cannot be read: {error.strerror}") from None
+            raise UploadError(f"{self.path} cannot be read: {error.strerror}") from None
         found = os.fstat(file.fileno())
         if (found.st_ino, found.st_mtime_ns, found.st_size) == (self.inode, self.mtime, self.size):
             return file
         file.close()
-        raise NotTaken(f"{self.path} was published anew in the meantime")
+        raise UploadError(f"{self.path} was published anew in the meantime")
 
 
-class There(Struct, frozen=True):
+class RemoteFile(Struct, frozen=True):
     """What lies there under a name: its size, and the ``mark`` that it has as long as nobody changes it."""
 
     size: int
     mark: str
 
 
-class Elsewhere(Protocol):
+class UploadTarget(Protocol):
     """A place for files, to be entered before it is used. All names are plain names of files.
 
     Each method asks once, and raises NotTaken with what the other side did or could not do.
@@ -82,19 +82,19 @@ class Elsewhere(Protocol):
     ) -> None:
         """Let go of what is held."""
 
-    def mark(self, piece: Piece) -> str:
+    def mark(self, piece: LocalFile) -> str:
         """The mark that the file will have there, if nothing out of the common is done to it."""
 
-    def manner(self, piece: Piece) -> str:
+    def manner(self, piece: LocalFile) -> str:
         """How the file is kept there, besides its bytes: what must be put again when it changes."""
 
-    async def look(self, names: Collection[str]) -> dict[str, There]:
+    async def look(self, names: Collection[str]) -> dict[str, RemoteFile]:
         """What is there, of these names."""
 
-    async def holds(self, piece: Piece) -> There | None:
+    async def holds(self, piece: LocalFile) -> RemoteFile | None:
         """What is there under the name of the file, when that can be proved to be this file, in this manner."""
 
-    async def put(self, piece: Piece) -> There:
+    async def put(self, piece: LocalFile) -> RemoteFile:
         """Put the file there, whole or not at all: nobody sees a part of it, nor nothing in between."""
 
     async def remove(self, name: str) -> None:
@@ -141,25 +141,25 @@ class SftpAddress:
         return f"sftp://{user}{host}{port}{home}{self.directory}"
 
 
-def address(text: str) -> S3Address | SftpAddress:
+def parse_target_address(text: str) -> S3Address | SftpAddress:
     """The place that ``upload.to`` names. Raises UsageError, whose text has no password that stood there."""
     scheme, separator, rest = text.partition("://")
     if not separator or scheme.lower() not in ("s3", "sftp"):
-        raise UsageError(f"upload.to wants {_SHAPES}, not {masked(text)!r}")
-    return _s3(rest) if scheme.lower() == "s3" else _sftp(text)
+        raise UsageError(f"upload.to wants {_SHAPES}, not {mask_password(text)!r}")
+    return _parse_s3(rest) if scheme.lower() == "s3" else _parse_sftp(text)
 
 
-def shown(section: Upload) -> str:
+def target_name(section: UploadConfig) -> str:
     """What the place that is configured is called, without secrets; another name is another place.
 
     Raises UsageError.
     """
-    where = address(section.to)
+    where = parse_target_address(section.to)
     is_other = isinstance(where, S3Address) and section.s3_endpoint
     return f"{where.shown} at {section.s3_endpoint}" if is_other else where.shown
 
 
-def _s3(rest: str) -> S3Address:
+def _parse_s3(rest: str) -> S3Address:
     """Keys are plain text: nothing in them is encoded, and a question mark is a part of them."""
     bucket, _, prefix = rest.partition("/")
     if not _bucket(bucket):
@@ -171,7 +171,7 @@ def _s3(rest: str) -> S3Address:
     return S3Address(bucket, "".join(f"{part}/" for part in parts))
 
 
-def _sftp(text: str) -> SftpAddress:
+def _parse_sftp(text: str) -> SftpAddress:
     try:
         split = urlsplit(text)
         port = split.port or 22

@@ -17,23 +17,23 @@ from typing import Final
 import anyio
 from msgspec import Struct
 
-from crawler.config.plan import Plan
+from crawler.config.plan import CrawlPlan
 from crawler.errors import StorageError
 from crawler.fetch.retry_loop import Sleep
-from crawler.publish.recent_feed import recent_address
-from crawler.publish.upload.connect import elsewhere
-from crawler.publish.upload.files import digests, index_name, pieces
-from crawler.publish.upload.manifest import Record
-from crawler.publish.upload.retry import Tries
-from crawler.publish.upload.target import Elsewhere, NotTaken, Piece, There, shown
-from crawler.state.lock import lock
+from crawler.publish.recent_feed import recent_feed_url
+from crawler.publish.upload.connect import connect_target
+from crawler.publish.upload.files import digests_of, lead_file_name, local_files
+from crawler.publish.upload.manifest import UploadManifest
+from crawler.publish.upload.retry import UploadRetries
+from crawler.publish.upload.target import LocalFile, RemoteFile, UploadError, UploadTarget, target_name
+from crawler.state.lock import hold_lock
 from crawler.state.runs import Run
 
-FOLDER: Final = "upload"
+UPLOAD_DIRECTORY: Final = "upload"
 """The directory in that of a site where its uploads are remembered."""
 
 
-class Uploaded(Struct, frozen=True, kw_only=True):
+class UploadResult(Struct, frozen=True, kw_only=True):
     """What an upload did. ``destination`` is told without secrets; ``bytes`` are those of the files ``sent``.
 
     ``unchanged`` files were there as they should be. ``waiting`` files left the set and will be ``removed`` later.
@@ -47,28 +47,28 @@ class Uploaded(Struct, frozen=True, kw_only=True):
     bytes: int = 0
 
 
-def _quiet(_: str) -> None:
+def _ignore(_: str) -> None:
     """Nobody wants to know."""
 
 
-def check_upload(plan: Plan) -> None:
+def check_upload(plan: CrawlPlan) -> None:
     """Check everything that can be checked before a crawl, without asking the place itself. Raises UsageError."""
     if plan.config.upload.to:
-        recent_address(plan)
-        elsewhere(plan.config.upload, int(plan.config.output.mode, 8), _quiet)
+        recent_feed_url(plan)
+        connect_target(plan.config.upload, int(plan.config.output.mode, 8), _ignore)
 
 
-def why_not_uploaded(plan: Plan, run: Run) -> str:
+def why_not_uploaded(plan: CrawlPlan, run: Run) -> str:
     """Why what ``run`` published is not, as far as is known here, where ``upload.to`` names; "" when it is.
 
     Asks nobody. Raises UsageError.
     """
     if not plan.config.upload.to:
         return ""
-    place = shown(plan.config.upload)
+    place = target_name(plan.config.upload)
     try:
-        record = Record(plan.state / FOLDER, place)
-        sent = {piece.name: (piece, record.get(piece.name)) for piece in pieces(plan, run, record.here)}
+        record = UploadManifest(plan.state / UPLOAD_DIRECTORY, place)
+        sent = {piece.name: (piece, record.get(piece.name)) for piece in local_files(plan, run, record.here)}
     except StorageError as error:
         return str(error)
     if all(known and known.sure and known.sha256 == piece.sha256 for piece, known in sent.values()):
@@ -77,13 +77,13 @@ def why_not_uploaded(plan: Plan, run: Run) -> str:
 
 
 async def upload(
-    plan: Plan,
+    plan: CrawlPlan,
     run: Run,
-    say: Callable[[str], None] = _quiet,
+    say: Callable[[str], None] = _ignore,
     *,
     clock: Callable[[], float] = time.time,
     sleep: Sleep = anyio.sleep,
-) -> Uploaded:
+) -> UploadResult:
     """Make the place that ``upload.to`` names have what ``run`` published; ``say`` is told what a person should know.
 
     To be called after every run that published, or would have if anything had changed: what an earlier upload could not
@@ -91,19 +91,21 @@ async def upload(
     Unix time. Raises UsageError, StateInUse when another process uploads the files of this site, and StorageError when
     it could not be done: what was published there stays whole then, and the next run does what is missing.
     """
-    place = elsewhere(plan.config.upload, int(plan.config.output.mode, 8), say)
-    folder = plan.state / FOLDER
-    descriptor = lock(folder)
+    place = connect_target(plan.config.upload, int(plan.config.output.mode, 8), say)
+    folder = plan.state / UPLOAD_DIRECTORY
+    descriptor = hold_lock(folder)
     try:
-        record = Record(folder, place.shown)
-        found = await anyio.to_thread.run_sync(pieces, plan, run, record.here)
-        record.looked(digests(found))
-        transfer = _Transfer(place, record, index_name(plan), Tries(plan.config.upload.retries, sleep), say)
+        record = UploadManifest(folder, place.shown)
+        found = await anyio.to_thread.run_sync(local_files, plan, run, record.here)
+        record.looked(digests_of(found))
+        transfer = _Transfer(
+            place, record, lead_file_name(plan), UploadRetries(plan.config.upload.retries, sleep), say
+        )
         try:
             return await transfer.run(found, clock, plan.config.upload.grace_period)
         finally:
             record.save()
-    except NotTaken as error:
+    except UploadError as error:
         raise StorageError(
             f"the files could not be published at {place.shown}: {error}; what is there is whole, and the next run "
             "does what is missing"
@@ -116,14 +118,21 @@ class _Transfer:
     """One upload, to a place that was entered. ``index`` is the name of the file that leads to several."""
 
     def __init__(
-        self, place: Elsewhere, record: Record, index: str, tries: Tries, say: Callable[[str], None]
+        self,
+        place: UploadTarget,
+        record: UploadManifest,
+        index: str,
+        tries: UploadRetries,
+        say: Callable[[str], None],
     ) -> None:
         self._place, self._record, self._index, self._tries, self._say = place, record, index, tries, say
 
-    async def run(self, found: list[Piece], clock: Callable[[], float], grace_period: float) -> Uploaded:
+    async def run(
+        self, found: list[LocalFile], clock: Callable[[], float], grace_period: float
+    ) -> UploadResult:
         """``found`` are the files, the one that leads to the others last. Raises NotTaken, StorageError."""
         if not found:
-            return Uploaded(destination=self._place.shown)
+            return UploadResult(destination=self._place.shown)
         listed = {piece.name for piece in found}
         async with self._place:
             there = await self._tries.once(lambda: self._place.look({*listed, *self._record.names()}))
@@ -134,7 +143,7 @@ class _Transfer:
             now = clock()
             self._record.leave(listed, now)
             removed = await self._remove(there, now - grace_period)
-        return Uploaded(
+        return UploadResult(
             destination=self._place.shown,
             sent=len(missing),
             unchanged=len(found) - len(missing),
@@ -143,18 +152,18 @@ class _Transfer:
             bytes=sum(piece.size for piece in missing),
         )
 
-    async def _missing(self, found: list[Piece], there: dict[str, There]) -> list[Piece]:
+    async def _missing(self, found: list[LocalFile], there: dict[str, RemoteFile]) -> list[LocalFile]:
         """The files that are not there as they should be."""
         missing: set[str] = set()
 
-        async def look_at(piece: Piece) -> None:
+        async def look_at(piece: LocalFile) -> None:
             if not await self._is_there(piece, there.get(piece.name)):
                 missing.add(piece.name)
 
         await self._tries.each(found, look_at)
         return [piece for piece in found if piece.name in missing]
 
-    async def _is_there(self, piece: Piece, there: There | None) -> bool:
+    async def _is_there(self, piece: LocalFile, there: RemoteFile | None) -> bool:
         sent, manner = self._record.get(piece.name), self._place.manner(piece)
         if there is None:
             return False
@@ -171,19 +180,19 @@ class _Transfer:
             self._record.sure(piece, manner, there)
         return same
 
-    async def _send(self, missing: list[Piece], lead: Piece) -> None:
+    async def _send(self, missing: list[LocalFile], lead: LocalFile) -> None:
         """Put files there, and the one that leads to the others after all of them."""
         place = self._place
         self._record.intend((piece, place.manner(piece), place.mark(piece)) for piece in missing)
 
-        async def put(piece: Piece) -> None:
+        async def put(piece: LocalFile) -> None:
             self._record.sure(piece, place.manner(piece), await place.put(piece))
 
         await self._tries.each([piece for piece in missing if piece is not lead], put)
         if lead in missing:
             await self._tries.once(lambda: put(lead))
 
-    async def _remove(self, there: dict[str, There], before: float) -> int:
+    async def _remove(self, there: dict[str, RemoteFile], before: float) -> int:
         """Remove what left the set long enough ago. What cannot be removed is said, and tried by the next run."""
         removed = 0
         leavers = self._record.leavers(before)
@@ -193,7 +202,7 @@ class _Transfer:
                 if sent.is_ours(there.get(name)):
                     await self._tries.once(partial(self._place.remove, name))
                     removed += 1
-            except NotTaken as error:
+            except UploadError as error:
                 self._say(f"{name} left the set and could not be removed from {self._place.shown}: {error}")
                 break
             self._record.forget(name)

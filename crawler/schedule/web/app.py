@@ -11,14 +11,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from crawler.config.schedule import Daemon
-from crawler.schedule.status import Board, SiteBoard
+from crawler.config.schedule import DaemonConfig
+from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.schedule.web.files import OpenFile, PublishedFiles, find_public, open_report
-from crawler.schedule.web.health import health
+from crawler.schedule.web.health import health_response
 from crawler.schedule.web.metrics import exposition
-from crawler.schedule.web.pages import one_site, overview, page
+from crawler.schedule.web.pages import overview_page, render_page, site_page
 from crawler.schedule.web.request_guard import RequestGuard, is_own_host
-from crawler.schedule.web.server import UNIX
+from crawler.schedule.web.server import UNIX_PREFIX
 from crawler.schedule.web.snapshots import SiteSnapshot, StatusCache
 
 _PUBLISHED: Final = "/published/"
@@ -26,8 +26,10 @@ _RETRY: Final = {"retry-after": "30"}
 log = logging.getLogger(__name__)
 
 
-def app(
-    board: Callable[[], Board], settings: Callable[[], Daemon], trouble: Callable[[], str] = str
+def build_app(
+    board: Callable[[], ScheduleStatus],
+    settings: Callable[[], DaemonConfig],
+    trouble: Callable[[], str] = str,
 ) -> ASGIApp:
     """The ASGI application. ``trouble`` says what is wrong with the daemon itself, or "".
 
@@ -57,7 +59,7 @@ def app(
 
 
 def _routed(routes: Sequence[Route]) -> Starlette:
-    routed = Starlette(routes=routes, exception_handlers={HTTPException: _refused, 500: _failed})
+    routed = Starlette(routes=routes, exception_handlers={HTTPException: _error_page, 500: _failed})
     routed.router.redirect_slashes = False  # it would redirect to whatever name Host says
     return routed
 
@@ -66,12 +68,15 @@ class _Endpoints:
     """The endpoints, and what they share."""
 
     def __init__(
-        self, board: Callable[[], Board], settings: Callable[[], Daemon], trouble: Callable[[], str]
+        self,
+        board: Callable[[], ScheduleStatus],
+        settings: Callable[[], DaemonConfig],
+        trouble: Callable[[], str],
     ) -> None:
         self._board = board
         self._trouble = trouble
         self._settings = settings
-        self._is_socket = settings().listen.startswith(UNIX)
+        self._is_socket = settings().listen.startswith(UNIX_PREFIX)
         self._cache = StatusCache()
         self._files = PublishedFiles()
 
@@ -92,8 +97,8 @@ class _Endpoints:
         board = self._board()
         snapshots = await self._cache.snapshots(board.sites)
         query = request.query_params.get("q", "")
-        values = {**overview(board, snapshots, query), **_frame(request)}
-        return await self._cache.run(lambda: page("overview.html", **values))
+        values = {**overview_page(board, snapshots, query), **_frame(request)}
+        return await self._cache.run(lambda: render_page("overview.html", **values))
 
     async def site(self, request: Request) -> Response:
         """``/sites/NAME``; ``?run=N`` shows what that run changed, ``?before=N`` the runs before that one."""
@@ -102,8 +107,8 @@ class _Endpoints:
         numbers = {"number": _number(request, "run"), "before": _number(request, "before")}
 
         def render() -> Response:
-            values = one_site(board, site, snapshot, self._serves_files, **numbers)
-            return page("site.html", **values, **_frame(request))
+            values = site_page(board, site, snapshot, self._serves_files, **numbers)
+            return render_page("site.html", **values, **_frame(request))
 
         return await self._cache.run(render)
 
@@ -117,7 +122,7 @@ class _Endpoints:
 
     async def healthz(self, _: Request) -> Response:
         """``/healthz``."""
-        status, values = health(self._board(), self._trouble())
+        status, values = health_response(self._board(), self._trouble())
         return JSONResponse(values, status)
 
     async def metrics(self, request: Request) -> Response:
@@ -139,7 +144,7 @@ class _Endpoints:
             raise HTTPException(404)
         return await self._published(*found)
 
-    async def _published(self, site: SiteBoard, name: str) -> OpenFile:
+    async def _published(self, site: SiteStatus, name: str) -> OpenFile:
         snapshot = await self._snapshot(site)
         if snapshot.error and not snapshot.files:
             raise HTTPException(503, "the list of published files cannot be read right now", _RETRY)
@@ -155,17 +160,17 @@ class _Endpoints:
             raise HTTPException(404)
         return file
 
-    async def _snapshot(self, site: SiteBoard) -> SiteSnapshot:
+    async def _snapshot(self, site: SiteStatus) -> SiteSnapshot:
         return (await self._cache.snapshots([site]))[site.name]
 
-    def _named(self, request: Request) -> SiteBoard:
+    def _named(self, request: Request) -> SiteStatus:
         name = request.path_params["name"]
         for site in self._board().sites:
             if site.name == name:
                 return site
         raise HTTPException(404, "no site has this name")
 
-    def _find(self, host: str, path: str) -> tuple[SiteBoard, str] | None:
+    def _find(self, host: str, path: str) -> tuple[SiteStatus, str] | None:
         return find_public(self._board().sites, host, path)
 
 
@@ -187,12 +192,14 @@ async def _no_icon(_: Request) -> Response:
     return Response(status_code=204)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _error_page(request: Request, error: Exception) -> Response:
     """The page of an HTTPException."""
     status, reason, headers = 500, "", None
     if isinstance(error, HTTPException):
         status, reason, headers = error.status_code, error.detail, error.headers
-    response = page("trouble.html", status, code=status, reason=reason, **_frame(request, is_page=False))
+    response = render_page(
+        "trouble.html", status, code=status, reason=reason, **_frame(request, is_page=False)
+    )
     response.headers.update(headers or {})
     return response
 
@@ -200,4 +207,4 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _failed(request: Request, _: Exception) -> Response:
     """The page of an error of ours, which uvicorn logs."""
     reason = "the daemon's log says what went wrong"
-    return page("trouble.html", 500, code=500, reason=reason, **_frame(request, is_page=False))
+    return render_page("trouble.html", 500, code=500, reason=reason, **_frame(request, is_page=False))

@@ -21,9 +21,9 @@ from starlette.responses import FileResponse, Response
 from starlette.staticfiles import NotModifiedResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from crawler.audit.rules import TOLD
+from crawler.audit.rules import REPORTED_RULES
 from crawler.fetch.media_type import content_type
-from crawler.schedule.status import SiteBoard
+from crawler.schedule.status import SiteStatus
 from crawler.schedule.web.snapshots import SiteSnapshot
 from sitemap import Child, SitemapError, SitemapReader
 
@@ -36,13 +36,13 @@ _PUBLISHED_POLICY: Final = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 )
 _STYLESHEETS: Final = frozenset({"sitemap.css", "sitemap.xsl"})
-_REPORTS: Final = {
+_REPORT_TYPES: Final = {
     "audit.html": "text/html; charset=utf-8",
     "audit.json": "application/json",
     "audit.sarif": "application/sarif+json",
     "audit.junit.xml": "application/xml",
 }
-_TABLE: Final = "text/csv; charset=utf-8"
+_CSV_TYPE: Final = "text/csv; charset=utf-8"
 _DEFAULT_PORTS: Final = (":80", ":443")
 _ONE_PACKET: Final = 1_400  # bytes: compressing less saves nothing
 _GZIP_LEVEL: Final = 2
@@ -155,7 +155,7 @@ class PublishedFiles:
     def __init__(self) -> None:
         self._indexes: dict[Path, _Index] = {}
 
-    def open(self, site: SiteBoard, snapshot: SiteSnapshot, name: str) -> OpenFile | None:
+    def open(self, site: SiteStatus, snapshot: SiteSnapshot, name: str) -> OpenFile | None:
         """A file of the published set, or None. Raises OSError when it exists and cannot be read.
 
         The set is what the state lists, the stylesheets and the feed beside it, and what the current index lists: a
@@ -173,7 +173,7 @@ class PublishedFiles:
         }
         return _open(site.output / name, headers, is_text=not name.endswith(".gz"))
 
-    def _listed(self, site: SiteBoard) -> frozenset[str]:
+    def _listed(self, site: SiteStatus) -> frozenset[str]:
         """The files that the sitemap lists, if it is an index."""
         directory, name = _split(site.sitemap_url)
         path = site.output / name
@@ -209,7 +209,7 @@ def _split(url: str) -> tuple[str, str]:
     return directory, unquote(name)
 
 
-def find_public(sites: Iterable[SiteBoard], host: str, path: str) -> tuple[SiteBoard, str] | None:
+def find_public(sites: Iterable[SiteStatus], host: str, path: str) -> tuple[SiteStatus, str] | None:
     """The site whose sitemap is in this directory of this host, and the name of the file; None: there is none."""
     folder, _, name = path.rpartition("/")
     for site in sites:
@@ -229,20 +229,20 @@ def _without_port(authority: str) -> str:
 
 def open_report(directory: Path, name: str) -> OpenFile | None:
     """A file that an audit wrote, or None. Raises OSError when it exists and cannot be read. Blocks."""
-    if name in _REPORTS:
+    if name in _REPORT_TYPES:
         policy = {"content-security-policy": REPORT_POLICY} if name == "audit.html" else {}
-        return _open(directory / name, {"content-type": _REPORTS[name], **policy}, is_text=True)
+        return _open(directory / name, {"content-type": _REPORT_TYPES[name], **policy}, is_text=True)
     folder, _, rule = name.removesuffix(".csv").partition("/")
-    if folder == "csv" and rule in TOLD and name.endswith(".csv"):
+    if folder == "csv" and rule in REPORTED_RULES and name.endswith(".csv"):
         file = f"{rule}.csv"
-        headers = {"content-type": _TABLE, "content-disposition": f'attachment; filename="{file}"'}
+        headers = {"content-type": _CSV_TYPE, "content-disposition": f'attachment; filename="{file}"'}
         return _open(directory / folder / file, headers, is_text=True)
     return None
 
 
-def reports(directory: Path) -> list[tuple[str, int, float]]:
+def list_reports(directory: Path) -> list[tuple[str, int, float]]:
     """The files of an audit that exist: name, bytes and Unix time, the tables last. Blocks."""
-    names = [*_REPORTS, *(f"csv/{rule}.csv" for rule in TOLD)]
+    names = [*_REPORT_TYPES, *(f"csv/{rule}.csv" for rule in REPORTED_RULES)]
     return [
         (name, facts.st_size, facts.st_mtime)
         for name in names

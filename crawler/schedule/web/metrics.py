@@ -14,15 +14,17 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from crawler.publish.changes import ChangeKind
-from crawler.schedule.status import Board, SiteBoard
+from crawler.schedule.status import ScheduleStatus, SiteStatus
 from crawler.schedule.web.site_status import notify_pending
 from crawler.schedule.web.snapshots import SiteSnapshot
 from crawler.state.runs import Run
 
-_Sample = Callable[[SiteBoard, SiteSnapshot], float | None]
+_Sample = Callable[[SiteStatus, SiteSnapshot], float | None]
 
 
-def exposition(board: Board, snapshots: Mapping[str, SiteSnapshot], accept: str) -> tuple[bytes, str]:
+def exposition(
+    board: ScheduleStatus, snapshots: Mapping[str, SiteSnapshot], accept: str
+) -> tuple[bytes, str]:
     """All metrics in the format that the header ``accept`` chooses, and its media type."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(SiteMetrics(board, snapshots))
@@ -33,14 +35,14 @@ def exposition(board: Board, snapshots: Mapping[str, SiteSnapshot], accept: str)
 class SiteMetrics(Collector):
     """The metrics at one moment."""
 
-    def __init__(self, board: Board, snapshots: Mapping[str, SiteSnapshot]) -> None:
+    def __init__(self, board: ScheduleStatus, snapshots: Mapping[str, SiteSnapshot]) -> None:
         self._board = board
         self._snapshots = snapshots
 
     def collect(self) -> Iterator[Metric]:
         """All metric families, also those without a sample."""
         yield from self._daemon()
-        for name, help_, sample in _OF_SITES:
+        for name, help_, sample in _SITE_METRICS:
             family = GaugeMetricFamily(f"siteatlas_site_{name}", help_, labels=["site"])
             for site in self._board.sites:
                 value = sample(site, self._snapshot(site))
@@ -50,7 +52,7 @@ class SiteMetrics(Collector):
         yield self._changes()
         yield self._findings()
 
-    def _snapshot(self, site: SiteBoard) -> SiteSnapshot:
+    def _snapshot(self, site: SiteStatus) -> SiteSnapshot:
         return self._snapshots.get(site.name, SiteSnapshot())
 
     def _daemon(self) -> Iterator[Metric]:
@@ -102,22 +104,22 @@ class SiteMetrics(Collector):
         return family
 
 
-def _of_audit(name: str) -> _Sample:
+def _audit_value(name: str) -> _Sample:
     """A number of the last completed audit."""
     return lambda _, snapshot: getattr(snapshot.audit.last, name, None)
 
 
-def _since_audit(name: str) -> _Sample:
+def _compared_audit_value(name: str) -> _Sample:
     """The same; of an audit that could be compared with the previous one."""
     return lambda _, snapshot: (
         getattr(snapshot.audit.last, name) if snapshot.audit.last and snapshot.audit.last.before else None
     )
 
 
-def _of_last(read: Callable[[Run], float | None]) -> _Sample:
+def _last_run_value(read: Callable[[Run], float | None]) -> _Sample:
     """A number of the last run that has ended; 0 is unknown when the run kept no figures."""
 
-    def sample(_: SiteBoard, snapshot: SiteSnapshot) -> float | None:
+    def sample(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
         run = snapshot.ended
         value = read(run) if run else None
         return value if value or (run and run.has_figures) else None
@@ -125,14 +127,14 @@ def _of_last(read: Callable[[Run], float | None]) -> _Sample:
     return sample
 
 
-def _ended(site: SiteBoard, snapshot: SiteSnapshot) -> float | None:
+def _ended(site: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     """When the last run ended, or the last attempt that did not get as far as a run."""
     run, attempt = snapshot.ended, site.last
     times = [time for time in (run and run.ended, attempt and attempt.ended) if time]
     return max(times, default=None)
 
 
-def _exit_code(site: SiteBoard, snapshot: SiteSnapshot) -> float | None:
+def _exit_code(site: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     run, attempt = snapshot.ended, site.last
     if attempt is None or attempt.exit_code is None:
         return run.exit_code if run else None
@@ -140,25 +142,25 @@ def _exit_code(site: SiteBoard, snapshot: SiteSnapshot) -> float | None:
     return run.exit_code if run and is_newer else attempt.exit_code  # somebody may run the site by hand
 
 
-def _pages(_: SiteBoard, snapshot: SiteSnapshot) -> float | None:
+def _pages(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     standing = snapshot.standing
     return standing.pages if standing and standing.published else None
 
 
-def _success(_: SiteBoard, snapshot: SiteSnapshot) -> float | None:
+def _success(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     return snapshot.good.ended if snapshot.good else None
 
 
-def _audit_failed(_: SiteBoard, snapshot: SiteSnapshot) -> float | None:
+def _audit_failed(_: SiteStatus, snapshot: SiteSnapshot) -> float | None:
     return bool(snapshot.audit.trouble) if snapshot.audit.newest else None
 
 
-def _of_google(name: str) -> _Sample:
+def _search_console_value(name: str) -> _Sample:
     """A number of the last answer of Search Console."""
     return lambda _, snapshot: getattr(snapshot.google, name, None)
 
 
-_OF_SITES: Final[tuple[tuple[str, str, _Sample], ...]] = (
+_SITE_METRICS: Final[tuple[tuple[str, str, _Sample], ...]] = (
     ("running", "Whether a run is in progress", lambda site, _: site.running_since is not None),
     ("scheduled", "Whether the site has a schedule", lambda site, _: bool(site.timetable)),
     ("next_run_timestamp_seconds", "Earliest start of the next run, Unix time", lambda site, _: site.next_at),
@@ -168,14 +170,14 @@ _OF_SITES: Final[tuple[tuple[str, str, _Sample], ...]] = (
     ("last_run_timestamp_seconds", "End of the last run, Unix time", _ended),
     ("last_success_timestamp_seconds", "End of the last run whose result is published, Unix time", _success),
     ("last_run_exit_code", "Exit code of the last run; negative: the signal that killed it", _exit_code),
-    ("last_run_duration_seconds", "Duration of the last run", _of_last(lambda run: run.seconds)),
-    ("last_run_requests", "Requests of the last run", _of_last(lambda run: run.fetched)),
-    ("last_run_received_bytes", "Bytes that the last run received", _of_last(lambda run: run.bytes)),
+    ("last_run_duration_seconds", "Duration of the last run", _last_run_value(lambda run: run.seconds)),
+    ("last_run_requests", "Requests of the last run", _last_run_value(lambda run: run.fetched)),
+    ("last_run_received_bytes", "Bytes that the last run received", _last_run_value(lambda run: run.bytes)),
     ("listed_pages", "Pages in the published sitemap", _pages),
-    ("last_audit_timestamp_seconds", "Start of the last completed audit, Unix time", _of_audit("started")),
-    ("last_audit_new_findings", "Findings of the last audit that the previous one did not have", _since_audit("new")),
-    ("last_audit_mended_findings", "Findings of the previous audit that are resolved", _since_audit("mended")),
+    ("last_audit_timestamp_seconds", "Start of the last completed audit, Unix time", _audit_value("started")),
+    ("last_audit_new_findings", "New findings of the last audit", _compared_audit_value("new")),
+    ("last_audit_mended_findings", "Findings of the previous audit that are resolved", _compared_audit_value("mended")),
     ("audit_failed", "Whether an audit that started later did not complete", _audit_failed),
-    ("search_console_errors", "Errors that Google found in the sitemap", _of_google("errors")),
-    ("search_console_warnings", "Warnings of Google about the sitemap", _of_google("warnings")),
+    ("search_console_errors", "Errors that Google found in the sitemap", _search_console_value("errors")),
+    ("search_console_warnings", "Warnings of Google about the sitemap", _search_console_value("warnings")),
 )  # fmt: skip

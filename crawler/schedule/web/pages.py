@@ -11,17 +11,24 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from starlette.responses import Response
 
-from crawler.audit.compare.history import AuditStanding
-from crawler.audit.report.html import is_web
-from crawler.audit.report.style import source, style
-from crawler.notify.ledger_status import Told, told
-from crawler.publish.changes import Change, Counts, told_counts
-from crawler.schedule.status import Board, SiteBoard
-from crawler.schedule.web.files import reports
-from crawler.schedule.web.site_status import URGENT, Condition, Tone, condition, trend
-from crawler.schedule.web.snapshots import READ_ERRORS, RUNS, SiteSnapshot, changes_of, query_runs, reason_of
+from crawler.audit.compare.history import AuditStatus
+from crawler.audit.report.html import is_http_url
+from crawler.audit.report.style import csp_source, read_style
+from crawler.notify.ledger_status import NotifyStatus, notify_status
+from crawler.publish.changes import Change, ChangeCounts, counts_text
+from crawler.schedule.status import ScheduleStatus, SiteStatus
+from crawler.schedule.web.files import list_reports
+from crawler.schedule.web.site_status import URGENT, Condition, Tone, condition, trend_points
+from crawler.schedule.web.snapshots import (
+    MAX_RUNS,
+    READ_ERRORS,
+    SiteSnapshot,
+    changes_of,
+    query_runs,
+    reason_of,
+)
 from crawler.state.runs import PublishedFile, Run
-from crawler.units import amount, clock, count, outcome
+from crawler.units import clock_text, count_text, outcome_text, size_text
 from sitemap import safe
 
 if TYPE_CHECKING:
@@ -48,18 +55,18 @@ class SiteRow(Struct, frozen=True, kw_only=True):
     did not get as far as a run. ``pages`` are listed, ``kept`` of them despite errors.
     """
 
-    site: SiteBoard
+    site: SiteStatus
     condition: Condition
     last: Run | None
     ended: LastEnd | None
     pages: int | None
     kept: int
-    counts: Counts
+    counts: ChangeCounts
     trend: str
-    audit: AuditStanding
+    audit: AuditStatus
 
 
-def overview(board: Board, snapshots: Mapping[str, SiteSnapshot], query: str) -> dict[str, Any]:
+def overview_page(board: ScheduleStatus, snapshots: Mapping[str, SiteSnapshot], query: str) -> dict[str, Any]:
     """The values of the page. A site is shown when its name, URL and condition contain all words of ``query``."""
     rows = [site_row(site, snapshots.get(site.name, SiteSnapshot())) for site in board.sites]
     words = query[:MAX_QUERY].casefold().split()
@@ -83,7 +90,7 @@ def _order(row: SiteRow) -> tuple[int, str, str]:
     return _TONES.index(tone) if tone in URGENT else len(_TONES), name.casefold(), name
 
 
-def site_row(site: SiteBoard, snapshot: SiteSnapshot) -> SiteRow:
+def site_row(site: SiteStatus, snapshot: SiteSnapshot) -> SiteRow:
     """The row of a site."""
     last, standing = snapshot.ended, snapshot.standing
     return SiteRow(
@@ -93,28 +100,28 @@ def site_row(site: SiteBoard, snapshot: SiteSnapshot) -> SiteRow:
         ended=_last_end(site, last),
         pages=standing.pages if standing and standing.published else None,
         kept=standing.kept if standing else 0,
-        counts=counts(last) if last else Counts(),
-        trend=trend(snapshot.runs),
+        counts=run_counts(last) if last else ChangeCounts(),
+        trend=trend_points(snapshot.runs),
         audit=snapshot.audit,
     )
 
 
-def _last_end(site: SiteBoard, run: Run | None) -> LastEnd | None:
+def _last_end(site: SiteStatus, run: Run | None) -> LastEnd | None:
     """The end of the last run; the schedule knows it when the attempt left no run in the state."""
     last, at = site.last, (run.ended if run else None) or 0.0
     if last and last.ended and last.ended > at and (run is None or last.run != run.number):
         result = f"{last.fate}, exit code {last.exit_code}" if last.fate else "interrupted"
-        result = outcome(last.outcome) if last.outcome else result
+        result = outcome_text(last.outcome) if last.outcome else result
         return LastEnd(at=last.ended, outcome=result, seconds=last.ended - last.began)
     if run is None or run.ended is None:
         return None
     seconds = run.seconds if run.has_figures or run.seconds else None
-    return LastEnd(at=run.ended, outcome=outcome(run.outcome), seconds=seconds)
+    return LastEnd(at=run.ended, outcome=outcome_text(run.outcome), seconds=seconds)
 
 
-def counts(run: Run) -> Counts:
+def run_counts(run: Run) -> ChangeCounts:
     """How many URLs a run changed, by kind."""
-    return Counts(**{name: getattr(run, name) for name in Counts.__struct_fields__})
+    return ChangeCounts(**{name: getattr(run, name) for name in ChangeCounts.__struct_fields__})
 
 
 def _figures(rows: Sequence[SiteRow]) -> Iterator[tuple[str, int, str]]:
@@ -128,9 +135,9 @@ def _figures(rows: Sequence[SiteRow]) -> Iterator[tuple[str, int, str]]:
     yield "pages listed", sum(row.pages or 0 for row in rows), ""
 
 
-CHANGES: Final = 200  # of each kind on the page
+MAX_CHANGES: Final = 200  # of each kind on the page
 
-MESSAGES: Final = 20  # notifications on the page
+MAX_MESSAGES: Final = 20  # notifications on the page
 
 _ORDER: Final = {"removed": 0, "deindexed": 1, "moved": 2, "changed": 3, "added": 4}
 
@@ -148,7 +155,7 @@ class RunChanges(Struct, frozen=True, kw_only=True):
 
     run: Run | None = None
     groups: Sequence[ChangeGroup] = ()
-    counts: Counts | None = None
+    counts: ChangeCounts | None = None
     error: str = ""
 
 
@@ -160,9 +167,9 @@ class RunTable(Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-def one_site(
-    board: Board,
-    site: SiteBoard,
+def site_page(
+    board: ScheduleStatus,
+    site: SiteStatus,
     snapshot: SiteSnapshot,
     serves_files: bool,
     *,
@@ -174,9 +181,9 @@ def one_site(
     The changes are those of the run ``number``, else of the last run with changes. The runs are the last ones, or
     those ``before`` a number.
     """
-    messages, messages_error = Told(), ""
+    messages, messages_error = NotifyStatus(), ""
     try:
-        messages = told(site.state, MESSAGES)
+        messages = notify_status(site.state, MAX_MESSAGES)
     except READ_ERRORS as error:
         messages_error = reason_of(error)
     standing = snapshot.standing
@@ -189,32 +196,34 @@ def one_site(
         "number": number,
         "table": _table(site, snapshot, before),
         "before": before,
-        "files": _in_order(snapshot.files, site.sitemap_url),
+        "files": _sort_files(snapshot.files, site.sitemap_url),
         "writer": standing.wrote if standing else None,
         "is_running": bool(standing and standing.holder) or site.running_since is not None,
         "messages": messages,
         "messages_error": messages_error,
-        "reports": reports(site.report) if site.report else [],
+        "reports": list_reports(site.report) if site.report else [],
         "serves_files": serves_files,
-        "counts_of": counts,
-        "outcome": outcome,
+        "counts_of": run_counts,
+        "outcome": outcome_text,
     }
 
 
-def _table(site: SiteBoard, snapshot: SiteSnapshot, before: int | None) -> RunTable:
+def _table(site: SiteStatus, snapshot: SiteSnapshot, before: int | None) -> RunTable:
     runs: Sequence[Run] = snapshot.runs
     if before is not None:
         try:
-            runs = query_runs(site.state, lambda records: records.last(RUNS, before))
+            runs = query_runs(site.state, lambda records: records.last(MAX_RUNS, before))
         except READ_ERRORS as error:
             return RunTable(error=reason_of(error))
-    return RunTable(runs=runs, older=runs[-1].number if len(runs) == RUNS and runs[-1].number > 1 else None)
+    return RunTable(
+        runs=runs, older=runs[-1].number if len(runs) == MAX_RUNS and runs[-1].number > 1 else None
+    )
 
 
-def _run(site: SiteBoard, runs: Sequence[Run], number: int | None) -> Run | None:
+def _run(site: SiteStatus, runs: Sequence[Run], number: int | None) -> Run | None:
     """The run of a number, or the last with changes; read from the state when it is not among the last ``runs``."""
     for run in runs:
-        if run.number == number if number is not None else counts(run).total:
+        if run.number == number if number is not None else run_counts(run).total:
             return run
     if not runs:
         return None
@@ -224,13 +233,13 @@ def _run(site: SiteBoard, runs: Sequence[Run], number: int | None) -> Run | None
     return found[0] if found and found[0].number == number else None
 
 
-def _changes(site: SiteBoard, snapshot: SiteSnapshot, number: int | None) -> RunChanges:
+def _changes(site: SiteStatus, snapshot: SiteSnapshot, number: int | None) -> RunChanges:
     run = None
     try:
         run = _run(site, snapshot.runs, number)
         if run is None:
             return RunChanges()
-        totals, changes = counts(run), changes_of(site.state, run.number, CHANGES)
+        totals, changes = run_counts(run), changes_of(site.state, run.number, MAX_CHANGES)
     except READ_ERRORS as error:
         return RunChanges(run=run, error=reason_of(error))
     groups = [
@@ -240,7 +249,7 @@ def _changes(site: SiteBoard, snapshot: SiteSnapshot, number: int | None) -> Run
     return RunChanges(run=run, groups=sorted(groups, key=lambda group: _ORDER[group.kind]), counts=totals)
 
 
-def _in_order(files: Sequence[PublishedFile], sitemap_url: str) -> list[PublishedFile]:
+def _sort_files(files: Sequence[PublishedFile], sitemap_url: str) -> list[PublishedFile]:
     """The sitemap that readers start from first, and its children as people count: 2 before 10."""
     first = next((file for file in files if file.url == sitemap_url), files[-1] if files else None)
     return sorted(files, key=lambda file: (file is not first, _natural(file.name)))
@@ -256,7 +265,7 @@ _LONGEST: Final = 1e10  # seconds: longer ones come from a damaged state
 _STEPS: Final = ((60.0, "s"), (60.0, "min"), (24.0, "h"), (7.0, "day"), (4.35, "week"), (12.0, "month"))
 
 
-def page(template: str, status: int = 200, **values: Any) -> Response:
+def render_page(template: str, status: int = 200, **values: Any) -> Response:
     """A page from a template, for no cache and no search engine. Lone surrogates are shown as escapes.
 
     Starlette's Jinja2Templates cannot encode those.
@@ -273,60 +282,67 @@ def _templates() -> "tuple[Environment, str]":
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - needed for the first page only
     from markupsafe import Markup  # noqa: PLC0415
 
-    sheet = style("crawler.schedule.web", "web.css")
+    sheet = read_style("crawler.schedule.web", "web.css")
     templates = Environment(
         loader=PackageLoader("crawler.schedule.web"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    templates.filters.update(shown=safe, amount=size, took=took, moment=moment, w3c=w3c, number=number)
+    templates.filters.update(
+        shown=safe,
+        amount=size_text_short,
+        took=unbroken_duration,
+        moment=time_text,
+        w3c=w3c_time,
+        number=number_text,
+    )
     templates.globals.update(
         style=Markup(sheet),  # noqa: S704 - a file of ours
-        count=count, relative=relative, is_web=is_web, change_counts=change_counts,
+        count=count_text, relative=relative_time, is_web=is_http_url, change_counts=change_counts,
     )  # fmt: skip
     policy = (
-        f"default-src 'none'; style-src {source(sheet)}; img-src data:; form-action 'self'; base-uri 'none'; "
+        f"default-src 'none'; style-src {csp_source(sheet)}; img-src data:; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'"
     )
     return templates, policy
 
 
-def number(value: int) -> str:
+def number_text(value: int) -> str:
     """A number for people: ``1,204``."""
     return f"{value:,}"
 
 
-def moment(when: float) -> str:
+def time_text(when: float) -> str:
     """A Unix time for people: ``21 Nov 2026, 18:14 UTC``, in two lines at most; outside the calendar, the number."""
     date = _datetime(when)
     return f"{date.day}\xa0{date:%b\xa0%Y, %H:%M}\xa0UTC" if date else f"{when:g}"
 
 
-def took(seconds: float) -> str:
+def unbroken_duration(seconds: float) -> str:
     """A duration for people, on one line; an impossible one as the number of seconds."""
-    return (clock(seconds) if 0 <= seconds < _LONGEST else f"{seconds:g} s").replace(" ", "\xa0")
+    return (clock_text(seconds) if 0 <= seconds < _LONGEST else f"{seconds:g} s").replace(" ", "\xa0")
 
 
-def size(number: float) -> str:
+def size_text_short(number: float) -> str:
     """Bytes for people, on one line."""
-    return amount(number).replace(" ", "\xa0")
+    return size_text(number).replace(" ", "\xa0")
 
 
-def change_counts(counts: Counts) -> str:
+def change_counts(counts: ChangeCounts) -> str:
     """``3 added, 1 changed``; a number and its word stay on one line."""
-    return told_counts(counts).replace(" ", "\xa0").replace(",\xa0", ", ")
+    return counts_text(counts).replace(" ", "\xa0").replace(",\xa0", ", ")
 
 
-def w3c(when: float) -> str:
+def w3c_time(when: float) -> str:
     """A Unix time as a W3C datetime."""
     date = _datetime(when)
     return date.isoformat(timespec="seconds") if date else ""
 
 
-def relative(when: float, now: float) -> str:
+def relative_time(when: float, now: float) -> str:
     """How long ago a time is, or how soon: ``just now``, ``12 min ago``, ``in 3 h``, ``5 days ago``."""
     distance = abs(when - now)
     if distance > _LONGEST:
-        return moment(when)
+        return time_text(when)
     if distance < 5:
         return "just now" if when <= now else "now"
     unit = "year"
@@ -336,7 +352,7 @@ def relative(when: float, now: float) -> str:
             break
         distance /= steps
     whole = max(1, int(distance))
-    text = f"{whole} {unit}" if unit in ("s", "min", "h") else count(whole, unit)
+    text = f"{whole} {unit}" if unit in ("s", "min", "h") else count_text(whole, unit)
     return f"{text} ago" if when <= now else f"in {text}"
 
 

@@ -19,9 +19,9 @@ from crawler.schedule.web.server import MAX_HEAD
 MAX_TARGET: Final = 8_000  # bytes: https://www.rfc-editor.org/rfc/rfc9110#section-4.1
 MAX_HEADERS: Final = 100
 METHODS: Final = ("GET", "HEAD")
-_VERSIONS: Final = ("1.0", "1.1")
+_HTTP_VERSIONS: Final = ("1.0", "1.1")
 _ABSOLUTE: Final = b"http://"
-_UNKNOWN: Final = (
+_UNKNOWN_HOST: Final = (
     "this host name is not served: use an IP address or localhost, or add it to daemon.allowed_hosts"
 )
 _SECURITY: Final = {
@@ -62,7 +62,7 @@ class RequestGuard:
                     headers.setdefault(name, value)
             await send(message)
 
-        await (answer or _text(421, _UNKNOWN))(scope, receive, send_secured)
+        await (answer or _text(421, _UNKNOWN_HOST))(scope, receive, send_secured)
 
 
 def _refusal(scope: Scope) -> Response | None:
@@ -73,7 +73,7 @@ def _refusal(scope: Scope) -> Response | None:
         return _text(414, "this URL is too long", {"connection": "close"})
     if len(headers) > MAX_HEADERS or sum(map(len, headers.keys() + headers.values())) > MAX_HEAD:
         return _text(431, "there are too many headers, or they are too long", {"connection": "close"})
-    if scope["http_version"] not in _VERSIONS:
+    if scope["http_version"] not in _HTTP_VERSIONS:
         return _text(505, "use HTTP/1.1", {"connection": "close"})
     if scope["method"] not in METHODS:
         return _text(405, "only GET and HEAD are answered", {"allow": ", ".join(METHODS)})

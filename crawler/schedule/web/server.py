@@ -18,27 +18,27 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from crawler.config.schedule import Daemon
+from crawler.config.schedule import DaemonConfig
 from crawler.errors import UsageError
 
-UNIX: Final = "unix:"
+UNIX_PREFIX: Final = "unix:"
 MAX_HEAD: Final = 16 * 2**10  # bytes of a request line and its headers
 _TIMEOUT: Final = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-_FULL: Final = (
+_SERVICE_UNAVAILABLE: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
     b"Content-Type: text/plain\r\nContent-Length: 17\r\n\r\ntoo many clients\n"
 )
 
 
 async def serve_on(
-    listener: socket.socket, application: ASGIApp, settings: Daemon, stop: anyio.Event
+    listener: socket.socket, application: ASGIApp, settings: DaemonConfig, stop: anyio.Event
 ) -> None:
     """Answer requests on a socket of :func:`bind` until ``stop`` is set.
 
     Clients that are being answered then have ``settings.client_timeout`` seconds to read the rest. Catches no signals,
     and needs asyncio, with either event loop. The caller closes the socket.
     """
-    server = _Server(application, settings)
+    server = _UvicornServer(application, settings)
 
     async def end() -> None:
         await stop.wait()
@@ -55,14 +55,14 @@ async def serve_on(
         server.drop_clients()
 
 
-class _Server(uvicorn.Server):
+class _UvicornServer(uvicorn.Server):
     """uvicorn, which leaves signals to the daemon and drops slow clients."""
 
-    def __init__(self, application: ASGIApp, settings: Daemon) -> None:
+    def __init__(self, application: ASGIApp, settings: DaemonConfig) -> None:
         self._patience = settings.client_timeout
         config = uvicorn.Config(
             application,
-            http=cast("Any", partial(_Client, settings)),  # uvicorn only calls it
+            http=cast("Any", partial(_SmtpClient, settings)),  # uvicorn only calls it
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -101,11 +101,11 @@ class _Server(uvicorn.Server):
         for client in self._clients():
             client.drop()
 
-    def _clients(self) -> "list[_Client]":
-        return cast("list[_Client]", list(self.server_state.connections))
+    def _clients(self) -> "list[_SmtpClient]":
+        return cast("list[_SmtpClient]", list(self.server_state.connections))
 
 
-class _Client(H11Protocol):
+class _SmtpClient(H11Protocol):
     """One connection, with the limits that uvicorn lacks.
 
     uvicorn's ``limit_concurrency`` refuses requests, not connections: clients that send nothing hold theirs for good.
@@ -113,7 +113,7 @@ class _Client(H11Protocol):
     or the reading of an answer may take.
     """
 
-    def __init__(self, settings: Daemon, **given: Any) -> None:
+    def __init__(self, settings: DaemonConfig, **given: Any) -> None:
         super().__init__(**given)
         self._settings = settings
         self._is_leaving = False
@@ -142,11 +142,11 @@ class _Client(H11Protocol):
         super().connection_made(transport)
         self.waited_since = self.loop.time()
         if is_full:
-            transport.write(_FULL)
+            transport.write(_SERVICE_UNAVAILABLE)
             transport.close()
 
     def _replace_idle(self) -> bool:
-        clients = cast("set[_Client]", self.connections)
+        clients = cast("set[_SmtpClient]", self.connections)
         idle = min(
             (client for client in clients if client.is_idle),
             key=lambda client: client.waited_since,
@@ -191,13 +191,13 @@ class _Client(H11Protocol):
 
 
 @contextlib.contextmanager
-def bind(listen: str) -> Iterator[socket.socket]:
+def bind_socket(listen: str) -> Iterator[socket.socket]:
     """A socket that listens at ``HOST:PORT``, ``[::1]:PORT`` or ``unix:PATH``; it is closed and removed in the end.
 
     Port 0 is any free port. Raises UsageError, where uvicorn logs and exits.
     """
-    if listen.startswith(UNIX):
-        path = Path(listen.removeprefix(UNIX))
+    if listen.startswith(UNIX_PREFIX):
+        path = Path(listen.removeprefix(UNIX_PREFIX))
         listener = _at_path(path, listen)
         try:
             with listener:
@@ -218,7 +218,7 @@ def _at_address(listen: str) -> socket.socket:
     if not host or port is None or parts.netloc != listen:
         raise UsageError(
             f"daemon.listen {listen!r} is not an address: write HOST:PORT, such as 127.0.0.1:9188 or [::1]:9188, "
-            f"or {UNIX}PATH"
+            f"or {UNIX_PREFIX}PATH"
         )
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

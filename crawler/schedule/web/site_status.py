@@ -6,12 +6,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.schedule.status import SiteBoard
+from crawler.schedule.status import SiteStatus
 from crawler.schedule.web.snapshots import SiteSnapshot
-from crawler.state.runs import PUBLISHING, Fate, Run
-from crawler.units import count
+from crawler.state.runs import PUBLISHING_OUTCOMES, Run, RunStatus
+from crawler.units import count_text
 
-WIDTH, HEIGHT = 100.0, 24.0  # of the viewBox of a trend; the page stretches it
+CHART_WIDTH, CHART_HEIGHT = 100.0, 24.0  # of the viewBox of a trend; the page stretches it
 _MARGIN: Final = 2.0  # above and below the line, so that nothing of its stroke is cut off
 
 
@@ -36,28 +36,28 @@ class Condition(Struct, frozen=True):
     reason: str = ""
 
 
-def condition(site: SiteBoard, snapshot: SiteSnapshot) -> Condition:
+def condition(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
     """The most urgent condition of a site."""
     last, ended = site.last, snapshot.ended
-    if last is not None and last.fate is Fate.BROKEN:
+    if last is not None and last.fate is RunStatus.BROKEN:
         return Condition(Tone.ERROR, "action needed", last.told)
     if site.failures:
         reason = f": {last.told}" if last and last.told else ""
-        runs = "the last run" if site.failures == 1 else f"{count(site.failures, 'run')} in a row"
+        runs = "the last run" if site.failures == 1 else f"{count_text(site.failures, 'run')} in a row"
         return Condition(Tone.ERROR, "failing", f"{runs} failed{reason}")
     if snapshot.error:
         return Condition(Tone.ERROR, "unreadable", snapshot.error)
-    if ended is not None and ended.exit_code and ended.outcome in PUBLISHING:
+    if ended is not None and ended.exit_code and ended.outcome in PUBLISHING_OUTCOMES:
         return Condition(Tone.WARNING, "not uploaded", ended.because)
     if ended is not None and ended.refusal and ended.exit_code:
         word = "refused" if ended.has_figures else "failed"
         return Condition(Tone.WARNING, word, ended.refusal)
     if pending := notify_pending(site, snapshot):
         return Condition(Tone.WARNING, "not notified", pending)
-    return _calm(site, snapshot)
+    return _quiet_badge(site, snapshot)
 
 
-def notify_pending(site: SiteBoard, snapshot: SiteSnapshot) -> str:
+def notify_pending(site: SiteStatus, snapshot: SiteSnapshot) -> str:
     """Which notification is not delivered yet, or "".
 
     The ledger knows; without a ledger, the last run that the schedule started.
@@ -69,7 +69,7 @@ def notify_pending(site: SiteBoard, snapshot: SiteSnapshot) -> str:
     return "notifications of the last changes are not delivered yet; the daemon tries again"
 
 
-def _calm(site: SiteBoard, snapshot: SiteSnapshot) -> Condition:
+def _quiet_badge(site: SiteStatus, snapshot: SiteSnapshot) -> Condition:
     """The condition of a site that is not in trouble."""
     standing, ended = snapshot.standing, snapshot.ended
     if site.running_since is not None or (standing and standing.holder):
@@ -82,14 +82,15 @@ def _calm(site: SiteBoard, snapshot: SiteSnapshot) -> Condition:
     return Condition(Tone.GOOD, "healthy", ended.refusal or (ended.because if ended.exit_code else ""))
 
 
-def trend(runs: Iterable[Run]) -> str:
+def trend_points(runs: Iterable[Run]) -> str:
     """The points of a line through the pages that these runs listed, newest run first; "" for less than two."""
     listed = [run.listed for run in runs if run.listed and run.ended is not None][::-1]
     if len(listed) < 2:
         return ""
     low, high = min(listed), max(listed)
-    step, scale = WIDTH / (len(listed) - 1), HEIGHT - 2 * _MARGIN
+    step, scale = CHART_WIDTH / (len(listed) - 1), CHART_HEIGHT - 2 * _MARGIN
     heights = [(number - low) / (high - low) if high > low else 0.5 for number in listed]
     return " ".join(
-        f"{index * step:.1f},{HEIGHT - _MARGIN - height * scale:.1f}" for index, height in enumerate(heights)
+        f"{index * step:.1f},{CHART_HEIGHT - _MARGIN - height * scale:.1f}"
+        for index, height in enumerate(heights)
     )

@@ -13,20 +13,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crawler.audit.compare import history
-from crawler.audit.compare.history import AuditStanding
+from crawler.audit.compare.history import AuditStatus
 from crawler.config.plan import AUDIT
 from crawler.errors import SiteatlasError
-from crawler.notify.ledger import LEDGER, Reading
-from crawler.notify.ledger_status import told
-from crawler.publish.change_feed import Changes
+from crawler.notify.ledger import LEDGER_DB, SubmissionStatus
+from crawler.notify.ledger_status import notify_status
+from crawler.publish.change_feed import ChangeFeed
 from crawler.publish.changes import Change
-from crawler.schedule.status import SiteBoard
-from crawler.state.migrations import STATE
-from crawler.state.runs import PUBLISHING, PublishedFile, Run, Runs
-from crawler.state.status import Standing, standing
+from crawler.schedule.status import SiteStatus
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import PUBLISHING_OUTCOMES, PublishedFile, Run, RunsPage
+from crawler.state.status import StateStatus, state_status
 
-RUNS: Final = 30  # of each site on its page
-PAUSE: Final = 10  # times as long as a read takes, before the next read: a run writes all the time
+MAX_RUNS: Final = 30  # of each site on its page
+FIRST_PAUSE: Final = 10  # times as long as a read takes, before the next read: a run writes all the time
 _THREADS: Final = 4  # that read at the same time
 _Signature = tuple[tuple[int, int], ...]
 T = TypeVar("T")
@@ -40,10 +40,10 @@ class SiteSnapshot(Struct, frozen=True, kw_only=True):
     that could not be delivered, "" for none; None: there is no ledger that knows.
     """
 
-    standing: Standing | None = None
-    google: Reading | None = None
+    standing: StateStatus | None = None
+    google: SubmissionStatus | None = None
     notify_pending: str | None = None
-    audit: AuditStanding = AuditStanding()
+    audit: AuditStatus = AuditStatus()
     error: str = ""
 
     @property
@@ -60,7 +60,7 @@ class SiteSnapshot(Struct, frozen=True, kw_only=True):
     def good(self) -> Run | None:
         """The last run whose result was published."""
         published = self.standing.published if self.standing else None
-        return next((run for run in self.runs if run.outcome in PUBLISHING), published)
+        return next((run for run in self.runs if run.outcome in PUBLISHING_OUTCOMES), published)
 
     @property
     def files(self) -> list[PublishedFile]:
@@ -90,7 +90,7 @@ class StatusCache:
         self._lock = anyio.Lock()
         self._threads = anyio.CapacityLimiter(_THREADS)
 
-    async def snapshots(self, sites: Iterable[SiteBoard]) -> Mapping[str, SiteSnapshot]:
+    async def snapshots(self, sites: Iterable[SiteStatus]) -> Mapping[str, SiteSnapshot]:
         """The snapshots of these sites, by name."""
         states = {site.name: site.state for site in sites}
         async with self._lock:  # requests that come meanwhile get what this one reads
@@ -108,19 +108,19 @@ class StatusCache:
                 continue
             snapshot = _read(state, entry.snapshot if entry else SiteSnapshot())
             ended = time.monotonic()
-            self._entries[state] = _Entry(snapshot, signature, ended + PAUSE * (ended - begun))
+            self._entries[state] = _Entry(snapshot, signature, ended + FIRST_PAUSE * (ended - begun))
 
 
 def changes_of(state: Path, run: int, limit: int) -> list[Change]:
     """The changes of a run: the first ``limit`` of each kind. Raises StorageError, UsageError."""
-    with STATE.reading(state) as db:
-        return list(Changes(db).first(run, limit))
+    with STATE_DB.reading(state) as db:
+        return list(ChangeFeed(db).first(run, limit))
 
 
-def query_runs(state: Path, query: Callable[[Runs], T]) -> T:
+def query_runs(state: Path, query: Callable[[RunsPage], T]) -> T:
     """What the records of all runs answer to ``query``. Raises the READ_ERRORS."""
-    with STATE.reading(state) as db:
-        return query(Runs(db))
+    with STATE_DB.reading(state) as db:
+        return query(RunsPage(db))
 
 
 READ_ERRORS: Final = (
@@ -136,26 +136,30 @@ def reason_of(error: BaseException) -> str:
 
 def _read(state: Path, before: SiteSnapshot) -> SiteSnapshot:
     google, pending = _notifications(state)
-    known = replace(before, google=google, notify_pending=pending, audit=_audits(state, before), error="")
+    known = replace(
+        before, google=google, notify_pending=pending, audit=_audit_status(state, before), error=""
+    )
     try:
-        return replace(known, standing=standing(state, RUNS) if (state / STATE.file).is_file() else None)
+        return replace(
+            known, standing=state_status(state, MAX_RUNS) if (state / STATE_DB.file).is_file() else None
+        )
     except READ_ERRORS as error:
         return replace(known, error=reason_of(error))
 
 
-def _audits(state: Path, before: SiteSnapshot) -> AuditStanding:
+def _audit_status(state: Path, before: SiteSnapshot) -> AuditStatus:
     try:
-        return history.standing(state / AUDIT)
+        return history.audit_status(state / AUDIT)
     except READ_ERRORS:  # the next audit says why
         return before.audit
 
 
-def _notifications(state: Path) -> tuple[Reading | None, str | None]:
+def _notifications(state: Path) -> tuple[SubmissionStatus | None, str | None]:
     """The last answer of Search Console, and the first pending notification; None: no ledger says so."""
     try:
-        if not (state / LEDGER.file).is_file():
+        if not (state / LEDGER_DB.file).is_file():
             return None, None
-        channels = told(state, 0).channels
+        channels = notify_status(state, 0).channels
     except READ_ERRORS:  # the page of the site says why
         return None, None
     pending = (
@@ -169,7 +173,12 @@ def _notifications(state: Path) -> tuple[Reading | None, str | None]:
 def _signature(state: Path) -> _Signature:
     """What changes when a run, a notification or an audit changes the state."""
     audit = state / AUDIT
-    files = (state / STATE.file, state / LEDGER.file, audit / STATE.file, audit / history.AUDITS.file)
+    files = (
+        state / STATE_DB.file,
+        state / LEDGER_DB.file,
+        audit / STATE_DB.file,
+        audit / history.AUDIT_HISTORY_DB.file,
+    )
     return tuple(_stamp(Path(f"{file}{end}")) for file in files for end in ("", "-wal"))
 
 

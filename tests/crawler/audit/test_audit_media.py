@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 import pytest
 from scripted import Answer, Site, scripted
 
-from crawler.audit.health.media import Medium, Role
-from crawler.audit.media import PIECE, CheckedMedia, check_media
+from crawler.audit.health.media import ListedMedia, MediaRole
+from crawler.audit.media import PROBE_BYTES, CheckedMedia, check_media
 from crawler.config.config import Config
-from crawler.config.fetcher import fetcher
-from crawler.robots.cache import Rulebook
-from crawler.url.normalize import normalise, origin
+from crawler.config.fetcher import build_fetcher
+from crawler.robots.cache import RobotsCache
+from crawler.url.normalize import normalize_url, origin_of
 
 pytestmark = pytest.mark.anyio
 
@@ -22,14 +22,16 @@ def site() -> Iterator[Site]:
         yield running
 
 
-def image(url: str, role: Role = Role.IMAGE) -> Medium:
-    return Medium(url=normalise(url), role=role, page="https://example.com/", file="sitemap.xml", line=2)
+def image(url: str, role: MediaRole = MediaRole.IMAGE) -> ListedMedia:
+    return ListedMedia(
+        url=normalize_url(url), role=role, page="https://example.com/", file="sitemap.xml", line=2
+    )
 
 
-async def check(site: Site, media: Iterable[Medium], **settings: dict[str, object]) -> CheckedMedia:
+async def check(site: Site, media: Iterable[ListedMedia], **settings: dict[str, object]) -> CheckedMedia:
     config = Config.model_validate({"pace": {"rate": 0}, "fetch": {"retries": 0}} | settings)
-    async with fetcher(config, [origin(normalise(site.url))]) as found:
-        rulebook = Rulebook(found, config.fetch.user_agent, obey=config.obey.robots)
+    async with build_fetcher(config, [origin_of(normalize_url(site.url))]) as found:
+        rulebook = RobotsCache(found, config.fetch.user_agent, obey=config.obey.robots)
         return await check_media(config, found, rulebook, media)
 
 
@@ -45,8 +47,8 @@ async def test_google_what_answers_is_fine_and_what_does_not_is_told(site: Site)
     }
     names = ("ok", "gone", "page", "here", "round")
     media = [image(f"{site.url}{name}.png") for name in names]
-    media += [image(f"{site.url}{name}.mp4", Role.VIDEO) for name in ("broken", "busy")]
-    media += [image(f"{site.url}player", Role.PLAYER), image("http://nobody.invalid/x.png")]
+    media += [image(f"{site.url}{name}.mp4", MediaRole.VIDEO) for name in ("broken", "busy")]
+    media += [image(f"{site.url}player", MediaRole.PLAYER), image("http://nobody.invalid/x.png")]
     checked = await check(site, media)
     found = {each.url.rpartition("/")[2]: (each.rule, each.sentence) for each in checked.findings}
     assert {name: rule for name, (rule, _) in found.items()} == {
@@ -70,9 +72,9 @@ async def test_rfc9309_nothing_is_said_of_a_host_whose_rules_cannot_be_had(site:
 
 async def test_rfc9110_only_the_beginning_is_asked_for(site: Site) -> None:
     site.routes["/large.mp4"] = Answer(b"\x00" * 3_000_000, headers={"Content-Type": "video/mp4"})
-    checked = await check(site, [image(f"{site.url}large.mp4", Role.VIDEO)])
+    checked = await check(site, [image(f"{site.url}large.mp4", MediaRole.VIDEO)])
     assert not checked.findings
-    assert site.log[-1][2]["range"] == f"bytes=0-{PIECE - 1}"
+    assert site.log[-1][2]["range"] == f"bytes=0-{PROBE_BYTES - 1}"
 
 
 async def test_rfc9110_what_has_no_first_byte_is_asked_for_whole(site: Site) -> None:
@@ -110,7 +112,7 @@ async def test_ours_a_host_that_asks_to_wait_is_left_alone(site: Site) -> None:
     checked = await check(site, [image(f"{site.url}{number}.png") for number in range(5)])
     assert site.paths == ["/robots.txt", "/0.png"]
     assert not checked.findings
-    home = origin(normalise(site.url))
+    home = origin_of(normalize_url(site.url))
     assert checked.notes == [f"{home} asked to wait: 4 of its images and videos were not asked for"]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawler.config.secrets import masked
+from crawler.config.secrets import mask_password
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from crawler.config.secrets import masked
     ],
 )
 def test_ours_a_password_is_put_out_of_sight(written: str, shown: str) -> None:
-    assert masked(written) == shown
+    assert mask_password(written) == shown

@@ -2,9 +2,9 @@ from collections.abc import Callable
 
 import pytest
 
-from crawler.crawl.error_budget import Trouble
+from crawler.crawl.error_budget import ErrorBudget
 from crawler.fetch.retry import RetryPolicy
-from crawler.fetch.throttle import Lane, Pace
+from crawler.fetch.throttle import OriginThrottle, ThrottleOptions
 from crawler.model import Reply, Url
 
 LONGEST = 900.0
@@ -20,7 +20,7 @@ class Night:
         self.now = 0.0
         self.good = self.failed = 0
         self.is_given_up = False
-        lane, trouble = Lane(Pace(1, 10.0, delay)), Trouble(LONGEST, 0.0)
+        lane, trouble = OriginThrottle(ThrottleOptions(1, 10.0, delay)), ErrorBudget(LONGEST, 0.0)
         waiting = [(0.0, page, 0) for page in range(pages)]
         while waiting and not self.is_given_up:
             due, page, before = min(waiting, key=lambda each: (each[0] > self.now, each[1]))

@@ -1,18 +1,18 @@
 import pytest
 
-from crawler.crawl.indexability import RULES, Judge, is_readable, table
-from crawler.fetch.media_type import is_html_type, media_type
+from crawler.crawl.indexability import INDEXABILITY_RULES, IndexabilityJudge, indexability_table, is_readable
+from crawler.fetch.media_type import is_html_type, parse_media_type
 from crawler.fetch.redirect import redirect_target
 from crawler.fetch.retry import is_transient
-from crawler.model import Failure, Page, Reply, State, Url, Verdict
+from crawler.model import Failure, Page, Reply, State, StatusBadge, Url
 from crawler.url.normalize import InvalidUrl
-from crawler.url.params import Params
+from crawler.url.params import UrlParams
 from crawler.url.scope import Scope
 
 HERE = Url("https://h.test/docs/a?b=c")
 OTHER = Url("https://h.test/docs/other")
 SCOPE = Scope(Url("https://h.test/docs/sitemap.xml"), exclude=("*secret*",))
-JUDGE = Judge(SCOPE)
+JUDGE = IndexabilityJudge(SCOPE)
 
 
 def reply(status: int = 200, url: Url = HERE, **headers: str) -> Reply:
@@ -21,19 +21,19 @@ def reply(status: int = 200, url: Url = HERE, **headers: str) -> Reply:
     return Reply(url, status, tuple(pairs), b"", 0.0, 0.1)
 
 
-def judge(answer: Reply, page: Page | None = None, judge: Judge = JUDGE) -> Verdict:
+def judge(answer: Reply, page: Page | None = None, judge: IndexabilityJudge = JUDGE) -> StatusBadge:
     return judge.verdict(answer, page)
 
 
 def test_ours_a_page_that_is_200_html_and_its_own_canonical_is_indexable() -> None:
-    assert judge(reply(), Page()) == Verdict(State.INDEXABLE)
-    assert judge(reply(), Page(canonicals=[HERE])) == Verdict(State.INDEXABLE)
+    assert judge(reply(), Page()) == StatusBadge(State.INDEXABLE)
+    assert judge(reply(), Page(canonicals=[HERE])) == StatusBadge(State.INDEXABLE)
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
 def test_rfc9110_redirects(status: int) -> None:
     verdict = judge(reply(status, location="/docs/other#x"))
-    assert verdict == Verdict(State.REDIRECT, f"{status} to {OTHER}", OTHER)
+    assert verdict == StatusBadge(State.REDIRECT, f"{status} to {OTHER}", OTHER)
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_rfc9110_10_2_2_location_is_resolved_against_the_request(location: str, 
 
 def test_ours_redirect_targets_use_the_parameters_of_the_crawl() -> None:
     answer = reply(302, location="/x?id=1&v=2")
-    assert redirect_target(answer, Params(drop=("v",))) == "https://h.test/x?id=1"
-    verdict = Judge(SCOPE, Params(drop=("v",))).verdict(answer, None)
+    assert redirect_target(answer, UrlParams(drop=("v",))) == "https://h.test/x?id=1"
+    verdict = IndexabilityJudge(SCOPE, UrlParams(drop=("v",))).verdict(answer, None)
     assert verdict.target == "https://h.test/x?id=1"
 
 
@@ -142,7 +142,7 @@ def test_ours_what_may_pass_is_tried_again() -> None:
     ],
 )
 def test_ours_content_types_are_read_with_tolerance(label: str, name: str, readable: bool) -> None:
-    assert media_type(label) == name
+    assert parse_media_type(label) == name
     assert (is_html_type(name) is not False) is readable
     assert is_readable(reply(content_type=label)) is readable
     verdict = judge(reply(content_type=label), Page() if readable else None)
@@ -162,7 +162,7 @@ def test_ours_wrong_types_and_parse_failures_are_told_apart() -> None:
     failed = judge(
         reply(), Page(is_html=False, faults=["could not be read (parse.crash)"], fallback="parse.crash")
     )
-    assert failed == Verdict(State.PARSE_FAILED, "could not be read (parse.crash)")
+    assert failed == StatusBadge(State.PARSE_FAILED, "could not be read (parse.crash)")
     assert judge(reply(), None).state is State.PARSE_FAILED
     scanned = judge(reply(), Page(fallback="parse.timeout"))
     assert scanned.state is State.INDEXABLE
@@ -171,15 +171,18 @@ def test_ours_wrong_types_and_parse_failures_are_told_apart() -> None:
 
 def test_google_noindex_is_quoted() -> None:
     page = Page(noindex='meta robots "noindex"', canonicals=[OTHER])
-    assert judge(reply(), page) == Verdict(State.NOINDEX, 'meta robots "noindex"')
-    assert judge(reply(), page, Judge(SCOPE, respect_noindex=False)).state is State.CANONICAL_ELSEWHERE
+    assert judge(reply(), page) == StatusBadge(State.NOINDEX, 'meta robots "noindex"')
+    assert (
+        judge(reply(), page, IndexabilityJudge(SCOPE, respect_noindex=False)).state
+        is State.CANONICAL_ELSEWHERE
+    )
 
 
 def test_google_one_canonical_elsewhere_keeps_the_page_out() -> None:
     verdict = judge(reply(), Page(canonicals=[OTHER]))
-    assert verdict == Verdict(State.CANONICAL_ELSEWHERE, f"canonical is {OTHER}", OTHER)
+    assert verdict == StatusBadge(State.CANONICAL_ELSEWHERE, f"canonical is {OTHER}", OTHER)
     assert (
-        judge(reply(), Page(canonicals=[OTHER]), Judge(SCOPE, respect_canonical=False)).state
+        judge(reply(), Page(canonicals=[OTHER]), IndexabilityJudge(SCOPE, respect_canonical=False)).state
         is State.INDEXABLE
     )
 
@@ -189,11 +192,11 @@ def test_google_canonicals_that_disagree_or_are_invalid_count_as_none() -> None:
     assert verdict.state is State.INDEXABLE
     assert verdict.reason == f"2 canonicals that disagree count as none: {OTHER} and {HERE}"
     verdict = judge(reply(), Page(canonical_faults=["the canonical does not count: file:"]))
-    assert verdict == Verdict(State.INDEXABLE, "the canonical does not count: file:")
+    assert verdict == StatusBadge(State.INDEXABLE, "the canonical does not count: file:")
 
 
 def test_ours_a_refresh_is_a_redirect_unless_it_is_to_itself() -> None:
-    assert judge(reply(), Page(refresh=OTHER)) == Verdict(State.REDIRECT, f"refreshes to {OTHER}", OTHER)
+    assert judge(reply(), Page(refresh=OTHER)) == StatusBadge(State.REDIRECT, f"refreshes to {OTHER}", OTHER)
     assert judge(reply(), Page(refresh=HERE)).state is State.INDEXABLE
 
 
@@ -209,14 +212,14 @@ def test_ours_rules_are_tried_in_order_and_can_be_printed() -> None:
     everything = Page(noindex="x", canonicals=[OTHER], refresh=OTHER)
     assert judge(reply(404, location="/x"), everything).state is State.CLIENT_ERROR
     assert judge(reply(), everything).state is State.REDIRECT
-    lines = table().splitlines()
-    assert len(lines) == len(RULES)
+    lines = indexability_table().splitlines()
+    assert len(lines) == len(INDEXABILITY_RULES)
     assert lines[0].split()[:2] == ["1.", "3xx"]
     assert lines[-1].endswith("indexable")
 
 
 def test_ours_failures_have_states() -> None:
-    assert JUDGE.failure(Failure("net.refused", "refused", True)) == Verdict(
+    assert JUDGE.failure(Failure("net.refused", "refused", True)) == StatusBadge(
         State.UNREACHABLE, "net.refused: refused"
     )
     assert JUDGE.failure(Failure("body.bomb", "x", False)).state is State.BAD_ANSWER
@@ -228,4 +231,6 @@ def test_ours_failures_have_states() -> None:
 
 def test_ours_a_cut_body_is_said() -> None:
     cut = Reply(HERE, 200, (), b"", 0.0, 0.1, cut="larger than 10 MiB")
-    assert judge(cut, Page()) == Verdict(State.INDEXABLE, "only the beginning was read: larger than 10 MiB")
+    assert judge(cut, Page()) == StatusBadge(
+        State.INDEXABLE, "only the beginning was read: larger than 10 MiB"
+    )

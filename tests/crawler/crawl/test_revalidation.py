@@ -4,53 +4,53 @@ import sqlite3
 from pathlib import Path
 
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.crawl.revalidation import Recall
+from crawler.crawl.revalidation import PreviousVisits
 from crawler.model import (
+    DiscoveredBy,
+    DiscoveredUrl,
+    DocumentKind,
     Done,
-    Find,
-    Found,
-    Kind,
     Lease,
     Outcome,
     Page,
     Request,
-    Sighting,
+    ResponseMetadata,
     State,
+    StatusBadge,
     Url,
-    Verdict,
 )
 from crawler.publish import remember
-from crawler.state.migrations import STATE
+from crawler.state.migrations import STATE_DB
 
 HOME, OTHER = Url("https://example.com/"), Url("https://elsewhere.example/")
 
 
 def visited(path: Path) -> sqlite3.Connection:
     """The state after a run that read one page, which links to another site."""
-    db = STATE.connect(path)
-    scope = Verdict(State.OUT_OF_SCOPE, "elsewhere")
+    db = STATE_DB.connect(path)
+    scope = StatusBadge(State.OUT_OF_SCOPE, "elsewhere")
     frontier = SqliteFrontier(db, lambda find: scope if find.url == OTHER else None, run=1, reading="r")
-    frontier.admit([Find(HOME, Found.SEED, 0)])
+    frontier.admit([DiscoveredUrl(HOME, DiscoveredBy.SEED, 0)])
     while not isinstance(lease := frontier.next(1.0, lambda _home, _now: 0.0), Done):
         assert isinstance(lease, Lease)
-        page = Page(links=[(OTHER, Found.LINK)], title="home", digest=b"d", text=b"t")
-        seen, request = Sighting(1.0, etag='"1"'), Request(1.0, "200", False, 1, 0.1)
-        verdict = Verdict(State.INDEXABLE)
+        page = Page(links=[(OTHER, DiscoveredBy.LINK)], title="home", digest=b"d", text=b"t")
+        seen, request = ResponseMetadata(1.0, etag='"1"'), Request(1.0, "200", False, 1, 0.1)
+        verdict = StatusBadge(State.INDEXABLE)
         frontier.settle(Outcome(lease, verdict, 200, page.links, page=page, sighting=seen, request=request))
     frontier.commit()
-    remember.learn(db, 1, "server")
+    remember.store_visits(db, 1, "server")
     return db
 
 
 def test_ours_a_page_is_recalled_with_its_links_if_it_was_read_alike(tmp_path: Path) -> None:
     db = visited(tmp_path / "state.db")
     (number,) = db.execute("SELECT id FROM url WHERE url = ?", (HOME,)).fetchone()
-    again = Recall(db, 2, "r", "server", 0).recall(number, Kind.PAGE)
+    again = PreviousVisits(db, 2, "r", "server", 0).recall(number, DocumentKind.PAGE)
     assert again
-    assert again.page == Page(links=[(OTHER, Found.LINK)], title="home")
+    assert again.page == Page(links=[(OTHER, DiscoveredBy.LINK)], title="home")
     assert (again.digest, again.text, again.validates, again.is_due) == (b"d", b"t", True, False)
-    for reading, kind in (("other settings", Kind.PAGE), ("r", Kind.SITEMAP)):
-        otherwise = Recall(db, 2, reading, "server", 0).recall(number, kind)
+    for reading, kind in (("other settings", DocumentKind.PAGE), ("r", DocumentKind.SITEMAP)):
+        otherwise = PreviousVisits(db, 2, reading, "server", 0).recall(number, kind)
         assert otherwise
         assert (otherwise.page, otherwise.digest, otherwise.text, otherwise.validates) == (
             None,
@@ -58,7 +58,7 @@ def test_ours_a_page_is_recalled_with_its_links_if_it_was_read_alike(tmp_path: P
             b"t",
             False,
         )
-    moved = Recall(db, 2, "r", "another server", 0).recall(number, Kind.PAGE)
+    moved = PreviousVisits(db, 2, "r", "another server", 0).recall(number, DocumentKind.PAGE)
     assert moved
     assert (moved.page, moved.validates) == (again.page, False)
     db.close()
@@ -68,7 +68,7 @@ def test_ours_a_page_with_a_link_that_was_forgotten_is_read_again(tmp_path: Path
     db = visited(tmp_path / "state.db")
     (number,) = db.execute("SELECT id FROM url WHERE url = ?", (HOME,)).fetchone()
     db.execute("DELETE FROM url WHERE url = ?", (OTHER,))
-    again = Recall(db, 2, "r", "server", 0).recall(number, Kind.PAGE)
+    again = PreviousVisits(db, 2, "r", "server", 0).recall(number, DocumentKind.PAGE)
     assert again
     assert (again.page, again.digest, again.validates) == (None, b"", False)
     db.close()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from crawler.fetch.address_policy import AddressPolicy, Reach, reach
-from crawler.fetch.errors import Code, FetchError
-from crawler.fetch.target import Target
+from crawler.fetch.address_policy import AddressKind, AddressPolicy, address_kind
+from crawler.fetch.errors import FailureCode, FetchError
+from crawler.fetch.target import OriginTarget
 
 PRIVATE = [
     "0.0.0.0",
@@ -108,17 +108,17 @@ METADATA = [
 
 @pytest.mark.parametrize("address", PRIVATE)
 def test_iana_special_purpose_addresses_are_private(address: str) -> None:
-    assert reach(address) is Reach.PRIVATE
+    assert address_kind(address) is AddressKind.PRIVATE
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_iana_other_unicast_addresses_are_public(address: str) -> None:
-    assert reach(address) is Reach.PUBLIC
+    assert address_kind(address) is AddressKind.PUBLIC
 
 
 @pytest.mark.parametrize("address", METADATA)
 def test_ours_metadata_addresses(address: str) -> None:
-    assert reach(address) is Reach.METADATA
+    assert address_kind(address) is AddressKind.METADATA
 
 
 SEEDED = AddressPolicy.for_seeds(["http://localhost:8000", "http://[::1]:8000"])
@@ -141,14 +141,14 @@ def test_ours_permitted_addresses(host_port: str, addresses: list[str], allowed:
 @pytest.mark.parametrize(
     ("host_port", "addresses", "code"),
     [
-        ("example.com:80", ["127.0.0.1"], Code.PRIVATE_ADDRESS),
-        ("localhost:6379", ["127.0.0.1"], Code.PRIVATE_ADDRESS),
-        ("[::1]:80", ["::1"], Code.PRIVATE_ADDRESS),
-        ("localhost:8000", ["169.254.169.254"], Code.METADATA_ADDRESS),
-        ("example.com:80", ["169.254.169.254"], Code.METADATA_ADDRESS),
+        ("example.com:80", ["127.0.0.1"], FailureCode.PRIVATE_ADDRESS),
+        ("localhost:6379", ["127.0.0.1"], FailureCode.PRIVATE_ADDRESS),
+        ("[::1]:80", ["::1"], FailureCode.PRIVATE_ADDRESS),
+        ("localhost:8000", ["169.254.169.254"], FailureCode.METADATA_ADDRESS),
+        ("example.com:80", ["169.254.169.254"], FailureCode.METADATA_ADDRESS),
     ],
 )
-def test_ours_refused_addresses(host_port: str, addresses: list[str], code: Code) -> None:
+def test_ours_refused_addresses(host_port: str, addresses: list[str], code: FailureCode) -> None:
     with pytest.raises(FetchError) as caught:
         SEEDED.permit(host_port, addresses)
     assert caught.value.code is code
@@ -157,7 +157,7 @@ def test_ours_refused_addresses(host_port: str, addresses: list[str], code: Code
 def test_ours_seed_that_was_public_cannot_turn_private() -> None:
     with pytest.raises(FetchError) as caught:
         SEEDED.permit("localhost:8000", ["127.0.0.1"], was_public=True)
-    assert caught.value.code is Code.PRIVATE_ADDRESS
+    assert caught.value.code is FailureCode.PRIVATE_ADDRESS
 
 
 def test_ours_metadata_address_needs_its_own_permission() -> None:
@@ -181,7 +181,7 @@ def test_whatwg_fetch_bad_ports_are_blocked_for_seeds_as_well() -> None:
     for port in (0, 1, 22, 25, 6000, 6667, 10080):
         with pytest.raises(FetchError) as caught:
             policy.check_port(port)
-        assert caught.value.code is Code.BLOCKED_PORT
+        assert caught.value.code is FailureCode.BLOCKED_PORT
     for port in (80, 443, 8000, 8080, 9200):
         policy.check_port(port)
 
@@ -196,6 +196,6 @@ def test_whatwg_fetch_bad_ports_are_blocked_for_seeds_as_well() -> None:
     ],
 )
 def test_ours_target_of_an_origin(origin: str, host: str, port: int, host_port: str) -> None:
-    target = Target.of(origin)
+    target = OriginTarget.of(origin)
     assert (target.host, target.port, target.host_port) == (host, port, host_port)
     assert target.at("::1").pinned == f"{target.scheme}://[::1]:{port}"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.fetch.body import BodyDecoder, looks_like_text, split_codings
-from crawler.fetch.errors import Code, FetchError
+from crawler.fetch.errors import FailureCode, FetchError
 from crawler.fetch.limits import BodyLimits
 
 LIMITS = BodyLimits()
@@ -46,7 +46,7 @@ def decode(data: bytes, *codings: str, limits: BodyLimits = LIMITS, size: int = 
     return decoder.finish()
 
 
-def code_of(data: bytes, *codings: str, limits: BodyLimits = LIMITS, size: int = 1 << 30) -> Code:
+def code_of(data: bytes, *codings: str, limits: BodyLimits = LIMITS, size: int = 1 << 30) -> FailureCode:
     with pytest.raises(FetchError) as caught:
         decode(data, *codings, limits=limits, size=size)
     return caught.value.code
@@ -84,16 +84,16 @@ def test_rfc9110_codings_are_undone_in_reverse_order(outer: str, inner: str, dat
 def test_ours_every_cut_is_noticed(name: str, cut: float, size: int) -> None:
     whole = COMPRESSORS[name](os.urandom(900) + b"the quick brown fox " * 300)
     part = whole[: max(1, int(len(whole) * cut))]
-    assert code_of(part, name, size=size) is Code.BODY_TRUNCATED
+    assert code_of(part, name, size=size) is FailureCode.BODY_TRUNCATED
 
 
 def test_rfc1952_without_trailer_is_truncated() -> None:
-    assert code_of(gzip.compress(b"hello" * 1000)[:-8], "gzip") is Code.BODY_TRUNCATED
+    assert code_of(gzip.compress(b"hello" * 1000)[:-8], "gzip") is FailureCode.BODY_TRUNCATED
 
 
 def test_rfc1952_wrong_checksum_is_an_error() -> None:
     data = gzip.compress(b"hello" * 1000)
-    assert code_of(data[:-8] + b"\0\0\0\0" + data[-4:], "gzip") is Code.BODY_DECODE_ERROR
+    assert code_of(data[:-8] + b"\0\0\0\0" + data[-4:], "gzip") is FailureCode.BODY_DECODE_ERROR
 
 
 @pytest.mark.parametrize("size", [1, 5, 100_000])
@@ -105,7 +105,7 @@ def test_rfc1952_all_members_are_decoded(size: int) -> None:
 @pytest.mark.parametrize("size", [1, 5, 100_000])
 def test_rfc1952_second_member_cut_is_truncated(size: int) -> None:
     data = gzip.compress(b"one" * 100) + gzip.compress(b"two" * 100)[:-3]
-    assert code_of(data, "gzip", size=size) is Code.BODY_TRUNCATED
+    assert code_of(data, "gzip", size=size) is FailureCode.BODY_TRUNCATED
 
 
 @pytest.mark.parametrize("size", [1, 5, 100_000])
@@ -123,7 +123,9 @@ def test_rfc8878_all_frames_are_decoded(size: int) -> None:
 
 @pytest.mark.parametrize("size", [1, 100_000])
 def test_rfc7932_garbage_behind_the_stream_is_an_error(size: int) -> None:
-    assert code_of(brotli.compress(b"page" * 50) + b"garbage", "br", size=size) is Code.BODY_DECODE_ERROR
+    assert (
+        code_of(brotli.compress(b"page" * 50) + b"garbage", "br", size=size) is FailureCode.BODY_DECODE_ERROR
+    )
 
 
 @ALL
@@ -134,30 +136,30 @@ def test_ours_empty_body_with_a_coding_label_is_empty(name: str) -> None:
 @pytest.mark.parametrize("name", ["gzip", "br", "zstd"])
 def test_ours_plain_text_under_a_coding_label_is_an_error(name: str) -> None:
     page = b"<!doctype html><title>not compressed at all</title>" * 20
-    assert code_of(page, name) in {Code.BODY_DECODE_ERROR, Code.BODY_TRUNCATED}
+    assert code_of(page, name) in {FailureCode.BODY_DECODE_ERROR, FailureCode.BODY_TRUNCATED}
 
 
 @ALL
 @pytest.mark.parametrize("size", [50, 1 << 20])
 def test_ours_bombs_are_refused(name: str, size: int) -> None:
     small = COMPRESSORS[name](b"\0" * (16 << 20))
-    assert code_of(small, name, size=size) is Code.BODY_BOMB
+    assert code_of(small, name, size=size) is FailureCode.BODY_BOMB
 
 
 def test_ours_bomb_in_a_bomb_is_refused_early() -> None:
     inner = gzip.compress(b"\0" * (16 << 20))
-    assert code_of(gzip.compress(inner), "gzip", "gzip") is Code.BODY_BOMB
+    assert code_of(gzip.compress(inner), "gzip", "gzip") is FailureCode.BODY_BOMB
 
 
 def test_ours_three_codings_are_refused() -> None:
-    assert code_of(b"x", "gzip", "gzip", "gzip") is Code.BODY_TOO_MANY_CODINGS
+    assert code_of(b"x", "gzip", "gzip", "gzip") is FailureCode.BODY_TOO_MANY_CODINGS
 
 
 def test_rfc9659_window_over_8_mib_is_refused() -> None:
     settings_ = zstandard.ZstdCompressionParameters(window_log=27)
     stream = zstandard.ZstdCompressor(compression_params=settings_).compressobj()
     data = stream.compress(os.urandom(100_000)) + stream.flush()
-    assert code_of(data, "zstd") is Code.BODY_BOMB
+    assert code_of(data, "zstd") is FailureCode.BODY_BOMB
 
 
 def test_ours_ratio_is_not_looked_at_in_small_bodies() -> None:
@@ -194,7 +196,7 @@ def test_ours_wire_limit_cuts() -> None:
 def test_ours_unknown_coding_is_passed_over_when_the_body_is_text() -> None:
     assert decode(b"<p>hello", "utf-8") == b"<p>hello"
     assert decode(gzip.compress(b"<p>hello"), "utf-8", "gzip") == b"<p>hello"
-    assert code_of(b"\x00\x01\x02binary", "sdch") is Code.BODY_UNKNOWN_CODING
+    assert code_of(b"\x00\x01\x02binary", "sdch") is FailureCode.BODY_UNKNOWN_CODING
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.fetch.fetcher import Fetcher
-from crawler.fetch.folder_transport import PIECE, FolderTransport
+from crawler.fetch.folder_transport import PIECE_BYTES, FolderTransport
 from crawler.fetch.limits import PAGE_BODY, BodyLimits
 from crawler.fetch.transports import FolderTransports
 from crawler.model import Failure, Reply, Url
@@ -66,7 +66,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     os.mkfifo(folder / "pipe.html")
     (folder / "pipe").mkdir()
     os.mkfifo(folder / "pipe" / "index.html")
-    (folder / "large.html").write_bytes(b"<p>" * PIECE)
+    (folder / "large.html").write_bytes(b"<p>" * PIECE_BYTES)
     return folder
 
 
@@ -193,11 +193,11 @@ async def test_ours_a_large_file_is_read_in_pieces_and_within_the_limits(
 ) -> None:
     before = open_files()
     whole = await ask(fetcher, "/large.html")
-    assert whole.body == b"<p>" * PIECE
+    assert whole.body == b"<p>" * PIECE_BYTES
     assert whole.cut == ""
-    cut = await ask(fetcher, "/large.html", body=BodyLimits(decoded=PIECE + 10))
-    assert len(cut.body) == PIECE + 10
-    refused = await fetcher.fetch(Url(f"{HOME}/large.html"), body=BodyLimits(refuse=PIECE))
+    cut = await ask(fetcher, "/large.html", body=BodyLimits(decoded=PIECE_BYTES + 10))
+    assert len(cut.body) == PIECE_BYTES + 10
+    refused = await fetcher.fetch(Url(f"{HOME}/large.html"), body=BodyLimits(refuse=PIECE_BYTES))
     assert isinstance(refused, Failure)
     assert refused.code == "body.too_large"
     assert open_files() <= before, "a file was left open"

@@ -11,7 +11,7 @@ import pytest
 from hostile import Certificates, HostileServer, answer, cut, fin, send, sleep
 
 from crawler.fetch.address_policy import AddressPolicy
-from crawler.fetch.dns import Resolver, system_resolver
+from crawler.fetch.dns import HostResolver, system_resolver
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Identity
 from crawler.fetch.limits import FetchLimits, TransportOptions
@@ -57,7 +57,7 @@ def make(
     case: tuple[type, str],
     *origins: str,
     options: TransportOptions | None = None,
-    resolver: Resolver = system_resolver,
+    resolver: HostResolver = system_resolver,
 ) -> Fetcher:
     policy = AddressPolicy.for_seeds(origins)
     return Fetcher(case[0](options, LIMITS), IDENTITY, policy, LIMITS, resolver)

@@ -8,7 +8,7 @@ from fetching import IDENTITY
 from hostile import HostileServer, answer
 
 from crawler.fetch.address_policy import AddressPolicy
-from crawler.fetch.dns import overriding, read_override
+from crawler.fetch.dns import read_override, resolver_with_overrides
 from crawler.fetch.fetcher import Fetcher
 from crawler.fetch.identity import Credentials, Identity
 from crawler.fetch.transports import ServerTransports
@@ -81,7 +81,7 @@ async def test_ours_an_override_is_for_its_host_and_port_only(
     case: tuple[type, str], server: HostileServer
 ) -> None:
     door, addresses = read_override(f"www.example.com:{server.port}:127.0.0.1")
-    resolver = overriding({door: addresses}, unknown)
+    resolver = resolver_with_overrides({door: addresses}, unknown)
     policy = AddressPolicy.for_seeds([f"http://{door}"])
     async with Fetcher(case[0](), IDENTITY, policy, resolver=resolver) as fetcher:
         reply = await fetcher.fetch(Url(f"http://www.example.com:{server.port}/"))

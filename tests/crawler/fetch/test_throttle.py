@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.fetch.retry import RetryPolicy, retry_after
-from crawler.fetch.throttle import Lane, Pace
+from crawler.fetch.retry import RetryPolicy, parse_retry_after
+from crawler.fetch.throttle import OriginThrottle, ThrottleOptions
 from crawler.model import Failure, Reply, Url
 
 NOW = 1_800_000_000.0
@@ -27,7 +27,7 @@ def answered(status: int, wait: str = "") -> Callable[[float, int], Reply]:
 class Simulation:
     """Drives a lane as a crawl does, on a clock of its own, and writes down every start."""
 
-    def __init__(self, lane: Lane, serve: Callable[[float, int], Reply | Failure]) -> None:
+    def __init__(self, lane: OriginThrottle, serve: Callable[[float, int], Reply | Failure]) -> None:
         self.lane, self.serve, self.now = lane, serve, NOW
         self.starts: list[float] = []
         self.most = 0
@@ -78,7 +78,7 @@ def test_ours_never_too_many_and_never_too_close(
         status, elapsed = next(turns)
         return reply(status, elapsed, at=now)
 
-    run = Simulation(Lane(Pace(concurrency, rate, delay)), serve)
+    run = Simulation(OriginThrottle(ThrottleOptions(concurrency, rate, delay)), serve)
     run.run(60)
     assert run.most <= concurrency
     gap = max(1 / rate if rate else 0.0, delay)
@@ -87,13 +87,15 @@ def test_ours_never_too_many_and_never_too_close(
 
 
 def test_ours_the_rate_is_reached_when_nothing_is_wrong() -> None:
-    run = Simulation(Lane(Pace(4, 10.0)), answered(200))
+    run = Simulation(OriginThrottle(ThrottleOptions(4, 10.0)), answered(200))
     run.run(200)
     assert run.starts[-1] - run.starts[0] == pytest.approx(19.9, abs=0.1)
 
 
 def test_ours_full_speed_has_no_ceiling_and_does_not_look_at_latency() -> None:
-    run = Simulation(Lane(Pace(32, 0)), lambda now, out: reply(200, 0.001 * len(run.starts), at=now))
+    run = Simulation(
+        OriginThrottle(ThrottleOptions(32, 0)), lambda now, out: reply(200, 0.001 * len(run.starts), at=now)
+    )
     run.run(500)
     assert run.most == 32
     assert run.lane.allowed == 32
@@ -101,7 +103,7 @@ def test_ours_full_speed_has_no_ceiling_and_does_not_look_at_latency() -> None:
 
 
 def test_rfc9309_crawl_delay_is_one_at_a_time_and_so_far_apart() -> None:
-    lane = Lane(Pace(8, 0))
+    lane = OriginThrottle(ThrottleOptions(8, 0))
     lane.crawl_delay(5.0)
     run = Simulation(lane, lambda now, out: reply(200, 7.0 if len(run.starts) == 3 else 0.1, at=now))
     run.run(6)
@@ -114,7 +116,7 @@ def test_rfc9309_crawl_delay_is_one_at_a_time_and_so_far_apart() -> None:
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("rate", [0.0, 10.0])
 def test_rfc9110_retry_after_is_obeyed_at_any_speed(status: int, rate: float) -> None:
-    lane = Lane(Pace(4, rate))
+    lane = OriginThrottle(ThrottleOptions(4, rate))
     lane.start(NOW)
     lane.finish(NOW + 1, reply(status, 1.0, "30"))
     assert lane.may_start(NOW + 1) == 30.0
@@ -126,7 +128,7 @@ def test_rfc9110_retry_after_is_obeyed_at_any_speed(status: int, rate: float) ->
 
 
 def test_ours_without_retry_after_the_pause_doubles_up_to_300_seconds_and_a_success_ends_it() -> None:
-    lane = Lane(Pace(8, 0))
+    lane = OriginThrottle(ThrottleOptions(8, 0))
     now, pauses = NOW, []
     for _ in range(11):
         lane.start(now)
@@ -146,7 +148,7 @@ def test_ours_without_retry_after_the_pause_doubles_up_to_300_seconds_and_a_succ
 
 
 def test_ours_refusals_of_requests_that_were_out_already_count_once() -> None:
-    lane = Lane(Pace(8, 0))
+    lane = OriginThrottle(ThrottleOptions(8, 0))
     for _ in range(8):
         lane.start(NOW)
     for number in range(8):
@@ -157,7 +159,7 @@ def test_ours_refusals_of_requests_that_were_out_already_count_once() -> None:
 
 @pytest.mark.parametrize("wait", ["0", "Wed, 21 Oct 2015 07:28:00 GMT", "soon", "-5"])
 def test_ours_a_retry_after_of_nothing_is_a_pause_all_the_same(wait: str) -> None:
-    lane = Lane(Pace(4, 0))
+    lane = OriginThrottle(ThrottleOptions(4, 0))
     lane.start(NOW)
     lane.finish(NOW + 0.1, reply(429, 0.1, wait))
     assert lane.may_start(NOW + 0.1) == pytest.approx(1.0)
@@ -169,7 +171,7 @@ def test_ours_a_lane_slows_when_latency_rises_and_recovers() -> None:
     def serve(now: float, out: int) -> Reply:
         return reply(200, 1.0 if 30 <= now - NOW < 90 else 0.05, at=now)
 
-    run = Simulation(Lane(Pace(4, 10.0)), serve)
+    run = Simulation(OriginThrottle(ThrottleOptions(4, 10.0)), serve)
     run.run(5_000, until=150)
     in_time = [
         sum(1 for start in run.starts if low <= start - NOW < high) / (high - low)
@@ -182,21 +184,24 @@ def test_ours_a_lane_slows_when_latency_rises_and_recovers() -> None:
 
 def test_ours_noise_does_not_slow_a_lane() -> None:
     spread = [0.02, 0.04, 0.03, 0.09, 0.05, 0.11, 0.02, 0.06]
-    run = Simulation(Lane(Pace(4, 10.0)), lambda now, out: reply(200, spread[len(run.starts) % 8], at=now))
+    run = Simulation(
+        OriginThrottle(ThrottleOptions(4, 10.0)),
+        lambda now, out: reply(200, spread[len(run.starts) % 8], at=now),
+    )
     run.run(400)
     assert run.lane.allowed == 4
     assert max(run.gaps) < 0.2
 
 
 def test_ours_server_errors_slow_a_lane() -> None:
-    run = Simulation(Lane(Pace(4, 10.0)), answered(500))
+    run = Simulation(OriginThrottle(ThrottleOptions(4, 10.0)), answered(500))
     run.run(60)
     assert run.lane.allowed == 1
     assert run.gaps[-1] > 0.2
 
 
 def test_ours_five_failures_to_connect_open_the_circuit_and_one_request_tries() -> None:
-    lane = Lane(Pace(8, 0))
+    lane = OriginThrottle(ThrottleOptions(8, 0))
     for _ in range(8):
         lane.start(NOW)
     for _ in range(8):
@@ -211,7 +216,7 @@ def test_ours_five_failures_to_connect_open_the_circuit_and_one_request_tries() 
 
 
 def test_ours_a_dead_origin_is_down_after_growing_pauses_and_alive_when_it_answers() -> None:
-    run = Simulation(Lane(Pace(4, 0)), lambda now, out: REFUSED)
+    run = Simulation(OriginThrottle(ThrottleOptions(4, 0)), lambda now, out: REFUSED)
     run.run(8 + 3)
     assert not run.lane.down
     run.run(len(run.starts) + 1)
@@ -225,7 +230,7 @@ def test_ours_a_dead_origin_is_down_after_growing_pauses_and_alive_when_it_answe
 
 @pytest.mark.parametrize(("wait", "news"), [("", 10), ("1", 300), ("600", 8)])
 def test_ours_an_origin_that_refuses_everything_is_down_after_some_minutes(wait: str, news: int) -> None:
-    run = Simulation(Lane(Pace(1, 0)), answered(503, wait))
+    run = Simulation(OriginThrottle(ThrottleOptions(1, 0)), answered(503, wait))
     while not run.lane.down and len(run.starts) < 1_000:
         run.run(len(run.starts) + 1)
     assert news - 20 <= len(run.starts) <= news
@@ -236,7 +241,7 @@ def test_ours_an_origin_that_refuses_everything_is_down_after_some_minutes(wait:
 
 
 def test_ours_failures_that_are_no_failures_to_connect_open_nothing() -> None:
-    lane = Lane(Pace(4, 0))
+    lane = OriginThrottle(ThrottleOptions(4, 0))
     for code in (
         "policy.private_address",
         "body.bomb",
@@ -251,7 +256,7 @@ def test_ours_failures_that_are_no_failures_to_connect_open_nothing() -> None:
 
 
 def test_ours_a_request_that_was_not_sent_gives_its_place_back() -> None:
-    lane = Lane(Pace(1, 0))
+    lane = OriginThrottle(ThrottleOptions(1, 0))
     lane.start(NOW)
     assert 0 < lane.may_start(NOW) < 1
     lane.finish(NOW, None)
@@ -278,7 +283,7 @@ def test_ours_a_request_that_was_not_sent_gives_its_place_back() -> None:
     ],
 )
 def test_rfc9110_10_2_3_retry_after(value: str | None, seconds: float | None) -> None:
-    assert retry_after(value, NOW) == seconds
+    assert parse_retry_after(value, NOW) == seconds
 
 
 def test_ours_retries_are_spread_and_repeatable() -> None:

@@ -6,13 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.lastmod.policy import SEEN, Dated, Policy, distrust, later
-from crawler.model import Sighting
+from crawler.lastmod.policy import (
+    SEEN_TO_CHANGE,
+    LastmodPolicy,
+    SourcedDate,
+    date_of_known_page,
+    why_distrusted,
+)
+from crawler.model import ResponseMetadata
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 DAY = 86_400.0
 YESTERDAY = NOW - DAY
-BEFORE = Dated("2026-03-04", "Last-Modified")
+BEFORE = SourcedDate("2026-03-04", "Last-Modified")
 PAGE = "JSON-LD dateModified"
 
 
@@ -20,69 +26,75 @@ def w3c(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
 
 
-def said(header: str = "", page: str = "") -> Sighting:
-    return Sighting(NOW + 100, header_date=header, page_date=page, page_date_source=PAGE if page else "")
+def said(header: str = "", page: str = "") -> ResponseMetadata:
+    return ResponseMetadata(
+        NOW + 100, header_date=header, page_date=page, page_date_source=PAGE if page else ""
+    )
 
 
 def changed(
     header: str = "",
     page: str = "",
-    before: Dated = BEFORE,
-    policy: Policy = "observed",
+    before: SourcedDate = BEFORE,
+    policy: LastmodPolicy = "observed",
     trusted: bool = True,
-) -> Dated:
-    return later(before, said(header, page), YESTERDAY, NOW, policy, trusted)
+) -> SourcedDate:
+    return date_of_known_page(before, said(header, page), YESTERDAY, NOW, policy, trusted)
 
 
-@pytest.mark.parametrize("before", [BEFORE, Dated(), Dated(w3c(NOW + 9 * DAY), PAGE)])
-def test_ours_a_page_that_stands_still_keeps_its_date_whatever_is_stated(before: Dated) -> None:
+@pytest.mark.parametrize("before", [BEFORE, SourcedDate(), SourcedDate(w3c(NOW + 9 * DAY), PAGE)])
+def test_ours_a_page_that_stands_still_keeps_its_date_whatever_is_stated(before: SourcedDate) -> None:
     for header in ("", w3c(NOW - 1_000), "2015-01-01T00:00:00+00:00"):
         for page in ("", "2027-01-14", w3c(NOW - 2_000)):
-            assert later(before, said(header, page), None, NOW, "observed") == before
+            assert date_of_known_page(before, said(header, page), None, NOW, "observed") == before
 
 
 def test_ours_a_change_is_dated_by_the_best_evidence_since_the_last_visit() -> None:
     header, page = w3c(NOW - 1_000), w3c(NOW - 2_000)
-    assert changed(header, page) == Dated(page, PAGE)
-    assert changed(header) == Dated(header, "Last-Modified")
-    assert changed(header, w3c(NOW - 3 * DAY)) == Dated(header, "Last-Modified")
-    assert changed(header, "2027-01-14") == Dated("2027-01-14", PAGE)
-    assert changed(w3c(NOW - 3 * DAY), "2027-01-11") == Dated("2027-01-15", SEEN)
+    assert changed(header, page) == SourcedDate(page, PAGE)
+    assert changed(header) == SourcedDate(header, "Last-Modified")
+    assert changed(header, w3c(NOW - 3 * DAY)) == SourcedDate(header, "Last-Modified")
+    assert changed(header, "2027-01-14") == SourcedDate("2027-01-14", PAGE)
+    assert changed(w3c(NOW - 3 * DAY), "2027-01-11") == SourcedDate("2027-01-15", SEEN_TO_CHANGE)
 
 
 def test_ours_a_change_without_evidence_is_dated_by_the_day_it_was_seen() -> None:
-    assert changed() == Dated("2027-01-15", SEEN)
-    assert changed(before=Dated()) == Dated("2027-01-15", SEEN)
+    assert changed() == SourcedDate("2027-01-15", SEEN_TO_CHANGE)
+    assert changed(before=SourcedDate()) == SourcedDate("2027-01-15", SEEN_TO_CHANGE)
 
 
 def test_ours_a_header_that_is_distrusted_is_no_evidence() -> None:
-    assert changed(w3c(NOW - 1_000), trusted=False) == Dated("2027-01-15", SEEN)
+    assert changed(w3c(NOW - 1_000), trusted=False) == SourcedDate("2027-01-15", SEEN_TO_CHANGE)
 
 
 def test_ours_the_time_of_the_answer_in_the_page_is_no_evidence() -> None:
-    assert changed(page=w3c(NOW + 99)) == Dated("2027-01-15", SEEN)
+    assert changed(page=w3c(NOW + 99)) == SourcedDate("2027-01-15", SEEN_TO_CHANGE)
 
 
 @pytest.mark.parametrize(
     "published", ["2027-01-15", "2027-01-15T07:00:00+00:00", "2027-01-15T00:00:00+00:00"]
 )
 def test_ours_a_second_change_on_one_day_is_told_by_its_second(published: str) -> None:
-    before = Dated(published, SEEN)
-    assert changed(before=before) == Dated("2027-01-15T08:00:00+00:00", SEEN)
-    assert changed(page="2027-01-15", before=before) == Dated("2027-01-15T08:00:00+00:00", SEEN)
+    before = SourcedDate(published, SEEN_TO_CHANGE)
+    assert changed(before=before) == SourcedDate("2027-01-15T08:00:00+00:00", SEEN_TO_CHANGE)
+    assert changed(page="2027-01-15", before=before) == SourcedDate(
+        "2027-01-15T08:00:00+00:00", SEEN_TO_CHANGE
+    )
 
 
 def test_ours_the_other_policies_go_by_what_is_stated() -> None:
     header, page = w3c(NOW - 1_000), w3c(NOW - 2_000)
-    assert changed(header, page, policy="header") == Dated(header, "Last-Modified")
-    assert changed(header, page, policy="page") == Dated(page, PAGE)
-    assert changed(header, page, policy="none") == Dated()
-    assert changed(header, policy="page") == Dated()
-    assert later(BEFORE, said(header), None, NOW, "header") == Dated(header, "Last-Modified")
-    assert later(BEFORE, said(), None, NOW, "header") == BEFORE
-    assert later(BEFORE, said("2015-01-01T00:00:00+00:00"), None, NOW, "header") == BEFORE
-    assert later(BEFORE, said(page="2015-01-01"), None, NOW, "page") == BEFORE
-    assert later(BEFORE, said(page="2015-01-01"), None, NOW, "none") == Dated()
+    assert changed(header, page, policy="header") == SourcedDate(header, "Last-Modified")
+    assert changed(header, page, policy="page") == SourcedDate(page, PAGE)
+    assert changed(header, page, policy="none") == SourcedDate()
+    assert changed(header, policy="page") == SourcedDate()
+    assert date_of_known_page(BEFORE, said(header), None, NOW, "header") == SourcedDate(
+        header, "Last-Modified"
+    )
+    assert date_of_known_page(BEFORE, said(), None, NOW, "header") == BEFORE
+    assert date_of_known_page(BEFORE, said("2015-01-01T00:00:00+00:00"), None, NOW, "header") == BEFORE
+    assert date_of_known_page(BEFORE, said(page="2015-01-01"), None, NOW, "page") == BEFORE
+    assert date_of_known_page(BEFORE, said(page="2015-01-01"), None, NOW, "none") == SourcedDate()
 
 
 _moments = st.floats(NOW - 400 * DAY, NOW)
@@ -98,10 +110,10 @@ _dates = _moments.map(w3c) | _moments.map(lambda moment: w3c(moment)[:10]) | st.
     st.sampled_from(["observed", "header", "page"]),
 )
 def test_ours_no_date_lies_in_the_future_nor_goes_back_while_the_page_stands_still(
-    published: str, header: str, page: str, since: float | None, policy: Policy
+    published: str, header: str, page: str, since: float | None, policy: LastmodPolicy
 ) -> None:
-    before = Dated(published, "some" if published else "")
-    dated = later(before, said(header, page), since, NOW, policy)
+    before = SourcedDate(published, "some" if published else "")
+    dated = date_of_known_page(before, said(header, page), since, NOW, policy)
     assert bool(dated.lastmod) == bool(dated.source)
     assert dated.lastmod[:19] <= w3c(NOW)[:19]
     if since is None:
@@ -111,8 +123,8 @@ def test_ours_no_date_lies_in_the_future_nor_goes_back_while_the_page_stands_sti
 
 
 def test_ours_a_header_that_moves_while_the_content_does_not_is_distrusted_for_the_site() -> None:
-    assert distrust(200, 0) == ""
-    assert distrust(2, 2) == ""
-    assert distrust(200, 5) == ""
-    assert "3 of 3 pages" in distrust(3, 3)
-    assert "1,000 of 2,000 pages" in distrust(2_000, 1_000)
+    assert why_distrusted(200, 0) == ""
+    assert why_distrusted(2, 2) == ""
+    assert why_distrusted(200, 5) == ""
+    assert "3 of 3 pages" in why_distrusted(3, 3)
+    assert "1,000 of 2,000 pages" in why_distrusted(2_000, 1_000)

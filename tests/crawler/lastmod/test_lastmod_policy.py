@@ -6,8 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.fetch import http_date
-from crawler.lastmod.policy import Dated, Policy, believable, first_sight, schema_form
-from crawler.model import Sighting
+from crawler.lastmod.policy import (
+    LastmodPolicy,
+    SourcedDate,
+    credible_last_modified,
+    date_of_new_page,
+    schema_form,
+)
+from crawler.model import ResponseMetadata
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 
@@ -22,19 +28,19 @@ def w3c(moment: float) -> str:
 
 def seen(
     header: str | None = "", in_page: str = "", date: str | None = None, elapsed: float = 1.0
-) -> Sighting:
+) -> ResponseMetadata:
     """What an answer of NOW says, as a run remembers it."""
-    moment = believable(header or "", http(NOW) if date is None else date, NOW, elapsed)
+    moment = credible_last_modified(header or "", http(NOW) if date is None else date, NOW, elapsed)
     stated = "" if moment is None else w3c(moment)
-    return Sighting(
+    return ResponseMetadata(
         NOW, "", "", header or "", stated, schema_form(in_page, NOW + elapsed), "JSON-LD dateModified"
     )
 
 
 def see(
-    header: str | None, in_page: str = "", policy: Policy = "observed", date: str | None = None
+    header: str | None, in_page: str = "", policy: LastmodPolicy = "observed", date: str | None = None
 ) -> tuple[str, str]:
-    dated = first_sight(seen(header, in_page, date), policy)
+    dated = date_of_new_page(seen(header, in_page, date), policy)
     return dated.lastmod, dated.source
 
 
@@ -75,7 +81,7 @@ def test_ours_the_time_of_the_answer_is_known_by_the_servers_clock_too() -> None
     assert see(an_hour_ago, date=an_hour_ago) == ("", "")
     assert see(http(NOW - 3_600), date=http(NOW - 3_597)) == ("", "")
     assert see(http(NOW - 7_200), date=an_hour_ago)[0] != ""
-    assert first_sight(seen(http(NOW - 20), elapsed=30.0), "observed") == Dated()
+    assert date_of_new_page(seen(http(NOW - 20), elapsed=30.0), "observed") == SourcedDate()
 
 
 def test_ours_a_date_in_the_page_that_is_the_time_of_the_answer_tells_nothing() -> None:
@@ -133,7 +139,7 @@ def test_sitemaps_org_dates_in_pages_in_the_form_of_the_schema(stated: str, writ
 def test_ours_any_text_is_a_date_or_nothing_and_stays_what_it_is(text: str) -> None:
     once = schema_form(text, NOW)
     assert once == "" or schema_form(once, NOW) == once
-    http_date.read(text, NOW)
+    http_date.parse_http_date(text, NOW)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +154,7 @@ def test_ours_any_text_is_a_date_or_nothing_and_stays_what_it_is(text: str) -> N
     ],
 )
 def test_rfc9110_5_6_7_the_three_forms(text: str, moment: int) -> None:
-    assert http_date.read(text, NOW) == moment
+    assert http_date.parse_http_date(text, NOW) == moment
 
 
 @pytest.mark.parametrize(
@@ -169,4 +175,4 @@ def test_rfc9110_5_6_7_the_three_forms(text: str, moment: int) -> None:
     ],
 )
 def test_rfc9110_5_6_7_anything_else_is_no_date(text: str) -> None:
-    assert http_date.read(text, NOW) is None
+    assert http_date.parse_http_date(text, NOW) is None

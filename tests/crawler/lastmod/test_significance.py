@@ -6,21 +6,23 @@ from zlib import crc32
 
 import pytest
 
-from crawler.lastmod.significance import Habit, survey
-from crawler.parse.snapshot.diff import Delta, compare, holdings
-from crawler.parse.snapshot.snapshot import keep
+from crawler.lastmod.significance import ChangeHistory, build_significance_model
+from crawler.parse.snapshot.diff import Delta, compare, content_keys
+from crawler.parse.snapshot.snapshot import take_snapshot
 
 WORDS = ["river", "stone", "harbour", "market", "engine", "copper", "window", "garden", "signal", "method"]
 WORDS += ["winter", "paper"]
 Site = dict[int, str]
 
 
-def said(before: Site, after: Site, learnt: dict[int, Habit] | None = None) -> set[int]:
+def said(before: Site, after: Site, learnt: dict[int, ChangeHistory] | None = None) -> set[int]:
     """The pages that are said to have changed; ``learnt`` is brought up to date."""
-    kept = {page: keep(body.encode()) for page, body in before.items()}
-    now = {page: keep(body.encode()) for page, body in after.items()}
+    kept = {page: take_snapshot(body.encode()) for page, body in before.items()}
+    now = {page: take_snapshot(body.encode()) for page, body in after.items()}
     deltas: dict[int, Delta] = {n: compare(kept[n], now[n]) for n in now if n in kept and kept[n] != now[n]}
-    made = survey(learnt or {}, deltas.values, ((holdings(each), 1.0) for each in now.values()))
+    made = build_significance_model(
+        learnt or {}, deltas.values, ((content_keys(each), 1.0) for each in now.values())
+    )
     if learnt is not None:
         learnt.update(made.learnt)
     return {page for page, delta in deltas.items() if made.significant(delta)}
@@ -55,7 +57,7 @@ def test_ours_a_counter_among_the_paragraphs_of_every_article() -> None:
 
 
 def test_ours_a_counter_inside_a_sentence_of_its_own_page() -> None:
-    learnt: dict[int, Habit] = {}
+    learnt: dict[int, ChangeHistory] = {}
     sites = [
         site(60, lambda n, g=g: article(n, f"<p>{own(n, 8)} was read {n + g * 7} times</p>"))
         for g in range(3)
@@ -175,7 +177,7 @@ def test_ours_every_page_of_a_small_site_may_be_edited(size: int) -> None:
 
 @pytest.mark.parametrize("share", [0.2, 0.3])
 def test_ours_many_pages_may_be_edited_in_one_run_and_again(share: float) -> None:
-    learnt: dict[int, Habit] = {}
+    learnt: dict[int, ChangeHistory] = {}
     before = site(200)
     for run in range(6):
         edited = {n for n in before if (n + run * 37) % 200 < share * 200}
@@ -233,7 +235,7 @@ def test_ours_a_stamp_in_structured_data_alone_is_no_change() -> None:
 
 def test_ours_a_place_that_always_shows_something_else_is_learnt() -> None:
     """Too few pages to be sure at once, and no text is ever seen twice."""
-    learnt: dict[int, Habit] = {}
+    learnt: dict[int, ChangeHistory] = {}
 
     def made(run: int) -> Site:
         return site(
@@ -254,19 +256,19 @@ def test_ours_an_old_or_new_answer_without_content_is_no_change() -> None:
 
 
 def test_ours_habits_are_bounded_and_fade() -> None:
-    from crawler.lastmod.significance import MAX_HABITS, learn
+    from crawler.lastmod.significance import MAX_CHANGE_RATES, update_history
 
-    shares = dict.fromkeys(range(MAX_HABITS + 500), 0.5)
-    habits = learn({}, shares, shares)
-    assert len(habits) == MAX_HABITS
+    shares = dict.fromkeys(range(MAX_CHANGE_RATES + 500), 0.5)
+    habits = update_history({}, shares, shares)
+    assert len(habits) == MAX_CHANGE_RATES
     for _ in range(12):
-        habits = learn(habits, {}, shares)
+        habits = update_history(habits, {}, shares)
     assert habits == {}
-    assert learn({1: Habit(3, 0.9)}, {}, {}) == {1: Habit(3, 0.9)}  # not looked at
+    assert update_history({1: ChangeHistory(3, 0.9)}, {}, {}) == {1: ChangeHistory(3, 0.9)}  # not looked at
 
 
 def test_ours_a_pool_of_texts_on_a_small_site_shows_in_the_long_run() -> None:
-    learnt: dict[int, Habit] = {}
+    learnt: dict[int, ChangeHistory] = {}
 
     def made(run: int) -> Site:
         return site(6, lambda n: article(n, f"<p>{own(crc32(f'{n} {run}'.encode()) % 4, 3)}</p>"))
@@ -287,7 +289,7 @@ def test_ours_many_states_may_change_in_both_directions_at_once() -> None:
 
 
 def test_ours_what_is_sold_out_again_and_again_changes_every_time() -> None:
-    learnt: dict[int, Habit] = {}
+    learnt: dict[int, ChangeHistory] = {}
     full = site(30, lambda n: article(n, "<p>In stock</p>"))
     sold = {**full, 7: article(7, "<p>Sold out</p>")}
     for before, after in pairwise([full, sold] * 6):

@@ -4,9 +4,9 @@ from zlib import crc32
 
 from madesite import Site
 
-from crawler.lastmod.significance import SAMPLE, Habit, survey
-from crawler.parse.snapshot.diff import Delta, compare, holdings
-from crawler.parse.snapshot.snapshot import keep
+from crawler.lastmod.significance import SAMPLE_SIZE, ChangeHistory, build_significance_model
+from crawler.parse.snapshot.diff import Delta, compare, content_keys
+from crawler.parse.snapshot.snapshot import take_snapshot
 
 GENERATIONS = 30
 
@@ -34,17 +34,19 @@ class Watcher:
 
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}
-        self.learnt: dict[int, Habit] = {}
+        self.learnt: dict[int, ChangeHistory] = {}
 
     def visit(self, bodies: dict[str, bytes]) -> set[str]:
         """The known pages that are said to have changed."""
-        now = {path: keep(body) for path, body in bodies.items()}
+        now = {path: take_snapshot(body) for path, body in bodies.items()}
         deltas: dict[str, Delta] = {
             path: compare(self.kept[path], kept)
             for path, kept in now.items()
             if self.kept.get(path, kept) != kept
         }
-        made = survey(self.learnt, deltas.values, ((holdings(kept), 1.0) for kept in now.values()))
+        made = build_significance_model(
+            self.learnt, deltas.values, ((content_keys(kept), 1.0) for kept in now.values())
+        )
         self.learnt = made.learnt
         self.kept = now
         return {path for path, delta in deltas.items() if made.significant(delta)}
@@ -83,13 +85,13 @@ def test_ours_thirty_generations_of_edits_under_the_noise_of_real_sites() -> Non
 
 def test_ours_a_sample_of_a_large_site_judges_as_all_of_it() -> None:
     site = Site(seed=5, articles=500, products=50, lists=6)
-    first = {path: keep(site.render(path)) for path in list(site.pages)}
+    first = {path: take_snapshot(site.render(path)) for path in list(site.pages)}
     edited = site.edit(0.02) & set(first)
-    now = {path: keep(site.render(path)) for path in first}
+    now = {path: take_snapshot(site.render(path)) for path in first}
     deltas = {path: compare(first[path], now[path]) for path in first}
-    some = sorted(now, key=lambda path: crc32(path.encode()))[:SAMPLE]
-    sample = [(holdings(now[path]), len(now) / len(some)) for path in some]
-    made = survey({}, deltas.values, sample)
+    some = sorted(now, key=lambda path: crc32(path.encode()))[:SAMPLE_SIZE]
+    sample = [(content_keys(now[path]), len(now) / len(some)) for path in some]
+    made = build_significance_model({}, deltas.values, sample)
     score = Score()
     score.count({path for path, delta in deltas.items() if made.significant(delta)}, edited)
     assert score.precision >= 0.99

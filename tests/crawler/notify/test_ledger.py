@@ -9,30 +9,37 @@ import pytest
 from msgspec.structs import replace
 
 from crawler.errors import StorageError, UsageError
-from crawler.notify.ledger import LEDGER, Ledger, Line, Mood, Sent, of_audits
-from crawler.notify.ledger_status import Told, told
-from crawler.notify.notice import Occasion, Reception
+from crawler.notify.ledger import (
+    LEDGER_DB,
+    DeliveryCursor,
+    HealthNotice,
+    Ledger,
+    SentMessage,
+    audit_channel_key,
+)
+from crawler.notify.ledger_status import NotifyStatus, notify_status
+from crawler.notify.notice import Occasion, SendStatus
 
-SENT = Sent(
+SENT = SentMessage(
     at=1.0,
     channel="x",
     occasion=Occasion.CHANGES,
     host="h",
     urls=2,
-    reception=Reception.ACCEPTED,
+    reception=SendStatus.ACCEPTED,
     said="took",
 )
 
 
 def test_ours_the_file_is_for_its_owner_and_every_commit_durable(tmp_path: Path) -> None:
-    with closing(LEDGER.connect(tmp_path / LEDGER.file)) as db:
+    with closing(LEDGER_DB.connect(tmp_path / LEDGER_DB.file)) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
-    assert stat.S_IMODE((tmp_path / LEDGER.file).stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / LEDGER_DB.file).stat().st_mode) == 0o600
 
 
 def test_ours_without_a_ledger_nothing_was_told_and_none_is_made(tmp_path: Path) -> None:
-    assert told(tmp_path) == Told()
+    assert notify_status(tmp_path) == NotifyStatus()
     with Ledger.opened(tmp_path, 10, dry=True) as ledger:
         ledger.start("x", 1)
     assert not list(tmp_path.iterdir())
@@ -42,7 +49,7 @@ def test_ours_without_a_ledger_nothing_was_told_and_none_is_made(tmp_path: Path)
 def test_ours_the_files_of_others_are_refused_in_one_line(tmp_path: Path, open_: str) -> None:
     def opened() -> None:
         if open_ == "look":
-            told(tmp_path)
+            notify_status(tmp_path)
             return
         with Ledger.opened(tmp_path, 10, dry=open_ == "dry"):
             pass
@@ -52,20 +59,20 @@ def test_ours_the_files_of_others_are_refused_in_one_line(tmp_path: Path, open_:
             opened()
         return str(error.value)
 
-    (tmp_path / LEDGER.file).write_bytes(b"no database" * 100)
+    (tmp_path / LEDGER_DB.file).write_bytes(b"no database" * 100)
     assert "cannot be used" in refused()
-    (tmp_path / LEDGER.file).unlink()
-    with closing(sqlite3.connect(tmp_path / LEDGER.file)) as db:
+    (tmp_path / LEDGER_DB.file).unlink()
+    with closing(sqlite3.connect(tmp_path / LEDGER_DB.file)) as db:
         db.execute("CREATE TABLE t (x)")
     assert "of another program" in refused()
-    (tmp_path / LEDGER.file).unlink()
-    with closing(LEDGER.connect(tmp_path / LEDGER.file)) as db:
+    (tmp_path / LEDGER_DB.file).unlink()
+    with closing(LEDGER_DB.connect(tmp_path / LEDGER_DB.file)) as db:
         db.execute("PRAGMA user_version = 99")
     assert "newer version" in refused()
 
 
 def test_ours_a_ledger_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / LEDGER.file).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / LEDGER_DB.file).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StorageError), Ledger.opened(tmp_path, 10):
         pass
     assert not (tmp_path / "elsewhere").exists()
@@ -76,12 +83,12 @@ def test_ours_who_looks_sees_it_while_it_is_written(tmp_path: Path) -> None:
         ledger.meet(["x"])
         line = ledger.freeze(ledger.start("x", 3), 5)
         line = ledger.taken(line, "https://h/b", SENT)
-        looked = told(tmp_path)
+        looked = notify_status(tmp_path)
         assert looked.channels[0].until == 3
         assert looked.log == (SENT,)
         assert looked.is_outstanding
         ledger.done(line, 5)
-        looked = told(tmp_path)
+        looked = notify_status(tmp_path)
         assert (looked.channels[0].until, looked.is_outstanding) == (5, False)
 
 
@@ -90,8 +97,8 @@ def test_ours_a_line_is_as_it_was_kept(tmp_path: Path) -> None:
         line = ledger.put_off(ledger.freeze(ledger.start("x", 3), 5), "busy", 9.0, SENT)
     with Ledger.opened(tmp_path, 10) as ledger:
         assert ledger.lines("x") == [line]
-        assert line == Line(id=line.id, channel="x", told=3, until=5, tries=1, due=9.0, said="busy")
-        mood = Mood(channel="x", knows=True, pending=Occasion.RECOVERY, run=4, told="well", at=2.0)
+        assert line == DeliveryCursor(id=line.id, channel="x", told=3, until=5, tries=1, due=9.0, said="busy")
+        mood = HealthNotice(channel="x", knows=True, pending=Occasion.RECOVERY, run=4, told="well", at=2.0)
         ledger.feel(mood)
         assert ledger.mood("x") == mood
         ledger.feel(replace(mood, pending=None))
@@ -112,10 +119,10 @@ def test_ours_what_is_refused_next_to_each_other_is_one_range(tmp_path: Path) ->
         assert ledger.refused("x")[0].urls == 2
         ledger.forgive(first)
         assert ledger.refused("x") == [second]
-        ledger.refuse(ledger.freeze(ledger.start(of_audits("x"), 0), 1), None, SENT)
+        ledger.refuse(ledger.freeze(ledger.start(audit_channel_key("x"), 0), 1), None, SENT)
         ledger.forget(6)
         assert not ledger.refused("x")
-        assert ledger.refused(of_audits("x"))  # of an audit, not of a run
+        assert ledger.refused(audit_channel_key("x"))  # of an audit, not of a run
 
 
 def test_ours_a_host_that_has_caught_up_goes_on_with_the_others(tmp_path: Path) -> None:
@@ -134,13 +141,13 @@ def test_ours_who_is_not_configured_any_more_is_not_shown_and_not_forgotten(tmp_
         ledger.meet(["x", "y"])
         ledger.put_off(ledger.start("x", 1), "busy")
         ledger.meet(["y"])
-        assert not told(tmp_path).is_outstanding
+        assert not notify_status(tmp_path).is_outstanding
         ledger.meet(["y", "x"])
-        assert told(tmp_path).is_outstanding
+        assert notify_status(tmp_path).is_outstanding
 
 
 def test_ours_a_full_disk_is_one_line(tmp_path: Path) -> None:
-    with closing(LEDGER.connect(tmp_path / LEDGER.file)) as db:
+    with closing(LEDGER_DB.connect(tmp_path / LEDGER_DB.file)) as db:
         ledger = Ledger(db)
         ledger.start("x", 1)
         db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")

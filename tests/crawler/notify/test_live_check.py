@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from crawler.errors import UsageError
 from crawler.model import Failure, Url
 from crawler.notify.configure import check_channels
-from crawler.notify.live_check import PublicSite
-from crawler.notify.notice import Answer, Reception
-from crawler.notify.notify import announce
-from crawler.state.runs import PublishedFile, Runs
+from crawler.notify.live_check import LiveSite
+from crawler.notify.notice import SendResult, SendStatus
+from crawler.notify.notify import send_notifications
+from crawler.state.runs import PublishedFile, RunsPage
 
 
 @pytest.fixture
@@ -25,20 +25,20 @@ def site() -> Iterator[Site]:
         yield Site(double, folder)
 
 
-def live(site: Site, **settings: Any) -> Answer:
+def live(site: Site, **settings: Any) -> SendResult:
     """Whether the last run is live."""
-    run = Runs(site.db).published()
+    run = RunsPage(site.db).published()
     assert run is not None
 
-    async def ask() -> Answer:
-        async with PublicSite(site.planned(**settings)) as public:
+    async def ask() -> SendResult:
+        async with LiveSite(site.planned(**settings)) as public:
             return await public.live(run)
 
     return anyio.run(ask)
 
 
 def is_live(site: Site, **settings: Any) -> bool:
-    return live(site, **settings).reception is Reception.ACCEPTED
+    return live(site, **settings).reception is SendStatus.ACCEPTED
 
 
 def test_ours_the_same_bytes_are_live_and_others_are_not(site: Site) -> None:
@@ -62,7 +62,7 @@ def test_ours_a_packed_file_is_live_as_it_is_or_as_a_coding(site: Site, is_codin
     number = site.run(["/"])
     packed = gzip.compress(b"<urlset/>")
     (site.plan.output / "sitemap.xml.gz").write_bytes(packed)
-    records = Runs(site.db)
+    records = RunsPage(site.db)
     file = PublishedFile("sitemap.xml.gz", f"{site.double.home}/sitemap.xml.gz", 1, len(packed))
     records.write(replace(records.get(number), files=[file]))
     headers = (("Content-Encoding", "gzip"),) if is_coding else ()
@@ -114,17 +114,17 @@ def test_ours_a_host_is_found_where_resolve_says(tmp_path: Path) -> None:
         site = Site(
             double, tmp_path, indexnow__endpoint=f"http://127.0.0.1:{port}/indexnow", scope__hosts=[], **at
         )
-        anyio.run(lambda: announce(site.plan, "shop"))
+        anyio.run(lambda: send_notifications(site.plan, "shop"))
         for pages in (["/"], ["/", "/a"]):
             site.run(pages)
-            anyio.run(lambda: announce(site.plan, "shop"))
+            anyio.run(lambda: send_notifications(site.plan, "shop"))
         assert double.taken == {f"http://www.example.com:{port}/a": 1}
         assert f"www.example.com:{port}/{KEY}.txt" in double.asked
 
 
 def test_ours_a_host_that_only_pages_name_may_not_be_private(site: Site) -> None:
     async def ask() -> object:
-        async with PublicSite(site.planned(scope__hosts=[])) as public:
+        async with LiveSite(site.planned(scope__hosts=[])) as public:
             return await public.fetch(Url(site.other("/key.txt")))
 
     answer = anyio.run(ask)
@@ -172,7 +172,7 @@ def test_ours_everybody_at_once_can_be_told(site: Site) -> None:
     )
     check_channels(plan)
     site.run(["/"])
-    answer = anyio.run(lambda: announce(plan, "shop", dry_run=True))
+    answer = anyio.run(lambda: send_notifications(plan, "shop", dry_run=True))
     kinds = [key.partition(" ")[0] for key in answer.channels]
     assert kinds == ["indexnow", "websub", "webhook", "webhook", "email", "hook"]
     assert len(set(answer.channels)) == 6
@@ -180,11 +180,11 @@ def test_ours_everybody_at_once_can_be_told(site: Site) -> None:
 
 def test_ours_a_key_file_without_an_end_is_none(site: Site) -> None:
     site.run(["/"])
-    anyio.run(lambda: announce(site.plan, "shop"))
+    anyio.run(lambda: send_notifications(site.plan, "shop"))
     site.run(["/", "/a"])
     chunk = b"10000\r\n" + KEY.encode().ljust(65_536) + b"\r\n"
     endless = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk * 300
     site.double.files[f"/{KEY}.txt"] = Say(raw=endless)
-    answer = anyio.run(lambda: announce(site.plan, "shop"))
+    answer = anyio.run(lambda: send_notifications(site.plan, "shop"))
     assert answer.untold
     assert not site.double.messages

@@ -13,18 +13,18 @@ from doubles_indexnow import KEY, Double, Say, Site, memory
 from msgspec.structs import replace
 from site_history import Seen
 
-from crawler.cli.sites import state_directory
+from crawler.cli.sites import find_state_directory
 from crawler.errors import StorageError
 from crawler.model import State
-from crawler.notify.ledger import LEDGER
-from crawler.notify.ledger_status import told
-from crawler.notify.notice import Occasion, Reception
-from crawler.notify.notify import announce
-from crawler.notify.result import Announced
-from crawler.notify.session import Again
-from crawler.publish.change_feed import Changes
-from crawler.state.runs import Ended, Fate, Runs
-from crawler.state.store import held
+from crawler.notify.ledger import LEDGER_DB
+from crawler.notify.ledger_status import notify_status
+from crawler.notify.notice import Occasion, SendStatus
+from crawler.notify.notify import send_notifications
+from crawler.notify.result import NotifyResult
+from crawler.notify.session import ReplayRequest
+from crawler.publish.change_feed import ChangeFeed
+from crawler.state.runs import RunResult, RunsPage, RunStatus
+from crawler.state.store import lock_state
 
 NOW = 1_800_000_000.0
 
@@ -41,17 +41,19 @@ def site(double: Double) -> Iterator[Site]:
         yield Site(double, folder)
 
 
-def tell(site: Site, run: int | None = None, *, exit_code: int = 0, now: float = NOW, **kw: Any) -> Announced:
+def tell(
+    site: Site, run: int | None = None, *, exit_code: int = 0, now: float = NOW, **kw: Any
+) -> NotifyResult:
     """What is told after a run, or without one."""
     settings = {name: kw.pop(name) for name in list(kw) if "__" in name}
     ended = None
     if run is not None:
-        fate = {0: Fate.DONE, 4: Fate.DONE, 6: Fate.BUSY}.get(exit_code, Fate.FAILED)
-        ended = Ended(
+        fate = {0: RunStatus.DONE, 4: RunStatus.DONE, 6: RunStatus.BUSY}.get(exit_code, RunStatus.FAILED)
+        ended = RunResult(
             exit_code=exit_code, fate=fate, run=run, told="the site is down" if exit_code else "published"
         )
     plan = site.planned(**settings)
-    return anyio.run(lambda: announce(plan, "shop", ended=ended, clock=lambda: now, **kw))
+    return anyio.run(lambda: send_notifications(plan, "shop", ended=ended, clock=lambda: now, **kw))
 
 
 def begun(site: Site, *pages: str) -> None:
@@ -61,7 +63,7 @@ def begun(site: Site, *pages: str) -> None:
 
 
 def outstanding(site: Site) -> list[str]:
-    return [said for channel in told(site.plan.state).channels for said in channel.outstanding]
+    return [said for channel in notify_status(site.plan.state).channels for said in channel.outstanding]
 
 
 def test_ours_only_what_changed_is_sent_and_only_once(site: Site) -> None:
@@ -191,20 +193,20 @@ def test_indexnow_org_a_batch_that_is_refused_is_set_aside_and_the_others_are_se
     assert not answer.untold
     assert (answer.deliveries[0].urls, answer.deliveries[0].refused) == (4, 4)
     assert str(status) in answer.sentences[0]
-    (refused,) = told(site.plan.state).channels[0].refused
+    (refused,) = notify_status(site.plan.state).channels[0].refused
     assert "4 URLs" in refused
     tell(site, site.run(["/", *(f"/{n}" for n in range(8))], outcome="unchanged"))
     assert len(site.double.messages) == 4  # not again by itself
     site.double.says += [Say(status)]
-    assert tell(site, again=Again(refused=True)).deliveries[0].reception is Reception.REFUSED
+    assert tell(site, again=ReplayRequest(refused=True)).deliveries[0].reception is SendStatus.REFUSED
     site.double.files[f"/{KEY}.txt"] = 404
-    assert tell(site, again=Again(refused=True)).untold
+    assert tell(site, again=ReplayRequest(refused=True)).untold
     site.double.files[f"/{KEY}.txt"] = KEY.encode()
     assert len(site.double.messages) == 5
-    assert told(site.plan.state).channels[0].refused
-    tell(site, again=Again(refused=True), indexnow__batch=3)
+    assert notify_status(site.plan.state).channels[0].refused
+    tell(site, again=ReplayRequest(refused=True), indexnow__batch=3)
     assert site.double.taken == dict.fromkeys((site.url(f"/{n}") for n in range(8)), 1)
-    assert not told(site.plan.state).channels[0].refused
+    assert not notify_status(site.plan.state).channels[0].refused
 
 
 def test_rfc9110_a_short_retry_after_is_waited_for_and_a_long_one_kept(site: Site) -> None:
@@ -272,7 +274,7 @@ def test_ours_runs_that_are_forgotten_are_said_and_the_others_told(site: Site) -
     begun(site, "/a")
     for pages in (["/a", "/b"], ["/a", "/b", "/c"], ["/a", "/b", "/c", "/d"]):
         run = site.run(pages)
-    Changes(site.db).forget(run, 2)
+    ChangeFeed(site.db).forget(run, 2)
     answer = tell(site)
     assert "the runs 2 to 2 are forgotten" in answer.notes[0]
     assert site.double.taken == dict.fromkeys(map(site.url, ("/c", "/d")), 1)
@@ -295,7 +297,7 @@ def test_ours_a_state_that_was_begun_anew_is_a_site_that_was_not_told(site: Site
 def test_ours_what_was_rolled_back_is_not_told(site: Site) -> None:
     begun(site, "/a")
     run = site.run(["/a", "/b"])
-    records = Runs(site.db)
+    records = RunsPage(site.db)
     records.write(replace(records.get(run), number=run + 1, outcome="rolled back"))
     answer = tell(site)
     assert not answer.deliveries
@@ -307,7 +309,7 @@ def test_ours_what_was_rolled_back_is_not_told(site: Site) -> None:
 def test_ours_two_processes_never_tell_at_once(site: Site) -> None:
     begun(site, "/a")
     run = site.run(["/a", "/b"])
-    with held(site.plan.state):
+    with lock_state(site.plan.state):
         answer = tell(site, run)
     assert answer.untold
     assert "another process" in answer.notes[0]
@@ -317,17 +319,19 @@ def test_ours_two_processes_never_tell_at_once(site: Site) -> None:
 
 def test_ours_a_ledger_that_cannot_be_used_ends_nothing(site: Site) -> None:
     begun(site, "/a")
-    (site.plan.state / LEDGER.file).write_bytes(b"not a database, and long enough to be taken for one" * 100)
+    (site.plan.state / LEDGER_DB.file).write_bytes(
+        b"not a database, and long enough to be taken for one" * 100
+    )
     answer = tell(site, site.run(["/a", "/b"]))
     assert answer.untold
-    assert LEDGER.file in answer.notes[0]
+    assert LEDGER_DB.file in answer.notes[0]
 
 
 def test_ours_a_state_that_is_not_for_this_account_is_said_and_the_exit_code_of_one(site: Site) -> None:
     begun(site, "/a")
     run = site.run(["/a", "/b"])
     site.folder.chmod(0o755)
-    for path, mode in ((site.plan.state / LEDGER.file, 0), (site.plan.state, 0o500), (site.plan.state, 0)):
+    for path, mode in ((site.plan.state / LEDGER_DB.file, 0), (site.plan.state, 0o500), (site.plan.state, 0)):
         with only_for(path, mode):
             answers = [tell(site, run, dry_run=is_dry) for is_dry in (False, True)]
         for answer in answers:
@@ -336,9 +340,9 @@ def test_ours_a_state_that_is_not_for_this_account_is_said_and_the_exit_code_of_
             assert not mode or "run as the " in answers[1].notes[0]
             assert "run as the " in answer.notes[0] or "choose another with --state" in answer.notes[0]
     with only_for(site.plan.state, 0), pytest.raises(StorageError, match="run as the account"):
-        told(site.plan.state)
+        notify_status(site.plan.state)
     with only_for(site.plan.state, 0), pytest.raises(StorageError, match="run as the account"):
-        state_directory(None, None, None, {"state__directory": str(site.plan.state)})
+        find_state_directory(None, None, None, {"state__directory": str(site.plan.state)})
     assert not tell(site).untold
 
 
@@ -373,25 +377,25 @@ def test_ours_a_configuration_that_broke_during_the_run_ends_nothing(
 def test_ours_a_site_without_a_state_is_told_to_nobody(double: Double, tmp_path: Path) -> None:
     site = Site(double, tmp_path)
     plan = site.planned(state__directory=str(tmp_path / "nowhere"))
-    answer = anyio.run(lambda: announce(plan, "shop"))
+    answer = anyio.run(lambda: send_notifications(plan, "shop"))
     assert not answer.untold
     assert "nothing is known" in answer.notes[0]
 
 
 @pytest.mark.parametrize("setting", [{"indexnow__key": ""}, {"notify__enabled": False}])
 def test_ours_without_anybody_to_tell_nothing_is_written(site: Site, setting: dict[str, Any]) -> None:
-    assert tell(site, site.run(["/a"]), **setting) == Announced()
-    assert not (site.plan.state / LEDGER.file).exists()
+    assert tell(site, site.run(["/a"]), **setting) == NotifyResult()
+    assert not (site.plan.state / LEDGER_DB.file).exists()
 
 
 def test_ours_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(site: Site) -> None:
     begun(site, "/a")
     run = site.run(["/a", "/b", "/c"])
-    before = (site.plan.state / LEDGER.file).read_bytes(), told(site.plan.state)
+    before = (site.plan.state / LEDGER_DB.file).read_bytes(), notify_status(site.plan.state)
     answer = tell(site, run, dry_run=True, indexnow__batch=1, webhook__urls=[f"{site.double.home}/hook"])
-    assert ((site.plan.state / LEDGER.file).read_bytes(), told(site.plan.state)) == before
+    assert ((site.plan.state / LEDGER_DB.file).read_bytes(), notify_status(site.plan.state)) == before
     assert not site.double.messages
-    assert {each.reception for each in answer.deliveries} == {Reception.WOULD_SEND}
+    assert {each.reception for each in answer.deliveries} == {SendStatus.WOULD_SEND}
     assert answer.deliveries[0].said.startswith("a dry run sends nothing (in 2 batches); the key file of ")
     assert [each.shown for each in answer.deliveries] == [
         (site.url("/b"), site.url("/c")),
@@ -404,9 +408,9 @@ def test_ours_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(site: Site) -
 def test_ours_what_changed_since_a_run_can_be_told_again(site: Site) -> None:
     begun(site, "/a")
     tell(site, site.run(["/a", "/b"]))
-    tell(site, again=Again(since=0, only="search"))
+    tell(site, again=ReplayRequest(since=0, only="search"))
     assert len(site.double.messages) == 1
-    tell(site, again=Again(since=0, only="index"))
+    tell(site, again=ReplayRequest(since=0, only="index"))
     assert site.double.taken == {site.url("/a"): 1, site.url("/b"): 2}
     tell(site)
     assert site.double.taken == {site.url("/a"): 1, site.url("/b"): 2}
@@ -461,9 +465,9 @@ def test_ours_a_message_that_is_refused_is_set_aside(site: Site) -> None:
     assert "410" in answer.sentences[0]
     tell(site, **hooked(site))
     assert len(site.double.messages) == 1
-    tell(site, again=Again(refused=True), **hooked(site))
+    tell(site, again=ReplayRequest(refused=True), **hooked(site))
     assert site.double.messages[0] == site.double.messages[1]
-    assert not told(site.plan.state).channels[0].refused
+    assert not notify_status(site.plan.state).channels[0].refused
 
 
 def test_ours_trouble_is_told_once_and_once_more_when_it_is_over(site: Site) -> None:
@@ -475,12 +479,12 @@ def test_ours_trouble_is_told_once_and_once_more_when_it_is_over(site: Site) -> 
         tell(site, 2, exit_code=exit_code, **hooked(site))
     assert occasions(site) == ["changes", "trouble"]
     assert site.double.messages[1]["exit_code"] == 5
-    assert told(site.plan.state).channels[0].knows_trouble
+    assert notify_status(site.plan.state).channels[0].knows_trouble
     tell(site, 2, exit_code=4, **hooked(site))
     tell(site, site.run(["/a", "/b"]), **hooked(site))
     tell(site, site.run(["/a", "/b"], outcome="unchanged"), **hooked(site))
     assert occasions(site) == ["changes", "trouble", "recovery", "changes"]
-    assert not told(site.plan.state).channels[0].knows_trouble
+    assert not notify_status(site.plan.state).channels[0].knows_trouble
     tell(site, 4, exit_code=7, **hooked(site))
     assert occasions(site)[4:] == ["trouble"]
 
@@ -512,7 +516,7 @@ def test_ours_who_wants_changes_only_hears_of_no_trouble(site: Site) -> None:
     tell(site, 2, exit_code=5, **hooked(site, webhook__on=["changes"]))
     tell(site, site.run(["/a", "/b"]), **hooked(site, webhook__on=["changes"]))
     assert occasions(site) == ["changes", "changes"]
-    trouble = told(site.plan.state)
+    trouble = notify_status(site.plan.state)
     assert {sent.occasion for sent in trouble.log} == {Occasion.CHANGES}
 
 
@@ -529,7 +533,7 @@ def test_ours_the_log_is_bounded(site: Site) -> None:
     begun(site, "/")
     for number in range(6):
         tell(site, site.run(["/", f"/{number}"]), state__keep_runs=3)
-    with closing(sqlite3.connect(site.plan.state / LEDGER.file)) as db:
+    with closing(sqlite3.connect(site.plan.state / LEDGER_DB.file)) as db:
         assert db.execute("SELECT count(*) FROM sent").fetchone() == (3,)
 
 
@@ -553,9 +557,9 @@ def test_ours_no_secret_is_in_the_ledger_or_in_what_is_told(
         site.double.says += [Say(status, (("Content-Type", "application/json"),), body)] * 6
         run = site.run(["/", f"/{status}"])
         answer = tell(site, run, exit_code=5 if status == 500 else 0, **secret)
-        said += f"{answer} {answer.as_json()} {told(site.plan.state)}"
+        said += f"{answer} {answer.as_json()} {notify_status(site.plan.state)}"
         site.double.says.clear()
-        files = [path for path in site.plan.state.glob(f"{LEDGER.file}*") if path.is_file()]
+        files = [path for path in site.plan.state.glob(f"{LEDGER_DB.file}*") if path.is_file()]
         said += "".join(path.read_bytes().decode("latin-1") for path in files)
     assert "***" in said
     assert not [hidden for hidden in (KEY, "xoxb-SECRET", "SECRET-signing") if hidden in said]

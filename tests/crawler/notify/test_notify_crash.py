@@ -121,10 +121,10 @@ def test_ours_a_kill_anywhere_loses_nothing(site: Site, children: Children, kill
 def _obey(order: dict[str, Any], pipe: int) -> None:
     import anyio
 
-    from crawler.config.load import build
-    from crawler.config.plan import plan
-    from crawler.notify.notify import announce
-    from crawler.state.runs import Ended, Fate
+    from crawler.config.load import build_config
+    from crawler.config.plan import plan_crawl
+    from crawler.notify.notify import send_notifications
+    from crawler.state.runs import RunResult, RunStatus
 
     calls = 0
 
@@ -134,11 +134,11 @@ def _obey(order: dict[str, Any], pipe: int) -> None:
         if calls == order["kill_at"]:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    ended = Ended(exit_code=0, fate=Fate.DONE, run=order["run"])
-    ready = plan(build(order["tables"]))
+    ended = RunResult(exit_code=0, fate=RunStatus.DONE, run=order["run"])
+    ready = plan_crawl(build_config(order["tables"]))
     if order["kill_at"]:
         sys.setprofile(count)
-    anyio.run(lambda: announce(ready, "shop", ended=ended))
+    anyio.run(lambda: send_notifications(ready, "shop", ended=ended))
     sys.setprofile(None)
     os.write(pipe, str(calls).encode())
 

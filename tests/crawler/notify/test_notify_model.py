@@ -10,11 +10,11 @@ from doubles_indexnow import KEY, Double, Say, Site, memory
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from crawler.notify.ledger_status import told
-from crawler.notify.notify import announce
-from crawler.notify.session import Again
-from crawler.publish.change_feed import Changes
-from crawler.state.runs import Ended, Fate
+from crawler.notify.ledger_status import notify_status
+from crawler.notify.notify import send_notifications
+from crawler.notify.session import ReplayRequest
+from crawler.publish.change_feed import ChangeFeed
+from crawler.state.runs import RunResult, RunStatus
 
 NAMES = ["/a", "/b", "/c", "/d", "other:/a", "other:/b"]
 ANSWERS = st.sampled_from([200, 200, 200, 202, 400, 403, 422, 429, 500])
@@ -46,10 +46,10 @@ def set_out(site: Site, step: dict[str, Any]) -> None:
 
 
 def tell(site: Site, run: int | None, **more: Any) -> bool:
-    again = more.pop("again", Again())
+    again = more.pop("again", ReplayRequest())
     plan = site.planned(notify__attempts=2, **more)
-    ended = None if run is None else Ended(exit_code=0, fate=Fate.DONE, run=run)
-    return anyio.run(lambda: announce(plan, "shop", ended=ended, again=again)).untold
+    ended = None if run is None else RunResult(exit_code=0, fate=RunStatus.DONE, run=run)
+    return anyio.run(lambda: send_notifications(plan, "shop", ended=ended, again=again)).untold
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
@@ -82,9 +82,9 @@ def play(steps: list[dict[str, Any]]) -> None:
             double.files["/sitemap.xml"] = live
         set_out(site, {"answers": [], "keys": "all"})
         assert not tell(site, None)
-        assert not tell(site, None, again=Again(refused=True))
+        assert not tell(site, None, again=ReplayRequest(refused=True))
         every_url_was_taken_as_often_as_it_was_told(site)
-        (channel,) = told(site.plan.state).channels
+        (channel,) = notify_status(site.plan.state).channels
         assert (channel.until, channel.outstanding, channel.refused) == (len(steps) + 1, (), ())
         messages = len(double.messages)
         tell(site, None)
@@ -94,9 +94,9 @@ def play(steps: list[dict[str, Any]]) -> None:
 def every_url_was_taken_as_often_as_it_was_told(site: Site) -> None:
     """The log names deliveries by host and runs. They do not overlap; what changed in each was taken once, and nothing
     that differs in the end from how it was when telling began is in none of them."""
-    feeds = Changes(site.db)
+    feeds = ChangeFeed(site.db)
     ranges: dict[str, set[tuple[int, int]]] = {}
-    for sent in told(site.plan.state, 10_000).log:
+    for sent in notify_status(site.plan.state, 10_000).log:
         ranges.setdefault(sent.host, set()).add((sent.after, sent.until))
     expected: Counter[str] = Counter()
     for host, found in ranges.items():

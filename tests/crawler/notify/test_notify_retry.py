@@ -5,32 +5,32 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from crawler.config.notify import Notify
-from crawler.notify.notice import Answer, Reception
-from crawler.notify.retry import guarded, persist
+from crawler.config.notify import NotifyConfig
+from crawler.notify.notice import SendResult, SendStatus
+from crawler.notify.retry import catch_all, send_with_retry
 
-LATER, ACCEPTED, REFUSED = Reception.LATER, Reception.ACCEPTED, Reception.REFUSED
+LATER, ACCEPTED, REFUSED = SendStatus.LATER, SendStatus.ACCEPTED, SendStatus.REFUSED
 
 
 def played(
-    *answers: tuple[Reception, float], is_worth: bool = True, **settings: object
-) -> tuple[Answer, list[float]]:
+    *answers: tuple[SendStatus, float], is_worth: bool = True, **settings: object
+) -> tuple[SendResult, list[float]]:
     """The last answer, and the seconds at which each message was sent."""
     at: list[float] = []
     left = iter(answers)
 
-    async def send() -> Answer:
+    async def send() -> SendResult:
         at.append(anyio.current_time() - began)
         reception, wait = next(left)
-        return Answer(reception=reception, said="", wait=wait)
+        return SendResult(reception=reception, said="", wait=wait)
 
     async def worth() -> bool:
         return is_worth
 
-    async def run() -> Answer:
+    async def run() -> SendResult:
         nonlocal began
         began = anyio.current_time()
-        return await persist(send, Notify.model_validate(settings), worth)
+        return await send_with_retry(send, NotifyConfig.model_validate(settings), worth)
 
     began = 0.0
     return trio.run(run, clock=MockClock(autojump_threshold=0)), [round(each, 3) for each in at]
@@ -51,7 +51,7 @@ def test_ours_who_asks_for_too_long_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize("reception", [ACCEPTED, REFUSED])
-def test_ours_what_is_decided_is_not_sent_again(reception: Reception) -> None:
+def test_ours_what_is_decided_is_not_sent_again(reception: SendStatus) -> None:
     assert played((reception, 0.0))[1] == [0]
 
 
@@ -60,13 +60,13 @@ def test_ours_what_is_not_worth_it_is_not_sent_again() -> None:
 
 
 def test_ours_a_pause_can_be_cancelled() -> None:
-    async def send() -> Answer:
-        return Answer(reception=LATER, said="", wait=50.0)
+    async def send() -> SendResult:
+        return SendResult(reception=LATER, said="", wait=50.0)
 
     async def run() -> float:
         began = anyio.current_time()
         with anyio.move_on_after(7):
-            await persist(send, Notify(), _yes)
+            await send_with_retry(send, NotifyConfig(), _yes)
         return anyio.current_time() - began
 
     assert trio.run(run, clock=MockClock(autojump_threshold=0)) == pytest.approx(7)
@@ -78,10 +78,10 @@ def test_ours_a_pause_can_be_cancelled() -> None:
 def test_ours_what_breaks_is_told_without_what_it_says(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def send() -> Answer:
+    async def send() -> SendResult:
         raise error
 
-    answer = anyio.run(lambda: guarded(send))
+    answer = anyio.run(lambda: catch_all(send))
     assert answer.reception is LATER
     assert type(error).__name__ in answer.said
     assert "SECRET" not in answer.said + caplog.text

@@ -13,13 +13,13 @@ from doubles_listener import Reply
 from typer.main import get_command
 
 from crawler.cli import app
-from crawler.notify.ledger import Reading
-from crawler.notify.ledger_status import told
-from crawler.notify.notice import Reception
-from crawler.notify.notify import announce
-from crawler.notify.result import Announced
-from crawler.notify.session import Again
-from crawler.state.runs import Ended, Fate
+from crawler.notify.ledger import SubmissionStatus
+from crawler.notify.ledger_status import notify_status
+from crawler.notify.notice import SendStatus
+from crawler.notify.notify import send_notifications
+from crawler.notify.result import NotifyResult
+from crawler.notify.session import ReplayRequest
+from crawler.state.runs import RunResult, RunStatus
 
 NOW = 1_800_000_000.0
 HOURS = 3600.0
@@ -36,18 +36,18 @@ def site(google: Console) -> Iterator[Site]:
         yield Site(double, folder, indexnow__key="", **settings)
 
 
-def tell(site: Site, run: int | None = None, now: float = NOW, **settings: Any) -> Announced:
+def tell(site: Site, run: int | None = None, now: float = NOW, **settings: Any) -> NotifyResult:
     """What is told after a run; without one as a person asks for it."""
-    ended = Ended(exit_code=0, fate=Fate.DONE, run=run, told="") if run is not None else None
-    again = settings.pop("again", Again(look=run is None))
+    ended = RunResult(exit_code=0, fate=RunStatus.DONE, run=run, told="") if run is not None else None
+    again = settings.pop("again", ReplayRequest(look=run is None))
     dry_run = settings.pop("dry_run", False)
     plan = site.planned(**settings)
     return anyio.run(
-        lambda: announce(plan, "shop", ended=ended, dry_run=dry_run, again=again, clock=lambda: now)
+        lambda: send_notifications(plan, "shop", ended=ended, dry_run=dry_run, again=again, clock=lambda: now)
     )
 
 
-def idle(site: Site, now: float, **settings: Any) -> Announced:
+def idle(site: Site, now: float, **settings: Any) -> NotifyResult:
     """What is told after a run that changed nothing."""
     return tell(site, site.run(["/"], outcome="unchanged"), now, **settings)
 
@@ -71,8 +71,8 @@ def read(site: Site, google: Console, errors: int, warnings: int = 0) -> None:
     )
 
 
-def kept(site: Site) -> Reading | None:
-    (channel,) = told(site.plan.state).channels
+def kept(site: Site) -> SubmissionStatus | None:
+    (channel,) = notify_status(site.plan.state).channels
     return channel.reading
 
 
@@ -86,7 +86,9 @@ def test_google_reads_later_and_what_it_found_is_told_once_and_until_it_is_repai
     first = tell(site, site.run(["/"]))
     assert "Google has not read it yet" in first.deliveries[0].said
     assert kept(site) == first.reading
-    assert first.reading == Reading(channel=KEY, at=NOW, pending=True, sentence="Google has not read it yet")
+    assert first.reading == SubmissionStatus(
+        channel=KEY, at=NOW, pending=True, sentence="Google has not read it yet"
+    )
     read(site, google, 2, 1)
     early = idle(site, NOW + 6 * HOURS - 1)
     assert (early.reading, early.notes, looks(google)) == (first.reading, (), 1)
@@ -98,7 +100,7 @@ def test_google_reads_later_and_what_it_found_is_told_once_and_until_it_is_repai
     assert (
         kept(site)
         == found.reading
-        == Reading(
+        == SubmissionStatus(
             channel=KEY,
             at=NOW + 6 * HOURS,
             submitted="2026-11-19T03:31:00.000Z",
@@ -138,7 +140,7 @@ def test_ours_a_person_always_sees_it_anew_but_a_dry_run_and_others_ask_nobody(
         assert tell(site).reading
     assert looks(google) == 3
     tell(site, dry_run=True)
-    tell(site, again=Again(look=True, only="webhook"))
+    tell(site, again=ReplayRequest(look=True, only="webhook"))
     assert looks(google) == 3
     idle(site, NOW - HOURS)  # the clock was set back: what is kept may be of any age
     idle(site, NOW + 1, search_console__check_interval="1h")
@@ -202,7 +204,7 @@ def test_ours_who_could_not_submit_is_not_asked_as_well(site: Site, google: Cons
     run = site.run(["/"])
     site.double.files["/sitemap.xml"] = b"<urlset>old</urlset>"
     announced = tell(site, run)
-    assert announced.deliveries[0].reception is Reception.LATER
+    assert announced.deliveries[0].reception is SendStatus.LATER
     assert (announced.notes, google.heard) == ((), [])
 
 
@@ -225,7 +227,7 @@ def test_ours_commands_show_what_google_says(
     def siteatlas(command: str, *words: str) -> tuple[int, str]:
         monkeypatch.setattr(sys, "argv", ["siteatlas", command, "--config", str(file), *words])
         monkeypatch.setattr(app, "app", built)
-        code = app.run()
+        code = app.run_command_line()
         return code, " ".join(capsys.readouterr().out.split())
 
     site.run(["/"])

@@ -7,11 +7,11 @@ import anyio
 import psutil
 import pytest
 
-from crawler.model import Document, Found, Kind, Page, Url
+from crawler.model import DiscoveredBy, DocumentKind, FetchedDocument, Page, Url
 from crawler.parse.html.page import ReadOptions
-from crawler.parse.pool import CRASH, TIMEOUT, ParsePool
-from crawler.parse.protocol import Hello
-from crawler.url.params import Params
+from crawler.parse.pool import PARSE_CRASH, PARSE_TIMEOUT, ParsePool
+from crawler.parse.protocol import ParserOptions
+from crawler.url.params import UrlParams
 
 HANG = b"<div>" * 100_000 + b'<a href="/found">x</a>'
 
@@ -23,12 +23,14 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
     return "asyncio", {"use_uvloop": request.param}
 
 
-def hello(deadline: float = 10.0) -> Hello:
-    return Hello(ReadOptions(), Params(), deadline, 2**30)
+def hello(deadline: float = 10.0) -> ParserOptions:
+    return ParserOptions(ReadOptions(), UrlParams(), deadline, 2**30)
 
 
-def document(path: str, body: bytes, content_type: str = "text/html", kind: Kind = Kind.PAGE) -> Document:
-    return Document(Url(f"https://a.example{path}"), content_type, [], [], "", body, kind)
+def document(
+    path: str, body: bytes, content_type: str = "text/html", kind: DocumentKind = DocumentKind.PAGE
+) -> FetchedDocument:
+    return FetchedDocument(Url(f"https://a.example{path}"), content_type, [], [], "", body, kind)
 
 
 def targets(page: Page) -> list[str]:
@@ -75,7 +77,7 @@ async def test_ours_a_document_that_hangs_is_read_by_the_scanner_and_costs_no_ot
         hung = await pool.read(document("/hang", HANG))
         for number in range(3, 6):
             tasks.start_soon(read, number)
-    assert hung.fallback == TIMEOUT
+    assert hung.fallback == PARSE_TIMEOUT
     assert targets(hung) == ["/found"]
     assert sorted(others) == [f"/{number}" for number in range(6)]
 
@@ -94,7 +96,7 @@ async def test_ours_a_document_that_kills_its_process_twice_is_read_by_the_scann
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(kill)
             page = await pool.read(document("/crash", HANG))
-    assert page.fallback == CRASH
+    assert page.fallback == PARSE_CRASH
     assert targets(page) == ["/found"]
 
 
@@ -136,13 +138,15 @@ async def test_ours_sitemaps_and_feeds_are_read_too() -> None:
     )
     rss = b'<rss version="2.0"><channel><item><link>https://a.example/news</link></item></channel></rss>'
     async with ParsePool(1, hello()) as pool:
-        page = await pool.read(document("/s.xml", urlset, "text/plain", Kind.SITEMAP))
-        assert page.links == [("https://a.example/x", Found.SITEMAP)]
+        page = await pool.read(document("/s.xml", urlset, "text/plain", DocumentKind.SITEMAP))
+        assert page.links == [("https://a.example/x", DiscoveredBy.SITEMAP)]
         assert len(page.faults) == 1
-        page = await pool.read(document("/i.xml", index, "", Kind.SITEMAP))
+        page = await pool.read(document("/i.xml", index, "", DocumentKind.SITEMAP))
         assert page.sitemaps == ["https://a.example/one.xml"]
         page = await pool.read(document("/feed", rss, "application/rss+xml"))
-        assert page.links == [("https://a.example/news", Found.FEED)]
+        assert page.links == [("https://a.example/news", DiscoveredBy.FEED)]
         assert not page.is_html
         page = await pool.read(document("/linked.xml", urlset, "application/xml"))
-        assert page.links == [("https://a.example/x", Found.SITEMAP)]  # and a sitemap that a page links to
+        assert page.links == [
+            ("https://a.example/x", DiscoveredBy.SITEMAP)
+        ]  # and a sitemap that a page links to

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from site_history import SITE, History, Seen
 
-from crawler.model import Found, State
-from crawler.publish.changes import Change, ChangeKind, Counts
-from crawler.state.migrations import STATE
-from crawler.state.runs import Runs
+from crawler.model import DiscoveredBy, State
+from crawler.publish.changes import Change, ChangeCounts, ChangeKind
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import RunsPage
 
 Told = tuple[str, str, str, str]
 
 
 @pytest.fixture
 def history(tmp_path: Path) -> Iterator[History]:
-    db = STATE.connect(tmp_path / "state.db")
+    db = STATE_DB.connect(tmp_path / "state.db")
     yield History(db)
     db.close()
 
@@ -31,15 +31,15 @@ def told(changes: list[Change]) -> list[Told]:
 
 
 PAGE = Seen()
-HOME = Seen(found=Found.SEED, source=None)
+HOME = Seen(found=DiscoveredBy.SEED, source=None)
 
 
 def test_ours_the_first_run_adds_everything_and_says_how_it_was_found(history: History) -> None:
     feed = history.run(
         {
             "/": HOME,
-            "/b": Seen(found=Found.LINK | Found.SITEMAP, lastmod="2025-05-05"),
-            "/a": Seen(found=Found.FEED, source="/feed"),
+            "/b": Seen(found=DiscoveredBy.LINK | DiscoveredBy.SITEMAP, lastmod="2025-05-05"),
+            "/a": Seen(found=DiscoveredBy.FEED, source="/feed"),
             "/secret": Seen(State.NOINDEX, 'meta robots "noindex"'),
         }
     )
@@ -50,14 +50,14 @@ def test_ours_the_first_run_adds_everything_and_says_how_it_was_found(history: H
     ]
     assert (feed[2].lastmod, feed[2].before) == ("2025-05-05", "")
     assert {(change.run, change.at) for change in feed} == {(1, "2026-01-01T00:00:00+00:00")}
-    assert Runs(history.db).get(1).added == 3
+    assert RunsPage(history.db).get(1).added == 3
 
 
 def test_ours_a_run_without_a_change_has_an_empty_feed(history: History) -> None:
     pages = {"/": HOME, "/a": PAGE}
     history.run(pages)
     assert history.run(pages, "unchanged") == []
-    run = Runs(history.db).get(2)
+    run = RunsPage(history.db).get(2)
     assert (run.added, run.changed, run.removed, run.moved, run.deindexed) == (0, 0, 0, 0, 0)
 
 
@@ -154,7 +154,7 @@ def test_ours_what_is_back_says_what_was_in_the_way(history: History) -> None:
 
 def test_ours_recording_again_leaves_the_same_feed(history: History) -> None:
     history.begin({"/": HOME, "/a": PAGE})
-    assert history.changes.record(1) == history.changes.record(1) == Counts(added=2)
+    assert history.changes.record(1) == history.changes.record(1) == ChangeCounts(added=2)
     assert [change.url for change in history.changes.found(1)] == [f"{SITE}/", f"{SITE}/a"]
     assert len(history.close("published")) == 2
 
@@ -194,7 +194,7 @@ def test_ours_old_runs_are_forgotten_but_not_the_last_that_published(history: Hi
     for _ in range(3):
         history.run({"/": HOME}, "refused", keep=2)
     assert history.changes.publishing() == [4]
-    assert [run.number for run in Runs(history.db).last(9)] == [7, 6, 4]
+    assert [run.number for run in RunsPage(history.db).last(9)] == [7, 6, 4]
     assert rows(history.db) == {4}
     history.run({"/": HOME}, keep=2)
     assert history.changes.publishing() == [8]

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.model import Url
-from crawler.publish.changes import Change, ChangeKind, compose, standing_moves
+from crawler.publish.changes import Change, ChangeKind, lasting_moves, merge_changes
 
 PATHS = "abcde"
 GONE = {ChangeKind.REMOVED, ChangeKind.MOVED, ChangeKind.DEINDEXED}
@@ -56,7 +56,7 @@ def _change(number: int, path: str, kind: ChangeKind, target: str = "") -> Chang
 
 def whole(feeds: list[list[Change]]) -> list[Change]:
     changes = sorted((change for feed in feeds for change in feed), key=lambda each: (each.url, each.run))
-    return list(compose(changes, standing_moves(changes)))
+    return list(merge_changes(changes, lasting_moves(changes)))
 
 
 @given(runs, st.data())

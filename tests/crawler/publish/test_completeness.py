@@ -5,7 +5,7 @@ import pytest
 from crawler.fetch.retry import is_failure
 from crawler.model import State, Url
 from crawler.publish.completeness import Coverage, completeness
-from crawler.state.runs import Completeness, Kind
+from crawler.state.runs import Completeness, CompletenessLevel
 
 SEE = "see --max-body, --max-download, --max-sitemap and --max-links"
 FAILED = {State.SERVER_ERROR: 2, State.UNREACHABLE: 1}
@@ -14,35 +14,37 @@ FAILED = {State.SERVER_ERROR: 2, State.UNREACHABLE: 1}
 @pytest.mark.parametrize(
     ("coverage", "kind", "because"),
     [
-        (Coverage(), Kind.COMPLETE, ""),
-        (Coverage(failed={State.SERVER_ERROR: 0}), Kind.COMPLETE, ""),
+        (Coverage(), CompletenessLevel.COMPLETE, ""),
+        (Coverage(failed={State.SERVER_ERROR: 0}), CompletenessLevel.COMPLETE, ""),
         (
             Coverage(stopped="the limit of pages (--max-pages) was reached", pending=1200),
-            Kind.TRUNCATED,
+            CompletenessLevel.TRUNCATED,
             "the limit of pages (--max-pages) was reached, with 1,200 URLs left to visit",
         ),
-        (Coverage(stopped="it was interrupted"), Kind.TRUNCATED, "it was interrupted"),
-        (Coverage(pending=1), Kind.TRUNCATED, "1 URL left to visit"),
-        (Coverage(too_deep=7), Kind.TRUNCATED, "7 URLs further from the start than --max-depth"),
+        (Coverage(stopped="it was interrupted"), CompletenessLevel.TRUNCATED, "it was interrupted"),
+        (Coverage(pending=1), CompletenessLevel.TRUNCATED, "1 URL left to visit"),
+        (Coverage(too_deep=7), CompletenessLevel.TRUNCATED, "7 URLs further from the start than --max-depth"),
         (
             Coverage(cut=2, example=Url("https://a.example/")),
-            Kind.TRUNCATED,
+            CompletenessLevel.TRUNCATED,
             f"2 documents read in part only (such as https://a.example/): {SEE}",
         ),
-        (Coverage(failed=FAILED), Kind.DEGRADED, "3 URLs failed: 2 server error, 1 unreachable"),
+        (Coverage(failed=FAILED), CompletenessLevel.DEGRADED, "3 URLs failed: 2 server error, 1 unreachable"),
         (
             Coverage(no_robots=tuple(f"https://h{n}.example" for n in range(5))),
-            Kind.DEGRADED,
+            CompletenessLevel.DEGRADED,
             "robots.txt could not be had from https://h0.example, https://h1.example, https://h2.example and 2 more",
         ),
         (
             Coverage(stopped="the site stopped answering", failed=FAILED),
-            Kind.TRUNCATED,
+            CompletenessLevel.TRUNCATED,
             "the site stopped answering; 3 URLs failed: 2 server error, 1 unreachable",
         ),
     ],
 )
-def test_ours_a_verdict_names_what_it_comes_from(coverage: Coverage, kind: Kind, because: str) -> None:
+def test_ours_a_verdict_names_what_it_comes_from(
+    coverage: Coverage, kind: CompletenessLevel, because: str
+) -> None:
     assert completeness(coverage) == Completeness(kind, because)
 
 

@@ -9,16 +9,16 @@ import pytest
 from site_history import History, Seen
 
 from crawler.errors import StorageError
-from crawler.model import Found, State
+from crawler.model import DiscoveredBy, State
 from crawler.publish.change_feed import feed_file, write_feeds
-from crawler.state.migrations import STATE
+from crawler.state.migrations import STATE_DB
 
-HOME = Seen(found=Found.SEED, source=None)
+HOME = Seen(found=DiscoveredBy.SEED, source=None)
 
 
 @pytest.fixture
 def history(tmp_path: Path) -> Iterator[History]:
-    db = STATE.connect(tmp_path / "state.db")
+    db = STATE_DB.connect(tmp_path / "state.db")
     yield History(db)
     db.close()
 

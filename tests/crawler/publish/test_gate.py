@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from crawler.model import State, Url, Verdict
-from crawler.publish.gate import Alike, Allowance, Facts, Gone, Start, refusal
+from crawler.model import State, StatusBadge, Url
+from crawler.publish.gate import GateFacts, GateLimits, IdenticalPages, LostPages, StartUrlStatus, refusal_of
 
 HOME = Url("https://a.example/")
 PAGE = Url("https://a.example/p")
-WELL = Start(HOME, Verdict(State.INDEXABLE), 200, was_published=True, is_listed=True)
+WELL = StartUrlStatus(HOME, StatusBadge(State.INDEXABLE), 200, was_published=True, is_listed=True)
 LOST_240 = (
     "240 of the 1,000 published pages would leave without a good reason, over the 20% that --max-shrink allows: "
     "150 blocked by robots.txt (https://a.example/p: robots.txt line 2: Disallow: /p), "
@@ -17,27 +17,27 @@ LOST_240 = (
 )
 
 
-def facts(**other: Any) -> Facts:
+def facts(**other: Any) -> GateFacts:
     whole = {"start": WELL, "published": 100, "listed": 100, "failed": 0, "visited": 100}
-    return Facts(**{**whole, **other})
+    return GateFacts(**{**whole, **other})
 
 
 def gone(
     state: State, count: int = 50, status: int | None = None, target: str = "", reason: str = ""
-) -> Gone:
-    return Gone(state=state, status=status, target=target, count=count, url=PAGE, reason=reason)
+) -> LostPages:
+    return LostPages(state=state, status=status, target=target, count=count, url=PAGE, reason=reason)
 
 
-def start(state: State, status: int | None = 200, target: Url | None = None, **other: bool) -> Start:
+def start(state: State, status: int | None = 200, target: Url | None = None, **other: bool) -> StartUrlStatus:
     standing = {"was_published": True, "is_listed": False, **other}
-    return Start(HOME, Verdict(state, "the evidence", target), status, **standing)
+    return StartUrlStatus(HOME, StatusBadge(state, "the evidence", target), status, **standing)
 
 
 @pytest.mark.parametrize(
     "passing",
     [
         facts(),
-        facts(published=0, start=Start(HOME)),  # a first crawl
+        facts(published=0, start=StartUrlStatus(HOME)),  # a first crawl
         facts(published=0, start=start(State.REDIRECT, 301, was_published=False)),
         facts(listed=400),
         # why pages may go, however many do
@@ -55,8 +55,8 @@ def start(state: State, status: int | None = 200, target: Url | None = None, **o
         facts(listed=50, gone=[gone(State.UNLINKED, 10), gone(State.ROBOTS, 10), gone(State.NOINDEX, 30)]),
         facts(failed=4, visited=8),
         facts(failed=20),
-        facts(alike=Alike(20, PAGE)),
-        facts(published=6, alike=Alike(4, PAGE)),
+        facts(alike=IdenticalPages(20, PAGE)),
+        facts(published=6, alike=IdenticalPages(4, PAGE)),
         # the start URL
         facts(start=start(State.REDIRECT, 301, PAGE, is_listed=True)),  # "/" became "/en/"
         facts(start=start(State.REDIRECT, 301, PAGE, was_published=False)),  # and it always did
@@ -68,8 +68,8 @@ def start(state: State, status: int | None = 200, target: Url | None = None, **o
         facts(start=start(State.EXCLUDED)),
     ],
 )
-def test_ours_a_set_that_is_plausible_passes(passing: Facts) -> None:
-    assert refusal(passing, Allowance()) is None
+def test_ours_a_set_that_is_plausible_passes(passing: GateFacts) -> None:
+    assert refusal_of(passing, GateLimits()) is None
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_ours_a_set_that_is_plausible_passes(passing: Facts) -> None:
         (facts(failed=5, visited=9), "5 of 9 pages failed"),
     ],
 )
-def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: Facts, said: str) -> None:
-    for allowed in (Allowance(), Allowance(accept_shrink=True)):
-        told = refusal(refused, allowed)
+def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: GateFacts, said: str) -> None:
+    for allowed in (GateLimits(), GateLimits(accept_shrink=True)):
+        told = refusal_of(refused, allowed)
         assert told
         assert said in told.sentence
         assert told.exit_code == 3
@@ -131,33 +131,36 @@ def test_ours_a_site_in_trouble_is_refused_whatever_is_accepted(refused: Facts, 
             facts(gone=[gone(state, 6) for state in (State.TRAP, State.ROBOTS, State.UNLINKED)] * 2),
             "12 for other reasons",
         ),
-        (facts(alike=Alike(21, PAGE)), "21 of the 100 published pages, which differed, now all say the same"),
+        (
+            facts(alike=IdenticalPages(21, PAGE)),
+            "21 of the 100 published pages, which differed, now all say the same",
+        ),
     ],
 )
-def test_ours_a_set_that_lost_too_much_is_refused_until_it_is_accepted(refused: Facts, said: str) -> None:
-    told = refusal(refused, Allowance())
+def test_ours_a_set_that_lost_too_much_is_refused_until_it_is_accepted(refused: GateFacts, said: str) -> None:
+    told = refusal_of(refused, GateLimits())
     assert told
     assert said in told.sentence
     assert "--accept-shrink" in told.sentence
     assert told.exit_code == 3
-    assert refusal(refused, Allowance(accept_shrink=True)) is None
-    assert refusal(refused, Allowance(max_shrink=0.0)) is not None
+    assert refusal_of(refused, GateLimits(accept_shrink=True)) is None
+    assert refusal_of(refused, GateLimits(max_shrink=0.0)) is not None
 
 
 def test_ours_the_shares_are_the_operators() -> None:
     half = facts(listed=50, gone=[gone(State.UNLINKED, 50)])
-    assert refusal(half, Allowance(max_shrink=0.5)) is None
-    assert refusal(half, Allowance(max_shrink=0.49)) is not None
-    assert refusal(facts(failed=50), Allowance(max_failed=0.5)) is None
-    assert refusal(facts(failed=5, visited=1000), Allowance(max_failed=0)) is not None
+    assert refusal_of(half, GateLimits(max_shrink=0.5)) is None
+    assert refusal_of(half, GateLimits(max_shrink=0.49)) is not None
+    assert refusal_of(facts(failed=50), GateLimits(max_failed=0.5)) is None
+    assert refusal_of(facts(failed=5, visited=1000), GateLimits(max_failed=0)) is not None
 
 
 def test_ours_an_empty_set_is_never_published() -> None:
     for was_published in (False, True):
         for accepted in (False, True):
             away = start(State.REDIRECT, 301, Url("https://b.example/"), was_published=was_published)
-            told = refusal(facts(start=away, listed=0), Allowance(accept_shrink=accepted))
+            told = refusal_of(facts(start=away, listed=0), GateLimits(accept_shrink=accepted))
             assert told
             assert told.exit_code == 5
             assert "to crawl there: siteatlas crawl https://b.example/" in told.sentence
-    assert "is indexable" in getattr(refusal(facts(listed=0), Allowance()), "sentence", "")
+    assert "is indexable" in getattr(refusal_of(facts(listed=0), GateLimits()), "sentence", "")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from crawler.crawl.indexability import Judge
-from crawler.model import Page, Reply, State, Url, Verdict
+from crawler.crawl.indexability import IndexabilityJudge
+from crawler.model import Page, Reply, State, StatusBadge, Url
 from crawler.publish.completeness import Coverage
-from crawler.publish.gate import Alike, Facts, Gone, Start
-from crawler.publish.gate_facts import coverage, facts
-from crawler.state.migrations import STATE
+from crawler.publish.gate import GateFacts, IdenticalPages, LostPages, StartUrlStatus
+from crawler.publish.gate_facts import gate_facts, read_coverage
+from crawler.state.migrations import STATE_DB
 from crawler.url.scope import Scope
 
 HOME = Url("https://a.example/")
@@ -57,14 +57,16 @@ class Tables:
 
 @pytest.fixture
 def tables(tmp_path: Path) -> Iterator[Tables]:
-    db = STATE.connect(tmp_path / "state.db")
+    db = STATE_DB.connect(tmp_path / "state.db")
     yield Tables(db)
     db.close()
 
 
 def test_ours_an_empty_state_has_empty_facts(tables: Tables) -> None:
-    assert facts(tables.db, HOME) == Facts(start=Start(HOME), published=0, listed=0, failed=0, visited=0)
-    assert coverage(tables.db, "", 0) == Coverage()
+    assert gate_facts(tables.db, HOME) == GateFacts(
+        start=StartUrlStatus(HOME), published=0, listed=0, failed=0, visited=0
+    )
+    assert read_coverage(tables.db, "", 0) == Coverage()
 
 
 def test_ours_pages_that_leave_are_counted_by_the_way_they_do(tables: Tables) -> None:
@@ -89,15 +91,17 @@ def test_ours_pages_that_leave_are_counted_by_the_way_they_do(tables: Tables) ->
     tables.put("listing", "", page)
     tables.put("listing", "down", page, kept=1)
     tables.put("listing", "new", page)
-    found = facts(tables.db, HOME)
+    found = gate_facts(tables.db, HOME)
     assert (found.published, found.listed, found.failed, found.visited) == (20, 3, 1, 2)
-    assert found.start == Start(HOME, Verdict(State.INDEXABLE), 200, was_published=True, is_listed=True)
+    assert found.start == StartUrlStatus(
+        HOME, StatusBadge(State.INDEXABLE), 200, was_published=True, is_listed=True
+    )
     assert found.alike is None
 
     def way(
         state: State, status: int | None, count: int, path: str, reason: str = "", target: str = ""
-    ) -> Gone:
-        return Gone(
+    ) -> LostPages:
+        return LostPages(
             state=state, status=status, count=count, url=Url(f"{HOME}{path}"), reason=reason, target=target
         )
 
@@ -121,23 +125,23 @@ def test_ours_pages_that_became_the_same_are_counted_and_those_that_were_are_not
         tables.saw(f"q{n}", tables.content("the same, and new"))
     tables.put("published", "r", tables.content("a page"))
     tables.saw("r", tables.content("an edited page"))
-    assert facts(tables.db, HOME).alike == Alike(6, Url(f"{HOME}p0"))
+    assert gate_facts(tables.db, HOME).alike == IdenticalPages(6, Url(f"{HOME}p0"))
 
 
 def test_ours_a_start_url_that_leads_to_a_listed_page_stands_as_listed(tables: Tables) -> None:
     tables.visit("", State.REDIRECT, 301, f"{HOME}en/", "301")
     page = tables.content("page")
     tables.put("published", "", page)
-    assert facts(tables.db, HOME).start.is_listed is False
+    assert gate_facts(tables.db, HOME).start.is_listed is False
     tables.put("listing", "en/", page)
-    start = facts(tables.db, HOME).start
+    start = gate_facts(tables.db, HOME).start
     assert (start.was_published, start.is_listed) == (True, True)
-    assert start.verdict == Verdict(State.REDIRECT, "301", Url(f"{HOME}en/"))
+    assert start.verdict == StatusBadge(State.REDIRECT, "301", Url(f"{HOME}en/"))
 
 
 def test_ours_what_a_run_did_not_see_is_counted(tables: Tables) -> None:
     reply = Reply(HOME, 200, (("content-type", "text/html"),), b"", 0, 0, cut="cut after 10 bytes")
-    cut = Judge(Scope(Url(f"{HOME}sitemap.xml"))).verdict(
+    cut = IndexabilityJudge(Scope(Url(f"{HOME}sitemap.xml"))).verdict(
         reply, Page(faults=["links cut at 5 (--max-links)"])
     )
     assert cut.state is State.INDEXABLE
@@ -160,7 +164,7 @@ def test_ours_what_a_run_did_not_see_is_counted(tables: Tables) -> None:
             "INSERT INTO robots (origin, fetched_at, status, body, said) VALUES (?, ?, ?, x'', '')",
             (origin, at, status),
         )
-    assert coverage(tables.db, "it was interrupted", since=100) == Coverage(
+    assert read_coverage(tables.db, "it was interrupted", since=100) == Coverage(
         stopped="it was interrupted",
         pending=1,
         too_deep=1,

@@ -7,11 +7,11 @@ import pytest
 from site_history import DAY, SITE, START, History, Seen
 
 from crawler.model import Url
-from crawler.publish.changes import Counts
-from crawler.publish.rollback import Again, go_back
-from crawler.state.database import change
-from crawler.state.migrations import STATE
-from crawler.state.runs import ROLLED_BACK, Run, Runs
+from crawler.publish.changes import ChangeCounts
+from crawler.publish.rollback import RestoredPage, restore_published
+from crawler.state.database import transaction
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import ROLLED_BACK, Run, RunsPage
 
 OLD, NEW = Seen(lastmod="2026-01-01"), Seen(lastmod="2026-01-02")
 WHY = "the set of run 1 is published again"
@@ -19,18 +19,20 @@ WHY = "the set of run 1 is published again"
 
 @pytest.fixture
 def history(tmp_path: Path) -> Iterator[History]:
-    db = STATE.connect(tmp_path / "state.db")
+    db = STATE_DB.connect(tmp_path / "state.db")
     yield History(db)
     db.close()
 
 
-def back(history: History, pages: dict[str, Seen]) -> Counts:
+def back(history: History, pages: dict[str, Seen]) -> ChangeCounts:
     """Publish a set of these pages again, as the run after the last one."""
     number = history.number + 1
     run = Run(number=number, started=START + number * DAY, ended=START, version="", outcome=ROLLED_BACK)
-    again = [Again(Url(SITE + path), page.lastmod, "news", 2, "news-2.xml") for path, page in pages.items()]
-    with change(history.db):
-        counts = go_back(history.db, run, again, WHY)
+    again = [
+        RestoredPage(Url(SITE + path), page.lastmod, "news", 2, "news-2.xml") for path, page in pages.items()
+    ]
+    with transaction(history.db):
+        counts = restore_published(history.db, run, again, WHY)
     history.number = number
     return counts
 
@@ -43,7 +45,9 @@ def test_ours_the_next_run_compares_with_the_set_that_is_published_again(history
         "/new": NEW,
     }
     history.run(now)
-    assert back(history, {"/": OLD, "/gone": OLD, "/edited": OLD}) == Counts(added=1, changed=1, removed=1)
+    assert back(history, {"/": OLD, "/gone": OLD, "/edited": OLD}) == ChangeCounts(
+        added=1, changed=1, removed=1
+    )
     step = {each.url.removeprefix(SITE): each for each in history.changes.of(3)}
     assert {path: each.kind for path, each in step.items()} == {
         "/edited": "changed",
@@ -67,6 +71,6 @@ def test_ours_the_next_run_compares_with_the_set_that_is_published_again(history
 def test_ours_a_page_that_is_forgotten_is_published_again_all_the_same(history: History) -> None:
     history.run({"/": OLD})
     history.begin({"/": NEW})  # cut short
-    assert back(history, {"/": OLD, "/forgotten": OLD}) == Counts(added=1)
-    assert [run.outcome for run in Runs(history.db).last(9)] == ["rolled back", "published"]
+    assert back(history, {"/": OLD, "/forgotten": OLD}) == ChangeCounts(added=1)
+    assert [run.outcome for run in RunsPage(history.db).last(9)] == ["rolled back", "published"]
     assert [each.kind for each in history.run({"/": OLD})] == ["removed"]

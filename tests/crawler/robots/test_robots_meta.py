@@ -1,6 +1,6 @@
 import pytest
 
-from crawler.robots.meta import NOTHING, read_header, read_meta
+from crawler.robots.meta import NO_DIRECTIVES, read_header, read_meta
 
 NOW = 1_800_000_000.0  # 2027-01-15
 US = "siteatlas"
@@ -32,7 +32,7 @@ def test_google_noindex_keeps_the_authors_words(value: str) -> None:
     ],
 )
 def test_google_what_asks_nothing_of_us(value: str) -> None:
-    assert read_header(value, US) == NOTHING
+    assert read_header(value, US) == NO_DIRECTIVES
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_google_header_lists_and_robot_names(value: str, noindex: bool, nofollow
 
 
 def test_google_meta_for_another_robot_is_not_for_us() -> None:
-    assert read_meta("googlebot", "noindex", US) == NOTHING
-    assert read_meta("description", "noindex", US) == NOTHING
-    assert read_meta("", "noindex", "") == NOTHING
+    assert read_meta("googlebot", "noindex", US) == NO_DIRECTIVES
+    assert read_meta("description", "noindex", US) == NO_DIRECTIVES
+    assert read_meta("", "noindex", "") == NO_DIRECTIVES
     assert read_meta("SITEATLAS", "noindex", US).noindex == 'meta siteatlas "noindex"'
 
 
@@ -103,7 +103,7 @@ def test_google_statements_add_up_and_the_most_restrictive_wins() -> None:
     assert both.nofollow
     assert "2020-01-01" in both.noindex_at(NOW)
     later = read_header("unavailable_after: 2030-01-01", US, NOW)
-    assert NOTHING.merge(later) == later.merge(NOTHING) == later
+    assert NO_DIRECTIVES.merge(later) == later.merge(NO_DIRECTIVES) == later
 
 
 def test_ours_evidence_is_short_and_printable() -> None:

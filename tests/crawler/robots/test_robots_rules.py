@@ -4,14 +4,21 @@ from hypothesis import strategies as st
 
 from crawler.model import Failure, Reply, Url
 from crawler.robots import rules as robots
-from crawler.robots.rules import Access, Allowed, Blocked, from_answer, parse, product_token
+from crawler.robots.rules import (
+    Allowed,
+    Blocked,
+    RobotsAccess,
+    parse_robots,
+    product_token,
+    robots_from_response,
+)
 
 US = "Siteatlas/1.0 (+https://example.com/bot)"
 NOW = 1_800_000_000.0
 
 
 def allows(text: str, path: str, agent: str = US) -> bool:
-    rules = parse(text.encode(), agent, NOW)
+    rules = parse_robots(text.encode(), agent, NOW)
     return isinstance(rules.can_fetch(Url("https://h.test" + path)), Allowed)
 
 
@@ -103,8 +110,8 @@ def test_rfc9309_rules(text: str, path: str, expected: bool) -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451, 499, 301, 302, 308, 300])
 def test_rfc9309_2_3_1_3_unavailable_allows_everything(status: int) -> None:
-    rules = from_answer(reply(status, b"User-agent: *\nDisallow: /"), US, NOW)
-    assert rules.access is Access.EVERYTHING
+    rules = robots_from_response(reply(status, b"User-agent: *\nDisallow: /"), US, NOW)
+    assert rules.access is RobotsAccess.EVERYTHING
     assert str(status) in rules.reason
     assert isinstance(rules.can_fetch(Url("https://h.test/a")), Allowed)
     assert rules.crawl_delay(60) is None
@@ -112,8 +119,8 @@ def test_rfc9309_2_3_1_3_unavailable_allows_everything(status: int) -> None:
 
 @pytest.mark.parametrize("status", [500, 502, 503, 599, 429, 304, 101, 600, 999])
 def test_rfc9309_2_3_1_4_unreachable_allows_nothing(status: int) -> None:
-    rules = from_answer(reply(status, b"User-agent: *\nAllow: /"), US, NOW)
-    assert rules.access is Access.NOTHING
+    rules = robots_from_response(reply(status, b"User-agent: *\nAllow: /"), US, NOW)
+    assert rules.access is RobotsAccess.NOTHING
     answer = rules.can_fetch(Url("https://h.test/a"))
     assert isinstance(answer, Blocked)
     assert answer.reason == f"robots.txt answered {status}"
@@ -121,42 +128,42 @@ def test_rfc9309_2_3_1_4_unreachable_allows_nothing(status: int) -> None:
 
 
 def test_rfc9309_2_3_1_4_a_failure_allows_nothing() -> None:
-    rules = from_answer(Failure("net.refused", "h.test refused the connection", True), US, NOW)
+    rules = robots_from_response(Failure("net.refused", "h.test refused the connection", True), US, NOW)
     answer = rules.can_fetch(Url("https://h.test/a"))
     assert isinstance(answer, Blocked)
     assert answer.reason == "robots.txt cannot be fetched: h.test refused the connection"
 
 
 def test_rfc9309_2_3_1_4_half_a_file_is_no_answer_but_a_large_one_is() -> None:
-    half = from_answer(reply(200, b"User-agent: *", cut="time.total_deadline"), US, NOW)
-    assert half.access is Access.NOTHING
-    large = from_answer(
+    half = robots_from_response(reply(200, b"User-agent: *", cut="time.total_deadline"), US, NOW)
+    assert half.access is RobotsAccess.NOTHING
+    large = robots_from_response(
         reply(200, b"User-agent: *\nDisallow: /a\n" + b"#" * 600_000, cut="too large"), US, NOW
     )
-    assert large.access is Access.RULES
+    assert large.access is RobotsAccess.RULES
     assert isinstance(large.can_fetch(Url("https://h.test/a")), Blocked)
 
 
 def test_rfc9309_2_4_an_answer_holds_for_a_day_and_bridges_an_outage() -> None:
-    good = from_answer(reply(200, b"User-agent: *\nDisallow: /a"), US, NOW)
+    good = robots_from_response(reply(200, b"User-agent: *\nDisallow: /a"), US, NOW)
     assert good.expires == NOW + 86_400
-    bad = from_answer(reply(503), US, NOW + 3_600)
-    assert robots.fallback(bad, good, NOW + 3_600) is good
-    assert robots.fallback(bad, good, NOW + 86_401) is bad
-    assert robots.fallback(bad, None, NOW) is bad
-    gone = from_answer(reply(404), US, NOW)
-    assert robots.fallback(gone, good, NOW) is gone
+    bad = robots_from_response(reply(503), US, NOW + 3_600)
+    assert robots.previous_or_fresh(bad, good, NOW + 3_600) is good
+    assert robots.previous_or_fresh(bad, good, NOW + 86_401) is bad
+    assert robots.previous_or_fresh(bad, None, NOW) is bad
+    gone = robots_from_response(reply(404), US, NOW)
+    assert robots.previous_or_fresh(gone, good, NOW) is gone
 
 
 def test_rfc9309_2_5_500_kib_are_read_and_no_rule_is_cut_short() -> None:
     head = b"User-agent: *\nDisallow: /first\n"
     filling = b"#" * (robots.MAX_BYTES - len(head) - len(b"\nDisallow: /p")) + b"\n"
-    rules = parse(head + filling + b"Disallow: /private\n", US, NOW)
+    rules = parse_robots(head + filling + b"Disallow: /private\n", US, NOW)
     assert isinstance(rules.can_fetch(Url("https://h.test/first")), Blocked)
     assert isinstance(rules.can_fetch(Url("https://h.test/public")), Allowed)
     assert "larger than" in rules.notes[0]
     exact = head + b"#" * (robots.MAX_BYTES - len(head) - 13) + b"\nDisallow: /z"
-    assert isinstance(parse(exact, US, NOW).can_fetch(Url("https://h.test/z")), Blocked)
+    assert isinstance(parse_robots(exact, US, NOW).can_fetch(Url("https://h.test/z")), Blocked)
 
 
 @pytest.mark.parametrize(
@@ -171,11 +178,11 @@ def test_rfc9309_2_5_500_kib_are_read_and_no_rule_is_cut_short() -> None:
     ],
 )
 def test_ours_marks_and_encodings(body: bytes) -> None:
-    assert isinstance(parse(body, US, NOW).can_fetch(Url("https://h.test/a")), Blocked)
+    assert isinstance(parse_robots(body, US, NOW).can_fetch(Url("https://h.test/a")), Blocked)
 
 
 def test_ours_an_html_page_is_noted() -> None:
-    rules = parse(b"\n<html><body>Disallow: /</body></html>", US, NOW)
+    rules = parse_robots(b"\n<html><body>Disallow: /</body></html>", US, NOW)
     assert rules.notes == ("robots.txt is an HTML or XML page",)
     assert isinstance(rules.can_fetch(Url("https://h.test/")), Allowed)
 
@@ -196,7 +203,7 @@ def test_ours_a_blocked_url_names_the_line() -> None:
             "Disallow: /x",
         ]
     )
-    rules = parse(text.encode(), US, NOW)
+    rules = parse_robots(text.encode(), US, NOW)
     for path, line, start in (
         ("/a", 5, "Disallow: /a"),
         ("/a/b/x", 6, "Disallow: /a/b/ # private"),
@@ -213,10 +220,10 @@ def test_ours_a_blocked_url_names_the_line() -> None:
 
 def test_ours_crawl_delay_of_our_group_is_capped() -> None:
     text = b"User-agent: *\nCrawl-delay: 5\nUser-agent: slow\nCrawl-delay: 9000\nUser-agent: bad\nCrawl-delay: soon"
-    assert parse(text, US, NOW).crawl_delay(60) == 5.0
-    assert parse(text, "slow/1", NOW).crawl_delay(60) == 60.0
-    assert parse(text, "bad/1", NOW).crawl_delay(60) is None
-    assert parse(b"", US, NOW).crawl_delay(60) is None
+    assert parse_robots(text, US, NOW).crawl_delay(60) == 5.0
+    assert parse_robots(text, "slow/1", NOW).crawl_delay(60) == 60.0
+    assert parse_robots(text, "bad/1", NOW).crawl_delay(60) is None
+    assert parse_robots(b"", US, NOW).crawl_delay(60) is None
 
 
 def test_sitemaps_org_sitemap_lines() -> None:
@@ -224,12 +231,12 @@ def test_sitemaps_org_sitemap_lines() -> None:
         b"Sitemap: https://h.test/a.xml\nUser-agent: other\nDisallow: /\nsitemap:https://cdn.test/b.xml?x=1\n"
         b"Sitemap: /relative.xml\nSite-map: https://h.test/a.xml\nSitemap: ftp://h.test/c.xml\nSitemap:\n"
     )
-    rules = parse(text, US, NOW)
+    rules = parse_robots(text, US, NOW)
     assert rules.sitemaps == ("https://h.test/a.xml", "https://cdn.test/b.xml?x=1")
     assert len(rules.notes) == 2
     assert "/relative.xml" in rules.notes[0]
     many = b"".join(b"Sitemap: https://h.test/%d.xml\n" % n for n in range(600))
-    assert len(parse(many, US, NOW).sitemaps) == 500
+    assert len(parse_robots(many, US, NOW).sitemaps) == 500
 
 
 @pytest.mark.parametrize(
@@ -252,7 +259,7 @@ def test_ours_a_nameless_agent_obeys_the_rules_for_everybody() -> None:
 
 def test_ours_very_long_lines_and_many_rules_are_read_in_time() -> None:
     text = "User-agent: *\n" + "Disallow: /" + "*a" * 50_000 + "\n" + "Disallow: /p/*x\n" * 5_000
-    rules = parse(text.encode(), US, NOW)
+    rules = parse_robots(text.encode(), US, NOW)
     assert isinstance(rules.can_fetch(Url("https://h.test/" + "a" * 2_000)), Allowed)
     assert isinstance(rules.can_fetch(Url("https://h.test/p/yx")), Blocked)
 
@@ -269,7 +276,7 @@ def test_ours_very_long_lines_and_many_rules_are_read_in_time() -> None:
     .map(str.encode)
 )
 def test_ours_any_bytes_are_a_robots_txt(body: bytes) -> None:
-    rules = parse(body, US, NOW)
+    rules = parse_robots(body, US, NOW)
     answer = rules.can_fetch(Url("https://h.test/ab?c=%FF"))
     assert isinstance(answer, Allowed) or answer.line > 0
     delay = rules.crawl_delay(60)
@@ -287,7 +294,7 @@ def test_ours_any_bytes_are_a_robots_txt(body: bytes) -> None:
 )
 def test_rfc9309_2_2_2_the_longest_rule_that_allows_is_named(path: str, rule: str | None) -> None:
     text = b"User-agent: *\nDisallow: /a\nDisallow: /x\nAllow: /a/b\nAllow: /a/bc*d\n\nUser-agent: o\nAllow: /c\n"
-    rules = parse(text, US, NOW)
+    rules = parse_robots(text, US, NOW)
     url = Url(f"https://h.test{path}")
     if rule is None:
         assert isinstance(rules.can_fetch(url), Blocked)
@@ -297,4 +304,4 @@ def test_rfc9309_2_2_2_the_longest_rule_that_allows_is_named(path: str, rule: st
 
 
 def test_ours_without_rules_no_rule_allows() -> None:
-    assert robots.everything("there is none", NOW).allowing(Url("https://h.test/")) == ""
+    assert robots.allow_all("there is none", NOW).allowing(Url("https://h.test/")) == ""

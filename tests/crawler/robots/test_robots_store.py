@@ -16,10 +16,10 @@ from crawler.fetch.limits import FetchLimits, TransportOptions
 from crawler.fetch.retry import RetryPolicy
 from crawler.fetch.transports import HttpxTransports
 from crawler.model import Url
-from crawler.robots.cache import Rulebook
-from crawler.robots.rules import Access, Allowed, Blocked, Robots
+from crawler.robots.cache import RobotsCache
+from crawler.robots.rules import Allowed, Blocked, Robots, RobotsAccess
 from crawler.robots.store import RobotsStore
-from crawler.state.migrations import STATE
+from crawler.state.migrations import STATE_DB
 
 US = "Siteatlas/1.0"
 TEXT = {"Content-Type": "text/plain"}
@@ -29,7 +29,7 @@ DAY = 86_400
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    with contextlib.closing(STATE.connect(tmp_path / "state.db")) as opened:
+    with contextlib.closing(STATE_DB.connect(tmp_path / "state.db")) as opened:
         yield opened
 
 
@@ -49,7 +49,7 @@ async def fetching(site: Site) -> AsyncIterator[Fetcher]:
 async def run(site: Site, db: sqlite3.Connection, *, obey: bool = True) -> Robots:
     """What a run holds to be allowed: each has a rulebook of its own, and the state is the same."""
     async with fetching(site) as fetcher:
-        return await Rulebook(fetcher, US, obey=obey, kept=RobotsStore(db)).rules(site.url.rstrip("/"))
+        return await RobotsCache(fetcher, US, obey=obey, kept=RobotsStore(db)).rules(site.url.rstrip("/"))
 
 
 def site_with(robots: Route) -> contextlib.AbstractContextManager[Site]:
@@ -62,7 +62,7 @@ async def test_rfc9309_2_3_1_4_the_copy_of_an_earlier_run_holds_while_robots_is_
 ) -> None:
     with site_with(RULES) as site:
         home = site.url.rstrip("/")
-        assert (await run(site, db)).access is Access.RULES
+        assert (await run(site, db)).access is RobotsAccess.RULES
         site.routes["/robots.txt"] = Answer("", 503)
         again = await run(site, db)
         assert isinstance(again.can_fetch(Url(f"{site.url}a")), Blocked)
@@ -73,7 +73,7 @@ async def test_rfc9309_2_3_1_4_the_copy_of_an_earlier_run_holds_while_robots_is_
         assert (kept.status, kept.said) == (503, "robots.txt answered 503")
         assert kept.copy_at is not None
         assert kept.copy_at < kept.fetched_at
-        assert kept.governing(US).access is Access.RULES
+        assert kept.governing(US).access is RobotsAccess.RULES
 
 
 @pytest.mark.anyio
@@ -82,10 +82,10 @@ async def test_rfc9309_2_4_a_copy_is_not_used_for_longer_than_a_day(db: sqlite3.
         await run(site, db)
         db.execute("UPDATE robots SET fetched_at = fetched_at - ?1, copy_at = copy_at - ?1", (DAY,))
         site.routes["/robots.txt"] = Answer("", 503)
-        assert (await run(site, db)).access is Access.NOTHING
+        assert (await run(site, db)).access is RobotsAccess.NOTHING
         kept = RobotsStore(db).get(site.url.rstrip("/"))
         assert kept is not None
-        assert kept.governing(US).access is Access.NOTHING
+        assert kept.governing(US).access is RobotsAccess.NOTHING
 
 
 @pytest.mark.anyio
@@ -94,7 +94,7 @@ async def test_rfc9309_2_3_1_4_without_any_answer_the_copy_holds_too(db: sqlite3
         home = site.url.rstrip("/")
         await run(site, db)
     again = await run(site, db)  # the server is gone
-    assert again.access is Access.RULES
+    assert again.access is RobotsAccess.RULES
     kept = RobotsStore(db).get(home)
     assert kept is not None
     assert kept.status is None
@@ -107,13 +107,13 @@ async def test_rfc9309_2_3_1_3_a_robots_file_that_is_gone_ends_the_copy(db: sqli
         store, home = RobotsStore(db), site.url.rstrip("/")
         await run(site, db)
         site.routes["/robots.txt"] = Answer("", 404)
-        assert (await run(site, db)).access is Access.EVERYTHING
+        assert (await run(site, db)).access is RobotsAccess.EVERYTHING
         kept = store.get(home)
         assert kept is not None
         assert (kept.status, kept.copy_at, kept.body) == (404, None, b"")
-        assert kept.governing(US).access is Access.EVERYTHING
+        assert kept.governing(US).access is RobotsAccess.EVERYTHING
         site.routes["/robots.txt"] = Answer("", 500)
-        assert (await run(site, db)).access is Access.NOTHING
+        assert (await run(site, db)).access is RobotsAccess.NOTHING
 
 
 @pytest.mark.anyio
@@ -127,19 +127,19 @@ async def test_rfc9309_2_2_2_an_empty_robots_file_is_a_copy_like_any_other(db: s
 @pytest.mark.anyio
 async def test_ours_who_ignores_robots_keeps_what_it_says_and_uses_no_copy(db: sqlite3.Connection) -> None:
     with site_with(RULES) as site:
-        assert (await run(site, db, obey=False)).access is Access.EVERYTHING
+        assert (await run(site, db, obey=False)).access is RobotsAccess.EVERYTHING
         kept = RobotsStore(db).get(site.url.rstrip("/"))
         assert kept is not None
         assert isinstance(kept.governing(US).can_fetch(Url(f"{site.url}a")), Blocked)
         site.routes["/robots.txt"] = Answer("", 503)
-        assert (await run(site, db, obey=False)).access is Access.EVERYTHING
+        assert (await run(site, db, obey=False)).access is RobotsAccess.EVERYTHING
 
 
 @pytest.mark.anyio
 async def test_ours_a_rulebook_without_a_store_goes_on_without(db: sqlite3.Connection) -> None:
     with site_with(RULES) as site:
         async with fetching(site) as fetcher:
-            assert (await Rulebook(fetcher, US).rules(site.url.rstrip("/"))).access is Access.RULES
+            assert (await RobotsCache(fetcher, US).rules(site.url.rstrip("/"))).access is RobotsAccess.RULES
     assert RobotsStore(db).get("http://127.0.0.1") is None
 
 

@@ -14,10 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crawler.config.config import Config
-from crawler.config.plan import plan
+from crawler.config.plan import plan_crawl
 from crawler.errors import UsageError
-from crawler.schedule.cron import Cron, Interval, Timetable
-from crawler.schedule.site import scheduled
+from crawler.schedule.cron import Cron, Interval, Schedule
+from crawler.schedule.site import scheduled_site
 
 DAY = 86_400.0
 BERLIN, NEW_YORK, LORD_HOWE, KOLKATA = map(
@@ -136,7 +136,7 @@ def test_ours_a_schedule_that_cannot_be_kept_is_refused_in_one_sentence(
     schedule: dict[str, str], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=said) as caught:
-        scheduled("shop", plan(configured(schedule, tmp_path)))
+        scheduled_site("shop", plan_crawl(configured(schedule, tmp_path)))
     assert '"shop"' in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -153,25 +153,29 @@ def configured(schedule: dict[str, str], folder: Path) -> Config:
 
 
 def test_ours_a_site_of_a_schedule_has_its_places_and_its_words(tmp_path: Path) -> None:
-    site = scheduled("shop", plan(configured({"cron": "30  3 * * *", "timezone": "Europe/Berlin"}, tmp_path)))
+    site = scheduled_site(
+        "shop", plan_crawl(configured({"cron": "30  3 * * *", "timezone": "Europe/Berlin"}, tmp_path))
+    )
     assert site.timetable is not None
     assert site.timetable.words() == "30 3 * * * Europe/Berlin"
     assert site.recent == "sitemap-recent.atom"
-    assert site == scheduled("shop", plan(site.config))
-    assert scheduled("shop", plan(configured({}, tmp_path))).timetable is None
-    every = scheduled("shop", plan(configured({"every": "6h", "jitter": "90s"}, tmp_path))).timetable
+    assert site == scheduled_site("shop", plan_crawl(site.config))
+    assert scheduled_site("shop", plan_crawl(configured({}, tmp_path))).timetable is None
+    every = scheduled_site(
+        "shop", plan_crawl(configured({"every": "6h", "jitter": "90s"}, tmp_path))
+    ).timetable
     assert every is not None
     assert every.words() == "every 6 hours, up to 90 seconds later"
 
 
 def test_ours_local_is_the_time_zone_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from crawler.schedule.site import _local
+    from crawler.schedule.site import _local_zone
 
     def words(zone: str) -> str:
         monkeypatch.setenv("TZ", zone)
-        _local.cache_clear()
-        table = scheduled(
-            "a", plan(configured({"cron": "0 3 * * *", "timezone": "local"}, tmp_path))
+        _local_zone.cache_clear()
+        table = scheduled_site(
+            "a", plan_crawl(configured({"cron": "0 3 * * *", "timezone": "local"}, tmp_path))
         ).timetable
         assert table is not None
         return table.words()
@@ -182,7 +186,7 @@ def test_ours_local_is_the_time_zone_of_the_machine(tmp_path: Path, monkeypatch:
         with pytest.raises(UsageError, match="TZ is"):
             words("CET-1CEST")
     finally:
-        _local.cache_clear()
+        _local_zone.cache_clear()
 
 
 @settings(max_examples=50)
@@ -208,10 +212,10 @@ def test_ours_sites_are_spread_over_an_interval() -> None:
 def test_ours_a_delay_is_always_the_same_and_ends_before_the_next_slot(
     jitter: float, now: float, expression: str
 ) -> None:
-    table = Timetable("shop", Cron.of(expression, BERLIN), jitter)
+    table = Schedule("shop", Cron.of(expression, BERLIN), jitter)
     slot = table.latest(now)
     begins, following = table.begins(slot), table.following(slot)
-    assert begins == Timetable("shop", Cron.of(expression, BERLIN), jitter).begins(slot)
+    assert begins == Schedule("shop", Cron.of(expression, BERLIN), jitter).begins(slot)
     assert slot <= begins <= min(slot + jitter, following)
     assert begins < following <= table.begins(following)
     due = table.due(now)
@@ -221,14 +225,14 @@ def test_ours_a_delay_is_always_the_same_and_ends_before_the_next_slot(
 def test_ours_delays_differ_by_site_and_by_slot() -> None:
     slots = [Cron.of("0 3 * * *", BERLIN).after(day * DAY) for day in range(20_000, 20_050)]
     delays = {
-        Timetable(site, Cron("0 3 * * *", BERLIN), 600).begins(slot) - slot for site in "ab" for slot in slots
+        Schedule(site, Cron("0 3 * * *", BERLIN), 600).begins(slot) - slot for site in "ab" for slot in slots
     }
     assert len(delays) == 100
     assert max(delays) - min(delays) > 500
 
 
 def test_ours_what_never_comes_has_no_moments() -> None:
-    table = Timetable("a", Cron("* * */20 * 1L", BERLIN), 60)
+    table = Schedule("a", Cron("* * */20 * 1L", BERLIN), 60)
     assert table.following(time.time()) == math.inf
     assert table.due(time.time()) == -math.inf
 

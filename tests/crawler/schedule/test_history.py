@@ -13,16 +13,16 @@ import pytest
 from msgspec.structs import replace
 
 from crawler.errors import StateInUse, StorageError, UsageError
-from crawler.schedule.attempt import Attempt, Because
-from crawler.schedule.history import HISTORY, History, Look
-from crawler.schedule.site_state import Start
-from crawler.state.runs import Fate
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.history import HISTORY_DB, History, HistoryReader
+from crawler.schedule.site_state import PlannedAttempt
+from crawler.state.runs import RunStatus
 
 
 def begun(
-    history: History, site: str = "shop", slot: float = 100.0, because: Because = Because.DUE
+    history: History, site: str = "shop", slot: float = 100.0, because: Trigger = Trigger.DUE
 ) -> Attempt:
-    return history.begin(Start(site, slot, because, 1), slot + 0.25)
+    return history.begin(PlannedAttempt(site, slot, because, 1), slot + 0.25)
 
 
 def test_ours_what_was_begun_and_ended_is_there_for_the_next_daemon(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_ours_what_was_begun_and_ended_is_there_for_the_next_daemon(tmp_path: Pa
         ended = replace(
             first,
             ended=200.5,
-            fate=Fate.FAILED,
+            fate=RunStatus.FAILED,
             exit_code=-9,
             run=7,
             outcome="nothing",
@@ -40,7 +40,7 @@ def test_ours_what_was_begun_and_ended_is_there_for_the_next_daemon(tmp_path: Pa
             untold=True,
         )
         history.end(ended)
-        second = begun(history, slot=300.0, because=Because.RETRY)
+        second = begun(history, slot=300.0, because=Trigger.RETRY)
         other = begun(history, "blog")
     with History(tmp_path / "new" / "place") as history:
         assert history.attempts("shop", 9) == [second, ended]
@@ -56,21 +56,26 @@ def test_ours_what_was_begun_and_ended_is_there_for_the_next_daemon(tmp_path: Pa
 def test_ours_telling_handles_no_slot(tmp_path: Path) -> None:
     with History(tmp_path) as history:
         begun(history, slot=300.0)
-        begun(history, slot=100.0, because=Because.TELL)
+        begun(history, slot=100.0, because=Trigger.TELL)
         assert history.handled("shop") == 300.0
 
 
 def test_ours_the_standing_of_a_site_follows_from_its_attempts_since_it_was_done(tmp_path: Path) -> None:
     with History(tmp_path) as history:
         assert history.since_done("shop") == []
-        fates = [Fate.FAILED, Fate.DONE, Fate.FAILED, Fate.BUSY, None]
+        fates = [RunStatus.FAILED, RunStatus.DONE, RunStatus.FAILED, RunStatus.BUSY, None]
         for number, fate in enumerate(fates):
             attempt = begun(history, slot=float(number))
             if fate:
                 history.end(replace(attempt, ended=1.0, fate=fate))
-        assert [each.fate for each in history.since_done("shop")] == [Fate.DONE, Fate.FAILED, Fate.BUSY, None]
-        tell = begun(history, because=Because.TELL)
-        history.end(replace(tell, ended=1.0, fate=Fate.DONE))
+        assert [each.fate for each in history.since_done("shop")] == [
+            RunStatus.DONE,
+            RunStatus.FAILED,
+            RunStatus.BUSY,
+            None,
+        ]
+        tell = begun(history, because=Trigger.TELL)
+        history.end(replace(tell, ended=1.0, fate=RunStatus.DONE))
         assert len(history.since_done("shop")) == 5
 
 
@@ -87,7 +92,7 @@ def test_ours_so_many_attempts_of_each_site_are_kept(tmp_path: Path) -> None:
 
 
 def test_ours_there_is_one_daemon_and_others_may_look(tmp_path: Path) -> None:
-    with Look(tmp_path) as look:
+    with HistoryReader(tmp_path) as look:
         assert look.holder() == ""
         assert look.attempts("shop", 9) == []
         assert look.handled("shop") is None
@@ -95,14 +100,14 @@ def test_ours_there_is_one_daemon_and_others_may_look(tmp_path: Path) -> None:
         attempt = begun(history)
         with pytest.raises(StateInUse, match=f"process {os.getpid()}.*daemon.directory"), History(tmp_path):
             pass
-        with Look(tmp_path) as look:
+        with HistoryReader(tmp_path) as look:
             assert look.holder() == str(os.getpid())
             assert look.attempts("shop", 9) == [attempt]
             later = begun(history, slot=200.0)
             assert look.attempts("shop", 9) == [later, attempt]
             with pytest.raises(sqlite3.OperationalError):
                 look._db.execute("DELETE FROM attempt")  # type: ignore[union-attr]
-    with Look(tmp_path) as look:
+    with HistoryReader(tmp_path) as look:
         assert look.holder() == ""
         assert len(look.attempts("shop", 9)) == 2
 
@@ -116,7 +121,7 @@ def test_ours_nobody_else_can_read_it(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert set(modes.values()) == {0o600}
-    assert HISTORY.file in modes
+    assert HISTORY_DB.file in modes
     assert stat.S_IMODE((tmp_path / "d").stat().st_mode) == 0o700
 
 
@@ -135,7 +140,7 @@ with History(Path(sys.argv[1])) as history:
 def test_ours_what_was_begun_survives_kill_9(tmp_path: Path) -> None:
     killed = subprocess.run([sys.executable, "-c", _KILLED, str(tmp_path)], check=False)
     assert killed.returncode == -signal.SIGKILL
-    with Look(tmp_path) as look:
+    with HistoryReader(tmp_path) as look:
         assert look.holder() == ""
     with History(tmp_path) as history:
         (attempt,) = history.attempts("shop", 9)
@@ -165,24 +170,24 @@ def test_ours_a_full_disk_changes_nothing_and_is_told(tmp_path: Path) -> None:
         assert attempt.number == 1
 
 
-@pytest.mark.parametrize("opened", [History, Look])
-def test_ours_a_file_that_is_not_ours_is_refused(opened: type[Look], tmp_path: Path) -> None:
-    (tmp_path / HISTORY.file).write_bytes(b"not a database at all" * 100)
+@pytest.mark.parametrize("opened", [History, HistoryReader])
+def test_ours_a_file_that_is_not_ours_is_refused(opened: type[HistoryReader], tmp_path: Path) -> None:
+    (tmp_path / HISTORY_DB.file).write_bytes(b"not a database at all" * 100)
     with pytest.raises(StorageError, match="cannot be used as the history"), opened(tmp_path):
         pass
-    (tmp_path / HISTORY.file).unlink()
-    with closing(sqlite3.connect(tmp_path / HISTORY.file)) as db:
+    (tmp_path / HISTORY_DB.file).unlink()
+    with closing(sqlite3.connect(tmp_path / HISTORY_DB.file)) as db:
         db.execute("CREATE TABLE theirs (x)")
     with pytest.raises(StorageError, match="another program"), opened(tmp_path):
         pass
-    (tmp_path / HISTORY.file).unlink()
+    (tmp_path / HISTORY_DB.file).unlink()
     with History(tmp_path):
         pass
-    with closing(sqlite3.connect(tmp_path / HISTORY.file)) as db:
+    with closing(sqlite3.connect(tmp_path / HISTORY_DB.file)) as db:
         db.execute("PRAGMA user_version = 99")
     with pytest.raises(UsageError, match="newer version"), opened(tmp_path):
         pass
-    with closing(sqlite3.connect(tmp_path / HISTORY.file)) as db:
+    with closing(sqlite3.connect(tmp_path / HISTORY_DB.file)) as db:
         db.execute("PRAGMA user_version = 1")
     with opened(tmp_path):  # the refusals have let go of the lock
         pass

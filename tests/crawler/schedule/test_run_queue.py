@@ -8,33 +8,35 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from msgspec.structs import replace
 
-from crawler.config.schedule import Schedule
-from crawler.schedule.attempt import Attempt, Because
-from crawler.schedule.cron import Interval, Timetable
-from crawler.schedule.queue import AHEAD, Agenda
-from crawler.schedule.site_state import Asked, Start
-from crawler.state.runs import Fate
+from crawler.config.schedule import ScheduleConfig
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.cron import Interval, Schedule
+from crawler.schedule.queue import MAX_SECONDS_AHEAD, RunQueue
+from crawler.schedule.site_state import PlannedAttempt, SiteSchedule
+from crawler.state.runs import RunStatus
 
 HOUR, DAY = 3_600.0, 86_400.0
 DUE, MISSED, FIRST, RETRY, RESUMED, TELL = (
-    Because.DUE,
-    Because.MISSED,
-    Because.FIRST,
-    Because.RETRY,
-    Because.RESUMED,
-    Because.TELL,
+    Trigger.DUE,
+    Trigger.MISSED,
+    Trigger.FIRST,
+    Trigger.RETRY,
+    Trigger.RESUMED,
+    Trigger.TELL,
 )
-PLAIN = Schedule(run_on_start=False, retry_delay=300, max_retry_delay=1_000, retries=3)
+PLAIN = ScheduleConfig(run_on_start=False, retry_delay=300, max_retry_delay=1_000, retries=3)
 
 
-def hourly(site: str = "a", schedule: Schedule = PLAIN, every: float = HOUR, jitter: float = 0.0) -> Asked:
-    return Asked(site, Timetable(site, Interval(every), jitter), schedule)
+def hourly(
+    site: str = "a", schedule: ScheduleConfig = PLAIN, every: float = HOUR, jitter: float = 0.0
+) -> SiteSchedule:
+    return SiteSchedule(site, Schedule(site, Interval(every), jitter), schedule)
 
 
 class Desk:
     """An agenda with a clock at hand and the notes of what was begun and ended, as a history has them."""
 
-    def __init__(self, *asked: Asked, now: float = 0.0, at_once: int = 2) -> None:
+    def __init__(self, *asked: SiteSchedule, now: float = 0.0, at_once: int = 2) -> None:
         self.asked, self.now = asked, now
         self.notes: list[Attempt] = []
         self.handled: dict[str, float] = {}
@@ -46,9 +48,9 @@ class Desk:
         self.agenda = self.known()
         self.save()
 
-    def known(self) -> Agenda:
+    def known(self) -> RunQueue:
         """What another daemon would know."""
-        agenda = Agenda(self.at_once)
+        agenda = RunQueue(self.at_once)
         for asked in self.asked:
             agenda.add(asked, self.handled.get(asked.name), self.since_done(asked.name), self.now)
         return agenda
@@ -56,7 +58,9 @@ class Desk:
     def since_done(self, site: str) -> list[Attempt]:
         mine = [each for each in self.notes if each.site == site]
         done = [
-            number for number, each in enumerate(mine) if each.fate is Fate.DONE and each.because is not TELL
+            number
+            for number, each in enumerate(mine)
+            if each.fate is RunStatus.DONE and each.because is not TELL
         ]
         return mine[done[-1] :] if done else mine
 
@@ -85,7 +89,9 @@ class Desk:
         self.agenda.begun(attempt)
         return attempt
 
-    def end(self, attempt: Attempt | None, fate: Fate, after: float = 0.0, *, untold: bool = False) -> None:
+    def end(
+        self, attempt: Attempt | None, fate: RunStatus, after: float = 0.0, *, untold: bool = False
+    ) -> None:
         assert attempt is not None
         self.now += after
         ended = replace(attempt, ended=self.now, fate=fate, untold=untold)
@@ -93,7 +99,7 @@ class Desk:
         self.agenda.ended(ended, self.now)
 
     def went(
-        self, now: float, fate: Fate = Fate.DONE, *, untold: bool = False
+        self, now: float, fate: RunStatus = RunStatus.DONE, *, untold: bool = False
     ) -> tuple[str, float, int] | None:
         """Why the attempt that begins now does, of which slot, and its turn; it ends at once."""
         attempt = self.begin(now)
@@ -131,7 +137,7 @@ def test_ours_what_was_missed_while_there_was_no_daemon_is_run_by_the_next() -> 
 
 
 def test_ours_a_new_site_is_run_at_once_if_that_is_wanted() -> None:
-    first = Schedule(run_on_start=True)
+    first = ScheduleConfig(run_on_start=True)
     desk = Desk(hourly("a", first), hourly("b"), now=10.0)
     assert desk.went(10.0) == (FIRST, 10.0, 1)
     assert desk.went(10.0) is None
@@ -146,28 +152,28 @@ def test_ours_a_new_site_is_run_at_once_if_that_is_wanted() -> None:
 
 def test_ours_a_run_that_failed_is_tried_again_later_and_later_and_the_next_slot_takes_over() -> None:
     desk = Desk(hourly(schedule=replace_schedule(retries=5)), now=10.0)
-    assert desk.went(HOUR, Fate.FAILED) == (DUE, HOUR, 1)
+    assert desk.went(HOUR, RunStatus.FAILED) == (DUE, HOUR, 1)
     assert desk.went(HOUR + 299) is None
-    assert desk.went(HOUR + 300, Fate.FAILED) == (RETRY, HOUR, 2)
+    assert desk.went(HOUR + 300, RunStatus.FAILED) == (RETRY, HOUR, 2)
     assert desk.went(HOUR + 899) is None
-    assert desk.went(HOUR + 900, Fate.FAILED) == (RETRY, HOUR, 3)
-    assert desk.went(HOUR + 1_900, Fate.FAILED) == (RETRY, HOUR, 4)  # no longer than max_retry_delay
+    assert desk.went(HOUR + 900, RunStatus.FAILED) == (RETRY, HOUR, 3)
+    assert desk.went(HOUR + 1_900, RunStatus.FAILED) == (RETRY, HOUR, 4)  # no longer than max_retry_delay
     assert desk.agenda["a"].failures == 4
     assert desk.agenda.wake() == HOUR + 2_900
-    assert desk.went(2 * HOUR, Fate.FAILED) == (DUE, 2 * HOUR, 1)
+    assert desk.went(2 * HOUR, RunStatus.FAILED) == (DUE, 2 * HOUR, 1)
     assert desk.agenda["a"].failures == 5
     assert desk.went(2 * HOUR + 300) == (RETRY, 2 * HOUR, 2)  # the budget is that of a slot
     assert desk.agenda["a"].failures == 0
 
 
-def replace_schedule(**changes: object) -> Schedule:
+def replace_schedule(**changes: object) -> ScheduleConfig:
     return PLAIN.model_copy(update=changes)
 
 
 def test_ours_a_run_that_fails_too_often_waits_for_the_next_slot() -> None:
     desk = Desk(hourly(schedule=replace_schedule(retries=1)), now=10.0)
-    desk.went(HOUR, Fate.FAILED)
-    desk.went(HOUR + 300, Fate.FAILED)
+    desk.went(HOUR, RunStatus.FAILED)
+    desk.went(HOUR + 300, RunStatus.FAILED)
     desk.opened()  # another daemon knows that too
     assert desk.agenda["a"].failures == 2
     assert desk.agenda.wake() == 2 * HOUR
@@ -175,17 +181,17 @@ def test_ours_a_run_that_fails_too_often_waits_for_the_next_slot() -> None:
 
 def test_ours_a_site_that_another_process_works_on_is_tried_again_and_that_is_no_failure() -> None:
     desk = Desk(hourly(), now=10.0)
-    assert desk.went(HOUR, Fate.BUSY) == (DUE, HOUR, 1)
+    assert desk.went(HOUR, RunStatus.BUSY) == (DUE, HOUR, 1)
     for turn in range(2, 9):
         assert desk.went(HOUR + (turn - 1) * 300 - 1) is None
-        assert desk.went(HOUR + (turn - 1) * 300, Fate.BUSY) == (DUE, HOUR, turn)
+        assert desk.went(HOUR + (turn - 1) * 300, RunStatus.BUSY) == (DUE, HOUR, turn)
     assert desk.agenda["a"].failures == 0
 
 
 def test_ours_a_run_that_the_daemon_stopped_is_gone_on_with_by_the_next_one() -> None:
     desk = Desk(hourly(), now=10.0)
     attempt = desk.begin(HOUR)
-    desk.end(attempt, Fate.STOPPED, 60)
+    desk.end(attempt, RunStatus.STOPPED, 60)
     desk.opened()
     assert desk.went(HOUR + 70) == (RESUMED, HOUR, 2)
     assert desk.agenda["a"].failures == 0
@@ -212,15 +218,15 @@ def test_ours_a_run_that_kills_the_daemon_each_time_is_given_time() -> None:
 
 def test_ours_what_only_a_person_can_help_waits_for_one() -> None:
     desk = Desk(hourly(every=DAY), now=10.0)
-    assert desk.went(DAY, Fate.BROKEN) == (DUE, DAY, 1)
+    assert desk.went(DAY, RunStatus.BROKEN) == (DUE, DAY, 1)
     assert desk.agenda["a"].failures == 1
     assert desk.agenda.wake() == 2 * DAY
     desk.agenda.replace([hourly(every=DAY)], DAY + 5)
     assert desk.agenda.wake() == 2 * DAY  # nothing has changed
     desk.agenda.replace([hourly(every=DAY, schedule=replace_schedule(retries=4))], DAY + 10)
-    assert desk.went(DAY + 10, Fate.BROKEN) == (RETRY, DAY, 2)
+    assert desk.went(DAY + 10, RunStatus.BROKEN) == (RETRY, DAY, 2)
     desk.opened()
-    assert desk.went(DAY + 20, Fate.BROKEN) == (RETRY, DAY, 3)
+    assert desk.went(DAY + 20, RunStatus.BROKEN) == (RETRY, DAY, 3)
     assert desk.went(2 * DAY) == (DUE, 2 * DAY, 1)
 
 
@@ -230,20 +236,20 @@ def test_ours_who_could_not_be_told_is_told_later_unless_a_run_does_it() -> None
     assert desk.went(DAY + 299) is None
     assert desk.went(DAY + 300, untold=True) == (TELL, DAY, 1)
     assert desk.went(DAY + 899) is None
-    assert desk.went(DAY + 900, Fate.FAILED) == (TELL, DAY, 2)
+    assert desk.went(DAY + 900, RunStatus.FAILED) == (TELL, DAY, 2)
     assert desk.agenda["a"].failures == 0
     desk.opened()
     assert desk.went(DAY + 1_900) == (TELL, DAY, 3)
     assert desk.agenda.wake() == 2 * DAY
-    assert desk.went(2 * DAY, Fate.FAILED, untold=True) == (DUE, 2 * DAY, 1)
+    assert desk.went(2 * DAY, RunStatus.FAILED, untold=True) == (DUE, 2 * DAY, 1)
     assert desk.went(2 * DAY + 300) == (RETRY, 2 * DAY, 2)
     assert desk.agenda.wake() == 3 * DAY
 
 
 def test_ours_a_try_is_one_of_the_run_and_telling_is_none() -> None:
     desk = Desk(hourly(every=DAY), now=10.0)
-    assert desk.went(DAY, Fate.FAILED, untold=True) == (DUE, DAY, 1)
-    assert desk.went(DAY + 300, Fate.FAILED, untold=True) == (RETRY, DAY, 2)
+    assert desk.went(DAY, RunStatus.FAILED, untold=True) == (DUE, DAY, 1)
+    assert desk.went(DAY + 300, RunStatus.FAILED, untold=True) == (RETRY, DAY, 2)
     assert desk.went(DAY + 600) == (TELL, DAY, 1)
     desk.opened()
     assert desk.went(DAY + 900) == (RETRY, DAY, 3)
@@ -255,7 +261,7 @@ def test_ours_a_run_that_begins_takes_over_from_telling() -> None:
     attempt = desk.begin(800)
     assert attempt is not None
     assert attempt.because is DUE
-    desk.end(attempt, Fate.DONE)
+    desk.end(attempt, RunStatus.DONE)
     assert desk.agenda.wake() == 1_200
 
 
@@ -271,13 +277,13 @@ def test_ours_no_more_run_at_once_than_may_and_that_which_was_due_first_goes_fir
     assert desk.begin() is None
     assert [desk.agenda.is_late(now) for now in (299, 350)] == [False, True], "a is due, and waits"
     assert desk.agenda.wake() == math.inf
-    desk.end(one, Fate.DONE)
+    desk.end(one, RunStatus.DONE)
     assert desk.begin().site == "a"  # type: ignore[union-attr]
 
 
 def test_ours_a_clock_that_is_set_back_repeats_nothing_and_makes_nobody_wait_longer() -> None:
     desk = Desk(hourly(), now=10.0)
-    assert desk.went(5 * HOUR, Fate.FAILED) == (MISSED, 5 * HOUR, 1)
+    assert desk.went(5 * HOUR, RunStatus.FAILED) == (MISSED, 5 * HOUR, 1)
     desk.agenda.set_back(2 * HOUR)
     assert desk.went(2 * HOUR + 300) == (RETRY, 5 * HOUR, 2)
     assert desk.went(5 * HOUR + 10) is None
@@ -293,7 +299,7 @@ def test_ours_a_clock_that_was_days_ahead_is_not_waited_for() -> None:
     assert desk.went(2 * DAY + HOUR) == (DUE, 2 * DAY + HOUR, 1)
     desk = Desk(hourly(), now=10.0)
     desk.went(10 * DAY)
-    desk.now = 10 * DAY - AHEAD - 60  # while there was no daemon
+    desk.now = 10 * DAY - MAX_SECONDS_AHEAD - 60  # while there was no daemon
     desk.opened()
     assert desk.agenda.wake() <= desk.now + HOUR
 
@@ -313,7 +319,7 @@ def test_ours_what_was_due_by_the_timetable_before_is_still_run() -> None:
     assert one is not None
     other = {"a": "b", "b": "a"}[one.site]
     desk.agenda.replace([hourly("a", jitter=60), hourly("b", jitter=60)], HOUR + 10)
-    desk.end(one, Fate.DONE, 20)
+    desk.end(one, RunStatus.DONE, 20)
     attempt = desk.begin()
     assert attempt is not None
     assert (attempt.site, attempt.because, attempt.turn) == (other, MISSED, 1)
@@ -328,15 +334,15 @@ def test_ours_a_site_that_is_gone_ends_its_run_and_may_come_back_in_it() -> None
     assert desk.begin(HOUR + 10) is None
     desk.agenda.replace([hourly("a"), hourly("b")], HOUR + 20)
     assert desk.begin(HOUR + 20) is None
-    desk.end(one, Fate.DONE, 10)
+    desk.end(one, RunStatus.DONE, 10)
     assert desk.begin().site == other  # type: ignore[union-attr]
     desk.agenda.replace([hourly(one.site)], HOUR + 40)
-    desk.end(desk.notes[-1], Fate.DONE, 10)
+    desk.end(desk.notes[-1], RunStatus.DONE, 10)
     assert other not in desk.agenda
 
 
 def test_ours_a_site_that_is_left_alone_is_left_alone() -> None:
-    desk = Desk(Asked("a", None, Schedule()), now=10.0)
+    desk = Desk(SiteSchedule("a", None, ScheduleConfig()), now=10.0)
     assert desk.agenda.wake() == math.inf
     assert desk.begin(10 * DAY) is None
 
@@ -353,7 +359,7 @@ class Machine(RuleBasedStateMachine):
         self.done: set[tuple[str, float]] = set()
         self.highest: dict[str, float] = {}
 
-    def made(self, every: float) -> Iterable[Asked]:
+    def made(self, every: float) -> Iterable[SiteSchedule]:
         for number, name in enumerate(self.names):
             yield hourly(
                 name, replace_schedule(run_on_start=number % 2 == 0), every * (1 + number), number * 100.0
@@ -366,7 +372,7 @@ class Machine(RuleBasedStateMachine):
         attempt = desk.begin()
         if attempt is None:
             return
-        assert start == Start(attempt.site, attempt.slot, attempt.because, attempt.turn)
+        assert start == PlannedAttempt(attempt.site, attempt.slot, attempt.because, attempt.turn)
         assert attempt.site not in self.open
         assert len(self.open) < self.desk.at_once
         self.open[attempt.site] = attempt
@@ -380,19 +386,22 @@ class Machine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.open)
     @rule(
-        which=st.integers(0, 9), fate=st.sampled_from(Fate), after=st.floats(0, 5_000), untold=st.booleans()
+        which=st.integers(0, 9),
+        fate=st.sampled_from(RunStatus),
+        after=st.floats(0, 5_000),
+        untold=st.booleans(),
     )
-    def end(self, which: int, fate: Fate, after: float, untold: bool) -> None:
+    def end(self, which: int, fate: RunStatus, after: float, untold: bool) -> None:
         attempt = self.open.pop(sorted(self.open)[which % len(self.open)])
         self.desk.end(attempt, fate, after, untold=untold)
-        if fate is Fate.DONE and attempt.because is not TELL:
+        if fate is RunStatus.DONE and attempt.because is not TELL:
             self.done.add((attempt.site, attempt.slot))
 
     @rule(seconds=st.floats(0, 20_000))
     def wait(self, seconds: float) -> None:
         self.desk.now += seconds
 
-    @rule(seconds=st.floats(0, AHEAD / 8))
+    @rule(seconds=st.floats(0, MAX_SECONDS_AHEAD / 8))
     def set_back(self, seconds: float) -> None:
         self.desk.now = max(0.0, self.desk.now - seconds)
         self.desk.agenda.set_back(self.desk.now)

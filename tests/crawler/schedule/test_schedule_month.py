@@ -12,9 +12,9 @@ from schedule_judge import Judge
 from simulated_month import DAY, HOUR, World
 
 from crawler.config.config import Config
-from crawler.config.plan import plan
-from crawler.schedule.attempt import Because
-from crawler.schedule.site import Scheduled, scheduled
+from crawler.config.plan import plan_crawl
+from crawler.schedule.attempt import Trigger
+from crawler.schedule.site import ScheduledSite, scheduled_site
 
 ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "UTC")
 NIGHTLY = (
@@ -45,7 +45,7 @@ def asked(number: int) -> dict[str, object]:
     return {**schedule, "cron": cron, "timezone": ZONES[number // 2 % len(ZONES)]}
 
 
-def sites(number: int, folder: Path) -> list[Scheduled]:
+def sites(number: int, folder: Path) -> list[ScheduledSite]:
     found = []
     for each in range(number):
         url = {"url": f"https://www.example.org/{each}/"}
@@ -53,11 +53,11 @@ def sites(number: int, folder: Path) -> list[Scheduled]:
         config = Config.model_validate(
             {"site": url, "state": state, "output": output, "schedule": asked(each)}
         )
-        found.append(scheduled(f"site-{each}", plan(config)))
+        found.append(scheduled_site(f"site-{each}", plan_crawl(config)))
     return found
 
 
-def due(site: Scheduled, begin: float, end: float) -> list[float]:
+def due(site: ScheduledSite, begin: float, end: float) -> list[float]:
     """What was due, by another way than ours; the place of a site in its interval is the one thing that is asked."""
     section = site.config.schedule
     if section.cron:
@@ -110,7 +110,7 @@ def test_ours_a_month_in_which_clocks_go_forward(tmp_path: Path) -> None:
     judge = live(SPRING, 31, 600.0, tmp_path, 1, is_durable=False)
     assert judge.counts["slots"] > 3_000
     assert judge.counts["left out"] > 20
-    assert all(judge.counts[because] > 50 for because in Because)
+    assert all(judge.counts[because] > 50 for because in Trigger)
     assert judge.counts["overlong"] > 5
 
 

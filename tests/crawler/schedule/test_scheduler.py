@@ -7,18 +7,18 @@ import anyio
 import pytest
 
 from crawler.config.config import Config
-from crawler.config.plan import plan
-from crawler.config.schedule import Daemon
-from crawler.schedule.attempt import Attempt, Because
+from crawler.config.plan import plan_crawl
+from crawler.config.schedule import DaemonConfig
+from crawler.schedule.attempt import Attempt, Trigger
 from crawler.schedule.history import History
 from crawler.schedule.scheduler import Scheduler
-from crawler.schedule.site import Scheduled, scheduled
-from crawler.schedule.status import remembered
-from crawler.state.runs import Ended, Fate
+from crawler.schedule.site import ScheduledSite, scheduled_site
+from crawler.schedule.status import stored_status
+from crawler.state.runs import RunResult, RunStatus
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])]
 
-DONE, STOPPED = Ended(exit_code=0, fate=Fate.DONE), Ended(exit_code=4, fate=Fate.STOPPED)
+DONE, STOPPED = RunResult(exit_code=0, fate=RunStatus.DONE), RunResult(exit_code=4, fate=RunStatus.STOPPED)
 NOW = 1_790_000_000.0
 _FULL = "CREATE TEMP TRIGGER full BEFORE INSERT ON attempt BEGIN SELECT RAISE(ABORT, 'disk is full'); END"
 
@@ -29,12 +29,12 @@ class Hand:
     def __init__(self) -> None:
         self.now = NOW
         self.begun: list[Attempt] = []
-        self.ends: dict[str, Ended | Exception] = {}  # of those that do not wait to be stopped
+        self.ends: dict[str, RunResult | Exception] = {}  # of those that do not wait to be stopped
 
     def clock(self) -> float:
         return self.now
 
-    async def run(self, site: Scheduled, attempt: Attempt, stop: anyio.Event) -> Ended:
+    async def run(self, site: ScheduledSite, attempt: Attempt, stop: anyio.Event) -> RunResult:
         self.begun.append(attempt)
         end = self.ends.get(site.name)
         if isinstance(end, Exception):
@@ -51,7 +51,7 @@ async def until(holds: Callable[[], object]) -> None:
             await anyio.sleep(0.001)
 
 
-def made(folder: Path, name: str = "a", **schedule: object) -> Scheduled:
+def made(folder: Path, name: str = "a", **schedule: object) -> ScheduledSite:
     config = Config.model_validate(
         {
             "site": {"url": f"https://{name}.example/"},
@@ -60,7 +60,7 @@ def made(folder: Path, name: str = "a", **schedule: object) -> Scheduled:
             "schedule": {"every": "1d", **schedule},
         }
     )
-    return scheduled(name, plan(config))
+    return scheduled_site(name, plan_crawl(config))
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def history(tmp_path: Path) -> Iterator[History]:
         yield history
 
 
-def scheduler(history: History, hand: Hand, *sites: Scheduled) -> Scheduler:
+def scheduler(history: History, hand: Hand, *sites: ScheduledSite) -> Scheduler:
     return Scheduler(sites, history, hand, sites[0].config.daemon, hand.clock, look=0.01)
 
 
@@ -77,7 +77,7 @@ async def test_ours_a_stop_stops_the_runs_and_the_next_daemon_goes_on(
     history: History, tmp_path: Path
 ) -> None:
     hand, sites = Hand(), [made(tmp_path), made(tmp_path, "b")]
-    for because in (Because.FIRST, Because.RESUMED):
+    for because in (Trigger.FIRST, Trigger.RESUMED):
         stop, daemon = anyio.Event(), scheduler(history, hand, *sites)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(daemon.run, stop)
@@ -88,13 +88,13 @@ async def test_ours_a_stop_stops_the_runs_and_the_next_daemon_goes_on(
         assert daemon.board().is_stopping
         assert [attempt.because for attempt in hand.begun] == [because, because]
         hand.begun.clear()
-    assert [each.fate for each in history.attempts("a", 9)] == [Fate.STOPPED, Fate.STOPPED]
+    assert [each.fate for each in history.attempts("a", 9)] == [RunStatus.STOPPED, RunStatus.STOPPED]
 
 
 async def test_ours_the_end_of_a_run_makes_room_at_once(history: History, tmp_path: Path) -> None:
     hand, stop, sites = Hand(), anyio.Event(), [made(tmp_path), made(tmp_path, "b")]
     hand.ends = {"a": DONE, "b": DONE}
-    settings = Daemon(max_parallel_runs=1)
+    settings = DaemonConfig(max_parallel_runs=1)
     daemon = Scheduler(sites, history, hand, settings, hand.clock, look=1_000_000)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(daemon.run, stop)
@@ -108,7 +108,7 @@ async def test_ours_nobody_waits_longer_because_the_clock_was_set_back(
     history: History, tmp_path: Path
 ) -> None:
     hand, stop = Hand(), anyio.Event()
-    hand.ends["a"] = Ended(exit_code=5, fate=Fate.FAILED)
+    hand.ends["a"] = RunResult(exit_code=5, fate=RunStatus.FAILED)
     daemon = scheduler(history, hand, made(tmp_path, retry_delay=60))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(daemon.run, stop)
@@ -132,9 +132,9 @@ async def test_ours_a_run_that_takes_too_long_is_ended_and_has_failed(
         await until(lambda: len(hand.begun) == 2)
         stop.set()
     last, first = history.attempts("a", 9)
-    assert (first.fate, first.outcome) == (Fate.FAILED, "overlong")
+    assert (first.fate, first.outcome) == (RunStatus.FAILED, "overlong")
     assert "schedule.run_timeout" in first.told
-    assert last.because is Because.RETRY
+    assert last.because is Trigger.RETRY
 
 
 async def test_ours_a_run_that_another_has_ended_or_that_breaks_its_runner_has_failed(
@@ -166,7 +166,7 @@ async def test_ours_other_sites_are_taken_up_and_runs_of_those_that_are_gone_end
         hand.now += 5
         stop.set()
     assert history.attempts("a", 1)[0].ended == NOW + 5
-    assert history.attempts("b", 1)[0].fate is Fate.DONE
+    assert history.attempts("b", 1)[0].fate is RunStatus.DONE
     assert daemon.board().sites[0].next_at == pytest.approx(hand.now + 43_200, abs=43_200)
 
 
@@ -198,7 +198,7 @@ async def test_ours_an_end_that_cannot_be_written_is_written_later(history: Hist
         assert history.attempts("a", 1)[0].ended is None
         db.execute("DROP TRIGGER full")
         await until(lambda: not daemon.board().trouble)
-        assert history.attempts("a", 1)[0].fate is Fate.FAILED
+        assert history.attempts("a", 1)[0].fate is RunStatus.FAILED
         stop.set()
 
 
@@ -208,10 +208,10 @@ async def test_ours_who_only_looks_sees_what_the_daemon_does(history: History, t
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(daemon.run, stop)
         await until(lambda: len(hand.begun) == 1)
-        seen = remembered(sites, tmp_path, hand.now)
+        seen = stored_status(sites, tmp_path, hand.now)
         assert seen.is_alive
         assert seen.sites == daemon.board().sites
         assert seen.sites[0].running_since == NOW
         assert seen.sites[1].next_at is None
         stop.set()
-    assert remembered(sites, tmp_path, hand.now).sites == daemon.board().sites
+    assert stored_status(sites, tmp_path, hand.now).sites == daemon.board().sites

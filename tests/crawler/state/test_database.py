@@ -7,39 +7,42 @@ from pathlib import Path
 import pytest
 
 from crawler.errors import StorageError
-from crawler.state.database import change, storage
-from crawler.state.migrations import STATE
+from crawler.state.database import storage_errors, transaction
+from crawler.state.migrations import STATE_DB
 
 INSERT = "INSERT INTO about VALUES (?, ?)"
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    path = tmp_path / STATE.file
-    with closing(STATE.connect(path)) as db, change(db):
+    path = tmp_path / STATE_DB.file
+    with closing(STATE_DB.connect(path)) as db, transaction(db):
         db.executemany(INSERT, ((str(number), "x" * 500) for number in range(100)))
     return path
 
 
 def test_ours_a_database_that_another_process_writes_to_is_waited_for(path: Path) -> None:
-    with closing(STATE.connect(path)) as writer, closing(STATE.connect(path, timeout=0)) as second:
+    with closing(STATE_DB.connect(path)) as writer, closing(STATE_DB.connect(path, timeout=0)) as second:
         writer.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StorageError, match="another process is writing to it; run again"), change(second):
+        with (
+            pytest.raises(StorageError, match="another process is writing to it; run again"),
+            transaction(second),
+        ):
             pass
 
 
 def test_ours_a_full_disk_asks_for_space(path: Path) -> None:
-    with closing(STATE.connect(path)) as db:
+    with closing(STATE_DB.connect(path)) as db:
         db.execute("PRAGMA max_page_count = 1")
-        with pytest.raises(StorageError, match="full; free space, then run again"), change(db):
+        with pytest.raises(StorageError, match="full; free space, then run again"), transaction(db):
             db.executemany(INSERT, ((f"n{number}", "x" * 5_000) for number in range(100)))
 
 
 def test_ours_a_database_that_is_read_cannot_be_written(path: Path) -> None:
     with (
-        STATE.reading(path.parent) as db,
+        STATE_DB.reading(path.parent) as db,
         pytest.raises(StorageError, match="it may only be read"),
-        storage(),
+        storage_errors(),
     ):
         db.execute(INSERT, ("key", "value"))
 
@@ -52,5 +55,5 @@ def test_ours_a_damaged_database_is_named(path: Path) -> None:
     raw = bytearray(path.read_bytes())
     raw[(page - 1) * size : page * size] = b"\xff" * size
     path.write_bytes(raw)
-    with pytest.raises(StorageError, match=rf"{path} .*: it is damaged"), STATE.reading(path.parent) as db:
+    with pytest.raises(StorageError, match=rf"{path} .*: it is damaged"), STATE_DB.reading(path.parent) as db:
         db.execute("SELECT * FROM about").fetchall()

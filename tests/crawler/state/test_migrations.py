@@ -15,11 +15,11 @@ from forked import Forked
 from run import FAST, listed
 from scripted import Answer, Route, Site, links, scripted
 
-from crawler.config.load import build
+from crawler.config.load import build_config
 from crawler.model import State, Url
-from crawler.state.migrations import STATE
-from crawler.state.schema import VERSION
-from crawler.state.store import directory_for
+from crawler.state.migrations import STATE_DB
+from crawler.state.schema import STATE_VERSION
+from crawler.state.store import state_directory
 
 # What version 1 wrote, as it wrote it.
 TABLES = """
@@ -74,9 +74,9 @@ def routes() -> dict[str, Route]:
 
 def version_1(folder: Path, url: str, *, finished: bool) -> Path:
     """Write the state, and what was published, as version 1 left it. Answers the database."""
-    directory = directory_for(folder / "state", Url(f"{url}sitemap.xml"))
+    directory = state_directory(folder / "state", Url(f"{url}sitemap.xml"))
     directory.mkdir(parents=True)
-    drop = list(build({"site": {"url": url}}).urls.drop_params)
+    drop = list(build_config({"site": {"url": url}}).urls.drop_params)
     about = {"settings": json.dumps({**SETTINGS, "site.url": url, "urls.drop_params": drop})}
     about |= {"finished": "yes"} if finished else {}
     ends = {5: (State.CLIENT_ERROR, 410), 6: (State.NOINDEX, 200)}
@@ -84,7 +84,7 @@ def version_1(folder: Path, url: str, *, finished: bool) -> Path:
     with closing(sqlite3.connect(directory / "state.db", isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = WAL")
         db.executescript(
-            f"BEGIN; {TABLES} PRAGMA application_id = {STATE.mark}; PRAGMA user_version = 1; COMMIT;"
+            f"BEGIN; {TABLES} PRAGMA application_id = {STATE_DB.mark}; PRAGMA user_version = 1; COMMIT;"
         )
         db.executemany("INSERT INTO about VALUES (?, ?)", about.items())
         put = "INSERT INTO url VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, 1, 0.0, ?, NULL, ?, ?)"
@@ -121,7 +121,7 @@ def test_ours_what_version_1_published_stays_with_its_dates(
     ended = process.run(tmp_path, 0, "crawl", site.url, *WORDS)
     assert ended.status == 0, ended.said
     assert "1 removed; 1 kept although they failed" in ended.said
-    assert version_of(state) == VERSION
+    assert version_of(state) == STATE_VERSION
     copy = state.with_name("state.db.v1")
     assert version_of(copy) == 1
     assert copy.stat().st_mode & 0o777 == 0o600
@@ -145,7 +145,7 @@ def test_ours_a_crawl_that_version_1_did_not_end_goes_on(tmp_path: Path, site: S
     ended = process.run(tmp_path / "other", 0, "crawl", site.url, *WORDS, "--exclude", "/p1")
     assert ended.status == 2
     assert "(scope.exclude)" in ended.said
-    assert version_of(other) == VERSION
+    assert version_of(other) == STATE_VERSION
 
 
 def test_ours_killed_while_it_migrates_the_state_is_of_the_one_version_or_the_other(
@@ -187,7 +187,7 @@ def kill_while_it_migrates(
             ended = process.run(folder, 0, "crawl", site.url, *WORDS)
             assert ended.status == 0, ended.said
             assert (folder / "out" / "sitemap.xml").read_bytes() == whole
-    assert set(versions) == {1, VERSION}
+    assert set(versions) == {1, STATE_VERSION}
     assert versions == sorted(versions)
 
 
@@ -197,7 +197,7 @@ def test_ours_a_state_of_a_newer_version_is_refused_and_left_alone(
 ) -> None:
     state = version_1(tmp_path, site.url, finished=True)
     with closing(sqlite3.connect(state)) as db:
-        db.execute(f"PRAGMA user_version = {VERSION + 1}")
+        db.execute(f"PRAGMA user_version = {STATE_VERSION + 1}")
     before = state.read_bytes()
     ended = process.run(tmp_path, 0, *(word.replace("{url}", site.url) for word in words))
     assert ended.status == 2

@@ -4,18 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.config.load import build
-from crawler.config.source import source
+from crawler.config.load import build_config
+from crawler.config.source import read_source
 from crawler.model import Url
 from crawler.url.mirror import Mirror
-from crawler.url.normalize import join, normalise
-from crawler.url.params import Params
-from crawler.url.resolve import Resolver
+from crawler.url.normalize import join_url, normalize_url
+from crawler.url.params import UrlParams
+from crawler.url.resolve import UrlResolver
 
 
 def mirror(start: str, where: str, host: str = "") -> Mirror:
     headers = {"host": host} if host else {}
-    found = source(build({"fetch": {"source": where, "headers": headers}}), normalise(start))
+    found = read_source(build_config({"fetch": {"source": where, "headers": headers}}), normalize_url(start))
     assert found is not None
     assert found.mirror is not None
     return found.mirror
@@ -63,19 +63,19 @@ def test_ours_a_name_of_the_source_becomes_the_public_one_and_nothing_else_does(
     where: str, written: str, public: str | None
 ) -> None:
     home = "https://www.example.com"
-    params = Params(mirror=mirror(f"{home}/", where))
-    url = join(f"{home}/dir/page", written, params)
-    assert url == (home + public if public is not None else join(f"{home}/dir/page", written))
-    assert Resolver(params).resolve(f"{home}/dir/page", written) == url
-    assert normalise(url, params) == url
+    params = UrlParams(mirror=mirror(f"{home}/", where))
+    url = join_url(f"{home}/dir/page", written, params)
+    assert url == (home + public if public is not None else join_url(f"{home}/dir/page", written))
+    assert UrlResolver(params).resolve(f"{home}/dir/page", written) == url
+    assert normalize_url(url, params) == url
 
 
 def test_ours_a_host_header_is_a_name_of_the_site_with_the_port_of_the_source_too() -> None:
     """nginx writes its own port behind any name when it adds a slash (port_in_redirect)."""
-    params = Params(mirror=mirror("https://www.example.com/", "http://10.0.0.5:8080", "www.example.com"))
+    params = UrlParams(mirror=mirror("https://www.example.com/", "http://10.0.0.5:8080", "www.example.com"))
     for written in ("http://www.example.com/a", "http://www.example.com:8080/a", "https://www.example.com/a"):
-        assert normalise(written, params) == "https://www.example.com/a"
-    assert normalise("http://www.example.com:81/a", params) == "http://www.example.com:81/a"
+        assert normalize_url(written, params) == "https://www.example.com/a"
+    assert normalize_url("http://www.example.com:81/a", params) == "http://www.example.com:81/a"
 
 
 def test_ours_a_public_url_is_asked_for_at_the_same_path_of_the_source() -> None:
@@ -101,9 +101,9 @@ places = st.sampled_from(
 def test_ours_what_is_asked_for_is_what_was_public_and_a_public_url_stays_itself(
     start: str, where: str, path: str
 ) -> None:
-    params = Params(mirror=mirror(start, where))
+    params = UrlParams(mirror=mirror(start, where))
     assert params.mirror is not None
-    url = normalise("https://www.example.com" + path, params)
-    assert normalise(url, params) == url
+    url = normalize_url("https://www.example.com" + path, params)
+    assert normalize_url(url, params) == url
     if url.startswith(params.mirror.public):
-        assert normalise(params.mirror.asked(url), params) == url
+        assert normalize_url(params.mirror.asked(url), params) == url

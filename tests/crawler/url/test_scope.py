@@ -5,16 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.model import Found, Kind, State, Url
-from crawler.url.normalize import normalise
+from crawler.model import DiscoveredBy, DocumentKind, State, Url
+from crawler.url.normalize import normalize_url
 from crawler.url.patterns import ScopeError
-from crawler.url.scope import Bounds, Scope, registrable_domain, trap_in
+from crawler.url.scope import CrawlBounds, Scope, registrable_domain, why_path_is_trap
 
-LINK = Found.LINK
+LINK = DiscoveredBy.LINK
 
 
 def admit(
-    scope: Scope, url: str, depth: int = 1, found: Found = LINK, kind: Kind = Kind.PAGE
+    scope: Scope, url: str, depth: int = 1, found: DiscoveredBy = LINK, kind: DocumentKind = DocumentKind.PAGE
 ) -> tuple[str, str]:
     verdict = scope.admit(Url(url), depth, found, kind)
     return (verdict.state.value, verdict.reason) if verdict else ("", "")
@@ -67,7 +67,7 @@ def test_ours_patterns() -> None:
     assert admit(scope, "https://h.test/blog/a/b.pdf") == ("excluded", 'matches exclude "/blog/*.pdf"')
     assert admit(scope, "https://h.test/blog/x")[0] == "excluded"
     assert admit(scope, "https://h.test/blog/xy")[0] == ""
-    assert admit(scope, normalise("https://h.test/blog/größe"))[0] == "excluded"
+    assert admit(scope, normalize_url("https://h.test/blog/größe"))[0] == "excluded"
     assert admit(scope, "https://h.test/blog/ac")[0] == "excluded"
     assert admit(scope, "https://h.test/blog/PRINT/x")[0] == ""
 
@@ -91,10 +91,10 @@ def test_ours_a_pattern_that_cannot_work_is_an_error_that_says_where(pattern: st
 
 
 def test_ours_a_seed_is_crawled_wherever_it_lies_and_listed_only_by_the_rules() -> None:
-    scope = Scope(Url("https://h.test/docs/s.xml"), include=("/docs/a*",), bounds=Bounds(max_depth=0))
-    assert admit(scope, "https://h.test/start", 0, Found.SEED | LINK) == ("", "")
-    assert admit(scope, "https://h.test/docs/b", 0, Found.SEED) == ("", "")
-    assert admit(scope, "https://g.test/", 0, Found.SEED)[0] == State.OUT_OF_SCOPE
+    scope = Scope(Url("https://h.test/docs/s.xml"), include=("/docs/a*",), bounds=CrawlBounds(max_depth=0))
+    assert admit(scope, "https://h.test/start", 0, DiscoveredBy.SEED | LINK) == ("", "")
+    assert admit(scope, "https://h.test/docs/b", 0, DiscoveredBy.SEED) == ("", "")
+    assert admit(scope, "https://g.test/", 0, DiscoveredBy.SEED)[0] == State.OUT_OF_SCOPE
     listed = scope.may_list(Url("https://h.test/docs/b"))
     assert listed is not None
     assert listed.state is State.EXCLUDED
@@ -103,20 +103,27 @@ def test_ours_a_seed_is_crawled_wherever_it_lies_and_listed_only_by_the_rules() 
 
 def test_ours_sitemap_files_need_only_be_on_a_host_of_ours() -> None:
     scope = Scope(Url("https://h.test/docs/s.xml"), include=("/docs/a*",))
-    assert admit(scope, "https://h.test/sitemap.xml", 0, Found.SITEMAP, Kind.SITEMAP) == ("", "")
-    assert admit(scope, "http://h.test/sitemap.xml", 0, Found.SITEMAP, Kind.SITEMAP) == ("", "")
+    assert admit(scope, "https://h.test/sitemap.xml", 0, DiscoveredBy.SITEMAP, DocumentKind.SITEMAP) == (
+        "",
+        "",
+    )
+    assert admit(scope, "http://h.test/sitemap.xml", 0, DiscoveredBy.SITEMAP, DocumentKind.SITEMAP) == (
+        "",
+        "",
+    )
     assert (
-        admit(scope, "https://cdn.test/sitemap.xml", 0, Found.SITEMAP, Kind.SITEMAP)[0] == State.OUT_OF_SCOPE
+        admit(scope, "https://cdn.test/sitemap.xml", 0, DiscoveredBy.SITEMAP, DocumentKind.SITEMAP)[0]
+        == State.OUT_OF_SCOPE
     )
 
 
 def test_ours_depth_and_nofollow() -> None:
-    scope = Scope(Url("https://h.test/s.xml"), bounds=Bounds(max_depth=2))
+    scope = Scope(Url("https://h.test/s.xml"), bounds=CrawlBounds(max_depth=2))
     assert admit(scope, "https://h.test/a", 2) == ("", "")
     assert admit(scope, "https://h.test/a", 3) == ("too deep", "3 clicks from the start; the limit is 2")
-    assert admit(scope, "https://h.test/a", 1, Found.NOFOLLOW)[0] == State.NOFOLLOW
-    assert admit(scope, "https://h.test/a", 1, Found.NOFOLLOW | LINK) == ("", "")
-    assert admit(scope, "https://h.test/a", 1, Found.NOFOLLOW | Found.SITEMAP) == ("", "")
+    assert admit(scope, "https://h.test/a", 1, DiscoveredBy.NOFOLLOW)[0] == State.NOFOLLOW
+    assert admit(scope, "https://h.test/a", 1, DiscoveredBy.NOFOLLOW | LINK) == ("", "")
+    assert admit(scope, "https://h.test/a", 1, DiscoveredBy.NOFOLLOW | DiscoveredBy.SITEMAP) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -139,15 +146,21 @@ def test_ours_depth_and_nofollow() -> None:
     ],
 )
 def test_ours_path_traps(where: str, trapped: bool) -> None:
-    assert bool(trap_in(where, Bounds())) is trapped
+    assert bool(why_path_is_trap(where, CrawlBounds())) is trapped
     state = admit(Scope(Url("https://h.test/s.xml")), f"https://h.test{where}")[0]
     assert (state == State.TRAP) is trapped
 
 
 def test_ours_trap_limits_can_be_set_and_the_reason_names_them() -> None:
-    assert trap_in("/a/a", Bounds(max_repeats=1)) == 'trap.path_repetition: "/a" more than 1 times in a row'
-    assert trap_in("/a/a/a/a/a", Bounds(max_repeats=5)) == ""
-    assert trap_in("/a/b/c", Bounds(max_segments=2)) == "trap.path_segments: 3 path segments; the limit is 2"
+    assert (
+        why_path_is_trap("/a/a", CrawlBounds(max_repeats=1))
+        == 'trap.path_repetition: "/a" more than 1 times in a row'
+    )
+    assert why_path_is_trap("/a/a/a/a/a", CrawlBounds(max_repeats=5)) == ""
+    assert (
+        why_path_is_trap("/a/b/c", CrawlBounds(max_segments=2))
+        == "trap.path_segments: 3 path segments; the limit is 2"
+    )
 
 
 @settings(max_examples=200, deadline=None)
@@ -158,7 +171,7 @@ def test_ours_path_traps_as_a_slow_definition_finds_them(segments: list[str]) ->
         for period in range(1, 6)
         for start in range(len(segments) - period * 4 + 1)
     )
-    assert bool(trap_in("/" + "/".join(segments), Bounds())) is slow
+    assert bool(why_path_is_trap("/" + "/".join(segments), CrawlBounds())) is slow
 
 
 def test_sitemaps_org_long_urls_are_fetched_but_not_listed() -> None:

@@ -2,9 +2,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.url.normalize import InvalidUrl, host, join, normalise, origin, path, path_and_query
-from crawler.url.params import Params
-from crawler.url.resolve import Resolver
+from crawler.url.normalize import (
+    InvalidUrl,
+    host_of,
+    join_url,
+    normalize_url,
+    origin_of,
+    path_and_query,
+    path_of,
+)
+from crawler.url.params import UrlParams
+from crawler.url.resolve import UrlResolver
 
 WHATWG = [
     ("http://example.com", "http://example.com/"),
@@ -39,7 +47,7 @@ WHATWG = [
 
 @pytest.mark.parametrize(("text", "expected"), WHATWG)
 def test_whatwg_parsing(text: str, expected: str) -> None:
-    assert normalise(text) == expected
+    assert normalize_url(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -60,7 +68,7 @@ def test_whatwg_parsing(text: str, expected: str) -> None:
 )
 def test_whatwg_what_is_no_url_is_refused(text: str) -> None:
     with pytest.raises(InvalidUrl) as caught:
-        normalise(text)
+        normalize_url(text)
     assert caught.value.code == "url.invalid"
 
 
@@ -82,7 +90,7 @@ def test_whatwg_what_is_no_url_is_refused(text: str) -> None:
 )
 def test_ours_other_schemes_are_refused(text: str) -> None:
     with pytest.raises(InvalidUrl) as caught:
-        normalise(text)
+        normalize_url(text)
     assert caught.value.code == "url.scheme"
     assert len(caught.value.message) < 200
 
@@ -117,7 +125,7 @@ OURS = [
 
 @pytest.mark.parametrize(("text", "expected"), OURS)
 def test_ours_canonical_form(text: str, expected: str) -> None:
-    assert normalise(text) == expected
+    assert normalize_url(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -137,14 +145,14 @@ def test_ours_canonical_form(text: str, expected: str) -> None:
     ],
 )
 def test_ours_tracking_parameters_are_dropped(text: str, expected: str) -> None:
-    assert normalise(text) == expected
+    assert normalize_url(text) == expected
 
 
 def test_ours_params_can_be_chosen_and_keep_wins() -> None:
     text = "http://h.test/a;v=1?x=1&y=2&x2=3&gclid=4"
-    assert normalise(text, Params(drop=("x*", "v"))) == "http://h.test/a?y=2&gclid=4"
-    assert normalise(text, Params(drop=("*",), keep=("Y", "v"))) == "http://h.test/a;v=1?y=2"
-    assert normalise(text, Params(drop=())) == text
+    assert normalize_url(text, UrlParams(drop=("x*", "v"))) == "http://h.test/a?y=2&gclid=4"
+    assert normalize_url(text, UrlParams(drop=("*",), keep=("Y", "v"))) == "http://h.test/a;v=1?y=2"
+    assert normalize_url(text, UrlParams(drop=())) == text
 
 
 RFC3986_5_4 = [
@@ -178,8 +186,8 @@ RFC3986_5_4 = [
 @pytest.mark.parametrize(("href", "expected"), RFC3986_5_4)
 def test_rfc3986_reference_resolution(href: str, expected: str) -> None:
     base = "http://a/b/c/d;p?q"
-    assert join(base, href) == f"http://a/{expected}"
-    assert Resolver().resolve(base, href) == f"http://a/{expected}"
+    assert join_url(base, href) == f"http://a/{expected}"
+    assert UrlResolver().resolve(base, href) == f"http://a/{expected}"
 
 
 @pytest.mark.parametrize(
@@ -201,7 +209,7 @@ def test_rfc3986_reference_resolution(href: str, expected: str) -> None:
     ],
 )
 def test_whatwg_references(href: str, expected: str | None) -> None:
-    resolver = Resolver()
+    resolver = UrlResolver()
     base = "https://h.test/a/b?q=/c/d"
     assert resolver.resolve(base, href) == expected
     assert resolver.resolve(base, href) == expected
@@ -212,42 +220,42 @@ def test_whatwg_references(href: str, expected: str | None) -> None:
 
 def test_whatwg_query_is_in_the_encoding_of_the_page() -> None:
     base = "http://h.test/"
-    assert join(base, "я?я=я#я", encoding="windows-1251") == "http://h.test/%D1%8F?%FF=%FF"
-    assert join(base, "?я&é", encoding="windows-1251") == "http://h.test/?%FF&%26%23233%3B"
-    assert join(base, "?é", encoding="utf-16le") == "http://h.test/?%C3%A9"
-    assert join(base, "?é", encoding="no-such-encoding") == "http://h.test/?%C3%A9"
-    resolver = Resolver()
+    assert join_url(base, "я?я=я#я", encoding="windows-1251") == "http://h.test/%D1%8F?%FF=%FF"
+    assert join_url(base, "?я&é", encoding="windows-1251") == "http://h.test/?%FF&%26%23233%3B"
+    assert join_url(base, "?é", encoding="utf-16le") == "http://h.test/?%C3%A9"
+    assert join_url(base, "?é", encoding="no-such-encoding") == "http://h.test/?%C3%A9"
+    resolver = UrlResolver()
     assert resolver.resolve(base, "?é", "iso-8859-1") == "http://h.test/?%E9"
     assert resolver.resolve(base, "?é") == "http://h.test/?%C3%A9"
 
 
 def test_ours_parts_of_a_canonical_url() -> None:
-    plain = normalise("http://h.test")
-    assert (origin(plain), host(plain), path(plain)) == ("http://h.test", "h.test", "/")
-    full = normalise("https://[::1]:81/a/b?c=/d")
-    assert (origin(full), host(full), path(full)) == ("https://[::1]:81", "[::1]", "/a/b")
+    plain = normalize_url("http://h.test")
+    assert (origin_of(plain), host_of(plain), path_of(plain)) == ("http://h.test", "h.test", "/")
+    full = normalize_url("https://[::1]:81/a/b?c=/d")
+    assert (origin_of(full), host_of(full), path_of(full)) == ("https://[::1]:81", "[::1]", "/a/b")
     assert path_and_query(full) == "/a/b?c=/d"
-    assert host(normalise("https://h.test:8443/?x")) == "h.test"
-    assert path(normalise("http://h/?x")) == "/"
+    assert host_of(normalize_url("https://h.test:8443/?x")) == "h.test"
+    assert path_of(normalize_url("http://h/?x")) == "/"
 
 
 def test_ours_too_long_a_text_is_not_parsed() -> None:
     with pytest.raises(InvalidUrl) as caught:
-        normalise("http://h.test/" + "a" * 10_000_000)
+        normalize_url("http://h.test/" + "a" * 10_000_000)
     assert caught.value.code == "url.too_long"
     assert "10,000,014" in caught.value.message
-    assert len(normalise("http://h.test/" + "a" * 10_000)) == 10_014
+    assert len(normalize_url("http://h.test/" + "a" * 10_000)) == 10_014
 
 
 def test_ours_a_refusal_shows_no_password() -> None:
     with pytest.raises(InvalidUrl) as caught:
-        normalise("http://user:secret@h.test:99999/")
+        normalize_url("http://user:secret@h.test:99999/")
     assert "secret" not in caught.value.message
     assert "h.test" in caught.value.message
 
 
 def test_ours_resolver_depends_on_the_directory_only_where_it_must() -> None:
-    resolver = Resolver()
+    resolver = UrlResolver()
     for base in ("https://h.test/a/1", "https://h.test/b/2", "https://h.test/a/3", "http://h.test/a/1"):
         for href in (
             "x",
@@ -261,12 +269,12 @@ def test_ours_resolver_depends_on_the_directory_only_where_it_must() -> None:
             "https:y",
             "https:/y",
         ):
-            assert resolver.resolve(base, href) == join(base, href)
-            assert resolver.resolve(base, href) == join(base, href)
+            assert resolver.resolve(base, href) == join_url(base, href)
+            assert resolver.resolve(base, href) == join_url(base, href)
 
 
 def test_ours_resolver_memory_is_bounded_and_its_answers_do_not_change() -> None:
-    resolver = Resolver(memory=50 * 300)
+    resolver = UrlResolver(memory=50 * 300)
     for turn in range(400):
         base = f"https://h.test/{turn % 7}/x"
         assert resolver.resolve(base, f"{turn}") == f"https://h.test/{turn % 7}/{turn}"
@@ -294,14 +302,14 @@ NAUGHTY = st.one_of(
 )
 def test_ours_the_canonical_form_is_stable(text: str, frame: str) -> None:
     try:
-        once = normalise(frame.format(text))
+        once = normalize_url(frame.format(text))
     except InvalidUrl:
         return
-    assert normalise(once) == once
+    assert normalize_url(once) == once
     assert once.isascii()
     assert not set(once) & set(' "<>\\^`{|}#\x7f')
-    assert "@" not in origin(once)
-    assert origin(once) + path_and_query(once) == once
+    assert "@" not in origin_of(once)
+    assert origin_of(once) + path_and_query(once) == once
 
 
 PLAIN = st.one_of(
@@ -337,12 +345,12 @@ BASES = [
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PLAIN, max_size=6), st.sampled_from(BASES))
 def test_ours_the_resolver_answers_as_join_does(hrefs: list[str], base: str) -> None:
-    resolver = Resolver(memory=1_200)
+    resolver = UrlResolver(memory=1_200)
     hrefs += [f"{base[:14]}{href}" for href in hrefs]
     expected: list[str | None] = []
     for href in hrefs:
         try:
-            expected.append(join(base, href))
+            expected.append(join_url(base, href))
         except InvalidUrl:
             expected.append(None)
     assert resolver.resolve_all(base, hrefs) == expected

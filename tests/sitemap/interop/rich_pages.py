@@ -117,7 +117,7 @@ def translated(number: int, languages: int = 60) -> Entry:
 
 def dated(entries: Iterable[Entry]) -> list[Entry]:
     """The entries with one form of date: others write the same instant in another."""
-    moments = [(entry, dates.instant(entry.lastmod)) for entry in entries]
+    moments = [(entry, dates.to_instant(entry.lastmod)) for entry in entries]
     return [
         replace(entry, lastmod=moment.astimezone(UTC).isoformat() if moment else "")
         for entry, moment in moments

@@ -55,13 +55,13 @@ def test_ours_feedparser_reads_every_field(tmp_path: Path, form: Format, packed:
         assert feed.version == {Format.RSS: "rss20", Format.ATOM: "atom10"}[form]
         assert (feed.feed.title, feed.feed.link, feed.feed.language) == (text, about.link, "en-GB")
         assert html.unescape(feed.feed.subtitle) == html.unescape(text)  # in RSS this is HTML
-        assert instant(feed.feed.updated_parsed) == dates.instant(entries[0].lastmod)
+        assert instant(feed.feed.updated_parsed) == dates.to_instant(entries[0].lastmod)
         read += feed.entries
     for got, entry in zip(read, entries, strict=True):
         assert (got.link, got.title) == (entry.loc, entry.title)
         assert html.unescape(got.summary) == html.unescape(entry.summary)
         assert got.id == entry.loc
-        assert instant(got[DATE[form]]) == dates.instant(entry.lastmod)
+        assert instant(got[DATE[form]]) == dates.to_instant(entry.lastmod)
         image, film = got.media_content
         assert (image["url"], image["medium"]) == (entry.images[0].loc, "image")
         video = entry.videos[0]

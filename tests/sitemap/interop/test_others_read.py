@@ -32,7 +32,7 @@ def with_lxml(validate: Any) -> Reader:
         found = []
         for path in children(folder, published):
             for url in validate(path):
-                found.append((url.findtext(f"{S}loc"), dates.instant(url.findtext(f"{S}lastmod", ""))))
+                found.append((url.findtext(f"{S}loc"), dates.to_instant(url.findtext(f"{S}lastmod", ""))))
         return found
 
     return rows
@@ -48,7 +48,7 @@ def with_npm_sitemap(npm_sitemap: Path) -> Reader:
             assert [item["url"] for item in items] == [facts.url for facts in published.files[:-1]]
         items, complaints = node_sitemap.read(paths)
         assert not complaints
-        return [(item["url"], dates.instant(item.get("lastmod", ""))) for item in items]
+        return [(item["url"], dates.to_instant(item.get("lastmod", ""))) for item in items]
 
     return rows
 
@@ -77,7 +77,7 @@ def plain(count: int) -> list[Entry]:
 
 
 def rows_of(entries: list[Entry]) -> list[Row]:
-    return [(entry.loc, dates.instant(entry.lastmod)) for entry in entries]
+    return [(entry.loc, dates.to_instant(entry.lastmod)) for entry in entries]
 
 
 @pytest.mark.needs_schemas
@@ -159,7 +159,7 @@ def test_ours_ultimate_sitemap_parser_reads_every_field_it_knows(tmp_path: Path)
     for page, entry in zip(pages, entries, strict=True):
         assert page.url == entry.loc
         stated = page.last_modified
-        assert (stated and stated.replace(tzinfo=stated.tzinfo or UTC)) == dates.instant(entry.lastmod)
+        assert (stated and stated.replace(tzinfo=stated.tzinfo or UTC)) == dates.to_instant(entry.lastmod)
         assert (page.change_frequency and page.change_frequency.value) == (entry.changefreq or None)
         assert float(page.priority) == (0.5 if entry.priority is None else entry.priority)
         assert [image.loc for image in page.images or ()] == [image.loc for image in entry.images]

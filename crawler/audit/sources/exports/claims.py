@@ -2,58 +2,68 @@
 
 from typing import Any, Final
 
-from crawler.audit.claim import Claim, Source
-from crawler.audit.sources.exports.columns import Columns
-from crawler.audit.sources.exports.headers import Role
-from crawler.audit.sources.exports.values import count, day
+from crawler.audit.claim import SourceKind, SourceRecord
+from crawler.audit.sources.exports.columns import ExportColumns
+from crawler.audit.sources.exports.headers import ColumnRole
+from crawler.audit.sources.exports.values import parse_count, parse_day
 from crawler.model import Url
 
 _COUNTS: Final = (
-    *(Role.CLICKS, Role.IMPRESSIONS, Role.SESSIONS, Role.VIEWS, Role.USERS, Role.LINKS, Role.DOMAINS),
-    Role.STATUS,
+    *(
+        ColumnRole.CLICKS,
+        ColumnRole.IMPRESSIONS,
+        ColumnRole.SESSIONS,
+        ColumnRole.VIEWS,
+        ColumnRole.USERS,
+        ColumnRole.LINKS,
+        ColumnRole.DOMAINS,
+    ),
+    ColumnRole.STATUS,
 )
-_NO_PAGE: Final = ("non", "nicht", "no ", "false", "0")  # how "Non-Indexable" begins
+_NOT_INDEXABLE_WORDS: Final = ("non", "nicht", "no ", "false", "0")  # how "Non-Indexable" begins
 
 
-class Claims:
+class ExportClaimBuilder:
     """Makes claims of rows with these columns. ``span`` are the days that the whole table is of."""
 
-    def __init__(self, columns: Columns, source: Source, span: tuple[str, str]) -> None:
+    def __init__(self, columns: ExportColumns, source: SourceKind, span: tuple[str, str]) -> None:
         others = columns.others
         self._counts = [(role.value, others[role]) for role in _COUNTS if role in others]
-        self._dates = [others.get(role, -1) for role in (Role.DAY, Role.FIRST, Role.LAST)]
+        self._dates = [others.get(role, -1) for role in (ColumnRole.DAY, ColumnRole.FIRST, ColumnRole.LAST)]
         self._tests = [
-            (role, others[role]) for role in (Role.STATUS, Role.INDEXABLE, Role.TYPE) if role in others
+            (role, others[role])
+            for role in (ColumnRole.STATUS, ColumnRole.INDEXABLE, ColumnRole.TYPE)
+            if role in others
         ]
         # of a row that does not count them
-        self._links = int(source == Source.BACKLINKS and Role.DOMAINS not in others)
+        self._links = int(source == SourceKind.BACKLINKS and ColumnRole.DOMAINS not in others)
         # the days of a chart are not those on which pages were crawled
-        self._span = ("", "") if source == Source.SEARCH and Role.LAST in others else span
+        self._span = ("", "") if source == SourceKind.SEARCH and ColumnRole.LAST in others else span
 
-    def claim(self, url: Url, row: list[str]) -> Claim:
+    def claim(self, url: Url, row: list[str]) -> SourceRecord:
         """What a row says of its URL."""
         width = len(row)
         counts: dict[str, Any] = {"links": self._links} if self._links else {}
         for name, at in self._counts:
             if at < width:
-                counts[name] = count(row[at])
+                counts[name] = parse_count(row[at])
         first, last = self._span if max(self._dates) < 0 else self._days(row)
-        return Claim(url=url, first=first, last=last, **counts)
+        return SourceRecord(url=url, first=first, last=last, **counts)
 
     def is_page(self, row: list[str]) -> bool:
         """Whether another crawler got an answer 200 there, HTML, and nothing that keeps it out of an index."""
         for role, at in self._tests:
             cell = row[at].strip().casefold() if at < len(row) else ""
-            if role == Role.STATUS and not cell.startswith("200"):
+            if role == ColumnRole.STATUS and not cell.startswith("200"):
                 return False
-            if role == Role.INDEXABLE and cell.startswith(_NO_PAGE):
+            if role == ColumnRole.INDEXABLE and cell.startswith(_NOT_INDEXABLE_WORDS):
                 return False
-            if role == Role.TYPE and cell and "html" not in cell:
+            if role == ColumnRole.TYPE and cell and "html" not in cell:
                 return False
         return True
 
     def _days(self, row: list[str]) -> tuple[str, str]:
-        on, first, last = (day(row[at]) if 0 <= at < len(row) else "" for at in self._dates)
+        on, first, last = (parse_day(row[at]) if 0 <= at < len(row) else "" for at in self._dates)
         if on:
             return on, on
         first, last = first or self._span[0] or last, last or self._span[1] or first

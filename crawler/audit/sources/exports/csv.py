@@ -12,9 +12,9 @@ from typing import BinaryIO, Final, Self
 
 from crawler.audit.sources.exports.files import UNREADABLE
 
-LONGEST: Final = 1_048_576  # characters of a line, or of one value of a JSON document
+MAX_LINE: Final = 1_048_576  # characters of a line, or of one value of a JSON document
 
-HEAD: Final = 65_536  # characters that are looked at to learn what the file is
+HEAD_BYTES: Final = 65_536  # characters that are looked at to learn what the file is
 
 _LATIN: Final = "crawler.windows-1252"
 
@@ -27,17 +27,17 @@ _BOMS: Final = (
 )
 
 
-def _as_latin(error: UnicodeError) -> tuple[str, int]:
+def _decode_as_latin(error: UnicodeError) -> tuple[str, int]:
     """What is no UTF-8 was written by a program that knows nothing newer than Windows-1252."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
 
 
-codecs.register_error(_LATIN, _as_latin)
+codecs.register_error(_LATIN, _decode_as_latin)
 
 
-class Text:
+class ExportText:
     """The text of a file that is read once, by lines or in pieces. Use as a context manager.
 
     ``head`` is its beginning. After the reading ``fault`` says in a sentence why its end was not reached, or is "", and
@@ -49,7 +49,7 @@ class Text:
         self.overlong = 0
         self._file = file
         self._text = self._open()
-        self.head = self._read(HEAD)
+        self.head = self._read(HEAD_BYTES)
         if self.head.endswith("\r"):
             self.head += self._read(1)  # whose "\n" may follow
 
@@ -65,7 +65,7 @@ class Text:
     def pieces(self) -> Iterator[str]:
         """Everything, in pieces."""
         yield self.head
-        while piece := self._read(HEAD):
+        while piece := self._read(HEAD_BYTES):
             yield piece
 
     def lines(self) -> Iterator[str]:
@@ -80,12 +80,12 @@ class Text:
 
     def _line(self, begun: str) -> str:
         """The next line that is not overlong, "" at the end. Of the first the beginning may be known."""
-        line = begun + self._guarded(LONGEST, whole_lines=True)
-        while len(line) >= LONGEST and not line.endswith(("\n", "\r")):
+        line = begun + self._guarded(MAX_LINE, whole_lines=True)
+        while len(line) >= MAX_LINE and not line.endswith(("\n", "\r")):
             self.overlong += 1
-            while (rest := self._guarded(HEAD, whole_lines=True)) and not rest.endswith(("\n", "\r")):
+            while (rest := self._guarded(HEAD_BYTES, whole_lines=True)) and not rest.endswith(("\n", "\r")):
                 pass
-            line = self._guarded(LONGEST, whole_lines=True)
+            line = self._guarded(MAX_LINE, whole_lines=True)
         return line
 
     def _read(self, size: int) -> str:
@@ -102,7 +102,7 @@ class Text:
             return ""
 
     def _open(self) -> io.TextIOWrapper:
-        buffered = io.BufferedReader(self._file, HEAD)  # type: ignore[type-var]  # a binary file reads into buffers
+        buffered = io.BufferedReader(self._file, HEAD_BYTES)  # type: ignore[type-var]  # a binary file reads into buffers
         try:
             head = buffered.peek(4096)
         except UNREADABLE as error:
@@ -128,17 +128,17 @@ NO_SEPARATOR: Final = "\x1f"  # a list: every line is one cell
 
 _SEPARATORS: Final = "\t;,|"
 
-_LOOKED_AT: Final = 200  # lines from which the separator is learnt
+_SAMPLE_LINES: Final = 200  # lines from which the separator is learnt
 
 _URL_STARTS: Final = ("http://", "https://", "/")
 
 _TABLES: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
-class Cells:
+class CsvRows:
     """The rows of a text. ``remarks`` are the comment lines since somebody took them, ``broken`` rows left out."""
 
-    def __init__(self, text: Text, name: str) -> None:
+    def __init__(self, text: ExportText, name: str) -> None:
         self.remarks: list[str] = []
         self.broken = 0
         self.separator, self._told = _separator(text.head, name)
@@ -160,7 +160,7 @@ class Cells:
                 at_head = True
                 if not is_list:
                     yield []
-            elif (at_head or is_list) and _is_remark(row):
+            elif (at_head or is_list) and _is_comment(row):
                 at_head = True
                 self.remarks.append(" ".join(row)[:500])
                 del self.remarks[:-100]
@@ -184,20 +184,20 @@ class Cells:
                 yield line
 
 
-def _is_remark(row: list[str]) -> bool:
+def _is_comment(row: list[str]) -> bool:
     """A ``#`` alone is the name of the column with the numbers of the rows."""
     return row[0].startswith("#") and (len(row) == 1 or row[0].strip() != "#")
 
 
 def _separator(head: str, name: str) -> tuple[str, bool]:
     """What separates cells, and whether a first line says so, as Excel understands it (``sep=;``)."""
-    lines = head.splitlines(keepends=True)[: _LOOKED_AT * 2]
+    lines = head.splitlines(keepends=True)[: _SAMPLE_LINES * 2]
     first = lines[0].strip().strip('"') if lines else ""
     if first.lower().startswith("sep=") and len(first) == 5:
         return first[4], True
-    lines = [line for line in lines if not line.isspace() and not line.startswith("# ")][:_LOOKED_AT]
-    best = max(_SEPARATORS, key=lambda each: _fit(lines, each))
-    if _fit(lines, best)[0] < 0.75:
+    lines = [line for line in lines if not line.isspace() and not line.startswith("# ")][:_SAMPLE_LINES]
+    best = max(_SEPARATORS, key=lambda each: _column_fit(lines, each))
+    if _column_fit(lines, best)[0] < 0.75:
         return NO_SEPARATOR, False
     # a URL may hold every separator but the tab; a list has no header, or one of a single name
     is_list = lines[0].lower().startswith(_URL_STARTS) and not name.lower().endswith(_TABLES)
@@ -205,12 +205,12 @@ def _separator(head: str, name: str) -> tuple[str, bool]:
     return (NO_SEPARATOR if is_list and best != "\t" else best), False
 
 
-def _fit(lines: Iterable[str], separator: str) -> tuple[float, int]:
+def _column_fit(lines: Iterable[str], separator: str) -> tuple[float, int]:
     """The share of rows that have the usual number of cells, when that is two or more, and that number."""
     reader = csv.reader(lines, delimiter=separator)
     widths: Counter[int] = Counter()
     with suppress(csv.Error):
-        widths.update(len(row) for row in islice(reader, _LOOKED_AT) if row)
+        widths.update(len(row) for row in islice(reader, _SAMPLE_LINES) if row)
     wide = [(count, width) for width, count in widths.items() if width > 1]
     if not wide:
         return 0.0, 0

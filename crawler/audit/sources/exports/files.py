@@ -13,14 +13,14 @@ from isal.igzip import IGzipFile
 from isal.isal_zlib import IsalError
 from msgspec import Struct
 
-from crawler.audit.sources.paths import within
+from crawler.audit.sources.paths import files_in
 from crawler.errors import UsageError
 from sitemap import SourceError
 
 OpenUrl = Callable[[str], bytes]
 """Fetches the document at a URL; raises ``sitemap.SourceError``."""
 
-MOST_PARTS: Final = 200  # files of an archive that are looked at
+MAX_PARTS: Final = 200  # files of an archive that are looked at
 BUFFER: Final = 256 * 1024  # bytes
 UNREADABLE: Final[tuple[type[Exception], ...]] = (  # isal has no types
     *(OSError, EOFError, BadZipFile, LargeZipFile, NotImplementedError, RuntimeError),
@@ -37,72 +37,72 @@ _NO_TABLES: Final = (
 )
 
 
-class Part(Struct, frozen=True):
+class ExportPart(Struct, frozen=True):
     """One file of bytes: all of what was named, or one of an archive. ``name`` is "" for all of it."""
 
     name: str
     open: Callable[[], BinaryIO]
 
 
-class Opened(Struct, frozen=True):
+class OpenedExport(Struct, frozen=True):
     """What was named: its parts, and its ``bytes`` as stored."""
 
-    parts: list[Part]
+    parts: list[ExportPart]
     bytes: int
 
 
-def is_url(name: str) -> bool:
+def is_remote_source(name: str) -> bool:
     """Whether it is opened by HTTP."""
     return name.lower().startswith(("http://", "https://"))
 
 
-def opened(name: str, open_url: OpenUrl) -> Opened:
+def open_export(name: str, open_url: OpenUrl) -> OpenedExport:
     """The parts of a file or a URL. Raises UsageError when there is none, or when it is no text at all."""
-    if is_url(name):
+    if is_remote_source(name):
         try:
             content = open_url(name)
         except SourceError as error:
             raise UsageError(f"{name} cannot be read: {error}") from None
-        return _parts(name, partial(io.BytesIO, content), len(content))
+        return _file_parts(name, partial(io.BytesIO, content), len(content))
     path = Path(name)
     try:
         if path.is_dir():
-            return _folder(name)
+            return _folder_parts(name)
         if not path.exists():
             raise UsageError(f"there is no file {name}")
         if not path.is_file():
             raise UsageError(f"{name} is no regular file: save what it gives to a file first")
-        return _parts(name, partial(_file, path), path.stat().st_size)
+        return _file_parts(name, partial(_open_file, path), path.stat().st_size)
     except (OSError, ValueError) as error:
         raise UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _folder(name: str) -> Opened:
+def _folder_parts(name: str) -> OpenedExport:
     """What somebody unpacked: its files are the parts, as those of an archive are."""
-    files = [Path(each) for each in within(name, "an export")]
+    files = [Path(each) for each in files_in(name, "an export")]
     if not files:
         raise UsageError(f"there are no files in the folder {name}")
-    return Opened(
+    return OpenedExport(
         [
-            Part(str(each.relative_to(name)), partial(_unpacked, partial(_file, each)))
-            for each in files[:MOST_PARTS]
+            ExportPart(str(each.relative_to(name)), partial(_unpack, partial(_open_file, each)))
+            for each in files[:MAX_PARTS]
         ],
         sum(each.stat().st_size for each in files),
     )
 
 
-def _file(path: Path) -> BinaryIO:
+def _open_file(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def _parts(name: str, open_: Callable[[], BinaryIO], size: int) -> Opened:
+def _file_parts(name: str, open_: Callable[[], BinaryIO], size: int) -> OpenedExport:
     with open_() as file:
         head = file.read(16)
     for magic, said in _NO_TABLES:
         if head.startswith(magic):
             raise UsageError(f"{name} {said}")
     if not head.startswith(_ZIP):
-        return Opened([Part("", partial(_unpacked, open_))], size)
+        return OpenedExport([ExportPart("", partial(_unpack, open_))], size)
     try:
         with open_() as file, ZipFile(file) as archive:
             members = [member for member in archive.infolist() if _is_content(member)]
@@ -113,10 +113,10 @@ def _parts(name: str, open_: Callable[[], BinaryIO], size: int) -> Opened:
         raise UsageError(f"{name} is a workbook of a spreadsheet: save the sheet with the URLs as CSV")
     if any(member.flag_bits & 1 for member in members):
         raise UsageError(f"{name} is protected by a password: unpack it first")
-    return Opened(
+    return OpenedExport(
         [
-            Part(each.filename, partial(_unpacked, partial(_member, open_, each)))
-            for each in members[:MOST_PARTS]
+            ExportPart(each.filename, partial(_unpack, partial(_open_member, open_, each)))
+            for each in members[:MAX_PARTS]
         ],
         size,
     )
@@ -128,15 +128,15 @@ def _is_content(member: ZipInfo) -> bool:
     return not member.is_dir() and not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")
 
 
-def _member(open_: Callable[[], BinaryIO], member: ZipInfo) -> BinaryIO:
+def _open_member(open_: Callable[[], BinaryIO], member: ZipInfo) -> BinaryIO:
     file = open_()
     with ZipFile(file) as archive:
-        content = _Member(cast("BufferedIOBase", archive.open(member)), BUFFER)
+        content = _ZipMember(cast("BufferedIOBase", archive.open(member)), BUFFER)
     content.archive = file
     return content
 
 
-class _Member(io.BufferedReader):
+class _ZipMember(io.BufferedReader):
     """A file of an archive, which is closed with it."""
 
     archive: BinaryIO
@@ -146,14 +146,14 @@ class _Member(io.BufferedReader):
         self.archive.close()
 
 
-def _unpacked(open_: Callable[[], BinaryIO]) -> BinaryIO:
+def _unpack(open_: Callable[[], BinaryIO]) -> BinaryIO:
     """The content, out of gzip when that is what it is, whatever its name."""
     with open_() as file:
         is_packed = file.read(2) == _GZIP
-    return _Packed(open_()) if is_packed else open_()
+    return _GzipFile(open_()) if is_packed else open_()
 
 
-class _Packed(io.BufferedReader):
+class _GzipFile(io.BufferedReader):
     """The content of a gzip file, which is closed with it."""
 
     def __init__(self, file: BinaryIO) -> None:

@@ -17,10 +17,10 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from crawler.audit.claim import Source
+from crawler.audit.claim import SourceKind
 
 
-class Role(StrEnum):
+class ColumnRole(StrEnum):
     """What a column says of the URL."""
 
     URL = "URL"
@@ -44,17 +44,17 @@ _blanks = re.compile(r"[\s_-]+").sub
 
 
 @lru_cache(maxsize=2048)
-def plain(name: str) -> str:
+def normalize_name(name: str) -> str:
     """A name as it is compared: small letters, one kind of apostrophes, no hyphens."""
     name = unicodedata.normalize("NFKC", name.replace("\u2019", "'").strip("\ufeff\u200e *")).casefold()
     return _blanks(" ", name).strip()
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(plain(name) for name in text.split("|"))
+    return tuple(normalize_name(name) for name in text.split("|"))
 
 
-_PAGE: Final = _names("""
+_PAGE_NAMES: Final = _names("""
 url | page | pages | top pages | page url | landing page | address | loc | link | urls | uri | href | permalink
 | full url | canonical url | website url | web page | webpage | location | request url | final url | path
 | seite | seiten | häufigste seiten | die häufigsten seiten | adresse | seiten-url | zielseite
@@ -66,7 +66,7 @@ url | page | pages | top pages | page url | landing page | address | loc | link 
 | 인기 페이지 | 페이지
 | populäraste sidorna | sida | suosituimmat sivut | nejlepší stránky | stránka | sider | query | keys 1
 """)
-_VISITED: Final = _names("""
+_VISITED_NAMES: Final = _names("""
 page location | metadata: url | metadata_url | full page url | fullpageurl | pagelocation | page url | url
 | page path + query string | page path and query string | pagepathplusquerystring | page path and screen class
 | unifiedpagepathscreen | page path | pagepath | landing page + query string | landingpageplusquerystring
@@ -82,19 +82,19 @@ page location | metadata: url | metadata_url | full page url | fullpageurl | pag
 | paginapad en schermklasse | paginapad | ページパスとスクリーン クラス | ページパス | 网页路径和屏幕类 | 网页路径
 | путь к странице и класс экрана | путь к странице | ścieżka strony i klasa ekranu
 """)
-_TARGET: Final = _names("""
+_TARGET_NAMES: Final = _names("""
 target url | target page | target | targeturl | url_to | url to | link url | destination | destination url | to
 | target page url | linked page | landing page | page cible | url cible | zielseite | ziel-url | ziel
 | página de destino | url de destino | pagina di destinazione | url di destinazione | doelpagina | strona docelowa
 | целевая страница | リンク先ページ | 目标网页 | 대상 페이지 | page | url | top linked pages | address
 """)
 
-_URLS: Final = {
-    Source.SEARCH: _PAGE,
-    Source.ANALYTICS: _VISITED,
-    Source.BACKLINKS: _TARGET,
-    Source.LIST: _PAGE,
-    Source.CRAWL: (
+_URL_NAMES: Final = {
+    SourceKind.SEARCH: _PAGE_NAMES,
+    SourceKind.ANALYTICS: _VISITED_NAMES,
+    SourceKind.BACKLINKS: _TARGET_NAMES,
+    SourceKind.LIST: _PAGE_NAMES,
+    SourceKind.CRAWL: (
         "address",
         "url",
         "page url",
@@ -105,7 +105,7 @@ _URLS: Final = {
         "indirizzo",
     ),
 }
-_ELSEWHERE: Final = frozenset(
+_OTHER_URL_NAMES: Final = frozenset(
     _names("""
 referring page url | referring page | source url | source | source page | linking page | from | url_from | url from
 | page from | backlink | source title | referring url | origin url | quelle | verweisende seite | page d'origine
@@ -114,7 +114,7 @@ referring page url | referring page | source url | source | source page | linkin
 """)
 )
 """Columns that hold URLs, and not those that a table is about."""
-_GRADES: Final = frozenset(
+_RATING_NAMES: Final = frozenset(
     {
         *(
             "rating",
@@ -136,72 +136,78 @@ _GRADES: Final = frozenset(
 """Words in the names of columns whose numbers are no counts of what leads to a URL."""
 _words: Final = re.compile(r"[^\W_]+").findall
 
-_ROLES: Final[dict[Role, tuple[str, ...]]] = {
-    Role.HOST: _names("hostname | host name | host | nom d'hôte | nombre de host | nome host"),
-    Role.CLICKS: _names("""
+_ROLE_NAMES: Final[dict[ColumnRole, tuple[str, ...]]] = {
+    ColumnRole.HOST: _names("hostname | host name | host | nom d'hôte | nombre de host | nome host"),
+    ColumnRole.CLICKS: _names("""
 clicks | url clicks | total clicks | klicks | clics | clic | cliques | clique | klikken | kliknięcia | клики
 | tıklamalar | tıklama sayısı | tıklama | クリック数 | 合計クリック数 | 点击次数 | 點擊次數 | 點擊 | 클릭수
 | klick | klikk | klikkaukset
 | kliknutí
 """),
-    Role.IMPRESSIONS: _names("""
+    ColumnRole.IMPRESSIONS: _names("""
 impressions | impressionen | impresiones | impressioni | impressões | vertoningen | wyświetlenia | показы
 | gösterimler | gösterim sayısı | gösterim | 表示回数 | 合計表示回数 | 展示 | 展示次数 | 曝光次數 | 曝光
 | 노출 | 노출수 | exponeringar
 | visninger | näyttökerrat | zobrazení
 """),
-    Role.SESSIONS: _names("""
+    ColumnRole.SESSIONS: _names("""
 sessions | visits | nb_visits | sitzungen | besuche | visites | sesiones | visitas | sessioni | visite | sessões
 | sessies | bezoeken | sesje | сеансы | oturumlar | セッション | 会话数 | 세션수
 | visit_entrances | entrances | entry_nb_visits
 """),
-    Role.VIEWS: _names("""
+    ColumnRole.VIEWS: _names("""
 views | pageviews | page views | screenpageviews | nb_hits | aufrufe | seitenaufrufe | seitenansichten | vues
 | pages vues | vistas | vistas de página | páginas vistas | visualizzazioni | visualizações | weergaven
 | wyświetlenia | просмотры | görüntüleme sayısı | 表示回数 | 浏览次数 | 조회수 | unique pageviews
 """),
-    Role.USERS: _names("""
+    ColumnRole.USERS: _names("""
 total users | totalusers | active users | activeusers | users | visitors | unique visitors | nb_uniq_visitors
 | aktive nutzer | nutzer | besucher | utilisateurs actifs | utilisateurs | visiteurs | usuarios activos | usuarios
 | usuários ativos | usuários | utenti attivi | utenti | actieve gebruikers | активные пользователи
 | アクティブ ユーザー
 """),
-    Role.LINKS: _names("""
+    ColumnRole.LINKS: _names("""
 incoming links | inbound links | backlinks | links to page | links | inlinks | total links
 | ext backlinks | liens entrants | links in | eingehende links | enlaces entrantes | link in entrata
 | links recebidos | binnenkomende links | входящие ссылки | 被リンク | 导入链接 | backlinks_num | backlinks num
 """),
-    Role.DOMAINS: _names("""
+    ColumnRole.DOMAINS: _names("""
 referring domains | ref. domains | ref domains | refdomains | linking domains | root domains linking | linking sites
 | domains | verweisende domains | verweisende websites | domaines référents | sites d'origine | dominios de referencia
 | sitios web con enlaces | domini di riferimento | siti con link
 """),
-    Role.FIRST: _names(
+    ColumnRole.FIRST: _names(
         "first seen | first indexed date | first found | source first found date | firstindexeddate"
         " | date first seen"
     ),
-    Role.LAST: _names(
+    ColumnRole.LAST: _names(
         "last seen | last check | lastseendate | last crawled | last found | source crawl date | zuletzt gecrawlt"
         " | letztes crawling | dernière exploration | último rastreo | ultima scansione | laatst gecrawld"
     ),
-    Role.DAY: _names(
+    ColumnRole.DAY: _names(
         "data_date | date | day | datum | fecha | data | jour | tag | 日付 | 日期 | дата | fetched date"
     ),
-    Role.STATUS: _names(
+    ColumnRole.STATUS: _names(
         "status code | status | http status code | http status | statuscode | response code | code de statut"
         " | código de estado | codice di stato | código de status | http code | code"
     ),
-    Role.INDEXABLE: _names("indexability | indexable | is indexable | indexierbarkeit"),
-    Role.TYPE: _names(
+    ColumnRole.INDEXABLE: _names("indexability | indexable | is indexable | indexierbarkeit"),
+    ColumnRole.TYPE: _names(
         "content type | content-type | content_type | resp_headers_content-type | mime type | type mime | mime typ"
     ),
 }
-_WANTED: Final[dict[Source, tuple[Role, ...]]] = {
-    Source.SEARCH: (Role.CLICKS, Role.IMPRESSIONS, Role.DAY, Role.LAST),
-    Source.ANALYTICS: (Role.SESSIONS, Role.VIEWS, Role.USERS, Role.HOST, Role.DAY),
-    Source.BACKLINKS: (Role.LINKS, Role.DOMAINS, Role.FIRST, Role.LAST),
-    Source.LIST: (),
-    Source.CRAWL: (Role.STATUS, Role.INDEXABLE, Role.TYPE),
+_ROLES_OF_SOURCE: Final[dict[SourceKind, tuple[ColumnRole, ...]]] = {
+    SourceKind.SEARCH: (ColumnRole.CLICKS, ColumnRole.IMPRESSIONS, ColumnRole.DAY, ColumnRole.LAST),
+    SourceKind.ANALYTICS: (
+        ColumnRole.SESSIONS,
+        ColumnRole.VIEWS,
+        ColumnRole.USERS,
+        ColumnRole.HOST,
+        ColumnRole.DAY,
+    ),
+    SourceKind.BACKLINKS: (ColumnRole.LINKS, ColumnRole.DOMAINS, ColumnRole.FIRST, ColumnRole.LAST),
+    SourceKind.LIST: (),
+    SourceKind.CRAWL: (ColumnRole.STATUS, ColumnRole.INDEXABLE, ColumnRole.TYPE),
 }
 _FORMATS: Final[tuple[tuple[str, set[str]], ...]] = (
     ("Search Console bulk export", {"data_date", "url", "impressions"}),
@@ -226,59 +232,59 @@ _FORMATS: Final[tuple[tuple[str, set[str]], ...]] = (
 )
 
 
-_FLAGS: Final = {
-    "Search Console links": Source.BACKLINKS,
-    "Search Console": Source.SEARCH,
-    "Bing": Source.SEARCH,
-    "Google Analytics": Source.ANALYTICS,
-    "Matomo": Source.ANALYTICS,
-    "Plausible": Source.ANALYTICS,
-    "Ahrefs": Source.BACKLINKS,
-    "Semrush": Source.BACKLINKS,
-    "Majestic": Source.BACKLINKS,
-    "Screaming Frog": Source.CRAWL,
+_SOURCE_OF_PRODUCT: Final = {
+    "Search Console links": SourceKind.BACKLINKS,
+    "Search Console": SourceKind.SEARCH,
+    "Bing": SourceKind.SEARCH,
+    "Google Analytics": SourceKind.ANALYTICS,
+    "Matomo": SourceKind.ANALYTICS,
+    "Plausible": SourceKind.ANALYTICS,
+    "Ahrefs": SourceKind.BACKLINKS,
+    "Semrush": SourceKind.BACKLINKS,
+    "Majestic": SourceKind.BACKLINKS,
+    "Screaming Frog": SourceKind.CRAWL,
 }
 
 
-def source_of(product: str) -> Source | None:
+def source_of(product: str) -> SourceKind | None:
     """As what an export of a product is to be given, where :func:`format_of` says which it is."""
-    return next((source for name, source in _FLAGS.items() if product.startswith(name)), None)
+    return next((source for name, source in _SOURCE_OF_PRODUCT.items() if product.startswith(name)), None)
 
 
-def is_elsewhere(name: str) -> bool:
+def is_other_url_column(name: str) -> bool:
     """Whether a column of this name holds URLs that the table is not about."""
-    return plain(name) in _ELSEWHERE
+    return normalize_name(name) in _OTHER_URL_NAMES
 
 
-def is_grade(name: str) -> bool:
+def is_rating_column(name: str) -> bool:
     """Whether a column of this name holds numbers that count nothing: a rating, a place, an address."""
-    return not _GRADES.isdisjoint(_words(plain(name)))
+    return not _RATING_NAMES.isdisjoint(_words(normalize_name(name)))
 
 
-def url_rank(name: str, source: Source) -> int:
+def url_rank(name: str, source: SourceKind) -> int:
     """How well a name says that a column holds the URLs: 0 says nothing, more is better."""
-    names = _URLS.get(source, _PAGE)
-    name = plain(name)
+    names = _URL_NAMES.get(source, _PAGE_NAMES)
+    name = normalize_name(name)
     return len(names) - names.index(name) if name in names else 0
 
 
-def roles(header: Sequence[str], source: Source) -> dict[Role, int]:
+def find_roles(header: Sequence[str], source: SourceKind) -> dict[ColumnRole, int]:
     """The other columns that matter, by what they say. Those of an earlier period, in comparisons, come second."""
-    plains = [plain(name) for name in header]
-    found: dict[Role, int] = {}
-    for role in _WANTED.get(source, ()):
-        at = next((plains.index(name) for name in _ROLES[role] if name in plains), None)
-        if at is None and role in (Role.CLICKS, Role.IMPRESSIONS):
-            at = next((i for i, name in enumerate(plains) if name.endswith(_ROLES[role])), None)
+    plains = [normalize_name(name) for name in header]
+    found: dict[ColumnRole, int] = {}
+    for role in _ROLES_OF_SOURCE.get(source, ()):
+        at = next((plains.index(name) for name in _ROLE_NAMES[role] if name in plains), None)
+        if at is None and role in (ColumnRole.CLICKS, ColumnRole.IMPRESSIONS):
+            at = next((i for i, name in enumerate(plains) if name.endswith(_ROLE_NAMES[role])), None)
         if at is not None:
             found[role] = at
-    if any(name in _ELSEWHERE for name in plains):
-        for role in (Role.LINKS, Role.DOMAINS):
+    if any(name in _OTHER_URL_NAMES for name in plains):
+        for role in (ColumnRole.LINKS, ColumnRole.DOMAINS):
             found.pop(role, None)  # every row is one link, and the number says something of the page it is on
     return found
 
 
 def format_of(header: Sequence[str]) -> str:
     """The product that writes such columns, or ""."""
-    names = set(map(plain, header))
-    return next((label for label, needed in _FORMATS if set(map(plain, needed)) <= names), "")
+    names = set(map(normalize_name, header))
+    return next((label for label, needed in _FORMATS if set(map(normalize_name, needed)) <= names), "")

@@ -7,32 +7,32 @@ from typing import Any, Final
 
 import msgspec
 
-from crawler.audit.sources.exports.csv import LONGEST, Text
+from crawler.audit.sources.exports.csv import MAX_LINE, ExportText
 
 CONTAINERS: Final = frozenset({"rows", "results", "reports", "data", "items", "urls", "pages", "d", "value"})
 """Members of an object whose arrays hold what it is about."""
 
 _NAMES: Final = {"dimensionHeaders": "dimensionValues", "metricHeaders": "metricValues"}
-_LEARNT_FROM: Final = 200  # values whose members become columns
-_MOST_CELLS: Final = 20  # of an array
+_SAMPLE_ROWS: Final = 200  # values whose members become columns
+_MAX_CELLS: Final = 20  # of an array
 _decode_line = msgspec.json.Decoder().decode
 _decoder = json.JSONDecoder()
 
 
-class Objects:
+class JsonRows:
     """The rows of a JSON text: the names of the columns first, unless there is but one. ``broken`` were left out."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: ExportText) -> None:
         self.remarks: list[str] = []
         self.broken = 0
-        self.by_line = _is_by_line(text.head)
+        self.by_line = _is_json_lines(text.head)
         self._text = text
         self._names: dict[str, list[str]] = {}  # of the values in arrays, as an answer of GA4 gives them
 
     def __iter__(self) -> Iterator[list[str]]:
         values = self._line_values() if self.by_line else self._document_values()
         cells = (self._cells(value) for value in values)
-        first = list(islice(cells, _LEARNT_FROM))
+        first = list(islice(cells, _SAMPLE_ROWS))
         header = list(dict.fromkeys(name for row in first for name in row))
         if header != [""]:
             yield header
@@ -72,7 +72,7 @@ class Objects:
                 self._names[cells] = [str(each.get("name", "")) for each in named if isinstance(each, dict)]
 
     def _document_values(self) -> Iterator[Any]:
-        reader = _Reader(self._text.pieces())
+        reader = _JsonStream(self._text.pieces())
         try:
             while mark := reader.mark():
                 if mark == "[":
@@ -85,7 +85,7 @@ class Objects:
         except (ValueError, RecursionError) as error:
             self._text.fault = self._text.fault or f"it is no JSON from some place on ({error})"
 
-    def _members(self, reader: "_Reader") -> Iterator[Any]:
+    def _members(self, reader: "_JsonStream") -> Iterator[Any]:
         """What is in the arrays of an object, or the object itself when it has none that matters."""
         rest: dict[str, Any] = {}
         is_container = False
@@ -103,30 +103,30 @@ class Objects:
     def _cells(self, value: Any) -> dict[str, str]:
         """The members by name, those of arrays by name and number; a text that is no member has no name."""
         if not isinstance(value, dict):
-            return {"": text} if (text := _text(value)) else {}
+            return {"": text} if (text := _cell_text(value)) else {}
         cells: dict[str, str] = {}
         for name, member in value.items():
             if isinstance(member, list):
                 names = self._names.get(name, ())
-                for number, each in enumerate(member[:_MOST_CELLS]):
-                    cells[names[number] if number < len(names) else f"{name} {number + 1}"] = _text(each)
+                for number, each in enumerate(member[:_MAX_CELLS]):
+                    cells[names[number] if number < len(names) else f"{name} {number + 1}"] = _cell_text(each)
             else:
-                cells[name] = _text(member)
+                cells[name] = _cell_text(member)
         return cells
 
 
-def _text(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     """A value as a cell holds it; objects are none, but those with a ``value``."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        return _text(value["value"]) if isinstance(value.get("value"), str | int | float) else ""
+        return _cell_text(value["value"]) if isinstance(value.get("value"), str | int | float) else ""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else f"{value:.1f}"  # three decimals look like thousands
     return str(value) if isinstance(value, int) and abs(value) < 10**18 else ""
 
 
-def _is_by_line(head: str) -> bool:
+def _is_json_lines(head: str) -> bool:
     """Whether the first line is a value."""
     line = head.lstrip("\ufeff \t\r\n").partition("\n")[0]
     try:
@@ -136,7 +136,7 @@ def _is_by_line(head: str) -> bool:
     return True
 
 
-class _Reader:
+class _JsonStream:
     """Takes the values of a document one by one, out of pieces of its text. Raises ValueError where it is no JSON."""
 
     def __init__(self, pieces: Iterator[str]) -> None:
@@ -163,7 +163,7 @@ class _Reader:
             try:
                 value, end = _decoder.raw_decode(self._text, self._at)
             except ValueError:
-                if len(self._text) - self._at > LONGEST or not self._more():
+                if len(self._text) - self._at > MAX_LINE or not self._more():
                     raise
                 continue
             if end == len(self._text) and self._more():

@@ -6,17 +6,23 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.claim import Account, Claim, Source
-from crawler.audit.sources.exports.choose_table import Choice, Wanted, choose, rows_of
-from crawler.audit.sources.exports.claims import Claims
-from crawler.audit.sources.exports.columns import Columns, Reader, Table, find, tables
-from crawler.audit.sources.exports.csv import LONGEST, Cells, Text
-from crawler.audit.sources.exports.files import OpenUrl, Part, is_url, opened
-from crawler.audit.sources.exports.headers import Role, source_of
-from crawler.audit.sources.exports.json import Objects
-from crawler.audit.sources.exports.siteatlas_state import check_state, read_state, state_in
-from crawler.audit.sources.exports.values import days
-from crawler.audit.sources.urls import Addresses, Stray
+from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
+from crawler.audit.sources.exports.choose_table import ChosenTable, TableRequest, choose_parts, read_rows
+from crawler.audit.sources.exports.claims import ExportClaimBuilder
+from crawler.audit.sources.exports.columns import (
+    CellUrlParser,
+    ExportColumns,
+    ExportTable,
+    find_columns,
+    split_tables,
+)
+from crawler.audit.sources.exports.csv import MAX_LINE, CsvRows, ExportText
+from crawler.audit.sources.exports.files import ExportPart, OpenUrl, is_remote_source, open_export
+from crawler.audit.sources.exports.headers import ColumnRole, source_of
+from crawler.audit.sources.exports.json import JsonRows
+from crawler.audit.sources.exports.siteatlas_state import check_state, find_state, read_state
+from crawler.audit.sources.exports.values import find_days
+from crawler.audit.sources.urls import RejectReason, SourceUrlParser
 from crawler.errors import UsageError
 from crawler.model import Url
 
@@ -27,32 +33,36 @@ class ExportOptions(Struct, frozen=True, kw_only=True):
     column: str = ""
 
 
-_UI_ROWS: Final = 1_000  # that the web interface of Search Console exports at most
+_UI_ROW_LIMIT: Final = 1_000  # that the web interface of Search Console exports at most
 
-_MOST_HOSTS: Final = 1_000  # other sites that are counted apart
+_MAX_HOSTS: Final = 1_000  # other sites that are counted apart
 
 _TABLES: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".zip")
 
-_NOTHING: Final = frozenset({"", "(not set)", "(other)", "total", "grand total", "totals"})
+_NOT_A_URL: Final = frozenset({"", "(not set)", "(other)", "total", "grand total", "totals"})
 
 
-def check_export(name: str, source: Source, options: ExportOptions) -> None:
+def check_export(name: str, source: SourceKind, options: ExportOptions) -> None:
     """Look whether a local file can be read, before anything is asked of the site; URLs are not opened.
 
     Raises UsageError, in a sentence that names the file, what is in it and the remedy.
     """
-    if is_url(name):
+    if is_remote_source(name):
         return
-    if source == Source.CRAWL and (state := state_in(name)):
+    if source == SourceKind.CRAWL and (state := find_state(name)):
         check_state(state)
     else:
-        choose(opened(name, _never), Wanted(name, source, Reader(None), options.column))
+        choose_parts(
+            open_export(name, _refuse_url), TableRequest(name, source, CellUrlParser(None), options.column)
+        )
 
 
-def looks_like(name: str) -> str:
+def export_hint(name: str) -> str:
     """As what a file should be given, as the end of a sentence, when it is an export or a list; "" for all others."""
     try:
-        kind = choose(opened(name, _never), Wanted(name, Source.LIST, Reader(None))).format
+        kind = choose_parts(
+            open_export(name, _refuse_url), TableRequest(name, SourceKind.LIST, CellUrlParser(None))
+        ).format
     except UsageError:
         return ""
     if source := source_of(kind):
@@ -65,23 +75,23 @@ def looks_like(name: str) -> str:
 
 
 def read_export(
-    name: str, source: Source, addresses: Addresses, options: ExportOptions, open_url: OpenUrl
-) -> tuple[Account, Iterator[Claim]]:
+    name: str, source: SourceKind, addresses: SourceUrlParser, options: ExportOptions, open_url: OpenUrl
+) -> tuple[SourceReport, Iterator[SourceRecord]]:
     """What an export says of URLs of the site, a claim for each row; the account is whole when these are taken.
 
     ``name`` is a path, or a URL that ``open_url`` fetches. ``source`` is what a person gave it as. A file that
     cannot be read raises UsageError; a URL that cannot is a fault of its account, for it may answer tomorrow.
     """
-    account = Account(source=source, name=name)
-    if source == Source.CRAWL and not is_url(name) and (state := state_in(name)):
+    account = SourceReport(source=source, name=name)
+    if source == SourceKind.CRAWL and not is_remote_source(name) and (state := find_state(name)):
         return account, read_state(state, account, addresses)
-    wanted = Wanted(name, source, Reader(addresses), options.column)
+    wanted = TableRequest(name, source, CellUrlParser(addresses), options.column)
     try:
-        content = opened(name, open_url)
+        content = open_export(name, open_url)
         account.bytes = content.bytes
-        choice = choose(content, wanted)
+        choice = choose_parts(content, wanted)
     except UsageError as error:
-        if not is_url(name):
+        if not is_remote_source(name):
             raise
         account.complete = False
         account.faults.append(str(error))
@@ -91,17 +101,17 @@ def read_export(
     account.notes.extend(choice.notes)
     if choice.issue:
         account.notes.append(f'it says of all its URLs: "{choice.issue}"')
-    return account, _Reading(account, wanted, choice, addresses.site).claims()
+    return account, _ExportReader(account, wanted, choice, addresses.site).claims()
 
 
-def _never(url: str) -> bytes:
+def _refuse_url(url: str) -> bytes:
     raise AssertionError(url)
 
 
-class _Reading:
+class _ExportReader:
     """The reading of one export."""
 
-    def __init__(self, account: Account, wanted: Wanted, choice: Choice, site: str) -> None:
+    def __init__(self, account: SourceReport, wanted: TableRequest, choice: ChosenTable, site: str) -> None:
         self._account = account
         self._wanted = wanted
         self._choice = choice
@@ -109,17 +119,17 @@ class _Reading:
         self._hosts: Counter[str] = Counter()
         self._odd = ""  # the first cell that is no URL
 
-    def claims(self) -> Iterator[Claim]:
+    def claims(self) -> Iterator[SourceRecord]:
         for part in self._choice.parts:
             yield from self._of_part(part)
         self._conclude()
 
-    def _of_part(self, part: Part) -> Iterator[Claim]:
+    def _of_part(self, part: ExportPart) -> Iterator[SourceRecord]:
         span, columns = self._choice.span, None
-        with Text(part.open()) as text:
-            rows = rows_of(text, part.name or self._wanted.name)
-            for table in tables(iter(rows)):
-                named = [each for remark in rows.remarks for each in days(remark)]
+        with ExportText(part.open()) as text:
+            rows = read_rows(text, part.name or self._wanted.name)
+            for table in split_tables(iter(rows)):
+                named = [each for remark in rows.remarks for each in find_days(remark)]
                 rows.remarks.clear()
                 span = (min(named), max(named)) if named else span
                 columns = self._columns(table, columns)
@@ -127,22 +137,24 @@ class _Reading:
                     yield from self._of_table(table, columns, span)
             self._doubt(text, rows)
 
-    def _columns(self, table: Table, before: Columns | None) -> Columns | None:
+    def _columns(self, table: ExportTable, before: ExportColumns | None) -> ExportColumns | None:
         """Those of a table; after an empty row within it they are the ones before."""
         first = table.sample[0]
         wanted = self._wanted
         is_more = before and len(first) == before.width
         if before and is_more:
             cell = first[before.url]
-            if cell.casefold() in _NOTHING or wanted.reader.url(cell) is not Stray.UNREAD:
-                return Columns(before.url, before.others, before.width, has_header=False)
+            if cell.casefold() in _NOT_A_URL or wanted.reader.url(cell) is not RejectReason.UNREAD:
+                return ExportColumns(before.url, before.others, before.width, has_header=False)
         try:
-            return find(table.sample, wanted.source, wanted.reader, wanted.column)
+            return find_columns(table.sample, wanted.source, wanted.reader, wanted.column)
         except UsageError:  # a further table without the column that was named
             return None
 
-    def _of_table(self, table: Table, columns: Columns, span: tuple[str, str]) -> Iterator[Claim]:
-        account, claims = self._account, Claims(columns, self._wanted.source, span)
+    def _of_table(
+        self, table: ExportTable, columns: ExportColumns, span: tuple[str, str]
+    ) -> Iterator[SourceRecord]:
+        account, claims = self._account, ExportClaimBuilder(columns, self._wanted.source, span)
         rows = table.rows()
         if columns.has_header:
             for row in rows:  # and titles before it
@@ -151,7 +163,7 @@ class _Reading:
         for row in rows:
             account.rows += 1
             url = self._url(row, columns)
-            if not isinstance(url, Stray):
+            if not isinstance(url, RejectReason):
                 if not claims.is_page(row):
                     account.beside += 1
                     continue
@@ -161,29 +173,29 @@ class _Reading:
                     account.first = min(account.first or claim.first, claim.first)
                     account.last = max(account.last, claim.last)
                 yield claim
-            elif url is Stray.BESIDE:
+            elif url is RejectReason.BESIDE:
                 account.beside += 1
-            elif url is Stray.FOREIGN:
+            elif url is RejectReason.FOREIGN:
                 account.foreign += 1
             else:
                 account.unread += 1
 
-    def _url(self, row: list[str], columns: Columns) -> Url | Stray:
+    def _url(self, row: list[str], columns: ExportColumns) -> Url | RejectReason:
         if len(row) <= columns.url or (len(row) > columns.width and any(row[columns.width :])):
             # one cell more: a comma in a URL parted it, and half a URL names another page
             self._odd = self._odd or " ".join(row)[:80]
-            return Stray.UNREAD
+            return RejectReason.UNREAD
         text = row[columns.url].strip()
-        host = columns.others.get(Role.HOST)
+        host = columns.others.get(ColumnRole.HOST)
         if host is not None and text.startswith("/") and len(row) > host and "." in row[host]:
             text = f"https://{row[host].strip()}{text}"
         url = self._wanted.reader.url(text)
-        if url is Stray.FOREIGN:
+        if url is RejectReason.FOREIGN:
             self._count_host(text)
-        elif url is Stray.UNREAD:
-            if text.casefold() in _NOTHING:
+        elif url is RejectReason.UNREAD:
+            if text.casefold() in _NOT_A_URL:
                 self._note_rest(text)
-                return Stray.BESIDE
+                return RejectReason.BESIDE
             self._odd = self._odd or text[:80]
         return url
 
@@ -197,17 +209,19 @@ class _Reading:
     def _count_host(self, text: str) -> None:
         name = text.partition("://")[2] or text
         name = name.replace("\\", "/").partition("/")[0].rpartition("@")[2].partition("?")[0].lower()[:100]
-        if name in self._hosts or len(self._hosts) < _MOST_HOSTS:
+        if name in self._hosts or len(self._hosts) < _MAX_HOSTS:
             self._hosts[name] += 1
 
-    def _doubt(self, text: Text, rows: Cells | Objects) -> None:
+    def _doubt(self, text: ExportText, rows: CsvRows | JsonRows) -> None:
         """What of a file could not be read."""
         account = self._account
         broken = text.overlong + rows.broken
         account.rows += broken
         account.unread += broken
         if text.overlong:
-            account.faults.append(f"{text.overlong:,} lines are longer than {LONGEST:,} characters: left out")
+            account.faults.append(
+                f"{text.overlong:,} lines are longer than {MAX_LINE:,} characters: left out"
+            )
         if rows.broken:
             account.faults.append(f"{rows.broken:,} rows are broken (a quotation mark that is never closed?)")
         if text.fault:
@@ -218,14 +232,14 @@ class _Reading:
         account = self._account
         if not account.rows:
             account.notes.append("it has no rows")
-        if account.rows == _UI_ROWS and account.format == "Search Console pages":
+        if account.rows == _UI_ROW_LIMIT and account.format == "Search Console pages":
             account.notes.append(
                 "it has 1,000 rows, all that the web interface of Search Console exports: there may be more pages"
             )
         if self._odd:
             odd = "".join(each if each.isprintable() else " " for each in self._odd)
             account.notes.append(f'rows that name no URL were left out, the first of them "{odd}"')
-        if account.source == Source.CRAWL and account.beside:
+        if account.source == SourceKind.CRAWL and account.beside:
             account.notes.append(
                 f"{account.beside:,} of its URLs are no pages that answered 200 and can be indexed"
             )

@@ -4,7 +4,7 @@ import re
 from datetime import date
 from typing import Final
 
-MOST: Final = 10**15
+MAX_COUNT: Final = 10**15
 """No count is greater: what claims it is broken, and sums must stay integers of the database."""
 
 _blanks = re.compile(r"[\s\u00a0\u2007\u202f'\u2019_]+").sub
@@ -21,7 +21,7 @@ def is_count(text: str) -> bool:
     return _number(_blanks("", text)) is not None
 
 
-def count(text: str) -> int:
+def parse_count(text: str) -> int:
     """The whole part of a number: ``1,234``, ``1.234``, ``1 234``, ``1234.0``, ``1.2K``; 0 for what is none.
 
     ``<10`` says that there was something, and no more: 1.
@@ -32,13 +32,13 @@ def count(text: str) -> int:
     if match is None:
         return 0
     sign, digits, unit = match.groups()
-    value = min(_value(digits, unit), MOST)
+    value = min(_value(digits, unit), MAX_COUNT)
     return int(value > 1) if "<" in sign else int(value)
 
 
 def _value(digits: str, unit: str) -> float:
     if len(digits) > 40:
-        return MOST
+        return MAX_COUNT
     group = _grouped(digits)
     if group and not unit and len(digits) - digits.rindex(group[1]) == 4 and digits[0] != "0":
         return float(re.sub(r"[.,]", "", digits))
@@ -48,7 +48,7 @@ def _value(digits: str, unit: str) -> float:
     return float(f"{whole.replace('.', '') or 0}.{fraction or 0}") * _FACTOR[unit.lower()]
 
 
-def day(text: str) -> str:
+def parse_day(text: str) -> str:
     """The day (``2026-11-21``) that a date begins with: ISO, ``20261121``, ``21.11.2026``; "" for all others.
 
     ``11/21/2026`` is none: half the world reads it the other way round.
@@ -61,7 +61,7 @@ def day(text: str) -> str:
     return ""
 
 
-def days(text: str) -> list[str]:
+def find_days(text: str) -> list[str]:
     """The days that a line of words names, as ISO or ``20261121``."""
     return [found for match in _days_in(text) if (found := _iso(match[1], match[3], match[4]))]
 

@@ -9,11 +9,11 @@ https://yandex.com/support/webmaster/robot-workings/check-yandex-robots.html.
 import re
 from typing import Final
 
-OURS: Final = "Siteatlas"
+OUR_BOT: Final = "Siteatlas"
 """Our own crawler, whose requests are evidence of nothing."""
-NAMELESS: Final = "no user agent"
-OTHER: Final = "other bots"
-UNVERIFIED: Final = "unverified "
+NO_USER_AGENT: Final = "no user agent"
+OTHER_BOTS: Final = "other bots"
+UNVERIFIED_PREFIX: Final = "unverified "
 
 # A bot a line: its name, then "=" and tokens apart by "|" when its name is not how it is known in a log.
 _TABLE: Final = """
@@ -111,7 +111,7 @@ updown.io
 health checks=elb-healthchecker|googlehc|kube-probe|amazon-route53-health|haproxy|blackbox exporter|check_http|zabbix
 """
 
-ENGINES: Final = frozenset(
+SEARCH_ENGINES: Final = frozenset(
     {
         *(
             "Googlebot",
@@ -137,7 +137,7 @@ ENGINES: Final = frozenset(
 )
 """Those of search engines: they ask for what somebody links, or once had."""
 
-_GENERIC: Final = (
+_GENERIC_WORDS: Final = (
     *(
         "bots",
         "crawl",
@@ -195,7 +195,7 @@ DOMAINS: Final[dict[str, tuple[str, ...]]] = {
 """The domains that the host names of each bot's addresses end in."""
 
 
-def _tokens() -> dict[str, str]:
+def _bot_tokens() -> dict[str, str]:
     known: dict[str, str] = {}
     for line in _TABLE.split("\n"):
         name, _, tokens = line.partition("=")
@@ -204,23 +204,23 @@ def _tokens() -> dict[str, str]:
     return known
 
 
-_NAMES: Final = _tokens()
+_NAMES: Final = _bot_tokens()
 _TOKENS: Final = sorted(_NAMES, key=len, reverse=True)
 
 
-def bot(agent: str) -> str:
+def bot_name(agent: str) -> str:
     """The name of the bot that calls itself so, or "" for what looks like a person's browser.
 
     It is :data:`OURS` for ourselves; "unverified Googlebot" stays what it is.
     """
-    if agent.startswith(UNVERIFIED) and agent.removeprefix(UNVERIFIED) in DOMAINS:
+    if agent.startswith(UNVERIFIED_PREFIX) and agent.removeprefix(UNVERIFIED_PREFIX) in DOMAINS:
         return agent
     lower = agent.lower()
     if "siteatlas/" in lower:
-        return OURS
+        return OUR_BOT
     if lower.strip() in ("", "-"):
-        return NAMELESS
+        return NO_USER_AGENT
     for token in _TOKENS:
         if token in lower:
             return _NAMES[token]
-    return OTHER if _bot(lower) or any(token in lower for token in _GENERIC) else ""
+    return OTHER_BOTS if _bot(lower) or any(token in lower for token in _GENERIC_WORDS) else ""

@@ -12,12 +12,12 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 import zstandard
 from isal.isal_zlib import IsalError, decompressobj
 
-from crawler.audit.sources.paths import age
+from crawler.audit.sources.paths import rotation_key
 
-_PIECE: Final = 2_048  # packed bytes that are unpacked at a time: they hold some 64 MiB at worst
+_READ_SIZE: Final = 2_048  # packed bytes that are unpacked at a time: they hold some 64 MiB at worst
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an archive of nothing
-_MEMORY: Final = 128 * 2**20  # that an unpacker may ask for
-TORN: Final[tuple[type[Exception], ...]] = (
+_MAX_MEMORY: Final = 128 * 2**20  # that an unpacker may ask for
+UNPACK_ERRORS: Final[tuple[type[Exception], ...]] = (
     EOFError,
     OSError,
     zlib.error,
@@ -30,7 +30,7 @@ TORN: Final[tuple[type[Exception], ...]] = (
 """What reading a damaged file raises."""
 
 
-class _Stream(Protocol):
+class _Decompressor(Protocol):
     """What unpacks one member of a file, in any of the packings."""
 
     @property
@@ -42,25 +42,25 @@ class _Stream(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def _zstd() -> _Stream:
-    return zstandard.ZstdDecompressor(max_window_size=_MEMORY).decompressobj()
+def _zstd() -> _Decompressor:
+    return zstandard.ZstdDecompressor(max_window_size=_MAX_MEMORY).decompressobj()
 
 
-_PACKINGS: Final[dict[bytes, Callable[[], _Stream]]] = {
+_DECOMPRESSORS: Final[dict[bytes, Callable[[], _Decompressor]]] = {
     b"\x1f\x8b": lambda: decompressobj(wbits=31),
     b"\x28\xb5\x2f\xfd": _zstd,
     b"BZh": bz2.BZ2Decompressor,
-    b"\xfd7zXZ": lambda: lzma.LZMADecompressor(memlimit=_MEMORY),
+    b"\xfd7zXZ": lambda: lzma.LZMADecompressor(memlimit=_MAX_MEMORY),
 }
 
 
-class _Unpacked:
+class _UnpackedStream:
     """Packed members one after the other; raises EOFError when the last one does not end."""
 
-    def __init__(self, packed: io.BufferedReader, stream: Callable[[], _Stream]) -> None:
+    def __init__(self, packed: io.BufferedReader, stream: Callable[[], _Decompressor]) -> None:
         self._packed = packed
         self._begin = stream
-        self._stream: _Stream | None = None
+        self._stream: _Decompressor | None = None
         self._left = b""
         self._text = b""
         self._given = 0
@@ -75,7 +75,7 @@ class _Unpacked:
 
     def _next(self) -> bytes:
         """What the next piece gives."""
-        while piece := self._left or self._packed.read(_PIECE):
+        while piece := self._left or self._packed.read(_READ_SIZE):
             self._left = b""
             if self._stream is None:
                 piece = piece.lstrip(b"\0")  # some tools fill up the last sector
@@ -93,14 +93,14 @@ class _Unpacked:
         return b""
 
 
-class Text(Protocol):
+class LogBytes(Protocol):
     """What is in a file."""
 
     def read1(self, size: int, /) -> bytes:
         """At most so many bytes; none at the end."""
 
 
-class _Zipped:
+class _ZippedLogs:
     """The files in a zip archive, packed or not, one after the other."""
 
     def __init__(self, raw: io.BufferedReader) -> None:
@@ -113,15 +113,15 @@ class _Zipped:
             raise BadZipFile("it is a document of an office program")
         if any(each.flag_bits & 1 for each in members):
             raise BadZipFile("it is protected by a password: unpack it first")
-        self._left = sorted(members, key=lambda each: age(each.filename), reverse=True)
-        self._text: Text | None = None
+        self._left = sorted(members, key=lambda each: rotation_key(each.filename), reverse=True)
+        self._text: LogBytes | None = None
 
     def read1(self, size: int, /) -> bytes:
         """At most so many bytes; none at the end."""
         while self._text or self._left:
             if self._text is None:
                 member: IO[bytes] = self._archive.open(self._left.pop())
-                self._text = _unpacked(io.BufferedReader(cast("io.BufferedIOBase", member), 2**16))
+                self._text = _unpack(io.BufferedReader(cast("io.BufferedIOBase", member), 2**16))
             if text := self._text.read1(size):
                 return text
             self._text = None
@@ -135,15 +135,15 @@ def _is_log(member: ZipInfo) -> bool:
     return not (member.is_dir() or name.startswith(".") or member.filename.startswith("__MACOSX/"))
 
 
-def opened(raw: io.BufferedReader) -> Text:
+def open_log(raw: io.BufferedReader) -> LogBytes:
     """What is in a file: an archive, or a log."""
-    return _Zipped(raw) if raw.peek(4).startswith(_ZIP) else _unpacked(raw)
+    return _ZippedLogs(raw) if raw.peek(4).startswith(_ZIP) else _unpack(raw)
 
 
-def _unpacked(raw: io.BufferedReader) -> Text:
+def _unpack(raw: io.BufferedReader) -> LogBytes:
     """What is in a file, packed or not: by its first bytes, because names lie."""
     head = raw.peek(6)[:6]
-    for magic, stream in _PACKINGS.items():
+    for magic, stream in _DECOMPRESSORS.items():
         if head.startswith(magic):
-            return _Unpacked(raw, stream)
+            return _UnpackedStream(raw, stream)
     return raw

@@ -5,24 +5,24 @@ from typing import Final
 
 from msgspec import Struct
 
-from crawler.audit.sources.logs.bots import OURS, bot
-from crawler.audit.sources.logs.fields import Days, Row, target
+from crawler.audit.sources.logs.bots import OUR_BOT, bot_name
+from crawler.audit.sources.logs.fields import DayCache, LogRow, request_target
 
-_AGENTS: Final = 10_000
-_LONG: Final = 1_000  # bytes of an agent that is remembered, and of it what is looked at
-BITS: Final = 32  # of one count
-MASK: Final = 2**BITS - 1
+_MAX_AGENTS: Final = 10_000
+_MAX_AGENT_LENGTH: Final = 1_000  # bytes of an agent that is remembered, and of it what is looked at
+COUNT_BITS: Final = 32  # of one count
+COUNT_MASK: Final = 2**COUNT_BITS - 1
 # the places of counts; those of each bot come after them
 PEOPLE, BOTS, OK, MOVED, DEAD, FIRST_BOT = range(6)
 _OURSELVES: Final[dict[bytes, tuple[int, int]]] = {}
 _UNANSWERED: Final = frozenset(
     {0, 444, 499}
 )  # the client had gone, or got nothing: this says nothing of the URL
-Seen = tuple[str, str, str, int]
+RequestKey = tuple[str, str, str, int]
 """Of one thing: the first day, the last, that of the newest answer, and the status of this."""
 
 
-class Count(Struct, gc=False):
+class RequestCount(Struct, gc=False):
     """The requests for one thing. ``many`` has all counts in one number, 32 bits for each, by their places.
 
     One addition for a line is quicker than several, and a table of bots apiece would take most of the memory. The
@@ -39,42 +39,42 @@ class Count(Struct, gc=False):
     @property
     def requests(self) -> int:
         """All of them."""
-        return (self.many & MASK) + (self.many >> BOTS * BITS & MASK)
+        return (self.many & COUNT_MASK) + (self.many >> BOTS * COUNT_BITS & COUNT_MASK)
 
 
-class Counted(Struct, array_like=True, frozen=True):
+class PackedCounts(Struct, array_like=True, frozen=True):
     """What some lines came to: columns of things, of their counts as bytes, and of where in ``seen`` their days are."""
 
     names: list[str]
     things: list[bytes]
     many: list[bytes]
     which: list[int]
-    seen: list[Seen]
+    seen: list[RequestKey]
     beside: int
     ours: int
 
 
-class Counts:
+class RequestCounts:
     """Counts rows, and what others counted of the rows after them. ``names`` are the bots by their places in counts.
 
     ``size`` are the bytes of all things, ``beside`` requests that ask for no page, ``ours`` those of them by ourselves.
     """
 
     def __init__(self, *, has_agents: bool) -> None:
-        self.things: dict[bytes, Count] = {}
+        self.things: dict[bytes, RequestCount] = {}
         self.names: list[str] = []
         self.size = self.beside = self.ours = 0
         self._has_agents = has_agents
-        self._days = Days()
+        self._days = DayCache()
         self._agents: dict[bytes, dict[bytes, tuple[int, int]]] = {}
-        self._answers: dict[str, dict[bytes, tuple[int, int]]] = {OURS: _OURSELVES}
+        self._answers: dict[str, dict[bytes, tuple[int, int]]] = {OUR_BOT: _OURSELVES}
 
-    def add(self, rows: list[Row]) -> None:  # noqa: C901 - calls would cost more than the counting
+    def add(self, rows: list[LogRow]) -> None:  # noqa: C901 - calls would cost more than the counting
         """Count the requests of a block of lines. This is where a long log spends its time."""
         counts, agents = self.things, self._agents
         written, day, beside, ours = b"", "", 0, 0
         for _, when, asked, state, agent, host, request in rows:
-            thing = asked or target(request or b"")
+            thing = asked or request_target(request or b"")
             answers = agents.get(agent)
             if answers is None:
                 answers = self._who(agent)
@@ -86,7 +86,7 @@ class Counts:
                 thing = host + b" " + thing
             count = counts.get(thing)
             if count is None:
-                count = counts[thing] = Count()
+                count = counts[thing] = RequestCount()
                 self.size += len(thing)
             many, status = answers.get(state) or self._answer(answers, state)
             count.many += many
@@ -103,7 +103,7 @@ class Counts:
         self.beside += beside
         self.ours += ours
 
-    def add_counted(self, counted: Counted) -> None:
+    def add_counted(self, counted: PackedCounts) -> None:
         """Add what others counted of the rows after those that were added so far."""
         self.beside += counted.beside
         self.ours += counted.ours
@@ -112,12 +112,12 @@ class Counts:
         counts = self.things
         for thing, packed, which in zip(counted.things, counted.many, counted.which, strict=True):
             many = int.from_bytes(packed, "little")
-            if not is_same and many >> FIRST_BOT * BITS:
-                many = _moved(many, places)
+            if not is_same and many >> FIRST_BOT * COUNT_BITS:
+                many = _reorder(many, places)
             first, last, answered, status = counted.seen[which]
             count = counts.get(thing)
             if count is None:
-                counts[thing] = Count(last, first, answered, status, many)
+                counts[thing] = RequestCount(last, first, answered, status, many)
                 self.size += len(thing)
                 continue
             count.many += many
@@ -133,15 +133,15 @@ class Counts:
         if any(own != name for own, name in zip(self.names, names, strict=False)):
             self.names.clear()
             self._agents.clear()
-            self._answers = {OURS: _OURSELVES}
+            self._answers = {OUR_BOT: _OURSELVES}
         for name in names:
             self._place(name)
 
-    def counted(self) -> Counted:
+    def counted(self) -> PackedCounts:
         """What was counted."""
         counts = self.things.values()
-        table: dict[Seen, int] = {}
-        return Counted(
+        table: dict[RequestKey, int] = {}
+        return PackedCounts(
             names=self.names,
             things=list(self.things),
             many=[count.many.to_bytes((count.many.bit_length() + 7) // 8, "little") for count in counts],
@@ -159,21 +159,21 @@ class Counts:
         if name not in self._answers:
             place = FIRST_BOT + len(self.names)
             self.names.append(name)
-            self._answers[name] = {b"": ((1 << BOTS * BITS) + (1 << place * BITS), 0)}
+            self._answers[name] = {b"": ((1 << BOTS * COUNT_BITS) + (1 << place * COUNT_BITS), 0)}
         return self.names.index(name)
 
     def _who(self, agent: bytes) -> dict[bytes, tuple[int, int]]:
         """What the requests of somebody add, by the state of the answer: see :meth:`_answer`."""
-        if len(self._agents) >= _AGENTS:
+        if len(self._agents) >= _MAX_AGENTS:
             self._agents.clear()
-        name = bot(agent[:_LONG].decode("utf-8", "replace")) if self._has_agents else ""
+        name = bot_name(agent[:_MAX_AGENT_LENGTH].decode("utf-8", "replace")) if self._has_agents else ""
         if name:
-            if name != OURS:
+            if name != OUR_BOT:
                 self._place(name)
         else:
-            self._answers.setdefault("", {b"": (1 << PEOPLE * BITS, 0)})
+            self._answers.setdefault("", {b"": (1 << PEOPLE * COUNT_BITS, 0)})
         answers = self._answers[name]
-        if len(agent) <= _LONG:
+        if len(agent) <= _MAX_AGENT_LENGTH:
             self._agents[agent] = answers
         return answers
 
@@ -184,21 +184,21 @@ class Counts:
         status = 0 if number in _UNANSWERED or number < 200 else number
         many = answers[b""][0]
         if 200 <= status < 300 or status == 304:
-            many += 1 << OK * BITS
+            many += 1 << OK * COUNT_BITS
         elif status >= 400:
-            many += 1 << DEAD * BITS
+            many += 1 << DEAD * COUNT_BITS
         elif status:
-            many += 1 << MOVED * BITS
+            many += 1 << MOVED * COUNT_BITS
         if len(state) <= 3 and len(answers) < 1_000:
             answers[state] = many, status
         return many, status
 
 
-def _moved(many: int, places: list[int]) -> int:
+def _reorder(many: int, places: list[int]) -> int:
     """Counts with those of each bot at another place."""
-    moved = many & (1 << FIRST_BOT * BITS) - 1
-    packed = many >> FIRST_BOT * BITS
+    moved = many & (1 << FIRST_BOT * COUNT_BITS) - 1
+    packed = many >> FIRST_BOT * COUNT_BITS
     for place in places:
-        moved += (packed & MASK) << (FIRST_BOT + place) * BITS
-        packed >>= BITS
+        moved += (packed & COUNT_MASK) << (FIRST_BOT + place) * COUNT_BITS
+        packed >>= COUNT_BITS
     return moved

@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-Row = tuple[bytes, bytes, bytes | None, bytes, bytes, bytes, bytes | None]
+LogRow = tuple[bytes, bytes, bytes | None, bytes, bytes, bytes, bytes | None]
 
 """One line: address, when, target, status, agent, host, request. Where there is no target, the request line has it."""
 
@@ -22,23 +22,23 @@ _request = re.compile(rb"(?:GET|HEAD) ([^ ].*?)(?: HTTP/\d(?:\.\d)?)?$", re.DOTA
 _unprintable = re.compile(rb"[^\x21-\x7e]")
 
 
-def unescaped(text: bytes) -> bytes:
+def unescape(text: bytes) -> bytes:
     """The bytes that a server's escapes stand for."""
     return _escape.sub(_plain, text) if b"\\" in text else text
 
 
-def target(request: bytes) -> bytes | None:
+def request_target(request: bytes) -> bytes | None:
     """What a request line, escaped as it stands in a log, asks for: see :func:`asked_for`."""
-    return asked_for(unescaped(request))
+    return decoded_target(unescape(request))
 
 
-def asked_for(request: bytes) -> bytes | None:
+def decoded_target(request: bytes) -> bytes | None:
     """What a request line asks for, without spaces, or None: for nothing, or not by GET or HEAD."""
     found = _request(request)
     return found[1].replace(b" ", b"%20") if found else None
 
 
-def text(asked: bytes) -> str:
+def target_text(asked: bytes) -> str:
     """A target as text. Bytes that no URL may have are escaped, as the browser should have done."""
     if asked.isascii() and (plain := asked.decode("ascii")).isprintable() and " " not in plain:
         return plain
@@ -62,10 +62,10 @@ _iso = re.compile(
 
 _epoch = re.compile(rb"\d{9,19}(?:\.\d+)?$").match
 
-_REMEMBERED: Final = 4_096
+_MAX_CACHED: Final = 4_096
 
 
-class Days:
+class DayCache:
     """Days by the text of a time; the lines of a log come in order, so that few are looked at twice."""
 
     def __init__(self) -> None:
@@ -77,13 +77,13 @@ class Days:
         key = when[:14] + when[20:] if when[2:3] == b"/" else when
         found = self._known.get(key)
         if found is None:
-            if len(self._known) >= _REMEMBERED:
+            if len(self._known) >= _MAX_CACHED:
                 self._known.clear()
-            found = self._known[key] = day(when)
+            found = self._known[key] = parse_log_day(when)
         return found
 
 
-def day(when: bytes) -> str:
+def parse_log_day(when: bytes) -> str:
     """The same without remembering: common log times, ISO 8601, seconds (or milli-, micro-, nanoseconds) since 1970."""
     try:
         if found := _common(when):

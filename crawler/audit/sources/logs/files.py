@@ -7,37 +7,37 @@ from pathlib import Path
 from typing import Any, Final
 from zipfile import BadZipFile
 
-from crawler.audit.sources.logs.compression import TORN, opened
-from crawler.audit.sources.paths import age, matching, within
+from crawler.audit.sources.logs.compression import UNPACK_ERRORS, open_log
+from crawler.audit.sources.paths import files_in, find_files, rotation_key
 from crawler.errors import UsageError
 
-BLOCK: Final = 2**20
+BLOCK_SIZE: Final = 2**20
 """Bytes of text that are looked at together, and those of a line at most: a longer one cannot be read."""
-_SAMPLE: Final = 200  # lines by which a format is told
+_SAMPLE_LINES: Final = 200  # lines by which a format is told
 _FLAG: Final = "--log"
 STDIN: Final = "-"
 
 
-def named(paths: list[str]) -> list[str]:
+def find_logs(paths: list[str]) -> list[str]:
     """The files that paths, globs and folders name, each once, the older before the newer. Raises UsageError."""
     found: dict[str, str] = {}
     for given in paths:
-        for name in _of(given):
+        for name in _matching_files(given):
             found.setdefault(name if name == STDIN else str(Path(name).resolve()), name)
     return list(found.values())
 
 
-def _of(given: str) -> list[str]:
+def _matching_files(given: str) -> list[str]:
     if given == STDIN:
         return [given]
-    found = matching(given, _FLAG)
+    found = find_files(given, _FLAG)
     if found == [given] and Path(given).is_dir():
-        inside = within(given, _FLAG)
+        inside = files_in(given, _FLAG)
         # a web server keeps its log of errors beside
         found = [name for name in inside if "access" in Path(name).name.lower()] or inside
         if not found:
             raise UsageError(f"there are no logs in the folder {given}; name files ({_FLAG})")
-    return sorted(found, key=age)
+    return sorted(found, key=rotation_key)
 
 
 def is_stream(name: str) -> bool:
@@ -45,7 +45,7 @@ def is_stream(name: str) -> bool:
     return name == STDIN or not Path(name).is_file()
 
 
-class File:
+class LogFile:
     """One file being read. ``read`` is how much of its ``size`` is, in bytes as stored; 0 when nobody knows."""
 
     def __init__(self, name: str) -> None:
@@ -57,9 +57,9 @@ class File:
         self._begun = b""
         try:
             self.size = 0 if is_stream(name) else Path(name).stat().st_size
-            self._raw = _Counted(sys.stdin.buffer if name == STDIN else io.FileIO(name))  # type: ignore[arg-type]
+            self._raw = _CountingReader(sys.stdin.buffer if name == STDIN else io.FileIO(name))  # type: ignore[arg-type]
             try:
-                self._text = opened(io.BufferedReader(self._raw, 2**16))
+                self._text = open_log(io.BufferedReader(self._raw, 2**16))
             except (OSError, BadZipFile):
                 self._raw.close()
                 raise
@@ -73,7 +73,7 @@ class File:
         """Bytes read so far, as stored."""
         return min(self._raw.count, self.size) if self.size else self._raw.count
 
-    def __enter__(self) -> "File":
+    def __enter__(self) -> "LogFile":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -83,7 +83,7 @@ class File:
         """The first lines with anything in them, which are not lost by this."""
         if not self._begun:
             self._begun = next(self._blocks, b"")
-        lines = self._begun.split(b"\n", _SAMPLE)[:_SAMPLE]
+        lines = self._begun.split(b"\n", _SAMPLE_LINES)[:_SAMPLE_LINES]
         return [line for line in lines if line and not line.isspace()]
 
     def blocks(self) -> Iterator[bytes]:
@@ -109,7 +109,7 @@ class File:
                 rest = b""
             if not is_skipping:
                 rest += chunk[end:]
-            if len(rest) > BLOCK:
+            if len(rest) > BLOCK_SIZE:
                 rest, is_skipping = b"", True
                 self.too_long += 1
         if rest:
@@ -119,10 +119,10 @@ class File:
     def _chunk(self) -> bytes:
         parts: list[bytes] = []
         length = 0
-        while length < BLOCK and not self.torn:
+        while length < BLOCK_SIZE and not self.torn:
             try:
-                part = self._text.read1(BLOCK)
-            except TORN as error:
+                part = self._text.read1(BLOCK_SIZE)
+            except UNPACK_ERRORS as error:
                 self.torn = str(error) or type(error).__name__
                 break
             if not part:
@@ -132,7 +132,7 @@ class File:
         return b"".join(parts)
 
 
-class _Counted(io.RawIOBase):
+class _CountingReader(io.RawIOBase):
     """Counts what is read."""
 
     def __init__(self, inner: io.FileIO | io.BufferedReader) -> None:

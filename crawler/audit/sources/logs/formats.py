@@ -5,10 +5,10 @@ from itertools import starmap
 from typing import Final, Protocol
 
 from crawler.audit.sources.logs import json_format
-from crawler.audit.sources.logs.fields import Row
-from crawler.audit.sources.logs.json_format import Objects
-from crawler.audit.sources.logs.log_format import Layout, NoFormat, unwrapped
-from crawler.audit.sources.logs.w3c_format import Columns
+from crawler.audit.sources.logs.fields import LogRow
+from crawler.audit.sources.logs.json_format import JsonLogReader
+from crawler.audit.sources.logs.log_format import LogFormatError, LogFormatReader, unwrap_format
+from crawler.audit.sources.logs.w3c_format import W3cLogReader
 
 COMMON: Final = '$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent'
 COMBINED: Final = f'{COMMON} "$http_referer" "$http_user_agent"'
@@ -19,7 +19,7 @@ _ELB: Final = (
 _SYSLOG: Final = (
     "$remote_user]: "  # whatever a relay of syslog writes before a line, to the number of the process
 )
-_ELSEWHERE: Final = {
+_OTHER_FORMATS: Final = {
     "AWS ALB": f"$type {_ELB}",
     "AWS ELB": _ELB,
     "AWS S3": '$owner $bucket [$time_local] $remote_addr $requester $id $operation $key "$request" $status $error $sent'
@@ -31,12 +31,12 @@ _ELSEWHERE: Final = {
     "syslog combined": f"{_SYSLOG}{COMBINED}$rest",
     "syslog common": f"{_SYSLOG}{COMMON}$rest",
 }
-LAYOUTS: Final = {
+LINE_FORMATS: Final = {
     "combined": f"{COMBINED}$rest",
     "vhost combined": f"$host {COMBINED}$rest",
     "common": f"{COMMON}$rest",
     "vhost common": f"$host {COMMON}$rest",
-    **_ELSEWHERE,
+    **_OTHER_FORMATS,
 }
 """The formats that are lines of text.
 
@@ -46,15 +46,26 @@ https://docs.aws.amazon.com/AmazonS3/latest/userguide/LogFormat.html,
 https://www.envoyproxy.io/docs/envoy/latest/configuration/observability/access_log/usage,
 https://docs.haproxy.org/3.0/configuration.html#8.2.3.
 """
-_JSON: Final = ("json", "caddy", "traefik")
-_COLUMNS: Final = ("w3c", "iis", "cloudfront")
-_SAID: Final = {
+_JSON_NAMES: Final = ("json", "caddy", "traefik")
+_COLUMN_NAMES: Final = ("w3c", "iis", "cloudfront")
+_ALIASES: Final = {
     "vhost": "vhost combined",
     "vhost_combined": "vhost combined",
     "main": "combined",
-    **{name.lower().removeprefix("aws "): name for name in _ELSEWHERE},
+    **{name.lower().removeprefix("aws "): name for name in _OTHER_FORMATS},
 }
-NAMES: Final = ("combined", "common", "vhost", *_JSON, *_COLUMNS, "alb", "elb", "s3", "envoy", "haproxy")
+NAMES: Final = (
+    "combined",
+    "common",
+    "vhost",
+    *_JSON_NAMES,
+    *_COLUMN_NAMES,
+    "alb",
+    "elb",
+    "s3",
+    "envoy",
+    "haproxy",
+)
 """The names that a person may give."""
 
 _address = re.compile(rb"[0-9A-Fa-f:.]*[:.][0-9A-Fa-f:.]*").fullmatch
@@ -65,56 +76,56 @@ _head = re.compile(
 )
 
 
-class Reader(Protocol):
+class LogReader(Protocol):
     """Reads the lines of one file, block by block."""
 
     name: str
     has_agents: bool
 
-    def rows(self, text: bytes) -> tuple[list[Row], list[bytes]]:
+    def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
         """What is in some lines, and those of them that could not be read."""
 
 
-def told(text: str, sample: list[bytes]) -> Reader | None:
+def choose_reader(text: str, sample: list[bytes]) -> LogReader | None:
     """The reader for a log that begins like this: by the format that was given, or "". Raises NoFormat."""
     if text:
-        return asked(text, sample)
+        return reader_of_format(text, sample)
     return (
-        detected(sample) if sample else Layout("combined", LAYOUTS["combined"])
+        detect_reader(sample) if sample else LogFormatReader("combined", LINE_FORMATS["combined"])
     )  # nothing is in every format
 
 
-def asked(text: str, sample: list[bytes]) -> Reader:
+def reader_of_format(text: str, sample: list[bytes]) -> LogReader:
     """The reader of a format that a person named or wrote down. Raises NoFormat."""
     name = text.strip().lower()
-    if name in _JSON:
-        return Objects(json_format.learnt(sample))
-    if name in _COLUMNS:
-        return Columns()
-    name = _SAID.get(name.removeprefix("aws "), name)
-    if name in LAYOUTS:
-        return Layout(name, LAYOUTS[name])
+    if name in _JSON_NAMES:
+        return JsonLogReader(json_format.learn_fields(sample))
+    if name in _COLUMN_NAMES:
+        return W3cLogReader()
+    name = _ALIASES.get(name.removeprefix("aws "), name)
+    if name in LINE_FORMATS:
+        return LogFormatReader(name, LINE_FORMATS[name])
     if name.startswith("#fields:"):
-        return Columns(text.strip().encode())
+        return W3cLogReader(text.strip().encode())
     if not re.search(r"[$%]", text):
-        raise NoFormat(f"it is none of {', '.join(NAMES)}, and no log_format or LogFormat")
-    value = unwrapped(text)
+        raise LogFormatError(f"it is none of {', '.join(NAMES)}, and no log_format or LogFormat")
+    value = unwrap_format(text)
     if value.lstrip().startswith("{"):
-        return Objects(json_format.given(value), "JSON lines (as given)")
-    return Layout("as given", value)
+        return JsonLogReader(json_format.fields_of_format(value), "JSON lines (as given)")
+    return LogFormatReader("as given", value)
 
 
-def detected(lines: list[bytes]) -> Reader | None:
+def detect_reader(lines: list[bytes]) -> LogReader | None:
     """The reader of the format that most of the first lines of a file are in."""
     if any(line[:8].lower() == b"#fields:" for line in lines):
-        return Columns()
+        return W3cLogReader()
     if sum(line.lstrip()[:1] == b"{" for line in lines) * 2 > len(lines):
         try:
-            return Objects(json_format.learnt(lines))
-        except NoFormat:
+            return JsonLogReader(json_format.learn_fields(lines))
+        except LogFormatError:
             return None
     best, most = None, 0
-    for reader in (_of_servers(lines), *starmap(Layout, _ELSEWHERE.items())):
+    for reader in (_server_format(lines), *starmap(LogFormatReader, _OTHER_FORMATS.items())):
         count = len(reader.rows(b"\n".join(lines))[0]) if reader else 0
         if count * 2 >= len(lines) and count > most:
             best, most = reader, count
@@ -123,7 +134,7 @@ def detected(lines: list[bytes]) -> Reader | None:
     return best
 
 
-def _of_servers(lines: list[bytes]) -> Layout | None:
+def _server_format(lines: list[bytes]) -> LogFormatReader | None:
     """The layout of the family of the common format: with the host somewhere, and with more at the end."""
     heads = [(line, found) for line in lines if (found := _head.match(line))]
     if not heads:
@@ -138,10 +149,10 @@ def _of_servers(lines: list[bytes]) -> Layout | None:
     ends = [_extra.findall(line, found.end()) for line, found in heads if bool(found[3]) == with_agent]
     place = None if "host" in name else _host_at(ends)
     if place is None:
-        return Layout(f"{name} and more" if sum(map(bool, ends)) > most else name, f"{text}$rest")
+        return LogFormatReader(f"{name} and more" if sum(map(bool, ends)) > most else name, f"{text}$rest")
     shapes = [' "$more"' if each[0] else " $more" for each in ends[0][:place]]
     host = ' "$host"' if ends[0][place][0] else " $host"
-    return Layout(f"{name} and the host", f"{text}{''.join(shapes)}{host}$rest")
+    return LogFormatReader(f"{name} and the host", f"{text}{''.join(shapes)}{host}$rest")
 
 
 def _host_at(ends: list[list[tuple[bytes, bytes]]]) -> int | None:

@@ -15,10 +15,10 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from crawler.audit.sources.logs.fields import Row, asked_for
-from crawler.audit.sources.logs.log_format import NoFormat
+from crawler.audit.sources.logs.fields import LogRow, decoded_target
+from crawler.audit.sources.logs.log_format import LogFormatError
 
-DEEP: Final = 4
+MAX_DEPTH: Final = 4
 """Objects within objects that are looked into."""
 
 # Names without case and punctuation, the likeliest first.
@@ -43,33 +43,33 @@ _FIELDS: Final = {name: names.split() for name, names in _NAMES.items()}
 _decode: Final = msgspec.json.Decoder().decode
 _punctuation = re.compile(r"[^a-z0-9]")
 _bare = re.compile(r"(?<=[:,\[])\s*(\$\w+)\s*(?=[,}\]])")
-Path = tuple[str, ...]
+FieldPath = tuple[str, ...]
 
 
-class Objects:
+class JsonLogReader:
     """Reads the lines of one file, whose names were learnt from its first objects or from a log_format."""
 
-    def __init__(self, paths: dict[str, Path], name: str = "JSON lines") -> None:
+    def __init__(self, paths: dict[str, FieldPath], name: str = "JSON lines") -> None:
         """Take where each field is. Raises NoFormat when what is needed is nowhere."""
         if "status" not in paths or not paths.keys() & {"target", "request"}:
-            raise NoFormat("it has no status or nothing that was asked for")
+            raise LogFormatError("it has no status or nothing that was asked for")
         self.name = name
         self._paths = [paths.get(field, ()) for field in _FIELDS]
         self.has_agents = "agent" in paths
 
-    def rows(self, text: bytes) -> tuple[list[Row], list[bytes]]:
+    def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
         """What is in some lines, and those that are no object. One that is no request gives a row without any."""
-        rows: list[Row] = []
+        rows: list[LogRow] = []
         others: list[bytes] = []
         for line in text.removesuffix(b"\n").split(b"\n"):
-            found = _object(line)
+            found = _parse_object(line)
             if found is not None:
                 rows.append(self._row(found))
             else:
                 others.append(line)
         return rows, others
 
-    def _row(self, found: dict[str, Any]) -> Row:
+    def _row(self, found: dict[str, Any]) -> LogRow:
         when, request, method, target, query, status, agent, host, address = [
             _text(found, path) for path in self._paths
         ]
@@ -83,14 +83,14 @@ class Objects:
             if query not in (b"", b"-") and b"?" not in target:
                 target += b"?" + query.removeprefix(b"?")
             return (address, when, target.replace(b" ", b"%20"), status, agent, host, None)
-        return (address, when, asked_for(request), status, agent, host, None)
+        return (address, when, decoded_target(request), status, agent, host, None)
 
 
-def learnt(lines: list[bytes]) -> dict[str, Path]:
+def learn_fields(lines: list[bytes]) -> dict[str, FieldPath]:
     """Where the fields are in these lines. Names that are likelier win, and those nearer to the top."""
-    places: dict[str, Path] = {}
+    places: dict[str, FieldPath] = {}
     for line in lines:
-        for path in sorted(_leaves(_object(line) or {}), key=len):
+        for path in sorted(_leaves(_parse_object(line) or {}), key=len):
             for depth in range(len(path)):
                 places.setdefault(_punctuation.sub("", "".join(path[depth:]).lower()), path)
     return {
@@ -100,12 +100,12 @@ def learnt(lines: list[bytes]) -> dict[str, Path]:
     }
 
 
-def given(text: str) -> dict[str, Path]:
+def fields_of_format(text: str) -> dict[str, FieldPath]:
     """Where the fields are by a log_format that makes JSON. Raises NoFormat."""
     try:
         found = json.loads(_bare.sub(r'"\1"', text))
     except (ValueError, RecursionError):
-        raise NoFormat("it begins like JSON and is none") from None
+        raise LogFormatError("it begins like JSON and is none") from None
     variables = {
         _punctuation.sub("", value.strip("${}").lower()): path
         for path, value in _values(found, ())
@@ -118,12 +118,12 @@ def given(text: str) -> dict[str, Path]:
     }
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
+def _parse_object(line: bytes) -> dict[str, Any] | None:
     """The object that a line is. nginx leaves bytes in it as they came: those that are no UTF-8 are escaped."""
     try:
         found = _decode(line)
     except UnicodeDecodeError:
-        return _object(line.decode("utf-8", "siteatlas.escape").encode())
+        return _parse_object(line.decode("utf-8", "siteatlas.escape").encode())
     except (msgspec.DecodeError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -137,19 +137,19 @@ def _escape(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("siteatlas.escape", _escape)
 
 
-def _leaves(found: object) -> Iterator[Path]:
+def _leaves(found: object) -> Iterator[FieldPath]:
     return (path for path, value in _values(found, ()) if not isinstance(value, dict))
 
 
-def _values(found: object, path: Path) -> Iterator[tuple[Path, object]]:
-    if isinstance(found, dict) and len(path) < DEEP:
+def _values(found: object, path: FieldPath) -> Iterator[tuple[FieldPath, object]]:
+    if isinstance(found, dict) and len(path) < MAX_DEPTH:
         for name, value in found.items():
             yield from _values(value, (*path, name))
     else:
         yield path, found
 
 
-def _text(found: dict[str, Any], path: Path) -> bytes:
+def _text(found: dict[str, Any], path: FieldPath) -> bytes:
     value: object = found if path else ""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None

@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from crawler.audit.claim import Account, Claim, Source
-from crawler.audit.sources.logs.claims import MOST, Tally
-from crawler.audit.sources.logs.files import BLOCK, File
-from crawler.audit.sources.logs.formats import Reader
-from crawler.audit.sources.logs.verify_bots import ADDRESSES, Resolver, SystemResolver, Verifier
-from crawler.audit.sources.logs.w3c_format import Columns
-from crawler.audit.sources.logs.worker import Counter, Share, shown
-from crawler.audit.sources.urls import Addresses
+from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
+from crawler.audit.sources.logs.claims import MAX_TARGETS, LogClaimBuilder
+from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
+from crawler.audit.sources.logs.formats import LogReader
+from crawler.audit.sources.logs.verify_bots import MAX_ADDRESSES, BotVerifier, DnsResolver, SystemDnsResolver
+from crawler.audit.sources.logs.w3c_format import W3cLogReader
+from crawler.audit.sources.logs.worker import CountedLines, LineCounter, quote_line
+from crawler.audit.sources.urls import SourceUrlParser
 
 
 class LogOptions(Struct, frozen=True, kw_only=True):
@@ -27,36 +27,38 @@ class LogOptions(Struct, frozen=True, kw_only=True):
 
     format: str = ""
     verify: bool = False
-    resolver: Resolver | None = None
-    most: int = MOST
+    resolver: DnsResolver | None = None
+    most: int = MAX_TARGETS
     processes: int = 1
 
 
-class Block(NamedTuple):
+class LogBlock(NamedTuple):
     """Some lines of a log, b"" at its end.
 
     ``head`` is a line that must come before them for others to understand them, ``read`` how many bytes of the file
     were read with them.
     """
 
-    log: "Log"
+    log: "AccessLog"
     text: bytes
     head: bytes
     read: int
 
 
-class Log:
+class AccessLog:
     """One log being read. By ``format``, as it was given, and ``sample``, its first lines, others can read it too."""
 
-    def __init__(self, file: File, reader: Reader, addresses: Addresses, options: LogOptions) -> None:
+    def __init__(
+        self, file: LogFile, reader: LogReader, addresses: SourceUrlParser, options: LogOptions
+    ) -> None:
         self.format = options.format
         self.sample = file.sample()
-        self.account = Account(source=Source.LOG, name=file.name, format=reader.name)
+        self.account = SourceReport(source=SourceKind.LOG, name=file.name, format=reader.name)
         self._file = file
         self._reader = reader
-        self._verifier = Verifier(options.resolver or SystemResolver()) if options.verify else None
-        self._counter = Counter(reader, self._verifier)
-        self._tally = Tally(addresses, self.account, self._counter.counts, options.most)
+        self._verifier = BotVerifier(options.resolver or SystemDnsResolver()) if options.verify else None
+        self._counter = LineCounter(reader, self._verifier)
+        self._tally = LogClaimBuilder(addresses, self.account, self._counter.counts, options.most)
 
     @property
     def names(self) -> list[str]:
@@ -68,18 +70,18 @@ class Log:
         """Bytes of the file that were read."""
         return self._file.read
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[LogBlock]:
         """All of its lines, and its end."""
         head = b""
         for text in self._file.blocks():
-            yield Block(self, text, head, self.read)
-            if isinstance(self._reader, Columns):
+            yield LogBlock(self, text, head, self.read)
+            if isinstance(self._reader, W3cLogReader):
                 head = self._reader.begun(text) or head
-        yield Block(self, b"", b"", self.read)
+        yield LogBlock(self, b"", b"", self.read)
 
     def claims(
-        self, parts: Iterable[tuple[Block, Share | None]], done: Callable[[int, int], None]
-    ) -> Iterator[Claim]:
+        self, parts: Iterable[tuple[LogBlock, CountedLines | None]], done: Callable[[int, int], None]
+    ) -> Iterator[SourceRecord]:
         """All claims; afterwards the account is complete.
 
         ``parts`` are its blocks in their order, some with what others counted in them; ``done`` is told the bytes read
@@ -117,7 +119,7 @@ class Log:
         if file.torn:
             yield f"{file.name} is damaged and was read up to there ({file.torn}); {account.rows:,} lines were read"
         if account.unread * 2 > account.rows:
-            seen = f", for example {shown(odd)}" if odd else ""
+            seen = f", for example {quote_line(odd)}" if odd else ""
             yield (
                 f"{account.unread:,} of {account.rows:,} lines of {file.name} are not in the format"
                 f" {account.format}{seen}; name the right one (--log-format)"
@@ -126,7 +128,7 @@ class Log:
             hosts = sorted(self._tally.hosts, key=self._tally.hosts.__getitem__, reverse=True)[:3]
             yield (
                 f"every request in {file.name} is for another site"
-                f"{': ' + ', '.join(shown(host.encode()) for host in hosts) if hosts else ''}"
+                f"{': ' + ', '.join(quote_line(host.encode()) for host in hosts) if hosts else ''}"
             )
 
     def _notes(self) -> Iterator[str]:
@@ -134,9 +136,9 @@ class Log:
         if not account.rows and not file.torn:
             yield f"{file.name} is empty"
         if 0 < account.unread * 2 <= account.rows and odd:
-            yield f"{account.unread:,} lines could not be read, for example {shown(odd)}"
+            yield f"{account.unread:,} lines could not be read, for example {quote_line(odd)}"
         if file.too_long:
-            yield f"{file.too_long:,} lines are longer than {BLOCK:,} bytes"
+            yield f"{file.too_long:,} lines are longer than {BLOCK_SIZE:,} bytes"
         if file.is_cut and not file.torn:
             yield "the last line has no end: it is being written, or was cut"
         if account.used and not self._reader.has_agents:
@@ -154,4 +156,7 @@ class Log:
         if ours:
             yield f"{ours:,} by Siteatlas itself, which is no evidence"
         if self._verifier and self._verifier.unasked:
-            yield f"more than {ADDRESSES:,} addresses of bots: DNS was not asked for the rest, which stay unverified"
+            yield (
+                f"more than {MAX_ADDRESSES:,} addresses of bots: DNS was not asked for the rest, which stay "
+                "unverified"
+            )

@@ -8,9 +8,9 @@ that no line, however made, takes more than linear time.
 import re
 from typing import Final, cast
 
-from crawler.audit.sources.logs.fields import Row
+from crawler.audit.sources.logs.fields import LogRow
 
-_shaped = re.compile(
+_combined_shape = re.compile(
     r"<address> <\?> <user> \[<when>\] \"<request>\" <status> <\?> \"<\?>\" \"<agent>\"(?P<rest><rest>)?"
 ).fullmatch
 
@@ -23,13 +23,13 @@ _LINE = (
 _END = r"[ \t\r]*+"
 
 
-def quick(shape: str) -> re.Pattern[bytes] | None:
+def fast_matcher(shape: str) -> re.Pattern[bytes] | None:
     """What finds a row in each line that ends with a newline, for a layout whose fields are written as ``<when>``.
 
     A row is as in :data:`crawler.audit.sources.logs.fields.Row`; one without a target has a whole line as its request,
     which takes a closer look. None for a layout that has no quick way.
     """
-    found = _shaped(shape)
+    found = _combined_shape(shape)
     if not found:
         return None
     end = rf"(?: [^\n]*+)?+{_END}" if found["rest"] else _END
@@ -41,11 +41,11 @@ _QUOTED: Final = r'[^"\\]*+(?:\\.[^"\\]*+)*+'
 _REQUEST: Final = rf'(?:(?:GET|HEAD) (?P<target>[^ "\\]++) HTTP/[0-9.]++(?=")|(?P<request>{_QUOTED}))'
 
 # times, addresses and states of several servers in a row: "0.1, 0.2 : 0.3"
-_LISTED: Final = r"(?:[^ ]| (?=: )|(?<=[,:]) )*+"
+_LIST_PATTERN: Final = r"(?:[^ ]| (?=: )|(?<=[,:]) )*+"
 
-_SPACED: Final = frozenset({"user"})
+_SPACED_FIELDS: Final = frozenset({"user"})
 
-_TAIL: Final = "rest"
+_REST_FIELD: Final = "rest"
 
 
 # what we need, by the names of nginx and of Apache
@@ -63,18 +63,18 @@ _FIELDS: Final = {
     **dict.fromkeys(("remote_addr", "h", "a"), "address"),
     **dict.fromkeys(("remote_user", "u"), "user"),
     "is_args": "is_args",
-    _TAIL: _TAIL,
+    _REST_FIELD: _REST_FIELD,
 }
 
-_WANTED: Final = ("address", "when", "target", "status", "agent", "host", "request")
+_ROW_FIELDS: Final = ("address", "when", "target", "status", "agent", "host", "request")
 
-_TARGET: Final = _WANTED.index("target")
+_TARGET: Final = _ROW_FIELDS.index("target")
 
-_REQUEST_LINE: Final = _WANTED.index("request")
+_REQUEST_LINE: Final = _ROW_FIELDS.index("request")
 
-_PIECES: Final = ("method", "path", "query")
+_REQUEST_PARTS: Final = ("method", "path", "query")
 
-_PORTS: Final = frozenset({"server_port", "p"})
+_PORT_FIELDS: Final = frozenset({"server_port", "p"})
 
 
 _nginx = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
@@ -90,11 +90,11 @@ _logformat = re.compile(
 _string = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 
 
-class NoFormat(ValueError):
+class LogFormatError(ValueError):
     """A text is no format; the message says why, without naming it."""
 
 
-class Layout:
+class LogFormatReader:
     """Reads lines of one layout."""
 
     def __init__(self, name: str, text: str, *, is_quick: bool = True) -> None:
@@ -104,20 +104,20 @@ class Layout:
         ``is_quick`` allows it.
         """
         self.name = name
-        pieces = _needed(_pieces(text.replace(" - ", " $ident ") if "$" in text else text))
+        pieces = _needed_parts(_format_parts(text.replace(" - ", " $ident ") if "$" in text else text))
         named = {field for field, _ in pieces if field}
         if "status" not in named or not named & {"request", "target", "path"}:
-            raise NoFormat("it names no status or no request: $status and $request, or %>s and %r")
+            raise LogFormatError("it names no status or no request: $status and $request, or %>s and %r")
         pattern = re.compile(_expression(pieces).encode("utf-8"), re.DOTALL)
         self._match, groups = pattern.match, pattern.groupindex
-        self._picked = [groups.get(field, groups["none"]) for field in _WANTED]
-        self._pieces = [groups.get(field, groups["none"]) for field in _PIECES]
+        self._picked = [groups.get(field, groups["none"]) for field in _ROW_FIELDS]
+        self._pieces = [groups.get(field, groups["none"]) for field in _REQUEST_PARTS]
         self._is_whole = "request" in named
         self._is_target = "target" in named
-        self._quick = quick(_shape(pieces)) if is_quick else None
+        self._quick = fast_matcher(_shape(pieces)) if is_quick else None
         self.has_agents = "agent" in named
 
-    def rows(self, text: bytes) -> tuple[list[Row], list[bytes]]:
+    def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
         """What is in some lines, and those of them that are in another layout."""
         if self._quick:
             return self._cut(self._quick.findall(text if text.endswith(b"\n") else text + b"\n"))
@@ -127,26 +127,26 @@ class Layout:
         match, picked = self._match, self._picked
         matches = [match(line) for line in lines]
         return (
-            [cast("Row", found.group(*picked)) for found in matches if found],
+            [cast("LogRow", found.group(*picked)) for found in matches if found],
             [line for line, found in zip(lines, matches, strict=True) if not found],
         )
 
-    def _cut(self, rows: list[Row]) -> tuple[list[Row], list[bytes]]:
+    def _cut(self, rows: list[LogRow]) -> tuple[list[LogRow], list[bytes]]:
         """The same of what the quick way found, in which whole lines stand for those that it did not understand."""
         odd = [place for place, row in enumerate(rows) if not row[_TARGET]]
         others: list[bytes] = []
         for place in reversed(odd):
             line = rows[place][_REQUEST_LINE] or b""
             if found := self._match(line):
-                rows[place] = cast("Row", found.group(*self._picked))
+                rows[place] = cast("LogRow", found.group(*self._picked))
             else:
                 others.append(line)
                 del rows[place]
         return rows, others[::-1]
 
-    def _composed(self, lines: list[bytes]) -> tuple[list[Row], list[bytes]]:
+    def _composed(self, lines: list[bytes]) -> tuple[list[LogRow], list[bytes]]:
         """The same when method, path and query stand apart."""
-        rows: list[Row] = []
+        rows: list[LogRow] = []
         others: list[bytes] = []
         for line in lines:
             found = self._match(line)
@@ -162,7 +162,7 @@ class Layout:
         return rows, others
 
 
-def unwrapped(text: str) -> str:
+def unwrap_format(text: str) -> str:
     """The format itself, when it is given as it stands in a configuration."""
     if found := _directive.match(text):
         strings = list(_string.finditer(found[1]))
@@ -174,7 +174,7 @@ def unwrapped(text: str) -> str:
     return text.replace('\\"', '"')
 
 
-def _pieces(text: str) -> list[tuple[str, str]]:
+def _format_parts(text: str) -> list[tuple[str, str]]:
     """Fields (with their names, or "?") and the literals between them (with "")."""
     is_nginx = bool(_nginx.search(text))
     pieces: list[tuple[str, str]] = []
@@ -185,22 +185,23 @@ def _pieces(text: str) -> list[tuple[str, str]]:
         position = found.end()
         pieces += [(_field(found[1] or found[2]), "")] if is_nginx else _of_apache(found)
     if not pieces:
-        raise NoFormat("it has no fields: neither $request nor %r")
+        raise LogFormatError("it has no fields: neither $request nor %r")
     if position < len(text):
         pieces.append(("", text[position:]))
     return pieces
 
 
-def _needed(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _needed_parts(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """The fields up to the last one that is needed; what follows after a space may be anything."""
     last = max(
-        (place for place, (field, _) in enumerate(pieces) if field in (*_WANTED, *_PIECES)), default=-1
+        (place for place, (field, _) in enumerate(pieces) if field in (*_ROW_FIELDS, *_REQUEST_PARTS)),
+        default=-1,
     )
     after = pieces[last + 1][1] if 0 <= last < len(pieces) - 1 else ""
     end, space, _ = after.partition(" ")
-    if last < 0 or not (space or pieces[last + 1 :] in ([("", after)], [("", after), (_TAIL, "")])):
+    if last < 0 or not (space or pieces[last + 1 :] in ([("", after)], [("", after), (_REST_FIELD, "")])):
         return pieces
-    return [*pieces[: last + 1], *([("", end)] if end else []), (_TAIL, "")]
+    return [*pieces[: last + 1], *([("", end)] if end else []), (_REST_FIELD, "")]
 
 
 def _shape(pieces: list[tuple[str, str]]) -> str:
@@ -222,7 +223,7 @@ def _of_apache(found: re.Match[str]) -> list[tuple[str, str]]:
 
 
 def _field(name: str) -> str:
-    if name in _PORTS:
+    if name in _PORT_FIELDS:
         return "port"
     return _FIELDS.get(name, "listed" if name.startswith(("upstream_", "http_x_", "x-")) else "?")
 
@@ -232,21 +233,27 @@ def _expression(pieces: list[tuple[str, str]]) -> str:
     seen: set[str] = set()
     for place, (field, literal) in enumerate(pieces):
         follows = pieces[place + 1][0] if place + 1 < len(pieces) else ""
-        after = next((literal or " " for name, literal in pieces[place + 1 :] if name in ("", _TAIL)), "")
+        after = next(
+            (literal or " " for name, literal in pieces[place + 1 :] if name in ("", _REST_FIELD)), ""
+        )
         if not field:
             source += re.escape(literal)
-        elif field == _TAIL:
+        elif field == _REST_FIELD:
             source += "(?: .*+)?+"
         else:
-            within = _beside(field, after) if follows not in ("", _TAIL) else _within(field, after)
-            is_new = field in (*_WANTED, *_PIECES) and field not in seen
+            within = (
+                _value_pattern_before(field, after)
+                if follows not in ("", _REST_FIELD)
+                else _value_pattern(field, after)
+            )
+            is_new = field in (*_ROW_FIELDS, *_REQUEST_PARTS) and field not in seen
             # a whole request line names its own groups
             source += within if "(?P<" in within else f"(?P<{field}>{within})" if is_new else f"(?:{within})"
             seen.add(field)
     return rf"{source}[ \t\r]*+\Z(?P<none>)"
 
 
-def _beside(field: str, after: str) -> str:
+def _value_pattern_before(field: str, after: str) -> str:
     """What a field may hold when another one follows at once, as in ``$host$uri$is_args$args``."""
     if field == "is_args":
         return r"\??"
@@ -254,7 +261,7 @@ def _beside(field: str, after: str) -> str:
     return rf"(?:[^{re.escape(after[:1] + stop)}\\]|\\.)*+"
 
 
-def _within(field: str, after: str) -> str:
+def _value_pattern(field: str, after: str) -> str:
     """What a field may hold, which is known from what follows."""
     is_quoted = after.startswith('"')
     if field == "request":
@@ -265,9 +272,9 @@ def _within(field: str, after: str) -> str:
     if field == "status":
         return r"[0-9]{3}|-"
     if field == "listed" and after.startswith(" "):
-        return _LISTED
+        return _LIST_PATTERN
     if not after:
         return ".*+"
-    if len(after) == 1 or field not in _SPACED:
+    if len(after) == 1 or field not in _SPACED_FIELDS:
         return rf"[^{re.escape(after[0])}]*+"
     return rf"(?:(?!{re.escape(after)}).)*+"

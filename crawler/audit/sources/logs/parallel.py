@@ -11,29 +11,33 @@ from typing import IO, Final
 
 import msgspec
 
-from crawler.audit.sources.logs.log import Block, Log
-from crawler.audit.sources.logs.worker import Job, Share
+from crawler.audit.sources.logs.log import AccessLog, LogBlock
+from crawler.audit.sources.logs.worker import CountedLines, CountJob
 from crawler.errors import Incomplete
-from crawler.parse.protocol import LENGTH, encode, frame
+from crawler.parse.protocol import LENGTH_PREFIX, encode_message, read_message
 
-ALONE: Final = 16
+BLOCKS_BEFORE_WORKERS: Final = 16
 """Blocks that are counted here before there are other processes: starting them takes as long."""
-TOGETHER: Final = 6
+BLOCKS_PER_JOB: Final = 6
 """Blocks that a process gets at a time. The more, the fewer things come back several times; all are held in memory."""
-SMALL: Final = 2**18
+SMALL_BLOCK: Final = 2**18
 """Bytes of a block that is not worth the handing on."""
 _PIPE: Final = 2**20  # bytes that a pipe may hold, where that can be said
-_decode = msgspec.msgpack.Decoder(Share).decode
+_decode = msgspec.msgpack.Decoder(CountedLines).decode
 
 
-def shared(blocks: Iterator[Block], processes: int) -> Generator[tuple[Block, Share | None]]:
+def count_in_parallel(
+    blocks: Iterator[LogBlock], processes: int
+) -> Generator[tuple[LogBlock, CountedLines | None]]:
     """Blocks in their order, with what they came to; None where nobody counted the lines yet.
 
     Of those that were counted elsewhere some of one log come together, as the last of them. Raises Incomplete when a
     process ends that should not. Close it to end them all.
     """
-    yield from ((block, None) for block in (islice(blocks, ALONE) if processes > 1 else blocks))
-    turns = _Turns(processes)
+    yield from (
+        (block, None) for block in (islice(blocks, BLOCKS_BEFORE_WORKERS) if processes > 1 else blocks)
+    )
+    turns = _TurnQueue(processes)
     try:
         for block in blocks:
             yield from turns.take(block)
@@ -42,22 +46,22 @@ def shared(blocks: Iterator[Block], processes: int) -> Generator[tuple[Block, Sh
         turns.end()
 
 
-class _Turns:
+class _TurnQueue:
     """Whose turn it is. What is too small to be handed on waits until it is its turn to be counted here."""
 
     def __init__(self, processes: int) -> None:
         self._most = processes
-        self._workers: list[_Worker] = []
-        self._idle: deque[_Worker] = deque()
-        self._waiting: deque[tuple[Block, _Worker | None]] = deque()
+        self._workers: list[_CountProcess] = []
+        self._idle: deque[_CountProcess] = deque()
+        self._waiting: deque[tuple[LogBlock, _CountProcess | None]] = deque()
         self._given = 0  # blocks, to the first of those that are idle
 
-    def take(self, block: Block) -> list[tuple[Block, Share | None]]:
+    def take(self, block: LogBlock) -> list[tuple[LogBlock, CountedLines | None]]:
         """See that it is counted; what is counted by now."""
         done = []
-        if self._given or len(block.text) >= SMALL:
+        if self._given or len(block.text) >= SMALL_BLOCK:
             if not self._idle and len(self._workers) < self._most:
-                self._workers.append(_Worker())
+                self._workers.append(_CountProcess())
                 self._idle.append(self._workers[-1])
             while not self._idle:
                 done.append(self._oldest())
@@ -68,7 +72,7 @@ class _Turns:
             done.append(self._oldest())
         return done
 
-    def rest(self) -> Iterator[tuple[Block, Share | None]]:
+    def rest(self) -> Iterator[tuple[LogBlock, CountedLines | None]]:
         """What was not counted yet."""
         while self._waiting:
             yield self._oldest()
@@ -78,16 +82,16 @@ class _Turns:
         for worker in self._workers:
             worker.end()
 
-    def _give(self, block: Block) -> None:
+    def _give(self, block: LogBlock) -> None:
         if block.text:
             self._idle[0].take(block)
             self._given += 1
-        if self._given == TOGETHER or not block.text:
+        if self._given == BLOCKS_PER_JOB or not block.text:
             self._idle[0].count()  # before the others are added up, which takes a while
             self._waiting.append((block._replace(text=b""), self._idle.popleft()))
             self._given = 0
 
-    def _oldest(self) -> tuple[Block, Share | None]:
+    def _oldest(self) -> tuple[LogBlock, CountedLines | None]:
         block, worker = self._waiting.popleft()
         if worker is None:
             return block, None
@@ -96,7 +100,7 @@ class _Turns:
         return block, share
 
 
-class _Worker:
+class _CountProcess:
     """One process. It takes all of a job before it answers, so that never both of us wait for the other to read."""
 
     def __init__(self) -> None:
@@ -112,18 +116,18 @@ class _Worker:
         assert self._process.stdout  # noqa: S101 - started with pipes
         self._to: IO[bytes] = self._process.stdin
         self._from: IO[bytes] = self._process.stdout
-        self._log: Log | None = None
+        self._log: AccessLog | None = None
         self._is_told = False  # what the next text is
         with suppress(OSError, AttributeError):
             fcntl.fcntl(self._to, fcntl.F_SETPIPE_SZ, _PIPE)
 
-    def take(self, block: Block) -> None:
+    def take(self, block: LogBlock) -> None:
         """Give it more to count. Raises Incomplete."""
         with self._living():
             if not self._is_told:
                 log = block.log
                 sample = None if log is self._log else log.sample
-                self._to.write(encode(Job(log.names, log.format, sample)))
+                self._to.write(encode_message(CountJob(log.names, log.format, sample)))
                 self._log, self._is_told = log, True
                 if block.head:
                     self._write(block.head)
@@ -136,10 +140,10 @@ class _Worker:
             self._to.flush()
         self._is_told = False
 
-    def share(self) -> Share:
+    def share(self) -> CountedLines:
         """What that came to. Raises Incomplete."""
         with self._living():
-            return _decode(frame(self._from) or b"")
+            return _decode(read_message(self._from) or b"")
 
     def end(self) -> None:
         """End it, whatever it does."""
@@ -150,7 +154,7 @@ class _Worker:
         self._process.wait()
 
     def _write(self, text: bytes) -> None:
-        self._to.write(LENGTH.pack(len(text)))
+        self._to.write(LENGTH_PREFIX.pack(len(text)))
         self._to.write(text)
 
     @contextmanager

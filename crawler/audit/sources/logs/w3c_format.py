@@ -8,15 +8,15 @@ import re
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from crawler.audit.sources.logs.fields import Row
-from crawler.audit.sources.logs.log_format import NoFormat
+from crawler.audit.sources.logs.fields import LogRow
+from crawler.audit.sources.logs.log_format import LogFormatError
 
 _NEEDED: Final = (b"cs-uri-stem", b"sc-status")
 _HOSTS: Final = (b"x-host-header", b"cs-host", b"cs(host)")
-_twice = re.compile(rb"%25([0-9A-Fa-f]{2})")
+_double_escape = re.compile(rb"%25([0-9A-Fa-f]{2})")
 
 
-class Columns:
+class W3cLogReader:
     """Reads the lines of one file, whose ``#Fields`` may change on the way."""
 
     has_agents = True
@@ -30,11 +30,11 @@ class Columns:
         if fields:
             self._begin(fields)
             if not all(name in self._places for name in _NEEDED):
-                raise NoFormat("it names no cs-uri-stem or no sc-status")
+                raise LogFormatError("it names no cs-uri-stem or no sc-status")
 
-    def rows(self, text: bytes) -> tuple[list[Row], list[bytes]]:
+    def rows(self, text: bytes) -> tuple[list[LogRow], list[bytes]]:
         """What is in some lines, and those that do not have the columns they should. Directives are neither."""
-        rows: list[Row] = []
+        rows: list[LogRow] = []
         others: list[bytes] = []
         for line in text.removesuffix(b"\n").split(b"\n"):
             if line[:1] == b"#":
@@ -65,7 +65,7 @@ class Columns:
         self._is_cloudfront = any(name.startswith(b"x-edge") for name in names)
         self.name = "CloudFront" if self._is_cloudfront else "W3C extended"
 
-    def _row(self, cells: list[bytes]) -> Row:
+    def _row(self, cells: list[bytes]) -> LogRow:
         def cell(name: bytes) -> bytes:
             place = self._places.get(name)
             value = b"" if place is None else cells[place]
@@ -74,7 +74,7 @@ class Columns:
         stem, query = cell(b"cs-uri-stem"), cell(b"cs-uri-query")
         agent = cell(b"cs(user-agent)") or b"-"
         if self._is_cloudfront:
-            stem, query = _twice.sub(rb"%\1", stem), _twice.sub(rb"%\1", query)
+            stem, query = _double_escape.sub(rb"%\1", stem), _double_escape.sub(rb"%\1", query)
             agent = unquote_to_bytes(unquote_to_bytes(agent))
         else:
             # a space would end the column: IIS writes a plus instead

@@ -9,23 +9,23 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from crawler.audit.sources.logs.counts import Counted, Counts
-from crawler.audit.sources.logs.formats import Reader, told
-from crawler.audit.sources.logs.verify_bots import Verifier
-from crawler.parse.protocol import encode, frame
+from crawler.audit.sources.logs.counts import PackedCounts, RequestCounts
+from crawler.audit.sources.logs.formats import LogReader, choose_reader
+from crawler.audit.sources.logs.verify_bots import BotVerifier
+from crawler.parse.protocol import encode_message, read_message
 
-SHOWN: Final = 160
+MAX_SHOWN: Final = 160
 
 """Bytes of a line that are quoted."""
 
 
-def shown(line: bytes) -> str:
+def quote_line(line: bytes) -> str:
     """The beginning of a line, quoted, with nothing in it that a terminal would obey."""
-    cut = line[:SHOWN]
-    return ascii(cut.decode("utf-8", "replace")) + ("…" if len(line) > SHOWN else "")
+    cut = line[:MAX_SHOWN]
+    return ascii(cut.decode("utf-8", "replace")) + ("…" if len(line) > MAX_SHOWN else "")
 
 
-class Job(Struct, array_like=True, frozen=True):
+class CountJob(Struct, array_like=True, frozen=True):
     """Frames of text follow, and an empty one after the last. ``names`` are the bots that are known so far.
 
     ``format`` and ``sample`` tell the format of the log (see :func:`crawler.audit.sources.logs.formats.told`), if it is
@@ -37,21 +37,21 @@ class Job(Struct, array_like=True, frozen=True):
     sample: list[bytes] | None = None
 
 
-class Share(Struct, array_like=True, frozen=True):
+class CountedLines(Struct, array_like=True, frozen=True):
     """What some of the text came to: its lines, those that could not be read, one of them, and the requests."""
 
     rows: int
     unread: int
     odd: bytes
-    counted: Counted
+    counted: PackedCounts
 
 
-class Counter:
+class LineCounter:
     """Counts the lines of one log, block after block. ``odd`` begins as one that could not be read does."""
 
-    def __init__(self, reader: Reader, verifier: Verifier | None = None) -> None:
+    def __init__(self, reader: LogReader, verifier: BotVerifier | None = None) -> None:
         self.reader = reader
-        self.counts = Counts(has_agents=reader.has_agents)
+        self.counts = RequestCounts(has_agents=reader.has_agents)
         self.rows = self.unread = 0
         self.odd = b""
         self._verifier = verifier
@@ -63,45 +63,45 @@ class Counter:
         self.rows += len(rows) + len(others)
         self.unread += len(others)
         if others:
-            self.odd = self.odd or others[0][: SHOWN + 1]
+            self.odd = self.odd or others[0][: MAX_SHOWN + 1]
         self.counts.add(self._verifier.verified(rows) if self._verifier else rows)
 
-    def add_share(self, share: Share) -> None:
+    def add_share(self, share: CountedLines) -> None:
         """Add what another process counted of the lines after those that were added so far."""
         self.rows += share.rows
         self.unread += share.unread
         self.odd = self.odd or share.odd
         self.counts.add_counted(share.counted)
 
-    def share(self, texts: deque[bytes], names: list[str]) -> Share:
+    def share(self, texts: deque[bytes], names: list[str]) -> CountedLines:
         """What some text comes to, which is used up. ``names`` are the bots that are known so far."""
         self.counts.begin(names)
         self.rows = self.unread = 0
         self.odd = b""
         while texts:
             self.add(texts.popleft())
-        return Share(self.rows, self.unread, self.odd, self.counts.counted())
+        return CountedLines(self.rows, self.unread, self.odd, self.counts.counted())
 
 
-_decode = msgspec.msgpack.Decoder(Job).decode
+_decode = msgspec.msgpack.Decoder(CountJob).decode
 
 
 def main() -> None:
     """Serve until standard input ends."""
     gc.disable()  # rows are many, and no cycles among them
     source, sink = sys.stdin.buffer, sys.stdout.buffer
-    counter: Counter | None = None
-    while packed := frame(source):
+    counter: LineCounter | None = None
+    while packed := read_message(source):
         job = _decode(packed)
-        if job.sample is not None and (reader := told(job.format, job.sample)):
-            counter = Counter(reader)
+        if job.sample is not None and (reader := choose_reader(job.format, job.sample)):
+            counter = LineCounter(reader)
         texts = deque[bytes]()
-        while text := frame(source):
+        while text := read_message(source):
             texts.append(text)
         if counter is None or text is None:
             return
         try:
-            sink.write(encode(counter.share(texts, job.names)))
+            sink.write(encode_message(counter.share(texts, job.names)))
             sink.flush()
         except BrokenPipeError:  # nobody is there to hear about it
             os._exit(0)

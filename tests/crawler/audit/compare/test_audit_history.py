@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from crawler.audit.compare.history import AUDITS, Kept, ended, kept
-from crawler.audit.compare.rules import Before, Fate, Looked, Today
-from crawler.audit.compare.store import Past
+from crawler.audit.compare.history import AUDIT_HISTORY_DB, StoredFinding, finished_audits, stored_findings
+from crawler.audit.compare.rules import CurrentState, FindingStatus, PreviousFinding, RuleCoverage
+from crawler.audit.compare.store import AuditHistory
 from crawler.audit.evidence import schema
-from crawler.audit.evidence.store import Found
-from crawler.audit.finding import AuditFinding, Trend
-from crawler.audit.summary import AuditNews
-from crawler.state.migrations import STATE
+from crawler.audit.evidence.store import FindingStore
+from crawler.audit.finding import AuditFinding, RuleTrend
+from crawler.audit.summary import AuditSummary
+from crawler.state.migrations import STATE_DB
 
 SITE = "https://www.example.com/"
 FILE = f"{SITE}sitemap.xml"
@@ -50,13 +50,13 @@ class Audits:
     new: list[str] = field(default_factory=list)
     since: dict[str, str] = field(default_factory=dict)
     mended: list[tuple[str, str]] = field(default_factory=list)
-    trends: list[Trend] = field(default_factory=list)
+    trends: list[RuleTrend] = field(default_factory=list)
 
     def __call__(
         self,
         *found: AuditFinding,
         comparable: Sequence[str] = RULES,
-        fate: Fate = Fate.MENDED,
+        fate: FindingStatus = FindingStatus.MENDED,
         is_kept: bool = True,
     ) -> None:
         self.number += 1
@@ -64,7 +64,7 @@ class Audits:
             past.compare(f"2026-11-{self.number:02}", comparable)
             if past.last():
                 past.mend(lambda _before, _today: (fate, "now", ""))
-            told = Found(db)
+            told = FindingStore(db)
             every = [each for rule in RULES for each in told(rule)]
             self.new = [name(each) for each in every if each.is_new]
             self.since = {name(each): each.since for each in every}
@@ -74,11 +74,13 @@ class Audits:
                 past.keep(news(self.number), {}, {}, self.keep, anew=False)
 
     @contextmanager
-    def past(self, found: Iterable[AuditFinding]) -> Iterator[tuple[sqlite3.Connection, Past]]:
-        STATE.connect(self.directory / STATE.file).close()
-        with closing(schema.create(self.directory / schema.FILE, self.directory / STATE.file)) as db:
-            Found(db).put((0.0, each) for each in found)
-            yield db, Past(db, self.directory)
+    def past(self, found: Iterable[AuditFinding]) -> Iterator[tuple[sqlite3.Connection, AuditHistory]]:
+        STATE_DB.connect(self.directory / STATE_DB.file).close()
+        with closing(
+            schema.create_audit_file(self.directory / schema.AUDIT_FILE, self.directory / STATE_DB.file)
+        ) as db:
+            FindingStore(db).put((0.0, each) for each in found)
+            yield db, AuditHistory(db, self.directory)
 
     def trend(self, rule: str) -> tuple[int, int, int, int]:
         each = next(each for each in self.trends if each.rule == rule)
@@ -89,8 +91,8 @@ def name(each: object) -> str:
     return str(getattr(each, "url", "")).removeprefix(SITE)
 
 
-def news(number: int) -> AuditNews:
-    return AuditNews(
+def news(number: int) -> AuditSummary:
+    return AuditSummary(
         number=number, started=number, before=None, verdict="conclusive", why="", pages=0, uncompared=0,
         severities={}, groups=[], first=[],
     )  # fmt: skip
@@ -140,11 +142,11 @@ def test_ours_the_same_url_in_another_file_comes_before_another_spelling(audits:
 
 def test_ours_what_cannot_be_decided_keeps_its_day_until_it_can(audits: Audits) -> None:
     audits(gone("a"), gone("b"))
-    audits(gone("b"), fate=Fate.CARRIED)
+    audits(gone("b"), fate=FindingStatus.CARRIED)
     assert (audits.mended, audits.trend("entry.gone")) == ([], (0, 1, 0, 1))
     audits(gone("a"), gone("b"), comparable=())
     assert (audits.new, audits.since["a"]) == ([], "2026-11-01")
-    audits(gone("b"), fate=Fate.CARRIED)
+    audits(gone("b"), fate=FindingStatus.CARRIED)
     audits(gone("b"))
     assert audits.mended == [("a", "2026-11-01")]
     audits(gone("b"))
@@ -205,38 +207,42 @@ def test_ours_a_fault_of_a_file_is_one_whatever_its_entries(audits: Audits) -> N
 
 def test_ours_the_policy_is_told_what_is_known_of_the_url(audits: Audits) -> None:
     audits(gone("a", state="client error"))
-    asked: list[tuple[Before, Today]] = []
+    asked: list[tuple[PreviousFinding, CurrentState]] = []
     other = AuditFinding(rule="orphan.log", url=f"{SITE}a", sentence="")
     with audits.past([other]) as (db, past):
         db.execute("INSERT INTO entry VALUES (1, 1, ?, '', ?, 1, '', x'', '', NULL)", (f"{SITE}a", FILE))
         past.compare("2026-11-02", RULES)
-        past.mend(lambda before, today: (asked.append((before, today)) or Fate.MENDED, "", ""))  # type: ignore[func-returns-value]
+        past.mend(lambda before, today: (asked.append((before, today)) or FindingStatus.MENDED, "", ""))  # type: ignore[func-returns-value]
     ((before, today),) = asked
-    assert before == Before("entry.gone", f"{SITE}a", FILE, "client error", "2026-11-01")
-    assert today == Today(rules=("orphan.log",), is_listed=True)
+    assert before == PreviousFinding("entry.gone", f"{SITE}a", FILE, "client error", "2026-11-01")
+    assert today == CurrentState(rules=("orphan.log",), is_listed=True)
 
 
 def test_ours_the_last_audits_are_remembered_as_a_whole_and_no_more(tmp_path: Path) -> None:
     audits = Audits(tmp_path, keep=3)
     audits(gone("a"), gone("b"))
     for _ in range(5):
-        audits(gone("a"), fate=Fate.CARRIED)
-    assert [each.number for each in ended(tmp_path)] == [4, 5, 6]
-    assert kept(tmp_path, f"{SITE}a")
-    assert not kept(tmp_path, f"{SITE}b")  # it was not seen for as long
+        audits(gone("a"), fate=FindingStatus.CARRIED)
+    assert [each.number for each in finished_audits(tmp_path)] == [4, 5, 6]
+    assert stored_findings(tmp_path, f"{SITE}a")
+    assert not stored_findings(tmp_path, f"{SITE}b")  # it was not seen for as long
 
 
 def test_ours_a_state_that_was_begun_anew_counts_its_audits_anew_and_is_compared_all_the_same(
     audits: Audits,
 ) -> None:
     audits(gone("a"), gone("b"))
-    audits(gone("b"), fate=Fate.CARRIED)
+    audits(gone("b"), fate=FindingStatus.CARRIED)
     audits.number = 0
-    audits(gone("b"), gone("c"), fate=Fate.CARRIED)
-    assert [each.number for each in ended(audits.directory)] == [1]
+    audits(gone("b"), gone("c"), fate=FindingStatus.CARRIED)
+    assert [each.number for each in finished_audits(audits.directory)] == [1]
     assert (audits.new, audits.trend("entry.gone")) == (["c"], (1, 1, 0, 1))
-    assert kept(audits.directory, f"{SITE}a") == [Kept("entry.gone", "2026-11-01", True, True)]
-    assert kept(audits.directory, f"{SITE}b") == [Kept("entry.gone", "2026-11-01", True, False)]
+    assert stored_findings(audits.directory, f"{SITE}a") == [
+        StoredFinding("entry.gone", "2026-11-01", True, True)
+    ]
+    assert stored_findings(audits.directory, f"{SITE}b") == [
+        StoredFinding("entry.gone", "2026-11-01", True, False)
+    ]
 
 
 def test_ours_who_looks_while_an_audit_is_kept_sees_the_one_before_and_nobody_else_may(
@@ -249,13 +255,15 @@ def test_ours_who_looks_while_an_audit_is_kept_sees_the_one_before_and_nobody_el
 
         def look(statement: str) -> None:
             if statement.startswith("DELETE FROM past.audit"):
-                modes = {oct(each.stat().st_mode) for each in audits.directory.glob(f"{AUDITS.file}*")}
-                seen.append(([each.number for each in ended(audits.directory)], modes))
+                modes = {
+                    oct(each.stat().st_mode) for each in audits.directory.glob(f"{AUDIT_HISTORY_DB.file}*")
+                }
+                seen.append(([each.number for each in finished_audits(audits.directory)], modes))
 
         db.set_trace_callback(look)
         past.keep(news(2), {}, {}, 365, anew=False)
     assert seen == [([1], {"0o100600"})]
-    assert [each.number for each in ended(audits.directory)] == [1, 2]
+    assert [each.number for each in finished_audits(audits.directory)] == [1, 2]
 
 
 KILLED = """
@@ -281,7 +289,7 @@ def test_ours_kill_9_while_it_is_written_leaves_the_memory_as_it_was(audits: Aud
     command = [sys.executable, "-c", KILLED, *here]
     run = subprocess.run(command, cwd=audits.directory, capture_output=True, text=True, check=False)
     assert run.returncode == -signal.SIGKILL, run.stdout + run.stderr
-    assert [each.number for each in ended(audits.directory)] == [1]
+    assert [each.number for each in finished_audits(audits.directory)] == [1]
     audits.number = 1
     audits(gone("a"))
     assert (audits.new, audits.mended) == ([], [("b", "2026-11-01")])
@@ -294,42 +302,42 @@ def test_ours_300_000_findings_are_compared_in_flat_memory(audits: Audits) -> No
     def many(first: int) -> Iterator[AuditFinding]:
         return (gone(str(n), file=f"{SITE}{n % 50}.xml") for n in range(first, first + 300_000))
 
-    def whole(number: int) -> list[Trend]:
+    def whole(number: int) -> list[RuleTrend]:
         with audits.past(many(number * 100_000)) as (_, past):
             past.compare(f"2026-11-0{number}", RULES)
-            past.mend(lambda _before, _today: (Fate.MENDED, "now", ""))
+            past.mend(lambda _before, _today: (FindingStatus.MENDED, "now", ""))
             trends = past.trends()
-            past.keep(news(number), {}, {"entry.gone": Looked()}, 365, anew=False)
+            past.keep(news(number), {}, {"entry.gone": RuleCoverage()}, 365, anew=False)
         return trends
 
     whole(2)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert whole(3) == [Trend("entry.gone", 100_000, 200_000, 100_000)]
+    assert whole(3) == [RuleTrend("entry.gone", 100_000, 200_000, 100_000)]
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40_000  # KiB
 
 
 def test_ours_what_is_new_comes_before_what_is_more_important(audits: Audits) -> None:
     audits(gone("a"))
     with audits.past([]) as (db, past):
-        Found(db).put([(9.0, gone("a")), (1.0, gone("b")), (2.0, gone("c"))])
+        FindingStore(db).put([(9.0, gone("a")), (1.0, gone("b")), (2.0, gone("c"))])
         past.compare("2026-11-02", RULES)
-        assert [name(each) for each in Found(db)("entry.gone")] == ["c", "b", "a"]
+        assert [name(each) for each in FindingStore(db)("entry.gone")] == ["c", "b", "a"]
 
 
 def test_ours_only_a_finding_that_was_not_there_before_takes_the_place_of_another(audits: Audits) -> None:
     dead = replace(gone("a"), rule="gone.linked", file="")
-    asked: list[Today] = []
+    asked: list[CurrentState] = []
 
-    def decide(_: Before, today: Today) -> tuple[Fate, str, str]:
+    def decide(_: PreviousFinding, today: CurrentState) -> tuple[FindingStatus, str, str]:
         asked.append(today)
-        return Fate.BECAME, "now", "gone.linked"
+        return FindingStatus.BECAME, "now", "gone.linked"
 
     audits(gone("a"), gone("b"), dead)
     with audits.past([dead, replace(dead, url=f"{SITE}b")]) as (db, past):
         past.compare("2026-11-02", RULES)
         past.mend(decide)
         assert [each.rules for each in asked] == [(), ("gone.linked",)]
-        assert [(each.became, name(each)) for each in Found(db).mended("entry.gone")] == [
+        assert [(each.became, name(each)) for each in FindingStore(db).mended("entry.gone")] == [
             ("gone.linked", "a"), ("gone.linked", "b"),
         ]  # fmt: skip
-        assert [each for each in past.trends() if each.became] == [Trend("entry.gone", 0, 0, 0, 0, 2)]
+        assert [each for each in past.trends() if each.became] == [RuleTrend("entry.gone", 0, 0, 0, 0, 2)]

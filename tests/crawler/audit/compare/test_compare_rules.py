@@ -4,13 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from crawler.audit.compare.rules import (
-    Before,
-    Looked,
-    Sight,
-    Today,
-    became,
-    identity,
-    successor,
+    AuditScope,
+    CurrentState,
+    PreviousFinding,
+    RuleCoverage,
+    finding_identity,
+    replaced_by,
+    what_became,
     why_none_new,
 )
 from crawler.audit.finding import AuditFinding
@@ -51,43 +51,47 @@ DOOR = AuditFinding(rule="entry.outside", url="http://www.example.com/a", senten
 def test_ours_a_finding_is_known_again_by_what_does_not_move(
     one: AuditFinding, other: AuditFinding, *, is_same: bool
 ) -> None:
-    assert (identity(one) == identity(other)) is is_same
+    assert (finding_identity(one) == finding_identity(other)) is is_same
 
 
 @pytest.mark.parametrize(
     ("then", "now", "why"),
     [
-        (None, Looked(), "no audit before looked for it"),
-        (Looked(), Looked(), ""),
-        (Looked(gap="no --log given"), Looked(), "no --log given"),
+        (None, RuleCoverage(), "no audit before looked for it"),
+        (RuleCoverage(), RuleCoverage(), ""),
+        (RuleCoverage(gap="no --log given"), RuleCoverage(), "no --log given"),
         (
-            Looked(),
-            Looked(gap="the crawl was cut short"),
+            RuleCoverage(),
+            RuleCoverage(gap="the crawl was cut short"),
             "",
         ),  # what is certain is, and the one before saw all
-        (Looked(limit="--max-clicks 5"), Looked(limit="--max-clicks 3"), "--max-clicks 5 before"),
-        (Looked(sources=("--search",)), Looked(sources=("--analytics", "--search")), "--analytics"),
-        (Looked(sources=("--analytics", "--search")), Looked(sources=("--search",)), ""),
+        (RuleCoverage(limit="--max-clicks 5"), RuleCoverage(limit="--max-clicks 3"), "--max-clicks 5 before"),
+        (
+            RuleCoverage(sources=("--search",)),
+            RuleCoverage(sources=("--analytics", "--search")),
+            "--analytics",
+        ),
+        (RuleCoverage(sources=("--analytics", "--search")), RuleCoverage(sources=("--search",)), ""),
     ],
 )
 def test_ours_what_the_audit_before_could_not_have_told_is_not_new(
-    then: Looked | None, now: Looked, why: str
+    then: RuleCoverage | None, now: RuleCoverage, why: str
 ) -> None:
     said = why_none_new(then, now)
     assert why in said
     assert bool(said) is bool(why)
 
 
-PAGE = Today(state=State.INDEXABLE, status=200)
-GONE = Today(state=State.CLIENT_ERROR, status=404)
-FAILED = Today(state=State.SERVER_ERROR, status=503)
-UNASKED = Today()
+PAGE = CurrentState(state=State.INDEXABLE, status=200)
+GONE = CurrentState(state=State.CLIENT_ERROR, status=404)
+FAILED = CurrentState(state=State.SERVER_ERROR, status=503)
+UNASKED = CurrentState()
 LISTED = replace(UNASKED, is_listed=True)
-SEEN, DOUBTFUL, NAMED = Sight(), Sight(is_doubtful=True), Sight(is_named=True)
+SEEN, DOUBTFUL, NAMED = AuditScope(), AuditScope(is_doubtful=True), AuditScope(is_named=True)
 
 
-def before(rule: str, state: str = "", *, file: str = "", is_carried: bool = False) -> Before:
-    return Before(rule, f"{SITE}a", file, state, "2026-11-01", is_carried)
+def before(rule: str, state: str = "", *, file: str = "", is_carried: bool = False) -> PreviousFinding:
+    return PreviousFinding(rule, f"{SITE}a", file, state, "2026-11-01", is_carried)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +101,8 @@ def before(rule: str, state: str = "", *, file: str = "", is_carried: bool = Fal
         ("orphan.log", "indexable", PAGE, SEEN, "indexable page (200)"),
         ("orphan.log", "indexable", UNASKED, SEEN, ""),  # this week's log does not name it
         ("orphan.log", "indexable", FAILED, SEEN, ""),
-        ("orphan.log", "indexable", Today(state=State.CLIENT_ERROR, status=403), SEEN, ""),
-        ("orphan.log", "indexable", Today(state=State.ROBOTS), SEEN, ""),
+        ("orphan.log", "indexable", CurrentState(state=State.CLIENT_ERROR, status=403), SEEN, ""),
+        ("orphan.log", "indexable", CurrentState(state=State.ROBOTS), SEEN, ""),
         ("orphan.log", "indexable", GONE, SEEN, "it answers 404"),
         (
             "orphan.sitemap",
@@ -120,7 +124,7 @@ def before(rule: str, state: str = "", *, file: str = "", is_carried: bool = Fal
         ("gone.linked", "client error", FAILED, SEEN, ""),
         ("gone.failing", "server error", PAGE, DOUBTFUL, "indexable"),
         ("gone.visited", "client error", UNASKED, SEEN, ""),  # nobody asked for it this week
-        ("gone.visited", "client error", Today(state=State.REDIRECT, status=301, target="/b"), SEEN, "redirects to /b"),
+        ("gone.visited", "client error", CurrentState(State.REDIRECT, 301, "/b"), SEEN, "redirects to /b"),
         # entries: a listing that was read to its end says what it does not list
         ("entry.gone", "client error", UNASKED, SEEN, "no sitemap lists it"),
         ("entry.gone", "client error", GONE, SEEN, "no sitemap lists it any more; it answers 404"),
@@ -128,7 +132,7 @@ def before(rule: str, state: str = "", *, file: str = "", is_carried: bool = Fal
         ("entry.gone", "client error", replace(FAILED, is_listed=True), SEEN, ""),
         ("entry.gone", "client error", replace(PAGE, is_listed=True), SEEN, "indexable"),
         ("entry.failed", "server error", replace(GONE, is_listed=True, rules=("entry.gone",)), SEEN, "entry.gone now"),
-        ("entry.noindex", "noindex", replace(Today(state=State.ROBOTS), is_listed=True), SEEN, ""),
+        ("entry.noindex", "noindex", replace(CurrentState(state=State.ROBOTS), is_listed=True), SEEN, ""),
         ("entry.duplicate", "indexable", UNASKED, SEEN, ""),
         # what a cluster names may hide today
         ("cluster.target", "indexable", PAGE, SEEN, "indexable"),
@@ -141,9 +145,9 @@ def before(rule: str, state: str = "", *, file: str = "", is_carried: bool = Fal
     ],
 )  # fmt: skip
 def test_ours_nothing_is_mended_that_was_not_seen(
-    rule: str, state: str, today: Today, sight: Sight, said: str
+    rule: str, state: str, today: CurrentState, sight: AuditScope, said: str
 ) -> None:
-    told = became(before(rule, state), today, sight)
+    told = what_became(before(rule, state), today, sight)
     assert said in told
     assert bool(told) is bool(said)
 
@@ -171,27 +175,28 @@ def test_ours_nothing_is_mended_that_was_not_seen(
     ],
 )  # fmt: skip
 def test_ours_what_became_another_finding_of_the_same_kind_is_not_mended(
-    rule: str, state: str, today: Today, then: str, said: str
+    rule: str, state: str, today: CurrentState, then: str, said: str
 ) -> None:
-    assert successor(before(rule, state), today) == then
-    assert said in became(before(rule, state), today, SEEN)
+    assert replaced_by(before(rule, state), today) == then
+    assert said in what_became(before(rule, state), today, SEEN)
 
 
 @pytest.mark.parametrize("rule", ["entry.gone", "lastmod.invalid", "media.image"])
 def test_ours_a_sitemap_that_was_left_out_this_time_says_nothing(rule: str) -> None:
     gone = before(rule, file=FILE)
     left_out = replace(UNASKED, is_file_read=False)
-    assert became(gone, left_out, SEEN)  # the site itself names it no more
-    assert not became(gone, left_out, NAMED)
-    assert became(gone, UNASKED, NAMED)
-    assert not became(before("orphan.sitemap", is_carried=True), UNASKED, NAMED)
+    assert what_became(gone, left_out, SEEN)  # the site itself names it no more
+    assert not what_became(gone, left_out, NAMED)
+    assert what_became(gone, UNASKED, NAMED)
+    assert not what_became(before("orphan.sitemap", is_carried=True), UNASKED, NAMED)
 
 
 def test_ours_a_medium_is_mended_if_it_answers_or_if_all_that_is_listed_was_asked_for() -> None:
     gone = before("media.video", file=FILE)
     assert (
-        became(gone, UNASKED, Sight(answering=frozenset({gone.url}), is_media_whole=False)) == "it can be had"
+        what_became(gone, UNASKED, AuditScope(answering=frozenset({gone.url}), is_media_whole=False))
+        == "it can be had"
     )
-    assert not became(gone, UNASKED, Sight(is_media_whole=False))
-    assert not became(gone, UNASKED, Sight(unsure=frozenset({gone.url})))
-    assert "no sitemap lists it" in became(gone, UNASKED, SEEN)
+    assert not what_became(gone, UNASKED, AuditScope(is_media_whole=False))
+    assert not what_became(gone, UNASKED, AuditScope(unsure=frozenset({gone.url})))
+    assert "no sitemap lists it" in what_became(gone, UNASKED, SEEN)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from nginx import Server, nginx
 
-from crawler.audit.discovery.check import check
-from crawler.audit.discovery.result import Declaration, Outcome
-from crawler.cli.robots_check import lines
-from crawler.config.config import Config, Fetch, Output, Pace, Site
+from crawler.audit.discovery.check import check_discovery
+from crawler.audit.discovery.result import CheckStatus, Declaration
+from crawler.cli.robots_check import discovery_lines
+from crawler.config.config import Config, FetchConfig, OutputConfig, PaceConfig, SiteConfig
 
 pytestmark = pytest.mark.needs_nginx
 # What the server does depends on files that a test lays beside the pages.
@@ -71,20 +71,20 @@ class Www:
         self.put("robots.txt", content)
 
     def check(self, sitemap: str = "sitemap.xml", output: str = "") -> Declaration:
-        return check(
+        return check_discovery(
             "",
             Config(
-                site=Site(url=self.url, sitemap_url=self.url + sitemap),
-                fetch=Fetch(retries=0),
-                pace=Pace(rate=0),
-                output=Output(directory=output),
+                site=SiteConfig(url=self.url, sitemap_url=self.url + sitemap),
+                fetch=FetchConfig(retries=0),
+                pace=PaceConfig(rate=0),
+                output=OutputConfig(directory=output),
             ),
         )
 
     def faults(self, sitemap: str = "sitemap.xml", output: str = "") -> dict[str, str]:
         """What is wrong, by its name."""
         found = self.check(sitemap, output)
-        return {each.about: each.told for each in found.looks if each.outcome is Outcome.PROBLEM}
+        return {each.about: each.told for each in found.looks if each.outcome is CheckStatus.PROBLEM}
 
 
 def test_ours_a_site_where_all_is_well_has_no_problem_and_lacks_no_line(site: Www) -> None:
@@ -94,7 +94,7 @@ def test_ours_a_site_where_all_is_well_has_no_problem_and_lacks_no_line(site: Ww
         *("robots.answers", "robots.type", "robots.text", "sitemap.declared", "sitemap.allowed"),
         *("sitemap.answers", "sitemap.direct", "sitemap.type", "sitemap.is_one"),
     }
-    assert {each.outcome for each in found.looks} == {Outcome.OK}
+    assert {each.outcome for each in found.looks} == {CheckStatus.OK}
     assert found.missing == {}
 
 
@@ -138,7 +138,7 @@ def test_rfc9309_a_redirect_of_robots_txt_is_followed_and_told(site: Www) -> Non
 def test_ours_a_robots_txt_that_is_missing_is_to_be_made(site: Www) -> None:
     (site.root / "robots.txt").unlink()
     found = site.check()
-    assert [each.about for each in found.looks if each.outcome is Outcome.PROBLEM] == ["robots.answers"]
+    assert [each.about for each in found.looks if each.outcome is CheckStatus.PROBLEM] == ["robots.answers"]
     assert "404" in found.looks[0].told
     assert found.missing == {f"{site.url}robots.txt": [f"Sitemap: {site.url}sitemap.xml"]}
 
@@ -149,9 +149,9 @@ def test_ours_what_a_robots_txt_lacks_that_does_not_answer_is_not_known(
 ) -> None:
     site.put(flag)
     found = site.check()
-    assert found.looks[0].outcome is Outcome.PROBLEM
+    assert found.looks[0].outcome is CheckStatus.PROBLEM
     assert status in found.looks[0].told
-    assert [each.about for each in found.looks if each.outcome is Outcome.UNKNOWN] == ["sitemap.declared"]
+    assert [each.about for each in found.looks if each.outcome is CheckStatus.UNKNOWN] == ["sitemap.declared"]
     assert not found.missing
 
 
@@ -217,19 +217,21 @@ def test_sitemaps_org_other_hosts_must_name_a_sitemap_that_lists_their_urls(
         site.put("sitemap.xml", urlset(site.url, f"{shop.url}boats"))
         home = shop.url.rstrip("/")
         site_with_shop = Config(
-            site=Site(url=site.url),
-            fetch=Fetch(retries=0),
-            pace=Pace(rate=0),
+            site=SiteConfig(url=site.url),
+            fetch=FetchConfig(retries=0),
+            pace=PaceConfig(rate=0),
             scope={"hosts": (home.removeprefix("http://"),)},  # type: ignore[arg-type]
         )
-        found = check("", site_with_shop)
+        found = check_discovery("", site_with_shop)
         assert found.missing == {f"{home}/robots.txt": [f"Sitemap: {site.url}sitemap.xml"]}
-        (fault,) = (each for each in found.looks if each.outcome is Outcome.PROBLEM)
+        (fault,) = (each for each in found.looks if each.outcome is CheckStatus.PROBLEM)
         assert (fault.about, f"such as {shop.url}boats, whose" in fault.told) == ("hosts.declared", True)
         assert fault.remedy.startswith("take out of the sitemap what it lists by mistake, or ")
-        assert f"if the sitemap may list its URLs, add to {home}/robots.txt (" in "\n".join(lines(found))
+        assert f"if the sitemap may list its URLs, add to {home}/robots.txt (" in "\n".join(
+            discovery_lines(found)
+        )
         (tmp_path / "robots.txt").write_text(f"Sitemap: {site.url}sitemap.xml\n")
-        assert check("", site_with_shop).is_well
+        assert check_discovery("", site_with_shop).is_well
 
 
 def test_ours_the_files_of_an_index_are_asked_for_too(site: Www, tmp_path: Path) -> None:
@@ -239,10 +241,10 @@ def test_ours_the_files_of_an_index_are_asked_for_too(site: Www, tmp_path: Path)
     for number in (0, 1, 3, 4, 5, 6, 7):
         site.put(f"part-{number}.xml", urlset(f"{site.url}{number}"))
     found = site.check()
-    told = {each.about: each for each in found.looks if each.outcome is not Outcome.OK}
+    told = {each.about: each for each in found.looks if each.outcome is not CheckStatus.OK}
     assert set(told) == {"files.answer", "hosts.declared"}
     assert "part-2.xml" in told["files.answer"].told
-    assert told["hosts.declared"].outcome is Outcome.UNKNOWN
+    assert told["hosts.declared"].outcome is CheckStatus.UNKNOWN
     for path in site.root.glob("*.xml"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     assert set(site.faults(output=str(tmp_path))) == {"files.answer"}

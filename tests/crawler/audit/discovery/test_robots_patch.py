@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.audit.discovery.patch import apply, patched
+from crawler.audit.discovery.patch import apply_patch, build_patch
 from crawler.errors import StorageError, UsageError
 from sitemap import sitemaps_in
 
@@ -32,15 +32,15 @@ BEFORE = [
 def test_ours_what_is_there_stays_and_twice_is_once(tmp_path: Path, before: bytes) -> None:
     file = tmp_path / "robots.txt"
     file.write_bytes(before)
-    apply(patched(file, [SITEMAP]))
+    apply_patch(build_patch(file, [SITEMAP]))
     once = file.read_bytes()
     assert once.startswith(before)
     assert SITEMAP in sitemaps_in(once)
     end = b"\r\n" if b"\r\n" in before else b"\r" if b"\r" in before else b"\n"
     assert once.endswith(LINE + end)
     assert once.count(LINE) == before.count(LINE) + 1
-    assert patched(file, [SITEMAP]).added == ()
-    apply(patched(file, [SITEMAP]))
+    assert build_patch(file, [SITEMAP]).added == ()
+    apply_patch(build_patch(file, [SITEMAP]))
     assert file.read_bytes() == once
     assert [each.name for each in tmp_path.iterdir()] == ["robots.txt"]
 
@@ -51,21 +51,21 @@ def test_ours_what_is_there_stays_and_twice_is_once(tmp_path: Path, before: byte
 )
 def test_google_a_line_in_another_spelling_is_one(tmp_path: Path, line: str) -> None:
     (tmp_path / "robots.txt").write_text(f"User-agent: *\n{line}")
-    assert patched(tmp_path, [SITEMAP]).added == ()
+    assert build_patch(tmp_path, [SITEMAP]).added == ()
 
 
 def test_ours_only_the_lines_that_are_missing_are_added(tmp_path: Path) -> None:
     file = tmp_path / "robots.txt"
     file.write_text(f"Sitemap: {SITEMAP}\n")
     other = "https://example.com/docs/sitemap.xml"
-    apply(patched(file, [SITEMAP, other, other]))
+    apply_patch(build_patch(file, [SITEMAP, other, other]))
     assert file.read_text() == f"Sitemap: {SITEMAP}\n\nSitemap: {other}\n"
 
 
 def test_ours_a_missing_file_is_made_for_everybody_to_read(tmp_path: Path) -> None:
     old = os.umask(0o077)
     try:
-        apply(patched(tmp_path / "robots.txt", [SITEMAP]))
+        apply_patch(build_patch(tmp_path / "robots.txt", [SITEMAP]))
     finally:
         os.umask(old)
     assert (tmp_path / "robots.txt").read_bytes() == LINE + b"\n"
@@ -82,8 +82,8 @@ def test_ours_mode_and_owner_stay_and_a_link_stays_a_link(tmp_path: Path) -> Non
     os.utime(real, (1, 1))
     before = real.stat()
     link.symlink_to("real/robots-shop.txt")
-    made = patched(link, [SITEMAP])
-    apply(made)
+    made = build_patch(link, [SITEMAP])
+    apply_patch(made)
     after = real.stat()
     assert made.path == real.resolve()
     assert link.is_symlink()
@@ -96,30 +96,30 @@ def test_rfc9309_a_file_that_crawlers_would_not_read_to_its_end_is_refused(tmp_p
     file = tmp_path / "robots.txt"
     most = 500 * 1024
     file.write_bytes(b"#" * (most - len(LINE) - 3) + b"\n")
-    assert len(patched(file, [SITEMAP]).after) == most
+    assert len(build_patch(file, [SITEMAP]).after) == most
     file.write_bytes(b"#" * (most - len(LINE) - 2) + b"\n")
     with pytest.raises(UsageError, match="512,001 bytes, and crawlers read the first 512,000"):
-        patched(file, [SITEMAP])
+        build_patch(file, [SITEMAP])
     # a line beyond the end is none
     file.write_bytes(b"#" * most + b"\n" + LINE + b"\n")
     with pytest.raises(UsageError, match="shorten it"):
-        patched(file, [SITEMAP])
+        build_patch(file, [SITEMAP])
 
 
 @pytest.mark.parametrize("bom", [b"\xff\xfe", b"\xfe\xff"])
 def test_rfc9309_utf_16_is_refused(tmp_path: Path, bom: bytes) -> None:
     (tmp_path / "robots.txt").write_bytes(bom + b"\0U")
     with pytest.raises(UsageError, match="UTF-16"):
-        patched(tmp_path / "robots.txt", [SITEMAP])
+        build_patch(tmp_path / "robots.txt", [SITEMAP])
 
 
 def test_ours_what_another_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "robots.txt"
     file.write_text("User-agent: *\n")
-    made = patched(file, [SITEMAP])
+    made = build_patch(file, [SITEMAP])
     file.write_text("User-agent: *\nDisallow: /\n")
     with pytest.raises(StorageError, match="changed by another"):
-        apply(made)
+        apply_patch(made)
     assert file.read_text() == "User-agent: *\nDisallow: /\n"
     assert [each.name for each in tmp_path.iterdir()] == ["robots.txt"]
 
@@ -127,9 +127,9 @@ def test_ours_what_another_changed_meanwhile_is_left_alone(tmp_path: Path) -> No
 def test_ours_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UsageError, match="is no file"):
-        patched(tmp_path / "pipe", [SITEMAP])
+        build_patch(tmp_path / "pipe", [SITEMAP])
     with pytest.raises(UsageError, match="there is no directory"):
-        patched(tmp_path / "none" / "robots.txt", [SITEMAP])
+        build_patch(tmp_path / "none" / "robots.txt", [SITEMAP])
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(UsageError, match="cannot be read"):
-        patched(tmp_path / "loop", [SITEMAP])
+        build_patch(tmp_path / "loop", [SITEMAP])

@@ -10,21 +10,21 @@ from pathlib import Path
 import pytest
 from scripted import Answer, Route, Site, scripted
 
-from crawler.audit.audit import Watches, audit
-from crawler.audit.claim import Account
-from crawler.audit.collect import addresses
+from crawler.audit.audit import ProgressWatchers, audit
+from crawler.audit.claim import SourceReport
+from crawler.audit.collect import source_url_parser
 from crawler.audit.evidence import schema
-from crawler.audit.evidence.store import Claims
+from crawler.audit.evidence.store import ClaimStore
 from crawler.audit.finding import AuditFinding, AuditReport
-from crawler.audit.host_aliases import MAX_DOORS
+from crawler.audit.host_aliases import MAX_ALIAS_URLS
 from crawler.audit.sitemaps import read_sitemaps
-from crawler.audit.sources.cross_submit import Judging, Submits, Trusting
+from crawler.audit.sources.cross_submit import CrossSubmitChecker, CrossSubmitLinter, TrustingLinter
 from crawler.config.config import Config
-from crawler.config.plan import Plan, plan_audit
+from crawler.config.plan import CrawlPlan, plan_audit
 from crawler.crawl.visit import Clock
 from crawler.errors import UsageError
-from crawler.state.database import storage
-from crawler.state.migrations import STATE
+from crawler.state.database import storage_errors
+from crawler.state.migrations import STATE_DB
 from sitemap import walk
 
 NS = (
@@ -52,7 +52,7 @@ def xml(body: str | bytes, status: int = 200) -> Answer:
     return Answer(body, status, {"Content-Type": "application/xml"})
 
 
-def plan_of(site: str, state: Path, /, **settings: dict[str, object]) -> Plan:
+def plan_of(site: str, state: Path, /, **settings: dict[str, object]) -> CrawlPlan:
     pace = {"rate": 0}
     sections = {
         "site": {"url": site},
@@ -69,13 +69,13 @@ class Read:
     def __init__(self, site: str, tmp: Path, /, **settings: dict[str, object]) -> None:
         plan = plan_of(site, tmp, **settings)
         tmp.mkdir(exist_ok=True)
-        STATE.connect(tmp / STATE.file).close()
-        db = schema.create(tmp / schema.FILE, tmp / STATE.file)
+        STATE_DB.connect(tmp / STATE_DB.file).close()
+        db = schema.create_audit_file(tmp / schema.AUDIT_FILE, tmp / STATE_DB.file)
         self.names: list[str] = []
-        read = read_sitemaps(plan, db, addresses(plan), NOW, self.names.append)
+        read = read_sitemaps(plan, db, source_url_parser(plan), NOW, self.names.append)
         self.findings, self.notes = read.findings, read.notes
-        self.accounts: list[Account] = Claims(db).accounts()
-        with storage():
+        self.accounts: list[SourceReport] = ClaimStore(db).accounts()
+        with storage_errors():
             claimed = db.execute("SELECT DISTINCT url FROM claim ORDER BY url").fetchall()
             self.urls = [url.removeprefix(site) for (url,) in claimed]
             self.entries = db.execute("SELECT url, loc, file, line, lastmod, media FROM entry").fetchall()
@@ -166,12 +166,12 @@ def test_sitemaps_org_a_sitemap_that_robots_txt_names_may_list_all_of_its_host(
 def test_sitemaps_org_lint_keeps_to_the_directory_of_a_sitemap() -> None:
     """For lint the protocol is the rule: what is named in robots.txt may list pages of other hosts, and no more."""
     where = "https://example.com/sitemaps/a.xml"
-    submits = Submits(lambda _: f"Sitemap: {where}".encode())
+    submits = CrossSubmitChecker(lambda _: f"Sitemap: {where}".encode())
     rules = {}
-    for linter in (Judging(submits, datetime.now(UTC)), Trusting(submits, datetime.now(UTC))):
+    for linter in (CrossSubmitLinter(submits, datetime.now(UTC)), TrustingLinter(submits, datetime.now(UTC))):
         walk(urlset("https://example.com/a", "https://example.com/b").encode(), linter, url=where)
         rules[type(linter)] = [each.rule for each in linter.report().findings]
-    assert rules == {Judging: ["location.outside"] * 2, Trusting: []}
+    assert rules == {CrossSubmitLinter: ["location.outside"] * 2, TrustingLinter: []}
 
 
 def test_sitemaps_org_pages_outside_of_the_directory_are_told_once_a_file(site: Site, tmp_path: Path) -> None:
@@ -362,7 +362,7 @@ def clock(day: str) -> Clock:
 
 def audited(site: Site, state: Path, clock: Clock = time.time, **settings: dict[str, object]) -> Audited:
     plan = plan_of(site.url, state, **settings)
-    with audit(plan, Watches(lambda _: None, lambda _: None), clock=clock) as (report, of):
+    with audit(plan, ProgressWatchers(lambda _: None, lambda _: None), clock=clock) as (report, of):
         return Audited(report, {each.rule: list(of(each.rule)) for each in report.counts}, site.url)
 
 
@@ -543,7 +543,7 @@ def test_ours_a_page_whose_cluster_is_stated_in_two_places_is_judged_once(site: 
     assert found.urls("cluster.not_mutual") == ["de"]
 
 
-def with_www(site: Site, tmp: Path) -> tuple[str, str, Plan]:
+def with_www(site: Site, tmp: Path) -> tuple[str, str, CrawlPlan]:
     """The names of a site without and with ``www.``, both served here, and the plan to audit the first."""
     port = site.url.rsplit(":", 1)[1].strip("/")
     names = ["shop.example", "www.shop.example"]
@@ -552,8 +552,8 @@ def with_www(site: Site, tmp: Path) -> tuple[str, str, Plan]:
     return home, www, plan_of(home, tmp, fetch={"retries": 0, "resolve": resolve})
 
 
-def findings(plan: Plan) -> dict[str, list[AuditFinding]]:
-    with audit(plan, Watches(lambda _: None, lambda _: None)) as (report, of):
+def findings(plan: CrawlPlan) -> dict[str, list[AuditFinding]]:
+    with audit(plan, ProgressWatchers(lambda _: None, lambda _: None)) as (report, of):
         return {each.rule: list(of(each.rule)) for each in report.counts}
 
 
@@ -596,10 +596,10 @@ def test_ours_entries_under_another_name_that_cannot_be_asked_for_are_counted(
 ) -> None:
     _, www, plan = with_www(site, tmp_path)
     site.routes |= {"/": page("/a"), "/a": page()}
-    site.routes["/sitemap.xml"] = xml(urlset(*(f"{www}p{number}" for number in range(MAX_DOORS + 50))))
+    site.routes["/sitemap.xml"] = xml(urlset(*(f"{www}p{number}" for number in range(MAX_ALIAS_URLS + 50))))
     found = findings(plan)
     (told,) = found["entry.outside"]
-    assert (told.url, told.times) == (f"{www}p{MAX_DOORS}", 50)
+    assert (told.url, told.times) == (f"{www}p{MAX_ALIAS_URLS}", 50)
     assert told.sentence.startswith(f"50 entries are listed under {www[:-1]}, and the site is ")
-    assert len(found["entry.gone"]) == MAX_DOORS
-    assert sum(path.startswith("/p") for path in site.paths) == 2 * MAX_DOORS + 50
+    assert len(found["entry.gone"]) == MAX_ALIAS_URLS
+    assert sum(path.startswith("/p") for path in site.paths) == 2 * MAX_ALIAS_URLS + 50

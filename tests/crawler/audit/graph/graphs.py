@@ -6,13 +6,13 @@ import numpy as np
 
 from crawler.audit.graph.arrays import Edges, Nodes
 from crawler.audit.graph.graph import LinkGraph
-from crawler.audit.graph.link_kind import CODES, PAGES, Way
-from crawler.model import Found, State
+from crawler.audit.graph.link_kind import PAGE_STATES, STATE_CODES, LinkKind
+from crawler.model import DiscoveredBy, State
 
 Link = tuple[int, int, int]
-CLICKED = Found.LINK | Found.FRAME
-HEADS = Found.ALTERNATE | Found.PAGINATION | Found.AMP | Found.FEED
-EVIDENCE = CLICKED | HEADS | Found.NOFOLLOW | Found.CANONICAL | Found.REFRESH
+CLICKED = DiscoveredBy.LINK | DiscoveredBy.FRAME
+HEADS = DiscoveredBy.ALTERNATE | DiscoveredBy.PAGINATION | DiscoveredBy.AMP | DiscoveredBy.FEED
+EVIDENCE = CLICKED | HEADS | DiscoveredBy.NOFOLLOW | DiscoveredBy.CANONICAL | DiscoveredBy.REFRESH
 MOVES = (State.REDIRECT, State.CANONICAL_ELSEWHERE)
 
 
@@ -24,8 +24,8 @@ def graph(states: Iterable[State], links: Iterable[Link], targets: dict[int, int
         target[source] = to
     nodes = Nodes(
         np.arange(10, 10 + len(named), dtype=np.int64),
-        np.array([CODES[state] for state in named], np.int8),
-        np.array([200 if state in PAGES else 0 for state in named], np.int16),
+        np.array([STATE_CODES[state] for state in named], np.int8),
+        np.array([200 if state in PAGE_STATES else 0 for state in named], np.int16),
         target,
     )
     return LinkGraph(nodes, Edges.of(len(named), links), 0)
@@ -69,8 +69,8 @@ class Plainly:
         waiting = [0]
         while waiting:
             node = waiting.pop()
-            steps = [(to, 0 if found & Found.REFRESH else 1) for (source, to), found in self.links.items()
-                     if source == node and found & (CLICKED | Found.REFRESH)]  # fmt: skip
+            steps = [(to, 0 if found & DiscoveredBy.REFRESH else 1) for (source, to), found in self.links.items()
+                     if source == node and found & (CLICKED | DiscoveredBy.REFRESH)]  # fmt: skip
             if self.states[node] is State.REDIRECT and node in self.targets:
                 steps.append((self.targets[node], 0))
             for to, cost in steps:
@@ -90,8 +90,8 @@ class Plainly:
             seen.update(found)
         return seen
 
-    def ways(self, node: int) -> set[Way]:
-        found: set[Way] = set()
+    def ways(self, node: int) -> set[LinkKind]:
+        found: set[LinkKind] = set()
         for alias in range(len(self.states)):
             if alias != node and (self.homes[alias] != node or alias == node):
                 continue
@@ -100,40 +100,42 @@ class Plainly:
             if not through:
                 found |= direct
                 continue
-            if Way.UNREACHED in direct:
-                found.add(Way.UNREACHED)
-            if direct - {Way.UNREACHED} or alias == 0:
+            if LinkKind.UNREACHED in direct:
+                found.add(LinkKind.UNREACHED)
+            if direct - {LinkKind.UNREACHED} or alias == 0:
                 copies = any(self.states[each] is State.CANONICAL_ELSEWHERE for each in through)
-                found.add(Way.CANONICAL if copies else Way.REDIRECT)
+                found.add(LinkKind.CANONICAL if copies else LinkKind.REDIRECT)
         return found
 
-    def direct(self, node: int) -> set[Way]:
-        found: set[Way] = set()
+    def direct(self, node: int) -> set[LinkKind]:
+        found: set[LinkKind] = set()
         for (source, to), flags in self.links.items():
             if to == node and self.homes[source] != self.homes[node]:
                 found |= self.kinds(source, flags)
         return found
 
-    def kinds(self, source: int, flags: int) -> set[Way]:
+    def kinds(self, source: int, flags: int) -> set[LinkKind]:
         if source not in self.touched:
-            return {Way.UNREACHED} if flags & CLICKED else set()
-        found: set[Way] = set()
+            return {LinkKind.UNREACHED} if flags & CLICKED else set()
+        found: set[LinkKind] = set()
         state = self.states[source]
         if flags & CLICKED:
-            moves = {State.REDIRECT: Way.REDIRECT, State.CANONICAL_ELSEWHERE: Way.CANONICAL}
-            found.add(Way.FOLLOWED if state in PAGES else moves.get(state, Way.NOINDEX))
-        elif flags & Found.NOFOLLOW:
-            found.add(Way.NOFOLLOW)
-        if flags & Found.CANONICAL:
-            found.add(Way.CANONICAL)
-        if flags & Found.REFRESH:
-            found.add(Way.REDIRECT)
+            moves = {State.REDIRECT: LinkKind.REDIRECT, State.CANONICAL_ELSEWHERE: LinkKind.CANONICAL}
+            found.add(LinkKind.FOLLOWED if state in PAGE_STATES else moves.get(state, LinkKind.NOINDEX))
+        elif flags & DiscoveredBy.NOFOLLOW:
+            found.add(LinkKind.NOFOLLOW)
+        if flags & DiscoveredBy.CANONICAL:
+            found.add(LinkKind.CANONICAL)
+        if flags & DiscoveredBy.REFRESH:
+            found.add(LinkKind.REDIRECT)
         if flags & HEADS:
-            found.add(Way.HEAD)
+            found.add(LinkKind.HEAD)
         return found
 
     def inlinks(self, node: int) -> int:
         return sum(
-            to == node and self.homes[source] != self.homes[to] and Way.FOLLOWED in self.kinds(source, flags)
+            to == node
+            and self.homes[source] != self.homes[to]
+            and LinkKind.FOLLOWED in self.kinds(source, flags)
             for (source, to), flags in self.links.items()
         )

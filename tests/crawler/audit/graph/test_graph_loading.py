@@ -5,26 +5,40 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.audit.graph.link_kind import STATES, Way
-from crawler.audit.graph.load import load, names, unpack_all
-from crawler.crawl.frontier.outlinks import pack, unpack
+from crawler.audit.graph.link_kind import STATES, LinkKind
+from crawler.audit.graph.load import load_graph, node_names, unpack_many
+from crawler.crawl.frontier.outlinks import pack_links, unpack_links
 from crawler.crawl.frontier.sqlite import SqliteFrontier
-from crawler.model import Find, Found, Kind, Lease, Outcome, Page, State, Url, Verdict
-from crawler.state.migrations import STATE
+from crawler.model import (
+    DiscoveredBy,
+    DiscoveredUrl,
+    DocumentKind,
+    Lease,
+    Outcome,
+    Page,
+    State,
+    StatusBadge,
+    Url,
+)
+from crawler.state.migrations import STATE_DB
 
 HOME = "https://example.com/"
 ANSWERS: dict[str, tuple[State, str, list[tuple[str, int]]]] = {
-    "/": (State.INDEXABLE, "", [("/a", Found.LINK), ("/old", Found.LINK), ("/feed", Found.ALTERNATE)]),
-    "/a": (State.INDEXABLE, "", [("/", Found.LINK), ("/hidden", Found.NOFOLLOW)]),
+    "/": (
+        State.INDEXABLE,
+        "",
+        [("/a", DiscoveredBy.LINK), ("/old", DiscoveredBy.LINK), ("/feed", DiscoveredBy.ALTERNATE)],
+    ),
+    "/a": (State.INDEXABLE, "", [("/", DiscoveredBy.LINK), ("/hidden", DiscoveredBy.NOFOLLOW)]),
     "/old": (State.REDIRECT, "/new", []),
-    "/new": (State.INDEXABLE, "", [("/copy", Found.LINK)]),
-    "/copy": (State.CANONICAL_ELSEWHERE, "/deep", [("/deep", Found.CANONICAL)]),
+    "/new": (State.INDEXABLE, "", [("/copy", DiscoveredBy.LINK)]),
+    "/copy": (State.CANONICAL_ELSEWHERE, "/deep", [("/deep", DiscoveredBy.CANONICAL)]),
     "/deep": (State.INDEXABLE, "", []),
-    "/feed": (State.WRONG_TYPE, "", [("/post", Found.FEED)]),
+    "/feed": (State.WRONG_TYPE, "", [("/post", DiscoveredBy.FEED)]),
     "/post": (State.INDEXABLE, "", []),
     "/hidden": (State.INDEXABLE, "", []),
-    "/sitemap.xml": (State.SITEMAP_FILE, "", [("/listed", Found.SITEMAP)]),
-    "/listed": (State.INDEXABLE, "", [("/too", Found.LINK)]),
+    "/sitemap.xml": (State.SITEMAP_FILE, "", [("/listed", DiscoveredBy.SITEMAP)]),
+    "/listed": (State.INDEXABLE, "", [("/too", DiscoveredBy.LINK)]),
     "/too": (State.INDEXABLE, "", []),
 }
 
@@ -34,23 +48,30 @@ def url(path: str) -> Url:
 
 
 def test_ours_the_graph_is_what_the_frontier_kept(tmp_path: Path) -> None:
-    db = STATE.connect(tmp_path / STATE.file)
+    db = STATE_DB.connect(tmp_path / STATE_DB.file)
     frontier = SqliteFrontier(db, lambda _: None)
     frontier.admit(
-        [Find(url("/"), Found.SEED, 0), Find(url("/sitemap.xml"), Found.SITEMAP, 1, kind=Kind.SITEMAP)]
+        [
+            DiscoveredUrl(url("/"), DiscoveredBy.SEED, 0),
+            DiscoveredUrl(url("/sitemap.xml"), DiscoveredBy.SITEMAP, 1, kind=DocumentKind.SITEMAP),
+        ]
     )
     while isinstance(lease := frontier.next(0.0, lambda _, __: 0.0), Lease):
         state, target, links = ANSWERS[lease.url.removeprefix(HOME[:-1])]
         moved = url(target) if target else None
         step = (
-            (Find(moved, Found.REDIRECT, lease.depth, lease.id),) if moved and state is State.REDIRECT else ()
+            (DiscoveredUrl(moved, DiscoveredBy.REDIRECT, lease.depth, lease.id),)
+            if moved and state is State.REDIRECT
+            else ()
         )
         named = [(url(path), flags) for path, flags in links]
         frontier.settle(
-            Outcome(lease, Verdict(state, "", moved), 200, links=named, finds=step, page=page_of(lease.url))
+            Outcome(
+                lease, StatusBadge(state, "", moved), 200, links=named, finds=step, page=page_of(lease.url)
+            )
         )
     frontier.commit()
-    graph = load(db)
+    graph = load_graph(db)
     assert graph is not None
     numbers = dict(db.execute("SELECT url, id FROM url"))
     node = {path: graph.nodes.node(numbers[url(path)]) for path in ANSWERS}
@@ -58,27 +79,27 @@ def test_ours_the_graph_is_what_the_frontier_kept(tmp_path: Path) -> None:
     assert {path: STATES[graph.nodes.state[place]] for path, place in node.items()} == {
         path: answer[0] for path, answer in ANSWERS.items()
     }
-    assert {path: Way(int(graph.ways[place])) for path, place in node.items()} == {
-        "/": Way.FOLLOWED,
-        "/a": Way.FOLLOWED,
-        "/old": Way.FOLLOWED,
-        "/new": Way.REDIRECT,
-        "/copy": Way.FOLLOWED,
-        "/deep": Way.CANONICAL,
-        "/feed": Way.HEAD,
-        "/post": Way.HEAD,
-        "/hidden": Way.NOFOLLOW,
-        "/sitemap.xml": Way(0),
-        "/listed": Way(0),
-        "/too": Way.UNREACHED,
+    assert {path: LinkKind(int(graph.ways[place])) for path, place in node.items()} == {
+        "/": LinkKind.FOLLOWED,
+        "/a": LinkKind.FOLLOWED,
+        "/old": LinkKind.FOLLOWED,
+        "/new": LinkKind.REDIRECT,
+        "/copy": LinkKind.FOLLOWED,
+        "/deep": LinkKind.CANONICAL,
+        "/feed": LinkKind.HEAD,
+        "/post": LinkKind.HEAD,
+        "/hidden": LinkKind.NOFOLLOW,
+        "/sitemap.xml": LinkKind(0),
+        "/listed": LinkKind(0),
+        "/too": LinkKind.UNREACHED,
     }
     assert [int(graph.depth[node[path]]) for path in ("/", "/new", "/copy", "/deep")] == [0, 1, 2, -1]
     assert graph.island[node["/listed"]] == graph.island[node["/too"]] == 0
-    moved = load(db, url("/listed"))
+    moved = load_graph(db, url("/listed"))
     assert moved is not None
     assert moved.depth[node["/too"]] == 1
-    assert load(db, url("/never")) is None
-    called = names(db)
+    assert load_graph(db, url("/never")) is None
+    called = node_names(db)
     assert [called.urls[place] for place in node.values()] == [url(path) for path in node]
     assert called.titles == [url.upper() for url in called.urls]
     db.close()
@@ -94,8 +115,8 @@ def page_of(of: Url) -> Page:
 
 
 def test_ours_a_state_without_a_visit_has_no_graph(tmp_path: Path) -> None:
-    db = STATE.connect(tmp_path / STATE.file)
-    assert load(db) is None
+    db = STATE_DB.connect(tmp_path / STATE_DB.file)
+    assert load_graph(db) is None
     db.close()
 
 
@@ -105,9 +126,9 @@ LINKS = st.lists(st.tuples(st.integers(0, 40) | st.integers(1, 2**40), st.intege
 @given(st.lists(LINKS, min_size=1, max_size=8))
 @settings(deadline=None)
 def test_ours_many_pages_are_unpacked_as_one_would_be(pages: list[list[tuple[int, int]]]) -> None:
-    packed = [pack(links) for links in pages]
-    found = unpack_all(packed)
-    expected = [(place, *link) for place, each in enumerate(packed) for link in unpack(each)]
+    packed = [pack_links(links) for links in pages]
+    found = unpack_many(packed)
+    expected = [(place, *link) for place, each in enumerate(packed) for link in unpack_links(each)]
     assert (
         list(zip(found.page.tolist(), found.target.tolist(), found.flags.tolist(), strict=True)) == expected
     )

@@ -6,9 +6,9 @@ from graphs import Link, Plainly, graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.audit.graph.graph import Lead, LinkGraph
-from crawler.audit.graph.link_kind import Way
-from crawler.model import Found, State
+from crawler.audit.graph.graph import InboundLink, LinkGraph
+from crawler.audit.graph.link_kind import LinkKind
+from crawler.model import DiscoveredBy, State
 
 PAGE, MOVED, COPY, NOINDEX, GONE = (
     State.INDEXABLE,
@@ -17,7 +17,7 @@ PAGE, MOVED, COPY, NOINDEX, GONE = (
     State.NOINDEX,
     State.CLIENT_ERROR,
 )
-LINK = Found.LINK
+LINK = DiscoveredBy.LINK
 STATES = st.sampled_from([PAGE, PAGE, PAGE, MOVED, COPY, NOINDEX, GONE])
 FLAGS = st.sampled_from(
     [
@@ -25,69 +25,83 @@ FLAGS = st.sampled_from(
             LINK,
             LINK,
             LINK,
-            Found.FRAME,
-            Found.NOFOLLOW,
-            LINK | Found.NOFOLLOW,
-            Found.CANONICAL,
-            Found.REFRESH,
+            DiscoveredBy.FRAME,
+            DiscoveredBy.NOFOLLOW,
+            LINK | DiscoveredBy.NOFOLLOW,
+            DiscoveredBy.CANONICAL,
+            DiscoveredBy.REFRESH,
         ),
-        *(Found.ALTERNATE, Found.PAGINATION | LINK, Found.AMP, Found.FEED, Found.SITEMAP, Found.MEMORY),
+        *(
+            DiscoveredBy.ALTERNATE,
+            DiscoveredBy.PAGINATION | LINK,
+            DiscoveredBy.AMP,
+            DiscoveredBy.FEED,
+            DiscoveredBy.SITEMAP,
+            DiscoveredBy.MEMORY,
+        ),
     ]
 )
 
 
-def ways(made: LinkGraph, node: int) -> Way:
-    return Way(int(made.ways[node]))
+def ways(made: LinkGraph, node: int) -> LinkKind:
+    return LinkKind(int(made.ways[node]))
 
 
 def test_google_links_a_followed_link_on_an_indexed_page_counts_and_nofollow_does_not() -> None:
-    made = graph([PAGE] * 3, [(0, 1, LINK), (0, 2, Found.NOFOLLOW)])
-    assert [ways(made, node) for node in (1, 2)] == [Way.FOLLOWED, Way.NOFOLLOW]
+    made = graph([PAGE] * 3, [(0, 1, LINK), (0, 2, DiscoveredBy.NOFOLLOW)])
+    assert [ways(made, node) for node in (1, 2)] == [LinkKind.FOLLOWED, LinkKind.NOFOLLOW]
     assert made.depth.tolist() == [0, 1, -1]
     assert made.touched.all()
     assert made.inlinks.tolist() == [0, 1, 0]
 
 
 def test_google_links_one_that_is_also_linked_without_nofollow_is_followed() -> None:
-    assert ways(graph([PAGE] * 2, [(0, 1, LINK | Found.NOFOLLOW)]), 1) == Way.FOLLOWED
+    assert ways(graph([PAGE] * 2, [(0, 1, LINK | DiscoveredBy.NOFOLLOW)]), 1) == LinkKind.FOLLOWED
 
 
 def test_ours_a_noindexed_page_leads_on_by_clicks_and_its_links_are_weak() -> None:
     made = graph([PAGE, NOINDEX, PAGE], [(0, 1, LINK), (1, 2, LINK)])
     assert made.depth.tolist() == [0, 1, 2]
-    assert ways(made, 2) == Way.NOINDEX
+    assert ways(made, 2) == LinkKind.NOINDEX
     assert made.inlinks[2] == 0
 
 
 def test_ours_a_redirect_costs_no_click_and_is_a_weak_way() -> None:
     made = graph([PAGE, MOVED, MOVED, PAGE], [(0, 1, LINK)], {1: 2, 2: 3})
     assert made.depth.tolist() == [0, 1, 1, 1]
-    assert ways(made, 3) == Way.REDIRECT
-    assert made.referrers(3, 5) == [Lead(0, Way.REDIRECT, 1)]
+    assert ways(made, 3) == LinkKind.REDIRECT
+    assert made.referrers(3, 5) == [InboundLink(0, LinkKind.REDIRECT, 1)]
 
 
 def test_ours_a_refresh_is_a_redirect() -> None:
-    made = graph([PAGE, PAGE, PAGE], [(0, 1, LINK), (1, 2, Found.REFRESH)])
+    made = graph([PAGE, PAGE, PAGE], [(0, 1, LINK), (1, 2, DiscoveredBy.REFRESH)])
     assert made.depth.tolist() == [0, 1, 1]
-    assert ways(made, 2) == Way.REDIRECT
+    assert ways(made, 2) == LinkKind.REDIRECT
 
 
 def test_ours_a_link_to_a_copy_is_a_way_by_canonical_and_no_click() -> None:
-    made = graph([PAGE, COPY, PAGE], [(0, 1, LINK), (1, 2, Found.CANONICAL)], {1: 2})
-    assert ways(made, 2) == Way.CANONICAL
+    made = graph([PAGE, COPY, PAGE], [(0, 1, LINK), (1, 2, DiscoveredBy.CANONICAL)], {1: 2})
+    assert ways(made, 2) == LinkKind.CANONICAL
     assert made.depth[2] == -1
     assert made.touched[2]
 
 
 def test_ours_a_link_on_a_copy_of_another_page_is_a_way_by_canonical() -> None:
     made = graph([PAGE, COPY, PAGE, PAGE], [(0, 1, LINK), (0, 2, LINK), (1, 3, LINK)], {1: 2})
-    assert ways(made, 3) == Way.CANONICAL
+    assert ways(made, 3) == LinkKind.CANONICAL
     assert made.depth[3] == 2
 
 
 def test_ours_a_page_that_only_its_own_other_spellings_lead_to_is_an_orphan() -> None:
     # 1 links to itself, to its old address 2 and to its copy 3; nobody else knows any of them
-    links = [(1, 1, LINK), (1, 2, LINK), (1, 3, LINK), (3, 1, LINK), (3, 1, Found.CANONICAL), (3, 3, LINK)]
+    links = [
+        (1, 1, LINK),
+        (1, 2, LINK),
+        (1, 3, LINK),
+        (3, 1, LINK),
+        (3, 1, DiscoveredBy.CANONICAL),
+        (3, 3, LINK),
+    ]
     made = graph([PAGE, PAGE, MOVED, COPY], links, {2: 1, 3: 1})
     assert made.ways.tolist() == [0, 0, 0, 0]
     assert made.inlinks.tolist() == [0, 0, 0, 0]
@@ -96,38 +110,53 @@ def test_ours_a_page_that_only_its_own_other_spellings_lead_to_is_an_orphan() ->
 
 
 def test_ours_a_nofollow_page_does_not_help_itself_by_its_old_address() -> None:
-    made = graph([PAGE, PAGE, MOVED], [(0, 1, Found.NOFOLLOW), (1, 2, LINK)], {2: 1})
-    assert ways(made, 1) == Way.NOFOLLOW
+    made = graph([PAGE, PAGE, MOVED], [(0, 1, DiscoveredBy.NOFOLLOW), (1, 2, LINK)], {2: 1})
+    assert ways(made, 1) == LinkKind.NOFOLLOW
 
 
 def test_ours_what_asks_neither_to_be_indexed_nor_followed_invites_nobody() -> None:
-    made = graph([PAGE, State.NOINDEX, PAGE, PAGE], [(0, 1, LINK), (1, 2, Found.NOFOLLOW), (1, 3, LINK)])
+    made = graph(
+        [PAGE, State.NOINDEX, PAGE, PAGE], [(0, 1, LINK), (1, 2, DiscoveredBy.NOFOLLOW), (1, 3, LINK)]
+    )
     assert made.touched.tolist() == [True] * 4
     assert made.invited.tolist() == [False, True, False, True]
-    assert graph([PAGE] * 2, [(0, 1, Found.NOFOLLOW)]).invited[1]
+    assert graph([PAGE] * 2, [(0, 1, DiscoveredBy.NOFOLLOW)]).invited[1]
 
 
 def test_ours_pages_that_nothing_leads_to_invite_all_the_same() -> None:
-    assert graph([PAGE] * 3, [(1, 2, Found.NOFOLLOW)]).invited[2]
+    assert graph([PAGE] * 3, [(1, 2, DiscoveredBy.NOFOLLOW)]).invited[2]
 
 
 def test_ours_nobody_clicks_what_only_the_head_names_also_by_way_of_a_redirect() -> None:
-    made = graph([PAGE, MOVED, GONE], [(0, 1, Found.ALTERNATE), (0, 2, Found.CANONICAL)], {1: 2})
-    assert (made.clicked(2), ways(made, 2)) == (0, Way.REDIRECT | Way.CANONICAL)
-    assert graph([PAGE, MOVED, GONE], [(0, 1, LINK)], {1: 2}).clicked(2) == Way.REDIRECT
+    made = graph(
+        [PAGE, MOVED, GONE], [(0, 1, DiscoveredBy.ALTERNATE), (0, 2, DiscoveredBy.CANONICAL)], {1: 2}
+    )
+    assert (made.clicked(2), ways(made, 2)) == (0, LinkKind.REDIRECT | LinkKind.CANONICAL)
+    assert graph([PAGE, MOVED, GONE], [(0, 1, LINK)], {1: 2}).clicked(2) == LinkKind.REDIRECT
 
 
 def test_ours_sitemaps_lead_nowhere() -> None:
-    made = graph([PAGE, PAGE, PAGE], [(0, 1, Found.SITEMAP), (1, 2, LINK)])
+    made = graph([PAGE, PAGE, PAGE], [(0, 1, DiscoveredBy.SITEMAP), (1, 2, LINK)])
     assert made.touched.tolist() == [True, False, False]
-    assert [ways(made, node) for node in (1, 2)] == [Way(0), Way.UNREACHED]
+    assert [ways(made, node) for node in (1, 2)] == [LinkKind(0), LinkKind.UNREACHED]
 
 
 def test_ours_what_is_only_named_in_the_head_is_touched() -> None:
     made = graph(
-        [PAGE] * 5, [(0, 1, Found.ALTERNATE), (0, 2, Found.PAGINATION), (0, 3, Found.AMP), (1, 4, LINK)]
+        [PAGE] * 5,
+        [
+            (0, 1, DiscoveredBy.ALTERNATE),
+            (0, 2, DiscoveredBy.PAGINATION),
+            (0, 3, DiscoveredBy.AMP),
+            (1, 4, LINK),
+        ],
     )
-    assert [ways(made, node) for node in (1, 2, 3, 4)] == [Way.HEAD, Way.HEAD, Way.HEAD, Way.FOLLOWED]
+    assert [ways(made, node) for node in (1, 2, 3, 4)] == [
+        LinkKind.HEAD,
+        LinkKind.HEAD,
+        LinkKind.HEAD,
+        LinkKind.FOLLOWED,
+    ]
     assert made.depth.tolist() == [0, -1, -1, -1, -1]
 
 
@@ -135,7 +164,7 @@ def test_ours_the_target_of_a_start_that_redirects_is_the_start() -> None:
     made = graph([MOVED, PAGE, PAGE], [(1, 2, LINK)], {0: 1})
     assert made.start == 1
     assert made.depth.tolist() == [0, 0, 1]
-    assert ways(made, 1) == Way.REDIRECT
+    assert ways(made, 1) == LinkKind.REDIRECT
 
 
 def test_ours_a_circle_of_redirects_ends_and_leads_nowhere() -> None:
@@ -148,17 +177,17 @@ def test_ours_islands_are_numbered_by_size_and_a_lonely_page_is_none() -> None:
     links = [(1, 2, LINK), (3, 4, LINK), (5, 4, LINK), (6, 6, LINK), (1, 0, LINK), (6, 0, LINK)]
     made = graph([PAGE] * 7, links)
     assert made.island.tolist() == [-1, 1, 1, 0, 0, 0, -1]
-    with_a_feed = graph([PAGE, PAGE, State.WRONG_TYPE], [(1, 2, Found.FEED)])
+    with_a_feed = graph([PAGE, PAGE, State.WRONG_TYPE], [(1, 2, DiscoveredBy.FEED)])
     assert with_a_feed.island.tolist() == [-1, -1, -1]
 
 
 def test_ours_the_best_referrers_come_first() -> None:
     links = [(0, 1, LINK), (0, 2, LINK), (0, 3, LINK), (1, 3, LINK), (2, 3, LINK), (1, 4, LINK), (2, 4, LINK)]
-    links += [(0, 5, LINK), (5, 4, LINK), (3, 4, LINK), (0, 4, Found.NOFOLLOW)]
+    links += [(0, 5, LINK), (5, 4, LINK), (3, 4, LINK), (0, 4, DiscoveredBy.NOFOLLOW)]
     made = graph([PAGE, PAGE, PAGE, PAGE, PAGE, NOINDEX], links)
     leads = made.referrers(4, 9)
     assert [lead.node for lead in leads] == [3, 1, 2, 5, 0]
-    assert [lead.way for lead in leads] == [Way.FOLLOWED] * 3 + [Way.NOINDEX, Way.NOFOLLOW]
+    assert [lead.way for lead in leads] == [LinkKind.FOLLOWED] * 3 + [LinkKind.NOINDEX, LinkKind.NOFOLLOW]
     assert made.referrers(4, 2) == leads[:2]
 
 
@@ -188,14 +217,14 @@ def test_ours_the_arrays_say_what_the_rules_say(site: tuple[list[State], list[Li
     assert made.depth.tolist() == [plain.depth.get(node, -1) for node in everything]
     assert np.flatnonzero(made.touched).tolist() == sorted(plain.touched)
     for node in everything:
-        found = {way for way in Way if made.ways[node] & way}
+        found = {way for way in LinkKind if made.ways[node] & way}
         assert found == plain.ways(node), node
         assert made.inlinks[node] == plain.inlinks(node)
         leads = made.referrers(node, 99)
         assert {lead.way for lead in leads} <= found
         if found and node != plain.homes[0]:  # a start that moved has a way without a page
             assert leads[0].way == min(found)
-        weak = found - {Way.UNREACHED}
+        weak = found - {LinkKind.UNREACHED}
         if node not in targets and node not in (plain.start, plain.homes[0]):
             assert bool(weak) == (node in plain.touched)  # what is touched has a way that says why
 
@@ -213,7 +242,7 @@ def test_ours_weights_solve_the_equation_of_pagerank(
         return
     steps = np.zeros((len(states), len(states)))  # from column to row
     for (source, to), found in plain.links.items():
-        if plain.homes[source] != plain.homes[to] and Way.FOLLOWED in plain.kinds(source, found):
+        if plain.homes[source] != plain.homes[to] and LinkKind.FOLLOWED in plain.kinds(source, found):
             steps[plain.homes[to], source] += 1
     jump = np.array([(node in pages) / len(pages) for node in range(len(states))])
     out = steps.sum(axis=0)
@@ -232,7 +261,9 @@ def test_ours_islands_are_the_components_of_what_is_not_touched(
     states, links, targets = site
     made, plain = graph(states, links, targets), Plainly(states, links, targets)
     parts = [{node} for node in range(len(states)) if node not in plain.touched]
-    pairs = [(source, to) for source, to, found in links if found & ~(Found.SITEMAP | Found.MEMORY)]
+    pairs = [
+        (source, to) for source, to, found in links if found & ~(DiscoveredBy.SITEMAP | DiscoveredBy.MEMORY)
+    ]
     for pair in (*pairs, *targets.items()):
         if not plain.touched & set(pair):
             joined = set().union(*(part for part in parts if part & set(pair)))

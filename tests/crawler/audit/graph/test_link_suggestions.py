@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import pytest
 from graphs import Link, graph
 
-from crawler.audit.finding import Hub
-from crawler.audit.graph.link_suggestions import Hubs
-from crawler.model import Found, State
+from crawler.audit.finding import LinkSuggestion
+from crawler.audit.graph.link_suggestions import LinkSuggestions
+from crawler.model import DiscoveredBy, State
 
 HOME = "https://example.com"
 WORDS = """anchor beacon cabin dinghy engine fender galley harbour inlet jetty keel lantern mast nautical oar pier quay
@@ -32,12 +32,12 @@ class Web:
         self.states[path] = state
         return path
 
-    def hubs(self, *orphans: str) -> Callable[[str], list[Hub]]:
+    def hubs(self, *orphans: str) -> Callable[[str], list[LinkSuggestion]]:
         """What is suggested when nobody links to these pages any more."""
         paths = [*self.titles]
         node = {path: place for place, path in enumerate(paths)}
         links: list[Link] = [
-            (node[path], node[to], Found.LINK)
+            (node[path], node[to], DiscoveredBy.LINK)
             for path, targets in self.links.items()
             for to in targets
             if to not in orphans
@@ -45,7 +45,9 @@ class Web:
         targets = {node[path]: node[to] for path, to in self.targets.items()}
         made = graph([self.states[path] for path in paths], links, targets)
         lost = [node[path] for path in orphans]
-        hubs = Hubs(made, [HOME + path for path in paths], [self.titles[path] for path in paths], lost)
+        hubs = LinkSuggestions(
+            made, [HOME + path for path in paths], [self.titles[path] for path in paths], lost
+        )
         return lambda path: hubs.hubs(node[path], [HOME + each for each in self.crumbs.get(path, [])])
 
     def check(self, parents: dict[str, str]) -> None:

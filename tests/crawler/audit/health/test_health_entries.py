@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from crawler.audit.health.entries import PublishedEntry, judge_entry, judge_spellings
-from crawler.audit.health.lastmod import Observed, judge_lastmod
-from crawler.audit.health.media import Medium, Role, judge_medium
-from crawler.audit.health.visit import Visited
+from crawler.audit.health.entries import PublishedEntry, check_duplicate_spellings, check_entry
+from crawler.audit.health.lastmod import ObservedDates, check_lastmod
+from crawler.audit.health.media import ListedMedia, MediaRole, check_media_url
+from crawler.audit.health.visit import VisitedUrl
 from crawler.audit.rules import RULES
 from crawler.model import Failure, Reply, State, Url
 
@@ -20,12 +20,12 @@ def entry(lastmod: str = "", loc: str = PAGE, **more: object) -> PublishedEntry:
 
 def visited(
     state: str, status: int | None = 200, reason: str = "", target: str = "", **more: object
-) -> Visited:
-    return Visited(url=PAGE, state=state, status=status, reason=reason, target=target, **more)  # type: ignore[arg-type]
+) -> VisitedUrl:
+    return VisitedUrl(url=PAGE, state=state, status=status, reason=reason, target=target, **more)  # type: ignore[arg-type]
 
 
-FINE = Visited(url="https://example.com/b", state=State.INDEXABLE, status=200)
-GONE = Visited(
+FINE = VisitedUrl(url="https://example.com/b", state=State.INDEXABLE, status=200)
+GONE = VisitedUrl(
     url="https://example.com/c", state=State.CLIENT_ERROR, status=404, reason="answered 404, not found"
 )
 
@@ -64,9 +64,9 @@ GONE = Visited(
     ],
 )  # fmt: skip
 def test_google_only_canonical_pages_that_answer_belong_in_a_sitemap(
-    seen: Visited, rule: str, sentence: str
+    seen: VisitedUrl, rule: str, sentence: str
 ) -> None:
-    found = judge_entry(entry("2026-01-01"), seen)
+    found = check_entry(entry("2026-01-01"), seen)
     assert found is not None
     assert (found.rule, found.sentence) == (rule, sentence)
     assert found.rule in RULES
@@ -80,7 +80,7 @@ def test_google_only_canonical_pages_that_answer_belong_in_a_sitemap(
 @pytest.mark.parametrize(
     "seen",
     [
-        Visited(url=PAGE),
+        VisitedUrl(url=PAGE),
         visited(State.INDEXABLE),
         visited(State.CLIENT_ERROR, 429, "answered 429, too many requests"),
         visited(State.WRONG_TYPE, 200, "application/pdf is no HTML"),
@@ -94,12 +94,12 @@ def test_google_only_canonical_pages_that_answer_belong_in_a_sitemap(
         visited(State.BAD_ANSWER, 200, "body.too_large: it is"),
     ],
 )
-def test_ours_what_is_not_known_is_not_held_against_an_entry(seen: Visited) -> None:
-    assert judge_entry(entry(), seen) is None
+def test_ours_what_is_not_known_is_not_held_against_an_entry(seen: VisitedUrl) -> None:
+    assert check_entry(entry(), seen) is None
 
 
 def test_google_spellings_of_one_page_are_listed_once() -> None:
-    page = Visited(url=PAGE, state=State.INDEXABLE, status=200)
+    page = VisitedUrl(url=PAGE, state=State.INDEXABLE, status=200)
     locs = [
         PAGE,
         "https://example.com/%61",
@@ -107,7 +107,7 @@ def test_google_spellings_of_one_page_are_listed_once() -> None:
         PAGE + "?utm_source=x",
         "https://example.com/a/",
     ]
-    found = judge_spellings(page, [entry(loc=loc) for loc in locs])
+    found = check_duplicate_spellings(page, [entry(loc=loc) for loc in locs])
     assert found is not None
     assert found.url == PAGE
     assert found.spellings == [PAGE + "?utm_source=x", "https://example.com/a/"]
@@ -115,8 +115,8 @@ def test_google_spellings_of_one_page_are_listed_once() -> None:
 
 
 def test_ours_what_lint_calls_a_duplicate_is_not_told_twice() -> None:
-    page = Visited(url=PAGE, state=State.INDEXABLE, status=200)
-    assert judge_spellings(page, [entry(), entry(loc="HTTPS://example.com:443/%61")]) is None
+    page = VisitedUrl(url=PAGE, state=State.INDEXABLE, status=200)
+    assert check_duplicate_spellings(page, [entry(), entry(loc="HTTPS://example.com:443/%61")]) is None
 
 
 def at(text: str) -> float:
@@ -181,19 +181,19 @@ NOW = at("2026-06-15")
 def test_google_lastmod_is_the_date_of_the_last_change(
     lastmod: str, known: dict[str, object], rule: str
 ) -> None:
-    observed = Observed(seen_at=NOW, page_date_source="JSON-LD dateModified", **known)  # type: ignore[arg-type]
-    found = judge_lastmod(entry(lastmod), observed)
+    observed = ObservedDates(seen_at=NOW, page_date_source="JSON-LD dateModified", **known)  # type: ignore[arg-type]
+    found = check_lastmod(entry(lastmod), observed)
     assert (found.rule if found else "") == (f"entry.lastmod_{rule}" if rule else "")
 
 
 def test_ours_a_date_that_lies_is_told_with_what_contradicts_it() -> None:
-    observed = Observed(
+    observed = ObservedDates(
         seen_at=NOW,
         page_date="2026-03-01",
         page_date_source="JSON-LD dateModified",
         header_date="2026-03-02T10:00:00+00:00",
     )
-    found = judge_lastmod(entry("2026-05-01"), observed)
+    found = check_lastmod(entry("2026-05-01"), observed)
     assert found is not None
     assert found.sentence == (
         "lastmod 2026-05-01 is later than any change that is known: the page says 2026-03-01 (JSON-LD dateModified); "
@@ -208,35 +208,39 @@ def reply(status: int, label: str) -> Reply:
 @pytest.mark.parametrize(
     ("role", "answer", "said"),
     [
-        (Role.IMAGE, reply(404, "text/html"), "the image cannot be had: it answered 404"),
-        (Role.VIDEO, reply(500, ""), "the video cannot be had: it answered 500"),
-        (Role.IMAGE, reply(200, "text/html; charset=utf-8"),
+        (MediaRole.IMAGE, reply(404, "text/html"), "the image cannot be had: it answered 404"),
+        (MediaRole.VIDEO, reply(500, ""), "the video cannot be had: it answered 500"),
+        (MediaRole.IMAGE, reply(200, "text/html; charset=utf-8"),
          "the image cannot be had: it answered with a page (text/html)"),
-        (Role.IMAGE, Failure("net.refused", "no", True), "the image cannot be had: no"),
-        (Role.IMAGE, reply(302, ""), "the image cannot be had: it redirects (answered 302) and never to an answer"),
-        (Role.IMAGE, reply(206, "image/png"), ""),
-        (Role.IMAGE, reply(200, ""), ""),
-        (Role.PLAYER, reply(200, "text/html"), ""),
-        (Role.PLAYER, reply(404, "text/html"), "the player cannot be had: it answered 404"),
-        (Role.THUMBNAIL, reply(429, ""), ""),
-        (Role.THUMBNAIL, reply(503, ""), ""),
-        (Role.IMAGE, Failure("body.bomb", "no", False), ""),
-        (Role.IMAGE, Failure("policy.private_address", "no", False), ""),
+        (MediaRole.IMAGE, Failure("net.refused", "no", True), "the image cannot be had: no"),
+        (
+            MediaRole.IMAGE,
+            reply(302, ""),
+            "the image cannot be had: it redirects (answered 302) and never to an answer",
+        ),
+        (MediaRole.IMAGE, reply(206, "image/png"), ""),
+        (MediaRole.IMAGE, reply(200, ""), ""),
+        (MediaRole.PLAYER, reply(200, "text/html"), ""),
+        (MediaRole.PLAYER, reply(404, "text/html"), "the player cannot be had: it answered 404"),
+        (MediaRole.THUMBNAIL, reply(429, ""), ""),
+        (MediaRole.THUMBNAIL, reply(503, ""), ""),
+        (MediaRole.IMAGE, Failure("body.bomb", "no", False), ""),
+        (MediaRole.IMAGE, Failure("policy.private_address", "no", False), ""),
     ],
 )  # fmt: skip
 def test_google_what_is_listed_beside_a_page_can_be_had(
-    role: Role, answer: Reply | Failure, said: str
+    role: MediaRole, answer: Reply | Failure, said: str
 ) -> None:
-    medium = Medium(url=PAGE + ".png", role=role, page=PAGE, file="sitemap.xml", line=3)
-    found = judge_medium(medium, answer)
+    medium = ListedMedia(url=PAGE + ".png", role=role, page=PAGE, file="sitemap.xml", line=3)
+    found = check_media_url(medium, answer)
     assert (found.sentence if found else "") == said
     if found:
-        assert found.rule == ("media.image" if role is Role.IMAGE else "media.video")
+        assert found.rule == ("media.image" if role is MediaRole.IMAGE else "media.video")
 
 
 def test_ours_moments_of_one_minute_are_told_by_their_seconds() -> None:
-    observed = Observed(seen_at=NOW + 7, seen_before=NOW, page_date_source="")
-    found = judge_lastmod(entry("2020-01-01"), observed)
+    observed = ObservedDates(seen_at=NOW + 7, seen_before=NOW, page_date_source="")
+    found = check_lastmod(entry("2020-01-01"), observed)
     assert found
     then, _, now = found.evidence[0].removeprefix("the page said something else on ").partition(" than on ")
     assert (len(then), then != now) == (len("2026-11-21 10:00:00 UTC"), True)

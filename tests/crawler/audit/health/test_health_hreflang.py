@@ -7,16 +7,16 @@ from msgspec.structs import replace
 
 from crawler.audit.finding import AuditFinding
 from crawler.audit.health.hreflang import (
-    ListedVersions,
-    Naming,
-    Version,
-    is_mislabelled,
-    judge_cluster,
-    judge_label,
-    judge_labels,
+    HreflangLink,
+    ListedHreflang,
+    PageHreflang,
+    check_hreflang_cluster,
+    check_hreflang_labels,
+    check_page_language,
+    states_wrong_language,
 )
-from crawler.audit.health.language_labels import fits
-from crawler.audit.health.visit import Visited
+from crawler.audit.health.language_labels import label_fits
+from crawler.audit.health.visit import VisitedUrl
 from crawler.audit.rules import RULES
 from crawler.model import State
 from sitemap import Alternate
@@ -38,15 +38,15 @@ class Site:
 
     def __init__(self, *labels: str, default: str = "en", how: str = "page") -> None:
         self.named = {label: at(label) for label in labels} | ({"x-default": at(default)} if default else {})
-        self.pages: dict[str, Version] = {}
+        self.pages: dict[str, PageHreflang] = {}
         for label in labels:
             self.add(label, label, self.named, how)
 
     def add(self, name: str, language: str, named: dict[str, str], how: str = "page") -> None:
-        visited = Visited(url=at(name), state=State.INDEXABLE, status=200, title=name)
+        visited = VisitedUrl(url=at(name), state=State.INDEXABLE, status=200, title=name)
         said = alternates(named)
-        listed = (ListedVersions("sitemap.xml", 7, said),) if how == "sitemap" else ()
-        self.pages[at(name)] = Version(
+        listed = (ListedHreflang("sitemap.xml", 7, said),) if how == "sitemap" else ()
+        self.pages[at(name)] = PageHreflang(
             visited=visited, language=language, stated=said if how == "page" else (), listed=listed
         )
 
@@ -54,28 +54,28 @@ class Site:
         self.pages[at(name)] = replace(self.pages[at(name)], **fields)
 
     def visit(self, name: str, state: State, status: int | None, reason: str = "", **more: object) -> None:
-        visited = Visited(url=at(name), state=state, status=status, reason=reason, **more)  # type: ignore[arg-type]
-        self.pages[at(name)] = Version(visited=visited)
+        visited = VisitedUrl(url=at(name), state=state, status=status, reason=reason, **more)  # type: ignore[arg-type]
+        self.pages[at(name)] = PageHreflang(visited=visited)
 
-    def version(self, url: str) -> Version:
-        return self.pages.get(url, Version(visited=Visited(url=url)))
+    def version(self, url: str) -> PageHreflang:
+        return self.pages.get(url, PageHreflang(visited=VisitedUrl(url=url)))
 
     def judged(self) -> list[AuditFinding]:
         found, namings = [], []
         for url, page in self.pages.items():
-            told, wrong = judge_cluster(page, self)
+            told, wrong = check_hreflang_cluster(page, self)
             assert {each.url for each in told} <= {url}
             found += told
             namings += wrong
-        blamed: dict[str, list[Naming]] = {}
+        blamed: dict[str, list[HreflangLink]] = {}
         for url in self.pages:
             if odd := [each for each in namings if each.url == url]:
-                if is_mislabelled(self.pages[url], odd, self):
-                    found.append(judge_label(self.pages[url], odd, self))
+                if states_wrong_language(self.pages[url], odd, self):
+                    found.append(check_page_language(self.pages[url], odd, self))
                 else:
                     for each in odd:
                         blamed.setdefault(each.by, []).append(each)
-        return [*found, *(judge_labels(self.pages[by], wrong) for by, wrong in blamed.items())]
+        return [*found, *(check_hreflang_labels(self.pages[by], wrong) for by, wrong in blamed.items())]
 
     def found(self) -> dict[str, list[str]]:
         """The names of the pages with a finding, by rule."""
@@ -102,10 +102,10 @@ def test_google_a_cluster_may_be_stated_in_all_three_ways_at_once() -> None:
     for number, label in enumerate(FIVE):
         if number % 2:
             site.change(
-                label, listed=(ListedVersions("a.xml", number, said), ListedVersions("b.xml", 1, said))
+                label, listed=(ListedHreflang("a.xml", number, said), ListedHreflang("b.xml", 1, said))
             )
         else:
-            site.change(label, stated=said if number else (), listed=(ListedVersions("a.xml", number, said),))
+            site.change(label, stated=said if number else (), listed=(ListedHreflang("a.xml", number, said),))
     assert site.found() == {}
 
 
@@ -243,7 +243,7 @@ def test_google_one_label_for_two_pages() -> None:
 def test_ours_a_page_and_a_sitemap_that_disagree() -> None:
     site = Site("en", "de", "fr")
     site.add("old", "de", {"de": at("old"), "en": at("en"), "x-default": at("en")})
-    listed = (ListedVersions("sitemap.xml", 12, alternates(site.named | {"de": at("old")})),)
+    listed = (ListedHreflang("sitemap.xml", 12, alternates(site.named | {"de": at("old")})),)
     site.change("en", listed=listed)
     assert site.found()["cluster.conflict"] == ["en"]
     assert site.sentence("en", "cluster.conflict") == (
@@ -256,14 +256,14 @@ def test_ours_two_entries_that_disagree() -> None:
     site.add("old", "de", site.named, "sitemap")
     said = alternates(site.named)
     other = alternates(site.named | {"de": at("old")})
-    site.change("en", listed=(ListedVersions("a.xml", 3, said), ListedVersions("b.xml", 4, other)))
+    site.change("en", listed=(ListedHreflang("a.xml", 3, said), ListedHreflang("b.xml", 4, other)))
     assert site.found() == {"cluster.conflict": ["en"]}
     assert "a.xml line 3" in site.sentence("en", "cluster.conflict")
 
 
 def test_ours_a_version_that_only_one_of_two_places_names_is_no_conflict() -> None:
     site = Site("en", "de", "fr")
-    site.change("en", listed=(ListedVersions("a.xml", 3, alternates({"en": at("en"), "de": at("de")})),))
+    site.change("en", listed=(ListedHreflang("a.xml", 3, alternates({"en": at("en"), "de": at("de")})),))
     assert site.found() == {}
 
 
@@ -284,7 +284,7 @@ def test_google_two_pages_that_are_each_others_canonical() -> None:
 
 def test_ours_what_a_sitemap_says_answers_a_link_of_a_page() -> None:
     site = Site("en", "de")
-    site.change("de", stated=(), listed=(ListedVersions("a.xml", 1, alternates(site.named)),))
+    site.change("de", stated=(), listed=(ListedHreflang("a.xml", 1, alternates(site.named)),))
     assert site.found() == {}
 
 
@@ -303,16 +303,16 @@ def test_ours_half_a_page_is_not_blamed_for_what_was_not_read() -> None:
 
 def test_ours_pages_without_versions_cost_no_look() -> None:
     class Nobody:
-        def version(self, url: str) -> Version:
+        def version(self, url: str) -> PageHreflang:
             raise AssertionError(url)
 
-    visited = Visited(url=at("en"), state=State.INDEXABLE, status=200)
-    assert judge_cluster(Version(visited=visited, language="en"), Nobody()) == ([], [])
+    visited = VisitedUrl(url=at("en"), state=State.INDEXABLE, status=200)
+    assert check_hreflang_cluster(PageHreflang(visited=visited, language="en"), Nobody()) == ([], [])
 
 
 def test_ours_versions_of_what_is_no_page_itself_are_not_judged() -> None:
     site = Site("en", "de")
-    site.change("de", visited=Visited(url=at("de"), state=State.NOINDEX, status=200, reason="noindex"))
+    site.change("de", visited=VisitedUrl(url=at("de"), state=State.NOINDEX, status=200, reason="noindex"))
     assert site.found() == {"cluster.target": ["en"]}
 
 
@@ -347,7 +347,7 @@ def test_ours_a_pages_own_label_alone_is_no_cluster() -> None:
     ],
 )
 def test_rfc5646_labels_and_languages(label: str, stated: str, fine: bool) -> None:
-    assert fits(label, stated) is fine
+    assert label_fits(label, stated) is fine
 
 
 @pytest.mark.parametrize("order", list(permutations(("en", "de", "fr"))))

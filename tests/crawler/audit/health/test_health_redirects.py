@@ -2,49 +2,49 @@
 
 import pytest
 
-from crawler.audit.health.redirects import judge_canonical, judge_redirect
-from crawler.audit.health.visit import Visited
+from crawler.audit.health.redirects import check_canonical, check_redirect
+from crawler.audit.health.visit import VisitedUrl
 from crawler.model import State
 
 HOME = "https://example.com/"
-PAGE = Visited(url=f"{HOME}page", state=State.INDEXABLE, status=200)
-HIDDEN = Visited(url=f"{HOME}hidden", state=State.NOINDEX, status=200, reason='meta robots "noindex"')
-GONE = Visited(url=f"{HOME}gone", state=State.CLIENT_ERROR, status=404, reason="answered 404, not found")
-MEMBERS = Visited(
+PAGE = VisitedUrl(url=f"{HOME}page", state=State.INDEXABLE, status=200)
+HIDDEN = VisitedUrl(url=f"{HOME}hidden", state=State.NOINDEX, status=200, reason='meta robots "noindex"')
+GONE = VisitedUrl(url=f"{HOME}gone", state=State.CLIENT_ERROR, status=404, reason="answered 404, not found")
+MEMBERS = VisitedUrl(
     url=f"{HOME}members", state=State.CLIENT_ERROR, status=401, reason="answered 401, it asks for a login"
 )
-BLOCKED = Visited(url=f"{HOME}private", state=State.ROBOTS, reason="robots.txt line 2: Disallow: /private")
-FAILING = Visited(
+BLOCKED = VisitedUrl(url=f"{HOME}private", state=State.ROBOTS, reason="robots.txt line 2: Disallow: /private")
+FAILING = VisitedUrl(
     url=f"{HOME}failing", state=State.SERVER_ERROR, status=500, reason="answered 500, internal error"
 )
-BUSY = Visited(url=f"{HOME}busy", state=State.SERVER_ERROR, status=503, reason="answered 503, unavailable")
-PLAN = Visited(url=f"{HOME}plan.pdf", state=State.WRONG_TYPE, status=200)
+BUSY = VisitedUrl(url=f"{HOME}busy", state=State.SERVER_ERROR, status=503, reason="answered 503, unavailable")
+PLAN = VisitedUrl(url=f"{HOME}plan.pdf", state=State.WRONG_TYPE, status=200)
 
 
-def trail(*steps: str | int, end: Visited | None = PAGE) -> list[Visited]:
+def trail(*steps: str | int, end: VisitedUrl | None = PAGE) -> list[VisitedUrl]:
     """Redirects (a status, "refresh") and canonicals ("canonical"), one after the other, and the end of it all."""
     urls = [f"{HOME}{n}" for n in range(len(steps))] + [end.url if end else "https://elsewhere.example/"]
     made = []
     for n, step in enumerate(steps):
         target = urls[n + 1]
         if step == "canonical":
-            each = Visited(url=urls[n], state=State.CANONICAL_ELSEWHERE, status=200, target=target)
+            each = VisitedUrl(url=urls[n], state=State.CANONICAL_ELSEWHERE, status=200, target=target)
         elif step == "refresh":
             said = f"refreshes to {target}"
-            each = Visited(url=urls[n], state=State.REDIRECT, status=200, target=target, reason=said)
+            each = VisitedUrl(url=urls[n], state=State.REDIRECT, status=200, target=target, reason=said)
         else:
-            each = Visited(url=urls[n], state=State.REDIRECT, status=int(step), target=target)
+            each = VisitedUrl(url=urls[n], state=State.REDIRECT, status=int(step), target=target)
         made.append(each)
     return [*made, end] if end else made
 
 
-def of_redirect(*steps: str | int, end: Visited | None = PAGE) -> str:
-    fault = judge_redirect(trail(*steps, end=end))
+def of_redirect(*steps: str | int, end: VisitedUrl | None = PAGE) -> str:
+    fault = check_redirect(trail(*steps, end=end))
     return fault.rule if fault else ""
 
 
-def of_canonical(*steps: str | int, end: Visited | None = PAGE) -> str:
-    fault = judge_canonical(trail("canonical", *steps, end=end))
+def of_canonical(*steps: str | int, end: VisitedUrl | None = PAGE) -> str:
+    fault = check_canonical(trail("canonical", *steps, end=end))
     return fault.rule if fault else ""
 
 
@@ -83,7 +83,7 @@ def test_google_what_leads_to_what_has_moved_for_good_or_over_many_hops_is_a_cha
 )
 def test_rfc9110_what_redirects_for_now_is_named_with_where_it_ends(steps: list[int], start: str) -> None:
     way = trail(*steps)
-    fault = judge_redirect(way)
+    fault = check_redirect(way)
     assert fault is not None
     advice = fault.evidence[-1]
     assert f"{start} {way[-2].url}" in advice
@@ -98,17 +98,17 @@ def test_rfc9110_what_redirects_for_now_is_named_with_where_it_ends(steps: list[
         (HIDDEN, True),
         (BLOCKED, True),
         (PLAN, True),
-        (Visited(url=f"{HOME}copy", state=State.CANONICAL_ELSEWHERE, status=200, target=PAGE.url), True),
+        (VisitedUrl(url=f"{HOME}copy", state=State.CANONICAL_ELSEWHERE, status=200, target=PAGE.url), True),
         (GONE, False),  # which gone.linked tells
         (FAILING, False),
         (MEMBERS, False),
-        (Visited(url="http://other.example/", state=State.OUT_OF_SCOPE), False),
-        (Visited(url=f"{HOME}later", state=State.PENDING), False),
+        (VisitedUrl(url="http://other.example/", state=State.OUT_OF_SCOPE), False),
+        (VisitedUrl(url=f"{HOME}later", state=State.PENDING), False),
         (None, False),
     ],
 )
 def test_ours_links_are_told_by_where_they_end(
-    steps: list[str | int], end: Visited | None, is_told: bool
+    steps: list[str | int], end: VisitedUrl | None, is_told: bool
 ) -> None:
     assert bool(of_redirect(*steps, end=end)) is is_told
 
@@ -116,18 +116,19 @@ def test_ours_links_are_told_by_where_they_end(
 def test_ours_a_circle_of_redirects_is_told_as_failing_and_not_here() -> None:
     one, two = trail(301, 301, end=None)
     assert (
-        judge_redirect([one, Visited(url=two.url, state=State.REDIRECT, status=301, target=one.url)]) is None
+        check_redirect([one, VisitedUrl(url=two.url, state=State.REDIRECT, status=301, target=one.url)])
+        is None
     )
 
 
 def test_ours_what_redirects_should_lead_to_is_told() -> None:
-    fault = judge_redirect(trail(301, 302))
+    fault = check_redirect(trail(301, 302))
     assert fault is not None
     assert fault.said == f"redirects (301) to {HOME}1, and for now (302) further to {PAGE.url}"
     assert fault.evidence[0].startswith(
         f"link to {HOME}1 instead, which redirects (302) to {PAGE.url} for now"
     )
-    fault = judge_redirect(trail(302, 302, 301, 308, 307))
+    fault = check_redirect(trail(302, 302, 301, 308, 307))
     assert fault is not None
     assert fault.said == f"redirects (302) to {HOME}1, and that in 5 hops to {PAGE.url}"
     assert fault.evidence[-1].startswith(f"let {HOME}1 redirect to {HOME}4, which redirects (307)")
@@ -157,7 +158,7 @@ def test_ours_what_redirects_should_lead_to_is_told() -> None:
     ],
 )
 def test_google_a_canonical_is_a_page_that_can_be_indexed(
-    steps: list[str | int], end: Visited | None, rule: str
+    steps: list[str | int], end: VisitedUrl | None, rule: str
 ) -> None:
     assert of_canonical(*steps, end=end) == rule
 
@@ -165,8 +166,8 @@ def test_google_a_canonical_is_a_page_that_can_be_indexed(
 @pytest.mark.parametrize("step", [301, 302, "canonical"])
 def test_google_a_canonical_that_leads_back_loses_the_page(step: str | int) -> None:
     page, named = trail("canonical", step, end=None)
-    fault = judge_canonical(
-        [page, Visited(url=named.url, state=named.state, status=named.status, target=page.url)]
+    fault = check_canonical(
+        [page, VisitedUrl(url=named.url, state=named.state, status=named.status, target=page.url)]
     )
     assert fault is not None
     assert fault.rule == "canonical.lost"
@@ -175,5 +176,5 @@ def test_google_a_canonical_that_leads_back_loses_the_page(step: str | int) -> N
 
 
 def test_ours_what_is_no_copy_has_no_fault_of_a_canonical() -> None:
-    assert judge_canonical([PAGE]) is None
-    assert judge_canonical(trail(301)) is None
+    assert check_canonical([PAGE]) is None
+    assert check_canonical(trail(301)) is None

@@ -2,28 +2,30 @@
 
 import pytest
 
-from crawler.audit.orphans.certainty import Doubts, Seen, doubts
+from crawler.audit.orphans.certainty import CrawlCoverage, EndedUrls, limits_of_crawl
 from crawler.model import State
 
 PAGE = "https://www.example.com/hub"
 
 
-def ends(state: State, status: int | None = None, count: int = 1, reason: str = "") -> Doubts:
-    return Doubts(ends={(State.INDEXABLE, 200): Seen(9, PAGE), (state, status): Seen(count, PAGE, reason)})
+def ends(state: State, status: int | None = None, count: int = 1, reason: str = "") -> CrawlCoverage:
+    return CrawlCoverage(
+        ends={(State.INDEXABLE, 200): EndedUrls(9, PAGE), (state, status): EndedUrls(count, PAGE, reason)}
+    )
 
 
 def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
     seen = {
-        (State.INDEXABLE, 200): Seen(100, PAGE),
-        (State.NOINDEX, 200): Seen(3, PAGE),
-        (State.REDIRECT, 301): Seen(3, PAGE),
-        (State.CLIENT_ERROR, 404): Seen(3, PAGE),
-        (State.CANONICAL_ELSEWHERE, 200): Seen(3, PAGE),
-        (State.WRONG_TYPE, 200): Seen(3, PAGE),
-        (State.BAD_ANSWER, 302): Seen(1, PAGE),  # a redirect in a circle always is one
-        (State.BAD_ANSWER, 204): Seen(1, PAGE),
+        (State.INDEXABLE, 200): EndedUrls(100, PAGE),
+        (State.NOINDEX, 200): EndedUrls(3, PAGE),
+        (State.REDIRECT, 301): EndedUrls(3, PAGE),
+        (State.CLIENT_ERROR, 404): EndedUrls(3, PAGE),
+        (State.CANONICAL_ELSEWHERE, 200): EndedUrls(3, PAGE),
+        (State.WRONG_TYPE, 200): EndedUrls(3, PAGE),
+        (State.BAD_ANSWER, 302): EndedUrls(1, PAGE),  # a redirect in a circle always is one
+        (State.BAD_ANSWER, 204): EndedUrls(1, PAGE),
     }
-    assert doubts(Doubts(ends=seen)) == []
+    assert limits_of_crawl(CrawlCoverage(ends=seen)) == []
 
 
 @pytest.mark.parametrize(
@@ -40,48 +42,55 @@ def test_ours_a_crawl_that_saw_everything_leaves_no_doubt() -> None:
         (ends(State.CLIENT_ERROR, 403, 7), ("7 URLs refused us", "--basic-auth")),
         (ends(State.BAD_ANSWER, 203, reason="answered 203"), ("1 URL failed", "answered 203")),
         (ends(State.TRAP, None, 2), ("2 URLs look like some of endlessly many", "--max-repeats")),
-        (Doubts(ends={}, beside=Seen(2, PAGE)), ("outside of the directory", PAGE, "--trust-blocked")),
-        (Doubts(ends={}, doors=Seen(2, PAGE)), ("another name", PAGE, "--max-unlinked")),
+        (
+            CrawlCoverage(ends={}, beside=EndedUrls(2, PAGE)),
+            ("outside of the directory", PAGE, "--trust-blocked"),
+        ),
+        (CrawlCoverage(ends={}, doors=EndedUrls(2, PAGE)), ("another name", PAGE, "--max-unlinked")),
         (ends(State.TOO_DEEP, None, 4), ("4 URLs were further", "--max-depth")),
         (ends(State.EXCLUDED), ("--exclude",)),
         (ends(State.NOFOLLOW, None, 2), ("nofollow", "--max-unlinked")),
         (ends(State.PENDING, None, 5), ("5 URLs were not visited", "run the same command again")),
         (
-            Doubts(ends={}, stopped="the limit of pages (--max-pages) was reached"),
+            CrawlCoverage(ends={}, stopped="the limit of pages (--max-pages) was reached"),
             ("--max-pages", "run the same"),
         ),
-        (Doubts(ends={}, cut=Seen(1, PAGE)), ("in part only", "--max-body")),
+        (CrawlCoverage(ends={}, cut=EndedUrls(1, PAGE)), ("in part only", "--max-body")),
         (
-            Doubts(ends={}, no_robots=("https://a.example",)),
+            CrawlCoverage(ends={}, no_robots=("https://a.example",)),
             ("robots.txt could not be had from https://a.example",),
         ),
-        (Doubts(ends={}, few=1), ("only one page was found", "JavaScript")),
-        (Doubts(ends={}, few=3), ("only 3 pages were found", "JavaScript")),
+        (CrawlCoverage(ends={}, few=1), ("only one page was found", "JavaScript")),
+        (CrawlCoverage(ends={}, few=3), ("only 3 pages were found", "JavaScript")),
     ],
 )
-def test_ours_whatever_was_not_read_is_a_doubt_with_a_remedy(seen: Doubts, words: tuple[str, ...]) -> None:
-    (said,) = doubts(seen)
+def test_ours_whatever_was_not_read_is_a_doubt_with_a_remedy(
+    seen: CrawlCoverage, words: tuple[str, ...]
+) -> None:
+    (said,) = limits_of_crawl(seen)
     assert all(word in said for word in words), said
 
 
 def test_ours_what_is_blocked_may_be_trusted_and_what_failed_may_not() -> None:
     states = [(State.ROBOTS, None), (State.CLIENT_ERROR, 401), (State.TRAP, None), (State.NOFOLLOW, None)]
-    blocked = {each: Seen(2, PAGE) for each in states}
-    assert len(doubts(Doubts(ends=blocked, beside=Seen(1, PAGE)))) == 5
-    assert doubts(Doubts(ends=blocked, beside=Seen(1, PAGE), trust_blocked=True)) == []
-    assert doubts(Doubts(ends={(State.SERVER_ERROR, 503): Seen(1, PAGE)}, trust_blocked=True))
+    blocked = {each: EndedUrls(2, PAGE) for each in states}
+    assert len(limits_of_crawl(CrawlCoverage(ends=blocked, beside=EndedUrls(1, PAGE)))) == 5
+    assert limits_of_crawl(CrawlCoverage(ends=blocked, beside=EndedUrls(1, PAGE), trust_blocked=True)) == []
+    assert limits_of_crawl(
+        CrawlCoverage(ends={(State.SERVER_ERROR, 503): EndedUrls(1, PAGE)}, trust_blocked=True)
+    )
 
 
 def test_ours_what_was_not_read_explains_why_few_pages_are_linked() -> None:
-    (doubt,) = doubts(
-        Doubts(ends={(State.SERVER_ERROR, 500): Seen(1, "https://www.example.com/hub/")}, few=1)
+    (doubt,) = limits_of_crawl(
+        CrawlCoverage(ends={(State.SERVER_ERROR, 500): EndedUrls(1, "https://www.example.com/hub/")}, few=1)
     )
     assert "JavaScript" not in doubt
 
 
 def test_ours_what_is_too_long_for_a_sitemap_and_was_read_is_no_doubt() -> None:
-    long = Seen(1, "https://www.example.com/" + "x" * 9_000)
-    assert not doubts(Doubts(ends={(State.TOO_LONG, 200): long, (State.EXCLUDED, 200): long}))
-    (doubt,) = doubts(Doubts(ends={(State.TOO_LONG, None): long}))
+    long = EndedUrls(1, "https://www.example.com/" + "x" * 9_000)
+    assert not limits_of_crawl(CrawlCoverage(ends={(State.TOO_LONG, 200): long, (State.EXCLUDED, 200): long}))
+    (doubt,) = limits_of_crawl(CrawlCoverage(ends={(State.TOO_LONG, None): long}))
     assert doubt.startswith("1 URL was too long to be fetched")
     assert len(doubt) < 300

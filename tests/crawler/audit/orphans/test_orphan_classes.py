@@ -3,73 +3,73 @@
 import pytest
 from msgspec.structs import replace
 
-from crawler.audit.claim import Source
-from crawler.audit.graph.link_kind import Way
-from crawler.audit.orphans.classes import NOBODY, Known, Standing, Thresholds, classes
-from crawler.audit.orphans.duplicates import is_of_series
-from crawler.audit.orphans.scanner_probes import is_probe
+from crawler.audit.claim import SourceKind
+from crawler.audit.graph.link_kind import LinkKind
+from crawler.audit.orphans.classes import NO_SOURCES, SourceStats, Thresholds, UrlFacts, orphan_classes
+from crawler.audit.orphans.duplicates import is_paginated
+from crawler.audit.orphans.scanner_probes import is_scanner_probe
 from crawler.model import State, Url
 
 LIMITS = Thresholds(max_clicks=3, min_inlinks=1, min_visits=5)
-LISTED = Known(sources={Source.SITEMAP})
+LISTED = SourceStats(sources={SourceKind.SITEMAP})
 
 
-def page(ways: int = 0, depth: int = -1, inlinks: int = 0, *, is_start: bool = False) -> Standing:
-    return Standing(State.INDEXABLE, 200, ways, depth, inlinks, is_start)
+def page(ways: int = 0, depth: int = -1, inlinks: int = 0, *, is_start: bool = False) -> UrlFacts:
+    return UrlFacts(State.INDEXABLE, 200, ways, depth, inlinks, is_start)
 
 
-def dead(status: int, ways: int = 0) -> Standing:
-    return Standing(State.CLIENT_ERROR, status, ways, -1, 0)
+def dead(status: int, ways: int = 0) -> UrlFacts:
+    return UrlFacts(State.CLIENT_ERROR, status, ways, -1, 0)
 
 
-def of(standing: Standing, known: Known = NOBODY) -> set[str]:
-    return set(classes(standing, known, LIMITS))
+def of(standing: UrlFacts, known: SourceStats = NO_SOURCES) -> set[str]:
+    return set(orphan_classes(standing, known, LIMITS))
 
 
 @pytest.mark.parametrize(
     ("known", "rule"),
     [
-        ({Source.SITEMAP}, "orphan.sitemap"),
-        ({Source.SITEMAP, Source.LOG, Source.SEARCH}, "orphan.sitemap"),
-        ({Source.SEARCH}, "orphan.search"),
-        ({Source.ANALYTICS, Source.LOG}, "orphan.search"),
-        ({Source.LOG}, "orphan.log"),
-        ({Source.LOG, Source.LIST}, "orphan.log"),
-        ({Source.BACKLINKS}, "orphan.list"),
-        ({Source.CRAWL}, "orphan.list"),
+        ({SourceKind.SITEMAP}, "orphan.sitemap"),
+        ({SourceKind.SITEMAP, SourceKind.LOG, SourceKind.SEARCH}, "orphan.sitemap"),
+        ({SourceKind.SEARCH}, "orphan.search"),
+        ({SourceKind.ANALYTICS, SourceKind.LOG}, "orphan.search"),
+        ({SourceKind.LOG}, "orphan.log"),
+        ({SourceKind.LOG, SourceKind.LIST}, "orphan.log"),
+        ({SourceKind.BACKLINKS}, "orphan.list"),
+        ({SourceKind.CRAWL}, "orphan.list"),
         (set(), "orphan.island"),
     ],
 )
-def test_ours_an_orphan_is_of_the_class_of_who_knows_it(known: set[Source], rule: str) -> None:
-    assert of(page(), Known(sources=known)) == {rule}
+def test_ours_an_orphan_is_of_the_class_of_who_knows_it(known: set[SourceKind], rule: str) -> None:
+    assert of(page(), SourceStats(sources=known)) == {rule}
 
 
 @pytest.mark.parametrize(
     ("ways", "rule"),
     [
-        (Way.REDIRECT | Way.CANONICAL | Way.NOFOLLOW, "weak.redirect"),
-        (Way.CANONICAL | Way.NOINDEX, "weak.canonical"),
-        (Way.NOINDEX | Way.NOFOLLOW, "weak.noindex"),
-        (Way.NOFOLLOW | Way.HEAD | Way.UNREACHED, "weak.nofollow"),
-        (Way.HEAD | Way.UNREACHED, "weak.head"),
-        (Way.UNREACHED, "orphan.island"),
+        (LinkKind.REDIRECT | LinkKind.CANONICAL | LinkKind.NOFOLLOW, "weak.redirect"),
+        (LinkKind.CANONICAL | LinkKind.NOINDEX, "weak.canonical"),
+        (LinkKind.NOINDEX | LinkKind.NOFOLLOW, "weak.noindex"),
+        (LinkKind.NOFOLLOW | LinkKind.HEAD | LinkKind.UNREACHED, "weak.nofollow"),
+        (LinkKind.HEAD | LinkKind.UNREACHED, "weak.head"),
+        (LinkKind.UNREACHED, "orphan.island"),
     ],
 )
-def test_ours_the_best_of_the_weak_ways_names_the_class(ways: Way, rule: str) -> None:
+def test_ours_the_best_of_the_weak_ways_names_the_class(ways: LinkKind, rule: str) -> None:
     assert of(page(int(ways)), LISTED) == {rule}
 
 
 def test_ours_one_link_that_counts_makes_a_page_no_orphan() -> None:
-    assert of(page(int(Way.FOLLOWED | Way.NOFOLLOW), depth=2, inlinks=2), LISTED) == set()
+    assert of(page(int(LinkKind.FOLLOWED | LinkKind.NOFOLLOW), depth=2, inlinks=2), LISTED) == set()
 
 
 def test_ours_a_page_at_the_limit_of_clicks_is_not_deep_and_one_beyond_it_is() -> None:
-    assert of(page(Way.FOLLOWED, depth=3, inlinks=2), LISTED) == set()
-    assert of(page(Way.FOLLOWED, depth=4, inlinks=2), LISTED) == {"reach.deep"}
+    assert of(page(LinkKind.FOLLOWED, depth=3, inlinks=2), LISTED) == set()
+    assert of(page(LinkKind.FOLLOWED, depth=4, inlinks=2), LISTED) == {"reach.deep"}
 
 
 def test_ours_few_inlinks_are_as_many_as_the_limit_says() -> None:
-    assert of(page(Way.FOLLOWED, depth=1, inlinks=1), LISTED) == {"reach.few"}
+    assert of(page(LinkKind.FOLLOWED, depth=1, inlinks=1), LISTED) == {"reach.few"}
 
 
 def test_ours_the_start_needs_no_links_and_wants_to_be_listed() -> None:
@@ -78,72 +78,78 @@ def test_ours_the_start_needs_no_links_and_wants_to_be_listed() -> None:
 
 
 def test_ours_a_linked_page_in_no_sitemap_is_missing_there_and_an_orphan_is_not() -> None:
-    assert "listed.missing" in of(page(Way.FOLLOWED, depth=1, inlinks=5))
-    assert "listed.missing" in of(page(Way.NOFOLLOW))
-    assert "listed.missing" not in of(page(Way.UNREACHED), Known(sources={Source.LOG}))
+    assert "listed.missing" in of(page(LinkKind.FOLLOWED, depth=1, inlinks=5))
+    assert "listed.missing" in of(page(LinkKind.NOFOLLOW))
+    assert "listed.missing" not in of(page(LinkKind.UNREACHED), SourceStats(sources={SourceKind.LOG}))
 
 
 @pytest.mark.parametrize(
     ("known", "is_visited"),
     [
-        (Known(sources={Source.LOG}, people=1, ok=1), True),
-        (Known(sources={Source.LOG}, bots=1, ok=1), True),
-        (Known(sources={Source.LOG}, bots=9, people=2, moved=11), False),  # guesses, moved to https like all
-        (Known(sources={Source.LOG}, people=4, bots=90, dead=94), False),  # scanners guess
-        (Known(sources={Source.LOG}, people=5, dead=5), True),
+        (SourceStats(sources={SourceKind.LOG}, people=1, ok=1), True),
+        (SourceStats(sources={SourceKind.LOG}, bots=1, ok=1), True),
         (
-            Known(sources={Source.LOG}, people=8, bots=16, dead=24),
+            SourceStats(sources={SourceKind.LOG}, bots=9, people=2, moved=11),
+            False,
+        ),  # guesses, moved to https like all
+        (SourceStats(sources={SourceKind.LOG}, people=4, bots=90, dead=94), False),  # scanners guess
+        (SourceStats(sources={SourceKind.LOG}, people=5, dead=5), True),
+        (
+            SourceStats(sources={SourceKind.LOG}, people=8, bots=16, dead=24),
             False,
         ),  # scanners that call themselves browsers
-        (Known(sources={Source.SEARCH}, impressions=1), True),
-        (Known(sources={Source.BACKLINKS}, links=1), True),
-        (Known(sources={Source.ANALYTICS}, views=1), True),
-        (Known(sources={Source.ANALYTICS}, users=1), True),
-        (Known(sources={Source.BACKLINKS}, domains=1), True),
-        (Known(sources={Source.LOG}, bots=5, engines=5, dead=5), True),  # somebody links it
-        (Known(sources={Source.LOG}, bots=4, engines=4, dead=4), False),
-        (Known(sources={Source.LOG}, people=2, bots=3, engines=3, dead=5), True),
-        (Known(sources={Source.LOG}, bots=12, engines=6, dead=12), False),
-        (NOBODY, False),
+        (SourceStats(sources={SourceKind.SEARCH}, impressions=1), True),
+        (SourceStats(sources={SourceKind.BACKLINKS}, links=1), True),
+        (SourceStats(sources={SourceKind.ANALYTICS}, views=1), True),
+        (SourceStats(sources={SourceKind.ANALYTICS}, users=1), True),
+        (SourceStats(sources={SourceKind.BACKLINKS}, domains=1), True),
+        (SourceStats(sources={SourceKind.LOG}, bots=5, engines=5, dead=5), True),  # somebody links it
+        (SourceStats(sources={SourceKind.LOG}, bots=4, engines=4, dead=4), False),
+        (SourceStats(sources={SourceKind.LOG}, people=2, bots=3, engines=3, dead=5), True),
+        (SourceStats(sources={SourceKind.LOG}, bots=12, engines=6, dead=12), False),
+        (NO_SOURCES, False),
     ],
 )
-def test_ours_a_dead_url_is_missed_when_it_was_there_or_people_come(known: Known, is_visited: bool) -> None:
+def test_ours_a_dead_url_is_missed_when_it_was_there_or_people_come(
+    known: SourceStats, is_visited: bool
+) -> None:
     assert of(dead(404), known) == ({"gone.visited"} if is_visited else set())
 
 
 @pytest.mark.parametrize(
-    "source", [Source.SEARCH, Source.ANALYTICS, Source.BACKLINKS, Source.LIST, Source.CRAWL]
+    "source",
+    [SourceKind.SEARCH, SourceKind.ANALYTICS, SourceKind.BACKLINKS, SourceKind.LIST, SourceKind.CRAWL],
 )
-def test_ours_a_dead_url_that_somebody_names_is_told_also_if_nobody_comes(source: Source) -> None:
-    assert of(dead(404), Known(sources={source})) == {"gone.named"}
-    assert of(dead(410), Known(sources={source, Source.LOG}, people=1, dead=1)) == {"gone.named"}
-    assert of(dead(404), Known(sources={source}, clicks=1)) == {"gone.visited"}
+def test_ours_a_dead_url_that_somebody_names_is_told_also_if_nobody_comes(source: SourceKind) -> None:
+    assert of(dead(404), SourceStats(sources={source})) == {"gone.named"}
+    assert of(dead(410), SourceStats(sources={source, SourceKind.LOG}, people=1, dead=1)) == {"gone.named"}
+    assert of(dead(404), SourceStats(sources={source}, clicks=1)) == {"gone.visited"}
 
 
 @pytest.mark.parametrize(
     "fails",
     [
-        Standing(State.SERVER_ERROR, 500, 0, -1, 0),
-        Standing(State.UNREACHABLE, None, 0, -1, 0),
-        Standing(State.REDIRECT, 301, 0, -1, 0, is_circle=True),
+        UrlFacts(State.SERVER_ERROR, 500, 0, -1, 0),
+        UrlFacts(State.UNREACHABLE, None, 0, -1, 0),
+        UrlFacts(State.REDIRECT, 301, 0, -1, 0, is_circle=True),
     ],
 )
-def test_ours_what_fails_and_nothing_links_is_told_when_it_is_missed(fails: Standing) -> None:
-    asked = Known(sources={Source.LOG}, people=1, ok=1)
-    assert of(fails, asked) == of(fails, Known(sources={Source.SEARCH}, clicks=1)) == {"gone.down"}
-    assert of(fails, Known(sources={Source.LOG}, bots=90, dead=90)) == of(fails) == set()
-    assert of(replace(fails, is_probe=True), Known(sources={Source.LOG}, people=9, dead=9)) == set()
-    assert of(replace(fails, ways=int(Way.FOLLOWED)), asked) == {"gone.failing"}
+def test_ours_what_fails_and_nothing_links_is_told_when_it_is_missed(fails: UrlFacts) -> None:
+    asked = SourceStats(sources={SourceKind.LOG}, people=1, ok=1)
+    assert of(fails, asked) == of(fails, SourceStats(sources={SourceKind.SEARCH}, clicks=1)) == {"gone.down"}
+    assert of(fails, SourceStats(sources={SourceKind.LOG}, bots=90, dead=90)) == of(fails) == set()
+    assert of(replace(fails, is_probe=True), SourceStats(sources={SourceKind.LOG}, people=9, dead=9)) == set()
+    assert of(replace(fails, ways=int(LinkKind.FOLLOWED)), asked) == {"gone.failing"}
 
 
 def test_ours_what_scanners_ask_for_is_missed_only_if_something_says_that_it_was_there() -> None:
-    probe = Standing(State.CLIENT_ERROR, 404, 0, -1, 0, is_probe=True)
+    probe = UrlFacts(State.CLIENT_ERROR, 404, 0, -1, 0, is_probe=True)
     asked = {"people": 50, "dead": 50}
-    assert of(probe, Known(sources={Source.LOG}, **asked)) == set()
-    assert of(probe, Known(sources={Source.LOG}, ok=1, **asked)) == {"gone.visited"}
-    assert of(probe, Known(sources={Source.LOG, Source.LIST}, **asked)) == {"gone.visited"}
-    linked = Standing(State.CLIENT_ERROR, 404, int(Way.FOLLOWED), 1, 1, is_probe=True)
-    assert of(linked, Known(sources={Source.LOG}, **asked)) == {"gone.visited", "gone.linked"}
+    assert of(probe, SourceStats(sources={SourceKind.LOG}, **asked)) == set()
+    assert of(probe, SourceStats(sources={SourceKind.LOG}, ok=1, **asked)) == {"gone.visited"}
+    assert of(probe, SourceStats(sources={SourceKind.LOG, SourceKind.LIST}, **asked)) == {"gone.visited"}
+    linked = UrlFacts(State.CLIENT_ERROR, 404, int(LinkKind.FOLLOWED), 1, 1, is_probe=True)
+    assert of(linked, SourceStats(sources={SourceKind.LOG}, **asked)) == {"gone.visited", "gone.linked"}
 
 
 @pytest.mark.parametrize(
@@ -171,7 +177,7 @@ def test_ours_what_scanners_ask_for_is_missed_only_if_something_says_that_it_was
     ],
 )
 def test_ours_a_probe_is_told_by_its_path(tail: str) -> None:
-    assert is_probe(Url(f"https://www.example.com/{tail}"))
+    assert is_scanner_probe(Url(f"https://www.example.com/{tail}"))
 
 
 @pytest.mark.parametrize(
@@ -192,41 +198,41 @@ def test_ours_a_probe_is_told_by_its_path(tail: str) -> None:
     ],
 )
 def test_ours_what_only_sounds_like_a_probe_is_none(tail: str) -> None:
-    assert not is_probe(Url(f"https://www.example.com/{tail}"))
+    assert not is_scanner_probe(Url(f"https://www.example.com/{tail}"))
 
 
 @pytest.mark.parametrize("status", [404, 410])
 def test_ours_a_dead_url_that_pages_link_is_told(status: int) -> None:
-    assert of(dead(status, Way.FOLLOWED)) == {"gone.linked"}
-    assert of(dead(status, Way.HEAD)) == set()
+    assert of(dead(status, LinkKind.FOLLOWED)) == {"gone.linked"}
+    assert of(dead(status, LinkKind.HEAD)) == set()
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 405, 429, 451])
 def test_rfc9110_what_refuses_us_is_not_gone(status: int) -> None:
-    assert of(dead(status, Way.FOLLOWED), Known(sources={Source.SEARCH}, clicks=9)) == set()
+    assert of(dead(status, LinkKind.FOLLOWED), SourceStats(sources={SourceKind.SEARCH}, clicks=9)) == set()
 
 
 @pytest.mark.parametrize(
     "state", [State.NOINDEX, State.REDIRECT, State.CANONICAL_ELSEWHERE, State.SERVER_ERROR]
 )
 def test_ours_what_is_no_page_is_no_orphan(state: State) -> None:
-    assert of(Standing(state, 200, 0, -1, 0), LISTED) == set()
+    assert of(UrlFacts(state, 200, 0, -1, 0), LISTED) == set()
 
 
 @pytest.mark.parametrize(
     "tail", ["page/2/", "blog/page-3.html", "?paged=4", "2026/05/news/comment-page-2/", "a/comments-page-3"]
 )
 def test_ours_a_further_page_of_a_list_is_told_by_its_url(tail: str) -> None:
-    assert is_of_series(Url(f"https://www.example.com/{tail}"))
+    assert is_paginated(Url(f"https://www.example.com/{tail}"))
 
 
 @pytest.mark.parametrize(
     "tail", ["2026/05/", "homepage-2/", "landing-page-2/", "the-page/2/", "page/", "?pages=2"]
 )
 def test_ours_other_numbers_are_no_series(tail: str) -> None:
-    assert not is_of_series(Url(f"https://www.example.com/{tail}"))
+    assert not is_paginated(Url(f"https://www.example.com/{tail}"))
 
 
 def test_ours_sessions_views_and_users_are_the_same_visits() -> None:
-    known = Known(people=1, bots=2, clicks=4, sessions=8, views=16, users=3, links=32, domains=5)
+    known = SourceStats(people=1, bots=2, clicks=4, sessions=8, views=16, users=3, links=32, domains=5)
     assert known.visits == 1 + 2 + 4 + 16 + 32

@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.audit.orphans.duplicates import Lead, Twin, copies, fold, is_of_series
+from crawler.audit.orphans.duplicates import (
+    DuplicateCandidate,
+    LinkSupport,
+    find_copies,
+    is_paginated,
+    normalize_spelling,
+)
 from crawler.model import Url
-from crawler.url.normalize import normalise
+from crawler.url.normalize import normalize_url
 
 SITE = "https://www.example.com"
 
@@ -30,7 +36,9 @@ SITE = "https://www.example.com"
     ],
 )
 def test_ours_spellings_of_one_page_fold_to_one_text(other: str) -> None:
-    assert fold(normalise(other)) == fold(normalise(f"{SITE}/shop/boats/"))
+    assert normalize_spelling(normalize_url(other)) == normalize_spelling(
+        normalize_url(f"{SITE}/shop/boats/")
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,73 +53,82 @@ def test_ours_spellings_of_one_page_fold_to_one_text(other: str) -> None:
     ],
 )
 def test_ours_other_pages_do_not(other: str) -> None:
-    assert fold(normalise(other)) != fold(normalise(f"{SITE}/shop/boats/"))
+    assert normalize_spelling(normalize_url(other)) != normalize_spelling(
+        normalize_url(f"{SITE}/shop/boats/")
+    )
 
 
 def test_ours_parameters_fold_in_any_order_and_by_their_values() -> None:
-    assert fold(Url(f"{SITE}/a?x=1&y=2")) == fold(Url(f"{SITE}/a?y=2&x=1"))
-    assert fold(Url(f"{SITE}/a?x=1")) != fold(Url(f"{SITE}/a?x=2"))
+    assert normalize_spelling(Url(f"{SITE}/a?x=1&y=2")) == normalize_spelling(Url(f"{SITE}/a?y=2&x=1"))
+    assert normalize_spelling(Url(f"{SITE}/a?x=1")) != normalize_spelling(Url(f"{SITE}/a?x=2"))
 
 
 @given(st.lists(st.sampled_from("aB/%&=?.~-"), max_size=30).map("".join))
 def test_ours_a_fold_is_the_same_for_every_case_and_end(tail: str) -> None:
-    url = normalise(f"{SITE}/{tail}")
-    assert fold(url) == fold(Url(url.swapcase().replace("HTTPS", "https")))
+    url = normalize_url(f"{SITE}/{tail}")
+    assert normalize_spelling(url) == normalize_spelling(Url(url.swapcase().replace("HTTPS", "https")))
 
 
-def twin(number: int, digest: bytes = b"same", *, title: str = "", listed: bool = False) -> Twin:
-    return Twin("key", number, Url(f"{SITE}/{number}"), digest, title, listed)
+def twin(
+    number: int, digest: bytes = b"same", *, title: str = "", listed: bool = False
+) -> DuplicateCandidate:
+    return DuplicateCandidate("key", number, Url(f"{SITE}/{number}"), digest, title, listed)
 
 
-def led_to(*ids: int) -> Callable[[int], Lead]:
-    return lambda number: Lead.LED_TO if number in ids else Lead.NOTHING
+def led_to(*ids: int) -> Callable[[int], LinkSupport]:
+    return lambda number: LinkSupport.LED_TO if number in ids else LinkSupport.NOTHING
 
 
 def test_ours_an_unlinked_spelling_of_a_linked_page_is_no_page_of_its_own() -> None:
-    assert list(copies([twin(1), twin(2), twin(3)], led_to(2))) == [(1, 2), (3, 2)]
+    assert list(find_copies([twin(1), twin(2), twin(3)], led_to(2))) == [(1, 2), (3, 2)]
 
 
 def test_ours_of_unlinked_spellings_the_listed_one_is_the_page() -> None:
-    assert list(copies([twin(1), twin(2, listed=True)], led_to())) == [(1, 2)]
+    assert list(find_copies([twin(1), twin(2, listed=True)], led_to())) == [(1, 2)]
 
 
 def test_ours_of_unlinked_spellings_the_one_that_others_name_is_the_page() -> None:
     twins = [twin(1), twin(2), twin(3, listed=True)]
-    named = lambda number: Lead.NAMED if number == 2 else Lead.NOTHING  # noqa: E731
-    assert list(copies(twins[:2], named)) == [(1, 2)]
-    assert list(copies(twins, named)) == [(2, 3), (1, 3)]
+    named = lambda number: LinkSupport.NAMED if number == 2 else LinkSupport.NOTHING  # noqa: E731
+    assert list(find_copies(twins[:2], named)) == [(1, 2)]
+    assert list(find_copies(twins, named)) == [(2, 3), (1, 3)]
 
 
 def test_ours_of_two_cases_the_lower_one_is_the_page() -> None:
     urls = [Url(f"{SITE}/Boats"), Url(f"{SITE}/boats")]
     assert list(
-        copies([Twin("key", n, url, b"same", "", False) for n, url in enumerate(urls)], led_to())
+        find_copies(
+            [DuplicateCandidate("key", n, url, b"same", "", False) for n, url in enumerate(urls)], led_to()
+        )
     ) == [(0, 1)]
 
 
 def test_ours_what_the_site_names_is_no_copy_by_what_it_says_alone() -> None:
-    island = Twin("key", 3, Url(f"{SITE}/3"), b"same", "", is_listed=False, is_stranger=False)
-    assert list(copies([twin(1), twin(2), island], led_to(1))) == [(2, 1)]
+    island = DuplicateCandidate("key", 3, Url(f"{SITE}/3"), b"same", "", is_listed=False, is_stranger=False)
+    assert list(find_copies([twin(1), twin(2), island], led_to(1))) == [(2, 1)]
 
 
 def test_ours_what_says_something_else_is_another_page() -> None:
-    assert not list(copies([twin(1), twin(2, b"other")], led_to(1)))
-    assert not list(copies([twin(1, b""), twin(2, b"")], led_to(1)))
+    assert not list(find_copies([twin(1), twin(2, b"other")], led_to(1)))
+    assert not list(find_copies([twin(1, b""), twin(2, b"")], led_to(1)))
 
 
 def test_ours_a_title_is_enough_between_spellings() -> None:
     pages = [twin(1, b"one", title="Boats"), twin(2, b"two", title="Boats")]
-    assert list(copies(pages, led_to(1))) == [(2, 1)]
+    assert list(find_copies(pages, led_to(1))) == [(2, 1)]
 
 
 def test_ours_a_title_is_not_enough_where_a_value_is_another() -> None:
     urls = [Url(f"{SITE}/boat?id=aB"), Url(f"{SITE}/boat?id=Ab")]
-    twins = [Twin("key", n, url, bytes([n + 1]), "Boat", is_listed=False) for n, url in enumerate(urls)]
-    assert not list(copies(twins, led_to(0)))
+    twins = [
+        DuplicateCandidate("key", n, url, bytes([n + 1]), "Boat", is_listed=False)
+        for n, url in enumerate(urls)
+    ]
+    assert not list(find_copies(twins, led_to(0)))
 
 
 def test_ours_linked_spellings_are_left_as_they_are() -> None:
-    assert not list(copies([twin(1), twin(2)], led_to(1, 2)))
+    assert not list(find_copies([twin(1), twin(2)], led_to(1, 2)))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +147,7 @@ def test_ours_linked_spellings_are_left_as_they_are() -> None:
     ],
 )
 def test_ours_a_further_page_of_a_list_is_told_by_its_url(tail: str) -> None:
-    assert is_of_series(Url(f"{SITE}/{tail}"))
+    assert is_paginated(Url(f"{SITE}/{tail}"))
 
 
 @pytest.mark.parametrize(
@@ -152,4 +169,4 @@ def test_ours_a_further_page_of_a_list_is_told_by_its_url(tail: str) -> None:
     ],
 )
 def test_ours_what_only_looks_alike_is_none(tail: str) -> None:
-    assert not is_of_series(Url(f"{SITE}/{tail}"))
+    assert not is_paginated(Url(f"{SITE}/{tail}"))

@@ -11,7 +11,7 @@ from audits import audit, findings, hostile, of
 from naughty import NAUGHTY, storable
 
 from crawler.audit.finding import AuditFinding
-from crawler.audit.report.csv import COLUMNS, text, write_csv
+from crawler.audit.report.csv import CSV_COLUMNS, cell_text, write_csv
 from crawler.audit.report.write import write_reports
 from crawler.errors import StorageError
 from sitemap import safe
@@ -37,7 +37,7 @@ def test_rfc4180_tables_have_headings_quotes_and_line_ends() -> None:
 
 def test_ours_tables_tell_all_of_a_finding_and_numbers_are_numbers() -> None:
     first = table(findings())[0]
-    assert len(first) == len(COLUMNS)
+    assert len(first) == len(CSV_COLUMNS)
     assert first["URL"] == "https://www.example.com/old/page"
     assert first["Status"] == "200"
     assert first["Crawl depth"] == ""
@@ -69,14 +69,14 @@ BEFORE = ("", " ", "\t", "\r\n", "\x00", "\ufeff", "\u200b", "\xa0", '"', "'", "
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("before", BEFORE)
 def test_owasp_formulas_are_texts_whatever_stands_before_them(start: str, before: str) -> None:
-    assert text(f"{before}{start}1+1") == f"'{safe(before)}{start}1+1"
+    assert cell_text(f"{before}{start}1+1") == f"'{safe(before)}{start}1+1"
 
 
 @pytest.mark.parametrize(
     "value", ["https://example.com/=a", "a-b", "5", "(a-b)", "#1", "/-a", "漢=1", "", "x @y"]
 )
 def test_ours_what_is_no_formula_stays_as_it_is(value: str) -> None:
-    assert text(value) == value
+    assert cell_text(value) == value
 
 
 def test_openpyxl_takes_every_hostile_cell_for_a_text() -> None:

@@ -15,13 +15,13 @@ from junitparser import Failure, JUnitXml, Skipped
 from lxml import etree
 from naughty import NAUGHTY, storable
 
-from crawler.audit.finding import AuditFinding, AuditReport, Count
+from crawler.audit.finding import AuditFinding, AuditReport, RuleCount
 from crawler.audit.report.csv import write_csv
 from crawler.audit.report.json import write_json
-from crawler.audit.report.junit import MOST, as_junit
+from crawler.audit.report.junit import MAX_FINDINGS_PER_RULE, as_junit
 from crawler.audit.report.sarif import write_sarif
-from crawler.audit.report.threshold import failing, rules_failing
-from crawler.audit.rules import GROUPS, RULES, TOLD
+from crawler.audit.report.threshold import failing_counts, rules_failing
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS, RULES
 from crawler.errors import UsageError
 from sitemap import RULES as LINT
 
@@ -42,9 +42,9 @@ def ordered(found: list[AuditFinding]) -> list[AuditFinding]:
 
 
 def test_ours_every_rule_is_told_in_one_group() -> None:
-    assert sorted(TOLD) == sorted([*RULES, *LINT])
-    assert len([rule for group in GROUPS for rule in group.rules]) == len(TOLD)
-    assert {TOLD[rule].severity for rule in LINT} == {rule.severity for rule in LINT.values()}
+    assert sorted(REPORTED_RULES) == sorted([*RULES, *LINT])
+    assert len([rule for group in RULE_GROUPS for rule in group.rules]) == len(REPORTED_RULES)
+    assert {REPORTED_RULES[rule].severity for rule in LINT} == {rule.severity for rule in LINT.values()}
 
 
 def test_ours_json_has_the_fields_of_the_report_and_all_of_every_finding() -> None:
@@ -65,7 +65,7 @@ def test_ours_json_has_the_fields_of_the_report_and_all_of_every_finding() -> No
     assert [each["rule"] for each in told["counts"]] == ORDER
     assert [each["rule"] for each in told["findings"]] == [each.rule for each in ordered(found)]
     for each, finding in zip(told["findings"], ordered(found), strict=True):
-        assert each.pop("severity") == TOLD[finding.rule].severity
+        assert each.pop("severity") == REPORTED_RULES[finding.rule].severity
         assert msgspec.convert(each, AuditFinding) == finding
         assert {*each} == {*AuditFinding.__struct_fields__}
 
@@ -190,9 +190,12 @@ def test_ours_junit_passes_nothing_that_nobody_looked_for() -> None:
 
 
 def test_ours_junit_does_not_grow_with_the_site() -> None:
-    found = [AuditFinding(rule="entry.gone", url=f"{SITE}{n}", sentence="gone") for n in range(MOST + 50)]
+    found = [
+        AuditFinding(rule="entry.gone", url=f"{SITE}{n}", sentence="gone")
+        for n in range(MAX_FINDINGS_PER_RULE + 50)
+    ]
     text = as_junit(audit(found), of(found))
-    assert text.count(": gone") == MOST
+    assert text.count(": gone") == MAX_FINDINGS_PER_RULE
     assert "and 50 more" in text
 
 
@@ -222,8 +225,8 @@ def test_xml_junit_of_hostile_strings_in_an_audit_is_well_formed() -> None:
 def test_ours_fail_on_takes_severities_families_and_ids(names: list[str], rules: list[str]) -> None:
     doubtful = AuditFinding(rule="orphan.log", url=f"{SITE}x", sentence="In the logs only.", is_certain=False)
     report = audit([*findings(), doubtful])
-    assert [each.rule for each in failing(report, names)] == rules
-    assert all(isinstance(each, Count) and each.certain for each in failing(report, names))
+    assert [each.rule for each in failing_counts(report, names)] == rules
+    assert all(isinstance(each, RuleCount) and each.certain for each in failing_counts(report, names))
 
 
 @pytest.mark.parametrize(
@@ -274,7 +277,7 @@ def _memory(kind: str, many: int) -> int:
             for n in range(many)
         )
 
-    report = msgspec.structs.replace(audit([]), counts=[Count("entry.gone", many)])
+    report = msgspec.structs.replace(audit([]), counts=[RuleCount("entry.gone", many)])
     sink: Any = _Sink()
     tracemalloc.start()
     if kind == "json":

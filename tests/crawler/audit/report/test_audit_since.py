@@ -14,15 +14,22 @@ from junitparser import Failure, JUnitXml
 from msgspec.structs import replace
 from naughty import NAUGHTY
 
-from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, Compared, Mended, Trend
+from crawler.audit.finding import (
+    AuditComparisonResult,
+    AuditFinding,
+    AuditFindings,
+    AuditReport,
+    ResolvedFinding,
+    RuleTrend,
+)
 from crawler.audit.report.json import write_json
 from crawler.audit.report.junit import as_junit
 from crawler.audit.report.sarif import write_sarif
-from crawler.audit.report.text import Page, lines
-from crawler.audit.report.threshold import failing, undecided, why_not_new
+from crawler.audit.report.text import TextFormatter, report_lines
+from crawler.audit.report.threshold import failing_counts, inconclusive_counts, why_not_new
 from crawler.audit.report.write import write_reports
-from crawler.audit.rules import GROUPS, TOLD
-from crawler.audit.summary import news_of
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
+from crawler.audit.summary import summarize
 
 BEFORE = 1_794_648_600.0  # 2026-11-14 09:30 UTC
 NEW = AuditFinding(
@@ -30,20 +37,30 @@ NEW = AuditFinding(
 )
 OLD = AuditFinding(rule="orphan.sitemap", url=f"{SITE}old", sentence="in a sitemap only", since="2026-10-03")
 LOGGED = AuditFinding(rule="orphan.log", url=f"{SITE}log", sentence="in the logs only", since="2026-11-21")
-GONE = Mended("entry.gone", f"{SITE}dead", "2026-09-01", "no sitemap lists it any more", f"{SITE}sitemap.xml")
-TRENDS = [Trend("orphan.sitemap", 1, 1, 0), Trend("entry.gone", 0, 0, 1), Trend("reach.deep", 0, 0, 0, 2)]
-COMPARED = Compared(started=BEFORE, trends=TRENDS)
+GONE = ResolvedFinding(
+    "entry.gone", f"{SITE}dead", "2026-09-01", "no sitemap lists it any more", f"{SITE}sitemap.xml"
+)
+TRENDS = [
+    RuleTrend("orphan.sitemap", 1, 1, 0),
+    RuleTrend("entry.gone", 0, 0, 1),
+    RuleTrend("reach.deep", 0, 0, 0, 2),
+]
+COMPARED = AuditComparisonResult(started=BEFORE, trends=TRENDS)
 PARTLY = replace(
     COMPARED, uncompared={"orphan.log": "no --log given"}, earlier={"entry.gone": BEFORE - 604_800}
 )
 
 
-def report(found: Sequence[AuditFinding], compared: Compared | None = COMPARED) -> AuditReport:
+def report(found: Sequence[AuditFinding], compared: AuditComparisonResult | None = COMPARED) -> AuditReport:
     return replace(audit(found), compared=compared)
 
 
-def told(found: Sequence[AuditFinding], compared: Compared | None, gone: Sequence[Mended] = (GONE,)) -> str:
-    return "\n".join(lines(report(found, compared), of(found, gone), Page(0, False)))
+def told(
+    found: Sequence[AuditFinding],
+    compared: AuditComparisonResult | None,
+    gone: Sequence[ResolvedFinding] = (GONE,),
+) -> str:
+    return "\n".join(report_lines(report(found, compared), of(found, gone), TextFormatter(0, False)))
 
 
 def test_ours_a_person_reads_what_is_new_mended_and_still_there() -> None:
@@ -58,7 +75,7 @@ def test_ours_a_person_reads_what_is_new_mended_and_still_there() -> None:
 
 
 ANOTHER = replace(GONE, url=f"{SITE}moved", now="it falls under entry.redirect now", became="entry.redirect")
-WORSE = replace(COMPARED, trends=[Trend("entry.gone", 0, 0, 1, 0, 2), Trend("reach.few", 1, 5, 0)])
+WORSE = replace(COMPARED, trends=[RuleTrend("entry.gone", 0, 0, 1, 0, 2), RuleTrend("reach.few", 1, 5, 0)])
 
 
 def test_ours_what_became_another_finding_is_told_apart_in_every_report(tmp_path: Path) -> None:
@@ -83,7 +100,7 @@ def test_ours_what_became_another_finding_is_told_apart_in_every_report(tmp_path
     html = (tmp_path / "audit.html").read_text()
     assert "2 became another finding</a>," in html
     assert html.count(">not mended</span>") == 1
-    news = news_of(report(found, WORSE), 1, of(found, gone))
+    news = summarize(report(found, WORSE), 1, of(found, gone))
     assert news.sentence.endswith("1 new, 1 mended, 2 became another finding")
     assert (news.is_news, news.as_values()["became"]) == (True, 2)
 
@@ -93,7 +110,9 @@ def test_ours_a_person_reads_what_could_not_be_compared() -> None:
     assert "not compared: in the logs only (no --log given)" in said
     assert "compared with the audit of 2026-11-07 09:30 UTC: listed, but gone" in said
     first = replace(audit([OLD]), why_uncompared="first audit of this site: nothing to compare with")
-    assert "\nfirst audit of this site: nothing" in "\n".join(lines(first, of([OLD]), Page(0, False)))
+    assert "\nfirst audit of this site: nothing" in "\n".join(
+        report_lines(first, of([OLD]), TextFormatter(0, False))
+    )
 
 
 def test_ours_json_has_the_comparison_and_the_mended() -> None:
@@ -107,11 +126,11 @@ def test_ours_json_has_the_comparison_and_the_mended() -> None:
     assert whole["compared"]["trends"][1] == {
         "rule": "entry.gone", "new": 0, "still": 0, "mended": 1, "undecided": 0, "became": 0,
     }  # fmt: skip
-    assert whole["mended"] == [{name: getattr(GONE, name) for name in Mended.__struct_fields__}]
+    assert whole["mended"] == [{name: getattr(GONE, name) for name in ResolvedFinding.__struct_fields__}]
 
 
 def test_ours_tables_have_columns_for_it_and_one_of_the_mended_that_goes_with_them(tmp_path: Path) -> None:
-    hostile = [Mended("entry.gone", text, "2026-09-01", text, text) for text in NAUGHTY]
+    hostile = [ResolvedFinding("entry.gone", text, "2026-09-01", text, text) for text in NAUGHTY]
     found: AuditFindings = of([NEW, OLD], [GONE, *hostile])
     write_reports(report([NEW, OLD]), found, tmp_path)
     rows = table(tmp_path / "csv/orphan.sitemap.csv")
@@ -144,7 +163,10 @@ def table(path: Path) -> list[dict[str, str]]:
     ],
 )
 def test_sarif_3_27_24_all_results_have_a_baseline_state_or_none_has(
-    sarif_schema: Any, found: list[AuditFinding], compared: Compared | None, states: dict[str, str]
+    sarif_schema: Any,
+    found: list[AuditFinding],
+    compared: AuditComparisonResult | None,
+    states: dict[str, str],
 ) -> None:
     file = io.BytesIO()
     write_sarif(report(found, compared), of(found, [GONE]), file)
@@ -186,7 +208,7 @@ DOUBT = replace(LOGGED, is_certain=False)
         ([NEW, OLD], COMPARED, ["new:warning,error"], ["orphan.sitemap"], []),
         ([NEW, OLD], COMPARED, ["new:error"], [], []),
         ([NEW, OLD], COMPARED, ["new:entry", "orphan.sitemap"], ["orphan.sitemap"], []),
-        ([OLD], replace(COMPARED, trends=[Trend("orphan.sitemap", 0, 1, 0)]), ["new"], [], []),
+        ([OLD], replace(COMPARED, trends=[RuleTrend("orphan.sitemap", 0, 1, 0)]), ["new"], [], []),
         # not known to be new: neither red for it, nor green
         ([NEW, OLD, LOGGED], PARTLY, ["new"], ["orphan.sitemap"], ["orphan.log"]),
         ([DOUBT], COMPARED, ["new"], [], ["orphan.log"]),
@@ -196,11 +218,15 @@ DOUBT = replace(LOGGED, is_certain=False)
     ],
 )
 def test_ours_fail_on_new_fails_for_what_is_known_to_be_new_and_passes_what_is_known_not_to_be(
-    found: list[AuditFinding], compared: Compared | None, names: list[str], fails: list[str], open_: list[str]
+    found: list[AuditFinding],
+    compared: AuditComparisonResult | None,
+    names: list[str],
+    fails: list[str],
+    open_: list[str],
 ) -> None:
     whole = report(found, compared)
-    assert [each.rule for each in failing(whole, names)] == fails
-    assert [each.rule for each in undecided(whole, names)] == open_
+    assert [each.rule for each in failing_counts(whole, names)] == fails
+    assert [each.rule for each in inconclusive_counts(whole, names)] == open_
     said = " ".join(why_not_new(whole, names))
     assert [rule for rule in open_ if rule in said] == open_
     assert bool(said) is bool(open_)
@@ -208,6 +234,6 @@ def test_ours_fail_on_new_fails_for_what_is_known_to_be_new_and_passes_what_is_k
 
 
 def test_ours_rules_come_worst_first_wherever_a_group_is_told() -> None:
-    for group in GROUPS:
-        severities = [TOLD[rule].severity for rule in group.rules]
+    for group in RULE_GROUPS:
+        severities = [REPORTED_RULES[rule].severity for rule in group.rules]
         assert severities == sorted(severities, reverse=True)

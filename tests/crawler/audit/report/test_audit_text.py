@@ -14,11 +14,11 @@ from audits import DOUBT, SITE, audit, findings, hostile, of
 from msgspec.structs import replace
 from naughty import NAUGHTY
 
-from crawler.audit.claim import Account, Source
+from crawler.audit.claim import SourceKind, SourceReport
 from crawler.audit.finding import AuditFinding, AuditReport
-from crawler.audit.report.text import Page, lines, write_text
-from crawler.audit.rules import TOLD
-from crawler.cli.errors import Told
+from crawler.audit.report.text import TextFormatter, report_lines, write_text
+from crawler.audit.rules import REPORTED_RULES
+from crawler.cli.errors import CommandErrors
 from crawler.errors import UsageError
 from sitemap import RULES as LINT
 from sitemap import rules_text, safe
@@ -170,7 +170,7 @@ def test_ours_columns_wrap_what_is_piped_only_if_they_are_named(monkeypatch: pyt
 @pytest.mark.parametrize("width", [80, 40, 20])
 def test_ours_lines_fit_the_terminal_and_addresses_stay_whole(width: int) -> None:
     found = [*findings(), AuditFinding(rule="reach.few", url=f"{SITE}{'x' * 90}", sentence="漢字 " * 60)]
-    for line in lines(audit(found, (DOUBT,)), of(found), Page(width), verbose=True):
+    for line in report_lines(audit(found, (DOUBT,)), of(found), TextFormatter(width), verbose=True):
         assert _columns(line) <= width or " " not in line.strip().removeprefix("(inconclusive)"), line
 
 
@@ -181,17 +181,19 @@ def _columns(line: str) -> int:
 
 
 @pytest.mark.parametrize("verbose", [False, True])
-@pytest.mark.parametrize("page", [Page(), Page(60, True)])
-def test_ours_no_hostile_string_reaches_the_terminal(page: Page, verbose: bool) -> None:
+@pytest.mark.parametrize("page", [TextFormatter(), TextFormatter(60, True)])
+def test_ours_no_hostile_string_reaches_the_terminal(page: TextFormatter, verbose: bool) -> None:
     found = hostile()
     doubts = tuple(NAUGHTY)
     report = audit(found, doubts)
     for number, text in enumerate(NAUGHTY):
         report.inputs.append(
-            Account(source=Source.LOG, name=text, format=text, rows=number, faults=[text], notes=[text])
+            SourceReport(
+                source=SourceKind.LOG, name=text, format=text, rows=number, faults=[text], notes=[text]
+            )
         )
         report.notes.append(text)
-    for line in lines(report, of(found), page, verbose=verbose, written=[Path("a\x1b[2J/b.html")]):
+    for line in report_lines(report, of(found), page, verbose=verbose, written=[Path("a\x1b[2J/b.html")]):
         bare = PAINT.sub("", line) if page.colour else line
         assert bare == safe(bare)
         assert "\n" not in bare
@@ -206,7 +208,7 @@ def test_ours_no_hostile_string_reaches_the_terminal_by_errors_and_logs(
     way: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     some = NAUGHTY if way == "say" else NAUGHTY[::5]  # logging is slow
-    with Told(verbose=True) as told:
+    with CommandErrors(verbose=True) as told:
         for text in some:
             if way == "say":
                 told.tell(UsageError(text))
@@ -252,10 +254,14 @@ def test_ours_a_file_gets_no_colours_even_when_they_are_forced(monkeypatch: pyte
 
 
 def test_ours_what_to_do_is_one_sentence_for_each_rule_in_the_report_and_in_the_table() -> None:
-    assert {rule.id for rule in TOLD.values()} >= set(LINT)
-    assert not [rule.id for rule in TOLD.values() if not rule.remedy or rule.remedy == rule.sentence]
+    assert {rule.id for rule in REPORTED_RULES.values()} >= set(LINT)
+    assert not [
+        rule.id for rule in REPORTED_RULES.values() if not rule.remedy or rule.remedy == rule.sentence
+    ]
     found = [
         AuditFinding(rule="duplicate.loc", url=SITE, sentence="listed twice", file="sitemap.xml", line=4)
     ]
-    (remedy,) = {TOLD["duplicate.loc"].remedy} & set(map(str.strip, rules_text(TOLD.values()).splitlines()))
+    (remedy,) = {REPORTED_RULES["duplicate.loc"].remedy} & set(
+        map(str.strip, rules_text(REPORTED_RULES.values()).splitlines())
+    )
     assert f"\n    {remedy}\n" in told(audit(found), found)

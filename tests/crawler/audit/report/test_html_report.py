@@ -19,11 +19,20 @@ from msgspec.structs import replace
 from naughty import NAUGHTY, storable
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from crawler.audit.finding import AuditFinding, AuditFindings, AuditReport, Bar, Count, Hub, Referrer, Section
-from crawler.audit.report.charts import columns, shade, tiles
-from crawler.audit.report.html import percent, unbroken, write_html
-from crawler.audit.report.html_data import room
-from crawler.audit.rules import RULES, TOLD
+from crawler.audit.finding import (
+    AuditFinding,
+    AuditFindings,
+    AuditReport,
+    HistogramBar,
+    LinkSuggestion,
+    Referrer,
+    RuleCount,
+    SiteSection,
+)
+from crawler.audit.report.charts import chart_bars, shade_of, treemap_tiles
+from crawler.audit.report.html import keep_options_whole, percent_text, write_html
+from crawler.audit.report.html_data import allotment
+from crawler.audit.rules import REPORTED_RULES, RULES
 
 WORDS = [storable(text) for text in NAUGHTY]
 
@@ -182,7 +191,7 @@ def test_ours_the_findings_are_counted_by_severity_at_the_top(tmp_path: Path) ->
     tree = page(tmp_path, report, findings)
     counts = Counter[str]()
     for each in report.counts:
-        counts[TOLD[each.rule].severity] += each.total
+        counts[REPORTED_RULES[each.rule].severity] += each.total
     assert [text(each) for each in tree.css(".short .badge")] == [
         f"{counts[severity]} {severity}s" for severity in ("error", "warning", "note")
     ]
@@ -191,7 +200,7 @@ def test_ours_the_findings_are_counted_by_severity_at_the_top(tmp_path: Path) ->
 
 
 def test_ours_no_line_ends_within_the_name_of_an_option() -> None:
-    assert unbroken("raise --max-outside, <b>now</b>, not a--b or -- none") == (
+    assert keep_options_whole("raise --max-outside, <b>now</b>, not a--b or -- none") == (
         "raise <code>--max-outside</code>, &lt;b&gt;now&lt;/b&gt;, not a--b or -- none"
     )
 
@@ -274,7 +283,7 @@ def test_ours_what_has_no_room_is_counted_and_never_asked_for(tmp_path: Path) ->
     assert asked.total() <= 2 * 100 + 10 * len(report.counts)
     total = sum(each.total for each in report.counts)
     assert f"holds the 100 most important of {total:,} findings" in text(tree.css_first("#findings"))
-    taken = room(report.counts, 100)
+    taken = allotment(report.counts, 100)
     rest = report.count("reach.few").total - taken["reach.few"]
     few = tree.css_first("details[id='class=reach.few']")
     assert f"{rest} more are not in this file: all are in csv/reach.few.csv" in text(few)
@@ -291,14 +300,14 @@ def test_ours_what_has_no_room_is_counted_and_never_asked_for(tmp_path: Path) ->
 )
 def test_ours_no_class_crowds_out_another(limit: int, taken: dict[str, int]) -> None:
     counts = [
-        Count("reach.few", 300, 100),
-        Count("gone.linked", 90),
-        Count("orphan.log", 0, 3),
-        Count("entry.gone", 500),
+        RuleCount("reach.few", 300, 100),
+        RuleCount("gone.linked", 90),
+        RuleCount("orphan.log", 0, 3),
+        RuleCount("entry.gone", 500),
     ]
-    assert room(counts, limit) == taken
-    assert list(room(counts, limit)) == ["entry.gone", "gone.linked", "orphan.log", "reach.few"]
-    assert room([], limit) == {}
+    assert allotment(counts, limit) == taken
+    assert list(allotment(counts, limit)) == ["entry.gone", "gone.linked", "orphan.log", "reach.few"]
+    assert allotment([], limit) == {}
 
 
 def hostile(words: list[str]) -> tuple[AuditReport, AuditFindings]:
@@ -308,12 +317,12 @@ def hostile(words: list[str]) -> tuple[AuditReport, AuditFindings]:
         for word in words:
             yield AuditFinding(
                 rule=rule, url=word, sentence=word, title=word, state=word, lastmod=word, known=[word], first=word,
-                last=word, spellings=[word], referrers=[Referrer(word, word)], hubs=[Hub(word, word, 0.5)],
+                last=word, spellings=[word], referrers=[Referrer(word, word)], hubs=[LinkSuggestion(word, word, 0.5)],
                 evidence=[word], group=word, file=word, line=1,
             )  # fmt: skip
 
     report, _ = made(1)
-    bars = [Bar(word, 3) for word in words]
+    bars = [HistogramBar(word, 3) for word in words]
     account = report.inputs[0]
     inputs = [
         msgspec.structs.replace(
@@ -323,8 +332,8 @@ def hostile(words: list[str]) -> tuple[AuditReport, AuditFindings]:
     ]
     return msgspec.structs.replace(
         report, url=words[0], version=words[0], completeness=words[0], doubts=words, notes=words,
-        counts=[Count("orphan.sitemap", len(words))], inputs=inputs, states=bars, statuses=bars, depths=bars,
-        ages=bars, inlinks=bars, sections=[Section(word, 5, 2, 1) for word in words],
+        counts=[RuleCount("orphan.sitemap", len(words))], inputs=inputs, states=bars, statuses=bars, depths=bars,
+        ages=bars, inlinks=bars, sections=[SiteSection(word, 5, 2, 1) for word in words],
     ), Given(of)  # fmt: skip
 
 
@@ -361,8 +370,8 @@ def test_ours_a_path_that_is_no_text_is_shown_as_escapes(tmp_path: Path) -> None
 
 
 def test_ours_tiles_fill_the_picture_and_keep_the_proportions() -> None:
-    sections = [Section(f"/{n}/", n, n // 2, 0) for n in range(1, 101)] + [Section("/none/", 0, 0, 0)]
-    shown = tiles(sections)
+    sections = [SiteSection(f"/{n}/", n, n // 2, 0) for n in range(1, 101)] + [SiteSection("/none/", 0, 0, 0)]
+    shown = treemap_tiles(sections)
     assert len(shown) == 41
     assert sum(each.pages for each in shown) == sum(each.pages for each in sections)
     assert sum(each.width * each.height for each in shown) == pytest.approx(10_000)
@@ -371,16 +380,18 @@ def test_ours_tiles_fill_the_picture_and_keep_the_proportions() -> None:
         assert min(each.x, each.y) >= 0
         assert max(each.x + each.width, each.y + each.height) <= 100.001
     assert [each.label for each in shown if each.path is None] == ["60 more sections"]
-    assert tiles([]) == tiles([Section("/", 0, 0, 0)]) == []
+    assert treemap_tiles([]) == treemap_tiles([SiteSection("/", 0, 0, 0)]) == []
 
 
 def test_ours_bars_and_shades() -> None:
-    shown = columns([Bar("a", 75), Bar("b", 25), Bar("c", 0), Bar("d", 1)])
+    shown = chart_bars(
+        [HistogramBar("a", 75), HistogramBar("b", 25), HistogramBar("c", 0), HistogramBar("d", 1)]
+    )
     assert [each.length for each in shown] == pytest.approx([1, 1 / 3, 0, 1 / 75])
     assert sum(each.share for each in shown) == pytest.approx(1)
-    assert columns([Bar("a", 10**6), Bar("b", 1)])[1].length == 0.01
-    assert columns([Bar("a", 0)])[0].share == 0
-    assert [shade(share) for share in (0, 0.005, 0.05, 0.09, 0.2, 0.9)] == [0, 1, 2, 3, 4, 5]
+    assert chart_bars([HistogramBar("a", 10**6), HistogramBar("b", 1)])[1].length == 0.01
+    assert chart_bars([HistogramBar("a", 0)])[0].share == 0
+    assert [shade_of(share) for share in (0, 0.005, 0.05, 0.09, 0.2, 0.9)] == [0, 1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -389,4 +400,4 @@ def test_ours_bars_and_shades() -> None:
      (0.99999, "> 99.9 %"), (0.9944, "99.4 %")],
 )  # fmt: skip
 def test_ours_shares_are_never_rounded_to_all_or_nothing(share: float, told: str) -> None:
-    assert percent(share) == told
+    assert percent_text(share) == told

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Locator, Page, expect
 from test_html_report import WORDS, hostile
 
-from crawler.audit.finding import AuditFinding, Count
+from crawler.audit.finding import AuditFinding, RuleCount
 from crawler.audit.report.csv import write_csv
 from crawler.audit.report.html import write_html
-from crawler.audit.rules import GROUPS, TOLD
+from crawler.audit.rules import REPORTED_RULES, RULE_GROUPS
 
 pytestmark = pytest.mark.needs_chromium
 
@@ -35,7 +35,7 @@ MARKUP = [
 REPORT, FINDINGS = made(2_000)
 TOTAL = sum(each.total for each in REPORT.counts)
 ORPHANS, REACH = (
-    sum(each.total for group in GROUPS if group.name == name for each in group.counts(REPORT))
+    sum(each.total for group in RULE_GROUPS if group.name == name for each in group.counts(REPORT))
     for name in ("orphans", "reach")
 )
 
@@ -162,7 +162,7 @@ def test_ours_what_is_new_is_marked_filtered_and_sorted(
     assert "since" not in alone.locator(".opened").inner_text().lower()
 
 
-TITLES = [rule.title for rule in TOLD.values()]
+TITLES = [rule.title for rule in REPORTED_RULES.values()]
 SORTED: dict[str, Callable[[str], Any]] = {
     "url": lambda shown: shown.partition("\n")[0],
     "rule": lambda shown: TITLES.index(shown.split(" ", 1)[1]),
@@ -200,7 +200,7 @@ def test_ours_pages_of_the_site_are_shown_by_their_paths(opening: Opening, tmp_p
     said = f"it names {page_} as its canonical, which leads to {other}"
     found = [AuditFinding(rule="canonical.lost", url=url, sentence=said, title="A") for url in (page_, other)]
     report, _ = made(1)
-    counts = [Count("canonical.lost", 2)]
+    counts = [RuleCount("canonical.lost", 2)]
     write_html(replace(report, counts=counts), Given(lambda _: iter(found)), tmp_path / "audit.html")
     page = opening(tmp_path / "audit.html")
     assert urls(page) == ["/a?to=https://shop.example/b", other]

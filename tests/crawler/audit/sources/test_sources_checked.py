@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.audit.collect import check
+from crawler.audit.collect import check_sources
 from crawler.config.config import Config
 from crawler.config.plan import plan_audit
 from crawler.errors import UsageError
@@ -18,7 +18,7 @@ SEARCH = f"Top pages,Clicks,Impressions,CTR,Position\n{SITE}/a,1,2,5%,3\n"
 
 
 def looked_at(**sources: list[str]) -> None:
-    check(plan_audit(Config.model_validate({"site": {"url": SITE}, "audit": sources})))
+    check_sources(plan_audit(Config.model_validate({"site": {"url": SITE}, "audit": sources})))
 
 
 @pytest.mark.parametrize(

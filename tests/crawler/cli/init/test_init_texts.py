@@ -13,10 +13,10 @@ import schemas
 import yaml
 from tools import tool
 
-from crawler.cli.init.config import configuration, names
-from crawler.cli.init.files import Wanted, begin
-from crawler.config.load import build, known_keys
-from crawler.config.secrets import reveal
+from crawler.cli.init.config import new_config, site_names
+from crawler.cli.init.files import InitOptions, plan_files
+from crawler.config.load import build_config, known_keys
+from crawler.config.secrets import reveal_secret
 
 ALL = {"systemd": True, "daemon": True, "cron": True, "github": True, "kubernetes": True}
 URL = "https://www.example.com/"
@@ -35,11 +35,11 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         '[upload]\nto = "s3://bucket/x"\n',
         encoding="utf-8",
     )
-    return texts(Wanted(urls=(), config=Path("site.toml"), **ALL))
+    return texts(InitOptions(urls=(), config=Path("site.toml"), **ALL))
 
 
-def texts(wanted: Wanted) -> dict[str, str]:
-    return {path.name: text for path, text in begin(wanted).files.items()}
+def texts(wanted: InitOptions) -> dict[str, str]:
+    return {path.name: text for path, text in plan_files(wanted).files.items()}
 
 
 def settings(unit: str, key: str) -> list[str]:
@@ -100,12 +100,12 @@ def test_systemd_gives_secrets_that_only_root_may_read(
     assert file == f"{tmp_path}/50% of $HOME's sites/index now.key"
     (tmp_path / name).write_text("the key\n")
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
-    assert reveal(f"file:{file}") == "the key"
+    assert reveal_secret(f"file:{file}") == "the key"
 
 
 def test_systemd_makes_the_state_of_a_configuration_in_etc(monkeypatch: pytest.MonkeyPatch) -> None:
     made = texts(
-        Wanted(
+        InitOptions(
             urls=(URL,),
             config=Path("/etc/site atlas/x.toml"),
             output=Path("/srv/www"),
@@ -147,7 +147,9 @@ def test_ours_a_crontab_that_is_installed_twice_has_the_line_once(
     made: dict[str, str], tmp_path: Path
 ) -> None:
     Path("siteatlas-site.crontab").write_text(made["siteatlas-site.crontab"])
-    (command,) = (command for command, _ in begin(Wanted(urls=(), config=Path("site.toml"), cron=True)).steps)
+    (command,) = (
+        command for command, _ in plan_files(InitOptions(urls=(), config=Path("site.toml"), cron=True)).steps
+    )
     table = tmp_path / "table"
     table.write_text("0 1 * * *  mine\n")
     fake = f'crontab() {{ if [ "$1" = -l ]; then cat {table}; else cat > {tmp_path}/n; mv {tmp_path}/n {table}; fi; }}'
@@ -158,7 +160,7 @@ def test_ours_a_crontab_that_is_installed_twice_has_the_line_once(
 
 
 def test_ours_a_unit_says_why_it_sees_tmp_and_home() -> None:
-    wanted = Wanted(urls=(URL,), config=Path("/tmp/x.toml"), output=Path("/home/a/www"), systemd=True)
+    wanted = InitOptions(urls=(URL,), config=Path("/tmp/x.toml"), output=Path("/home/a/www"), systemd=True)
     unit = texts(wanted)["siteatlas-x.service"]
     assert "# It needs /tmp/x.toml, which a /tmp of its own would hide.\nPrivateTmp=no\n" in unit
     assert "# It needs /home/a/www.\nProtectHome=read-only\n" in unit
@@ -265,7 +267,7 @@ def test_ours_every_setting_that_is_switched_off_is_one() -> None:
         {"": (URL, "public")},
         {"shop": ("https://shop.example/", 'a "b" \\ c'), "blog": ("https://blog.example/", "/srv/blog")},
     ):
-        text = configuration(sites, file="x.toml", state=".siteatlas", cron="1 2 * * *", is_scheduled=False)
+        text = new_config(sites, file="x.toml", state=".siteatlas", cron="1 2 * * *", is_scheduled=False)
         lines = text.splitlines()
         keys = {key for each in known_keys().values() for key in each}
         off = [
@@ -278,10 +280,10 @@ def test_ours_every_setting_that_is_switched_off_is_one() -> None:
             lines[number] = lines[number].removeprefix("# ")
         tables = tomllib.loads("\n".join(lines))
         named = tables.pop("sites", {})
-        config = build(tables)
+        config = build_config(tables)
         assert (config.email.to, config.schedule.cron) != ((), "")
         for own in named.values():
-            build(own)
+            build_config(own)
         asis = tomllib.loads(text)
         found = [asis] if not named else list(asis["sites"].values())
         assert [(each["site"]["url"], each["output"]["directory"]) for each in found] == list(sites.values())
@@ -290,13 +292,13 @@ def test_ours_every_setting_that_is_switched_off_is_one() -> None:
 
 def test_ours_a_new_configuration_says_how_indexnow_gets_its_key(tmp_path: Path) -> None:
     (tmp_path / "my www").mkdir()
-    text = configuration({"": (URL, "my www")}, file="x", state="s", cron="1 2 * * *", is_scheduled=False)
+    text = new_config({"": (URL, "my www")}, file="x", state="s", cron="1 2 * * *", is_scheduled=False)
     commands = [line.removeprefix("#   ") for line in text.splitlines() if "indexnow.key" in line][:2]
     subprocess.run(["sh", "-ec", "\n".join(commands)], cwd=tmp_path, check=True)
     key = (tmp_path / "indexnow.key").read_text()
     assert (tmp_path / "my www" / f"{key.strip()}.txt").read_text() == key
     below = {"": (f"{URL}docs/", "www")}
-    text = configuration(below, file="x", state="s", cron="1 2 * * *", is_scheduled=False)
+    text = new_config(below, file="x", state="s", cron="1 2 * * *", is_scheduled=False)
     assert "cp indexnow.key" not in text  # it is the host that shows the key
     assert "answer with it as /KEY.txt" in text
 
@@ -313,4 +315,4 @@ def test_ours_a_new_configuration_says_how_indexnow_gets_its_key(tmp_path: Path)
     ],
 )
 def test_ours_names_are_short_and_differ(urls: list[str], expected: list[str]) -> None:
-    assert names(urls) == expected
+    assert site_names(urls) == expected

@@ -9,8 +9,8 @@ import pytest
 from cronsim import CronSim
 from tools import tool
 
-from crawler.cli.init.kit import Moment, calendar, moment
-from crawler.config.schedule import Schedule
+from crawler.cli.init.kit import TimerSchedule, systemd_calendar, timer_schedule
+from crawler.config.schedule import ScheduleConfig
 from crawler.errors import UsageError
 
 URL = "https://example.com/"
@@ -44,7 +44,7 @@ BASE = datetime(2026, 1, 30, 11, 7, tzinfo=UTC)
 )
 def test_systemd_time_finds_the_moments_that_cron_means(cron: str) -> None:
     count = 20
-    expressions = calendar(Moment(cron, "UTC"))
+    expressions = systemd_calendar(TimerSchedule(cron, "UTC"))
     since = f"--base-time={BASE:%Y-%m-%d %H:%M:%S} UTC"
     ran = subprocess.run(
         [tool("systemd-analyze"), "calendar", f"--iterations={count}", since, *expressions],
@@ -59,35 +59,35 @@ def test_systemd_time_finds_the_moments_that_cron_means(cron: str) -> None:
 
 
 def test_systemd_time_is_told_the_zone() -> None:
-    assert calendar(Moment("30 3 * * *", "Europe/Berlin")) == ["*-*-* 03:30:00 Europe/Berlin"]
-    assert calendar(Moment("30 3 * * *")) == ["*-*-* 03:30:00"]
+    assert systemd_calendar(TimerSchedule("30 3 * * *", "Europe/Berlin")) == ["*-*-* 03:30:00 Europe/Berlin"]
+    assert systemd_calendar(TimerSchedule("30 3 * * *")) == ["*-*-* 03:30:00"]
 
 
 def test_ours_what_systemd_has_no_words_for_is_refused() -> None:
     for cron in ("0 9 * * 5#2", "0 9 * * 5L"):
         with pytest.raises(UsageError, match="--systemd-daemon"):
-            calendar(Moment(cron))
+            systemd_calendar(TimerSchedule(cron))
 
 
 def test_ours_without_a_schedule_it_is_daily_at_a_minute_of_the_sites_own() -> None:
-    found = moment([Schedule()], URL)
-    assert found == moment([], URL)
+    found = timer_schedule([ScheduleConfig()], URL)
+    assert found == timer_schedule([], URL)
     minute, hour, *rest = found.cron.split()
     assert 0 <= int(minute) < 60
     assert 1 <= int(hour) <= 5
     assert rest == ["*", "*", "*"]
-    assert len({moment([], f"https://example{n}.com/").cron for n in range(40)}) > 30
+    assert len({timer_schedule([], f"https://example{n}.com/").cron for n in range(40)}) > 30
 
 
 def test_ours_a_schedule_is_taken_as_it_is() -> None:
-    berlin = Schedule(cron="30 3 * * 1", timezone="Europe/Berlin")
-    assert moment([berlin, berlin], URL) == Moment("30 3 * * 1", "Europe/Berlin")
-    assert moment([Schedule(cron="30 3 * * 1", timezone="local")], URL).zone == ""
-    other = moment([berlin, Schedule(cron="0 1 * * *")], URL)
-    assert other.cron == moment([], URL).cron
+    berlin = ScheduleConfig(cron="30 3 * * 1", timezone="Europe/Berlin")
+    assert timer_schedule([berlin, berlin], URL) == TimerSchedule("30 3 * * 1", "Europe/Berlin")
+    assert timer_schedule([ScheduleConfig(cron="30 3 * * 1", timezone="local")], URL).zone == ""
+    other = timer_schedule([berlin, ScheduleConfig(cron="0 1 * * *")], URL)
+    assert other.cron == timer_schedule([], URL).cron
     assert "only siteatlas schedule follows" in other.note
     with pytest.raises(UsageError, match="wants five fields"):
-        moment([Schedule(cron="30 3 * *")], URL)
+        timer_schedule([ScheduleConfig(cron="30 3 * *")], URL)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_ours_a_schedule_is_taken_as_it_is() -> None:
     ],
 )
 def test_ours_an_interval_is_the_longest_that_cron_can_say(every: int, runs_a_week: int, exact: bool) -> None:
-    found = moment([Schedule(every=every)], URL)
+    found = timer_schedule([ScheduleConfig(every=every)], URL)
     sim = CronSim(found.cron, datetime(2026, 1, 4, tzinfo=UTC))
     end = datetime(2026, 1, 11, tzinfo=UTC)
     assert sum(1 for _ in iter(lambda: next(sim) <= end, False)) == runs_a_week

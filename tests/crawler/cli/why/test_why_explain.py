@@ -2,16 +2,18 @@
 
 import pytest
 
-from crawler.cli.why.answers import robots
-from crawler.cli.why.suggestions import nearest, spellings
-from crawler.cli.why.would import Policy, would
+from crawler.cli.why.answers import robots_topic
+from crawler.cli.why.suggestions import nearest_urls, other_spellings
+from crawler.cli.why.would import CrawlRules, predict
 from crawler.model import Url
-from crawler.robots.rules import everything, parse, unreachable
-from crawler.url.scope import Bounds, Scope
+from crawler.robots.rules import allow_all, disallow_all, parse_robots
+from crawler.url.scope import CrawlBounds, Scope
 
 HOME = Url("https://example.com/docs/")
-SCOPE = Scope(Url("https://example.com/docs/sitemap.xml"), exclude=("*/old/*",), bounds=Bounds(max_depth=3))
-ROBOTS = parse(b"User-agent: *\nDisallow: /docs/no\n", "Siteatlas/1.0", 0.0)
+SCOPE = Scope(
+    Url("https://example.com/docs/sitemap.xml"), exclude=("*/old/*",), bounds=CrawlBounds(max_depth=3)
+)
+ROBOTS = parse_robots(b"User-agent: *\nDisallow: /docs/no\n", "Siteatlas/1.0", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -29,13 +31,13 @@ ROBOTS = parse(b"User-agent: *\nDisallow: /docs/no\n", "Siteatlas/1.0", 0.0)
     ],
 )
 def test_ours_other_spellings_are_named_by_what_differs(url: str, other: str, how: str) -> None:
-    found = spellings(Url(url))
+    found = other_spellings(Url(url))
     assert found[Url(other)] == how
     assert url not in found
 
 
 def test_ours_spellings_stay_few_and_the_nearest_come_first() -> None:
-    found = spellings(Url("http://www.example.com/a/b/c.html?d=e&f=g"))
+    found = other_spellings(Url("http://www.example.com/a/b/c.html?d=e&f=g"))
     assert len(found) < 100
     hows = list(found.values())
     assert "," not in hows[0]
@@ -45,13 +47,13 @@ def test_ours_spellings_stay_few_and_the_nearest_come_first() -> None:
 def test_ours_the_same_spelling_wins_over_another_case_and_both_over_a_likeness() -> None:
     url = Url("https://example.com/A")
     known = [Url("https://example.com/a/"), Url("https://example.com/a"), Url("https://example.com/A/")]
-    assert nearest(url, spellings(url), known, [Url("https://example.com/AB")]) == [
+    assert nearest_urls(url, other_spellings(url), known, [Url("https://example.com/AB")]) == [
         ("https://example.com/a", "in another case"),
         ("https://example.com/A/", "with a slash at the end"),
         ("https://example.com/a/", "with a slash at the end, in another case"),
     ]
     alike = [Url("https://example.com/boats"), Url("https://example.com/other")]
-    assert nearest(Url("https://example.com/baots"), {}, [], alike) == [(alike[0], "looks alike")]
+    assert nearest_urls(Url("https://example.com/baots"), {}, [], alike) == [(alike[0], "looks alike")]
 
 
 @pytest.mark.parametrize(
@@ -67,31 +69,39 @@ def test_ours_the_same_spelling_wins_over_another_case_and_both_over_a_likeness(
     ],
 )
 def test_ours_the_rules_of_the_crawl_say_what_would_become_of_a_url(url: str, state: str | None) -> None:
-    told = would(Url(url), Policy(SCOPE, HOME, ROBOTS))
+    told = predict(Url(url), CrawlRules(SCOPE, HOME, ROBOTS))
     assert told.values["state"] == state
     assert told.values["asked_for"] == (state is None or len(url) in range(2048, 8192))
 
 
 def test_ours_robots_counts_as_far_as_it_is_known_and_obeyed() -> None:
     url = Url("https://example.com/docs/no")
-    assert would(url, Policy(SCOPE, HOME, ROBOTS, obey_robots=False)).values["state"] is None
-    assert would(url, Policy(SCOPE, HOME)).lines[0] == "it would be asked for, unless robots.txt forbids that"
-    lost = Policy(SCOPE, HOME, unreachable("robots.txt answered 503", 0.0))
-    assert would(url, lost).lines == ["it would end as blocked by robots.txt (robots.txt answered 503)"]
+    assert predict(url, CrawlRules(SCOPE, HOME, ROBOTS, obey_robots=False)).values["state"] is None
+    assert (
+        predict(url, CrawlRules(SCOPE, HOME)).lines[0]
+        == "it would be asked for, unless robots.txt forbids that"
+    )
+    lost = CrawlRules(SCOPE, HOME, disallow_all("robots.txt answered 503", 0.0))
+    assert predict(url, lost).lines == ["it would end as blocked by robots.txt (robots.txt answered 503)"]
 
 
 def test_rfc9309_2_3_1_4_a_copy_that_holds_is_told_with_what_was_answered_since() -> None:
-    policy = Policy(SCOPE, HOME, ROBOTS, 60.0, "robots.txt answered 503", is_robots_copy=True)
-    assert robots(Url("https://example.com/docs/no"), policy).lines == [
+    policy = CrawlRules(SCOPE, HOME, ROBOTS, 60.0, "robots.txt answered 503", is_robots_copy=True)
+    assert robots_topic(Url("https://example.com/docs/no"), policy).lines == [
         "blocked: robots.txt line 2: Disallow: /docs/no",
         "as of 1970-01-01 00:01:00Z: robots.txt answered 503, and the copy before that holds",
     ]
-    lost = Policy(SCOPE, HOME, unreachable("robots.txt answered 503", 0.0), 60.0, "robots.txt answered 503")
-    assert robots(HOME, lost).lines == ["blocked: robots.txt answered 503", "as of 1970-01-01 00:01:00Z"]
-    none = Policy(
-        SCOPE, HOME, everything("robots.txt answered 404: everything is allowed", 0.0), obey_robots=False
+    lost = CrawlRules(
+        SCOPE, HOME, disallow_all("robots.txt answered 503", 0.0), 60.0, "robots.txt answered 503"
     )
-    assert robots(HOME, none).lines == [
+    assert robots_topic(HOME, lost).lines == [
+        "blocked: robots.txt answered 503",
+        "as of 1970-01-01 00:01:00Z",
+    ]
+    none = CrawlRules(
+        SCOPE, HOME, allow_all("robots.txt answered 404: everything is allowed", 0.0), obey_robots=False
+    )
+    assert robots_topic(HOME, none).lines == [
         "allowed: robots.txt answered 404: everything is allowed",
         "as of 1970-01-01 00:00:00Z",
         "it is not obeyed, as configured",

@@ -8,33 +8,33 @@ from pathlib import Path
 import pytest
 
 from crawler.cli.why.explain import Explanation, explain
-from crawler.cli.why.queries import Stories
-from crawler.cli.why.words import MEANINGS
-from crawler.cli.why.would import Policy
+from crawler.cli.why.queries import UrlStories
+from crawler.cli.why.words import STATE_TEXTS
+from crawler.cli.why.would import CrawlRules
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.model import (
-    Find,
-    Found,
-    Kind,
+    DiscoveredBy,
+    DiscoveredUrl,
+    DocumentKind,
     Lease,
     Outcome,
     Page,
     Request,
+    ResponseMetadata,
     Retry,
-    Sighting,
     State,
+    StatusBadge,
     Url,
-    Verdict,
 )
-from crawler.robots.rules import parse
-from crawler.state.migrations import STATE
-from crawler.state.runs import Runs
+from crawler.robots.rules import parse_robots
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import RunsPage
 from crawler.url.scope import Scope
 
 HOME = Url("https://example.com/")
 NOW = 1_767_225_600.0  # 2026-01-01
-RULES = parse(b"User-agent: *\nDisallow: /no\n", "Siteatlas/1.0", NOW)
-POLICY = Policy(Scope(Url("https://example.com/sitemap.xml")), HOME, RULES, NOW)
+RULES = parse_robots(b"User-agent: *\nDisallow: /no\n", "Siteatlas/1.0", NOW)
+POLICY = CrawlRules(Scope(Url("https://example.com/sitemap.xml")), HOME, RULES, NOW)
 
 
 def url(path: str) -> Url:
@@ -45,11 +45,11 @@ class Made:
     """A run of one site, settled by hand."""
 
     def __init__(self, directory: Path) -> None:
-        self.db = STATE.connect(directory / STATE.file)
-        self.path = directory / STATE.file
-        self.run = Runs(self.db).begin(NOW, "test")
+        self.db = STATE_DB.connect(directory / STATE_DB.file)
+        self.path = directory / STATE_DB.file
+        self.run = RunsPage(self.db).begin(NOW, "test")
         self.frontier = SqliteFrontier(self.db, lambda _: None, run=1)
-        self.frontier.admit([Find(HOME, Found.SEED, 0)])
+        self.frontier.admit([DiscoveredUrl(HOME, DiscoveredBy.SEED, 0)])
         self.frontier.commit()
 
     def lease(self) -> Lease:
@@ -69,27 +69,27 @@ class Made:
         lease = self.lease()
         pairs = [(url(path), flags) for path, flags in found]
         finds = (
-            (Find(target, Found.REDIRECT, lease.depth, lease.id),)
+            (DiscoveredUrl(target, DiscoveredBy.REDIRECT, lease.depth, lease.id),)
             if state is State.REDIRECT and target
             else ()
         )
         self.frontier.settle(
             Outcome(
                 lease,
-                Verdict(state, reason, target),
+                StatusBadge(state, reason, target),
                 200 if page else None,
                 links=pairs,
                 finds=finds,
                 page=page or (Page(links=pairs) if pairs else None),
-                sighting=Sighting(NOW, "text/html") if page else None,
+                sighting=ResponseMetadata(NOW, "text/html") if page else None,
                 request=Request(NOW + 5, "200", False, 1234, 0.25),
             )
         )
         self.frontier.commit()
 
     def tell(self, path: str) -> Explanation:
-        with contextlib.closing(STATE.look(self.path)) as db:
-            return explain(path, Stories(db).story(url(path)), POLICY, [])
+        with contextlib.closing(STATE_DB.look(self.path)) as db:
+            return explain(path, UrlStories(db).story(url(path)), POLICY, [])
 
     def told(self, path: str, topic: str) -> list[str]:
         return next((each.lines for each in self.tell(path).topics if each.name == topic), [])
@@ -103,14 +103,14 @@ def made(tmp_path: Path) -> Iterator[Made]:
 
 
 def test_ours_every_state_has_its_meaning_in_words() -> None:
-    assert set(MEANINGS) == set(State)
+    assert set(STATE_TEXTS) == set(State)
 
 
 @pytest.mark.parametrize("state", [state for state in State if state is not State.PENDING])
 def test_ours_every_state_is_told_with_its_reason(made: Made, state: State) -> None:
     made.settle(state, "this is why")
     told = made.tell("/")
-    assert told.topics[0].lines == [f"{state.value} (this is why)", MEANINGS[state]]
+    assert told.topics[0].lines == [f"{state.value} (this is why)", STATE_TEXTS[state]]
     assert told.topics[0].values["state"] == state.value
     if state is State.INDEXABLE:
         assert told.summary.startswith("is not listed: it belongs in the sitemap")
@@ -129,10 +129,10 @@ def test_ours_what_waits_for_another_try_says_when_and_what_was_answered(made: M
 
 
 def test_ours_the_way_is_that_of_the_first_finders_with_the_kind_of_each_link(made: Made) -> None:
-    made.settle(found=(("/a", Found.LINK), ("/b", Found.LINK)))
-    made.settle(found=(("/c", Found.ALTERNATE), ("/", Found.LINK)))
+    made.settle(found=(("/a", DiscoveredBy.LINK), ("/b", DiscoveredBy.LINK)))
+    made.settle(found=(("/c", DiscoveredBy.ALTERNATE), ("/", DiscoveredBy.LINK)))
     made.settle(State.REDIRECT, "301", url("/c"))
-    made.settle(found=(("/d", Found.FRAME | Found.NOFOLLOW),))
+    made.settle(found=(("/d", DiscoveredBy.FRAME | DiscoveredBy.NOFOLLOW),))
     assert made.told("/d", "found") == [
         "by frame, link that says nofollow; 2 clicks from the start",
         "https://example.com/  (start URL)",
@@ -144,9 +144,9 @@ def test_ours_the_way_is_that_of_the_first_finders_with_the_kind_of_each_link(ma
 
 
 def test_ours_a_long_way_is_shown_with_its_ends(made: Made) -> None:
-    made.settle(found=(("/1", Found.LINK),))
+    made.settle(found=(("/1", DiscoveredBy.LINK),))
     for number in range(1, 30):
-        made.settle(found=((f"/{number + 1}", Found.PAGINATION),))
+        made.settle(found=((f"/{number + 1}", DiscoveredBy.PAGINATION),))
     told = made.told("/30", "found")
     assert told[0] == "by next or prev; 30 clicks from the start"
     assert len(told) == 14
@@ -238,7 +238,9 @@ def test_ours_a_header_that_the_whole_site_is_not_believed_for_is_told_as_that(m
 
 
 def test_ours_the_kind_of_a_sitemap_is_told(made: Made) -> None:
-    made.frontier.admit([Find(url("/sitemap.xml"), Found.SITEMAP, 0, kind=Kind.SITEMAP)])
+    made.frontier.admit(
+        [DiscoveredUrl(url("/sitemap.xml"), DiscoveredBy.SITEMAP, 0, kind=DocumentKind.SITEMAP)]
+    )
     made.settle()
     made.settle(State.SITEMAP_FILE, "answered 404")
     assert made.tell("/sitemap.xml").summary == "is not listed: it is a sitemap (answered 404)"

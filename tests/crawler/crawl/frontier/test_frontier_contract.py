@@ -9,26 +9,38 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from crawler.crawl.frontier.outlinks import pack, unpack
+from crawler.crawl.frontier.outlinks import pack_links, unpack_links
 from crawler.crawl.frontier.sqlite import SqliteFrontier
 from crawler.errors import StateInUse, StorageError, UsageError
-from crawler.model import Done, Find, Found, Lease, Outcome, Request, Retry, State, Url, Verdict, Wait
+from crawler.model import (
+    DiscoveredBy,
+    DiscoveredUrl,
+    Done,
+    Lease,
+    Outcome,
+    Request,
+    Retry,
+    State,
+    StatusBadge,
+    Url,
+    Wait,
+)
 from crawler.state import schema
-from crawler.state.lock import lock
-from crawler.state.migrations import STATE
+from crawler.state.lock import hold_lock
+from crawler.state.migrations import STATE_DB
 
-INDEXABLE = Verdict(State.INDEXABLE)
+INDEXABLE = StatusBadge(State.INDEXABLE)
 
 
 def url(number: int, host: str = "a") -> Url:
     return Url(f"https://{host}.example/{number}")
 
 
-def admission(find: Find) -> Verdict | None:
-    if find.found == Found.NOFOLLOW:
-        return Verdict(State.NOFOLLOW, "linked by nofollow only")
+def admission(find: DiscoveredUrl) -> StatusBadge | None:
+    if find.found == DiscoveredBy.NOFOLLOW:
+        return StatusBadge(State.NOFOLLOW, "linked by nofollow only")
     if find.depth > 3:
-        return Verdict(State.TOO_DEEP, "deeper than 3")
+        return StatusBadge(State.TOO_DEEP, "deeper than 3")
     return None
 
 
@@ -38,7 +50,7 @@ def always(_home: str, _now: float) -> float:
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    connection = STATE.connect(tmp_path / "state.db")
+    connection = STATE_DB.connect(tmp_path / "state.db")
     yield connection
     connection.close()
 
@@ -60,16 +72,16 @@ def lease_of(frontier: SqliteFrontier, now: float = 0.0) -> Lease:
 
 
 def test_ours_a_url_is_leased_to_one_holder_at_a_time(frontier: SqliteFrontier) -> None:
-    frontier.admit([Find(url(1), Found.SEED, 0), Find(url(2), Found.SEED, 0)])
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0), DiscoveredUrl(url(2), DiscoveredBy.SEED, 0)])
     assert {lease_of(frontier).url, lease_of(frontier).url} == {url(1), url(2)}
     assert isinstance(frontier.next(0.0, always), Wait)
 
 
 def test_ours_done_is_said_only_when_nothing_waits_and_nothing_is_out(frontier: SqliteFrontier) -> None:
-    frontier.admit([Find(url(1), Found.SEED, 0)])
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0)])
     lease = lease_of(frontier)
     assert isinstance(frontier.next(0.0, always), Wait)
-    frontier.settle(Outcome(lease, INDEXABLE, links=[(url(2), Found.LINK)]))
+    frontier.settle(Outcome(lease, INDEXABLE, links=[(url(2), DiscoveredBy.LINK)]))
     second = lease_of(frontier)
     assert (second.url, second.depth) == (url(2), 1)
     frontier.settle(Outcome(second, INDEXABLE))
@@ -77,45 +89,47 @@ def test_ours_done_is_said_only_when_nothing_waits_and_nothing_is_out(frontier: 
 
 
 def test_ours_a_stale_settle_changes_nothing(frontier: SqliteFrontier) -> None:
-    frontier.admit([Find(url(1), Found.SEED, 0)])
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0)])
     lease = lease_of(frontier)
     frontier.settle(Outcome(lease, INDEXABLE))
-    frontier.settle(Outcome(lease, Verdict(State.NOINDEX), links=[(url(9), Found.LINK)]))
+    frontier.settle(Outcome(lease, StatusBadge(State.NOINDEX), links=[(url(9), DiscoveredBy.LINK)]))
     assert frontier.counts() == {State.INDEXABLE: 1}
     assert frontier.verdict_of(url(9)) is None
 
 
 def test_ours_evidence_revises_a_refusal_for_want_of_evidence(frontier: SqliteFrontier) -> None:
-    frontier.admit([Find(url(1), Found.NOFOLLOW, 1), Find(url(2), Found.LINK, 4)])
+    frontier.admit(
+        [DiscoveredUrl(url(1), DiscoveredBy.NOFOLLOW, 1), DiscoveredUrl(url(2), DiscoveredBy.LINK, 4)]
+    )
     assert frontier.counts() == {State.NOFOLLOW: 1, State.TOO_DEEP: 1}
-    frontier.admit([Find(url(1), Found.LINK, 2), Find(url(2), Found.LINK, 2)])
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.LINK, 2), DiscoveredUrl(url(2), DiscoveredBy.LINK, 2)])
     assert frontier.counts() == {State.PENDING: 2}
     assert {lease_of(frontier).depth, lease_of(frontier).depth} == {1, 2}
 
 
 def test_ours_a_page_that_no_page_led_to_is_asked_again_when_one_does(frontier: SqliteFrontier) -> None:
-    frontier.admit([Find(url(1), Found.MEMORY, 0)])
-    frontier.settle(Outcome(lease_of(frontier), Verdict(State.UNLINKED)))
-    frontier.admit([Find(url(1), Found.MEMORY, 0)])
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.MEMORY, 0)])
+    frontier.settle(Outcome(lease_of(frontier), StatusBadge(State.UNLINKED)))
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.MEMORY, 0)])
     assert frontier.counts() == {State.UNLINKED: 1}
-    frontier.admit([Find(url(1), Found.LINK, 1)])
-    assert lease_of(frontier).found == Found.MEMORY | Found.LINK
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.LINK, 1)])
+    assert lease_of(frontier).found == DiscoveredBy.MEMORY | DiscoveredBy.LINK
 
 
-@pytest.mark.parametrize("outside", [Found.OUTSIDE, Found.OUTSIDE | Found.SPELLING])
+@pytest.mark.parametrize("outside", [DiscoveredBy.OUTSIDE, DiscoveredBy.OUTSIDE | DiscoveredBy.SPELLING])
 def test_ours_evidence_from_outside_stays_when_a_page_leads_there_too(
     frontier: SqliteFrontier, outside: int
 ) -> None:
-    frontier.admit([Find(url(1), outside, 0), Find(url(2), Found.SEED, 0)])
+    frontier.admit([DiscoveredUrl(url(1), outside, 0), DiscoveredUrl(url(2), DiscoveredBy.SEED, 0)])
     first = lease_of(frontier)
-    frontier.settle(Outcome(lease_of(frontier), INDEXABLE, links=[(url(1), Found.LINK)]))
+    frontier.settle(Outcome(lease_of(frontier), INDEXABLE, links=[(url(1), DiscoveredBy.LINK)]))
     frontier.settle(Outcome(first, INDEXABLE))
     (record,) = [each for each in frontier.records(State.INDEXABLE) if each.url == url(1)]
-    assert (record.found, record.depth) == (outside | Found.LINK, 0)
+    assert (record.found, record.depth) == (outside | DiscoveredBy.LINK, 0)
 
 
 def test_ours_a_retry_is_a_later_turn(frontier: SqliteFrontier) -> None:
-    frontier.admit([Find(url(1), Found.SEED, 0)])
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0)])
     frontier.retry(Retry(lease_of(frontier), 100.0, "answered 503"))
     waiting = frontier.next(40.0, always)
     assert isinstance(waiting, Wait)
@@ -125,7 +139,12 @@ def test_ours_a_retry_is_a_later_turn(frontier: SqliteFrontier) -> None:
 
 
 def test_ours_an_origin_that_is_not_ready_holds_nobody_else_up(frontier: SqliteFrontier) -> None:
-    frontier.admit([Find(url(1, "slow"), Found.SEED, 0), Find(url(1, "quick"), Found.SEED, 0)])
+    frontier.admit(
+        [
+            DiscoveredUrl(url(1, "slow"), DiscoveredBy.SEED, 0),
+            DiscoveredUrl(url(1, "quick"), DiscoveredBy.SEED, 0),
+        ]
+    )
     answer = frontier.next(0.0, lambda home, _now: 5.0 if "slow" in home else 0.0)
     assert isinstance(answer, Lease)
     assert answer.url == url(1, "quick")
@@ -137,10 +156,10 @@ def test_ours_by_level_nothing_deeper_is_handed_out_while_something_nearer_is_ou
     db: sqlite3.Connection,
 ) -> None:
     frontier = SqliteFrontier(db, admission, by_level=True)
-    frontier.admit([Find(url(1), Found.SEED, 0), Find(url(2), Found.LINK, 1)])
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0), DiscoveredUrl(url(2), DiscoveredBy.LINK, 1)])
     near = lease_of(frontier)
     assert isinstance(frontier.next(0.0, always), Wait)
-    frontier.settle(Outcome(near, INDEXABLE, finds=(Find(url(3), Found.REDIRECT, 0),)))
+    frontier.settle(Outcome(near, INDEXABLE, finds=(DiscoveredUrl(url(3), DiscoveredBy.REDIRECT, 0),)))
     assert lease_of(frontier).url == url(3)
 
 
@@ -149,7 +168,13 @@ def test_ours_when_the_first_are_in_vain_one_that_was_found_later_has_its_turn(
     db: sqlite3.Connection, by_level: bool, second: int
 ) -> None:
     frontier = SqliteFrontier(db, admission, by_level=by_level)
-    frontier.admit([Find(url(1), Found.LINK, 1), Find(url(2), Found.LINK, 1), Find(url(3), Found.LINK, 2)])
+    frontier.admit(
+        [
+            DiscoveredUrl(url(1), DiscoveredBy.LINK, 1),
+            DiscoveredUrl(url(2), DiscoveredBy.LINK, 1),
+            DiscoveredUrl(url(3), DiscoveredBy.LINK, 2),
+        ]
+    )
     frontier.retry(Retry(lease_of(frontier), 0.0, "answered 503"))
     answer = frontier.next(0.0, always, far=True)
     assert isinstance(answer, Lease)
@@ -157,14 +182,14 @@ def test_ours_when_the_first_are_in_vain_one_that_was_found_later_has_its_turn(
 
 
 def test_ours_what_was_not_settled_is_pending_at_the_next_start(tmp_path: Path) -> None:
-    first = STATE.connect(tmp_path / "state.db")
+    first = STATE_DB.connect(tmp_path / "state.db")
     frontier = SqliteFrontier(first, admission)
-    frontier.admit([Find(url(1), Found.SEED, 0), Find(url(2), Found.SEED, 0)])
-    frontier.settle(Outcome(lease_of(frontier), INDEXABLE, links=[(url(3), Found.LINK)]))
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0), DiscoveredUrl(url(2), DiscoveredBy.SEED, 0)])
+    frontier.settle(Outcome(lease_of(frontier), INDEXABLE, links=[(url(3), DiscoveredBy.LINK)]))
     lease_of(frontier)
     frontier.commit()
     first.close()
-    second = STATE.connect(tmp_path / "state.db")
+    second = STATE_DB.connect(tmp_path / "state.db")
     again = SqliteFrontier(second, admission)
     assert again.counts() == {State.INDEXABLE: 1, State.PENDING: 2}
     assert {lease_of(again).url, lease_of(again).url} == {url(2), url(3)}
@@ -172,22 +197,24 @@ def test_ours_what_was_not_settled_is_pending_at_the_next_start(tmp_path: Path) 
 
 
 def test_ours_an_outcome_is_settled_as_a_whole_or_not_at_all(db: sqlite3.Connection) -> None:
-    def breaks(find: Find) -> Verdict | None:
+    def breaks(find: DiscoveredUrl) -> StatusBadge | None:
         if find.url == url(3):
             raise RuntimeError("no")
         return None
 
     frontier = SqliteFrontier(db, breaks)
-    frontier.admit([Find(url(1), Found.SEED, 0)])
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0)])
     lease = lease_of(frontier)
     with pytest.raises(RuntimeError):
-        frontier.settle(Outcome(lease, INDEXABLE, links=[(url(2), Found.LINK), (url(3), Found.LINK)]))
+        frontier.settle(
+            Outcome(lease, INDEXABLE, links=[(url(2), DiscoveredBy.LINK), (url(3), DiscoveredBy.LINK)])
+        )
     assert frontier.verdict_of(url(2)) is None
     assert state_of(frontier, url(1)) is State.PENDING
 
 
 def test_ours_records_come_in_byte_order(frontier: SqliteFrontier) -> None:
-    frontier.admit([Find(url(n), Found.SEED, 0) for n in (3, 1, 2)])
+    frontier.admit([DiscoveredUrl(url(n), DiscoveredBy.SEED, 0) for n in (3, 1, 2)])
     for _ in range(3):
         frontier.settle(Outcome(lease_of(frontier), INDEXABLE, status=200))
     records = list(frontier.records(State.INDEXABLE))
@@ -197,12 +224,12 @@ def test_ours_records_come_in_byte_order(frontier: SqliteFrontier) -> None:
 
 def test_ours_a_url_keeps_its_id_from_run_to_run(db: sqlite3.Connection) -> None:
     first = SqliteFrontier(db, admission, run=1)
-    first.admit([Find(url(n), Found.SEED, 0) for n in (1, 2)])
+    first.admit([DiscoveredUrl(url(n), DiscoveredBy.SEED, 0) for n in (1, 2)])
     second_id = [lease_of(first).id for _ in range(2)][1]
     first.commit()
     db.execute("DELETE FROM visit")
     second = SqliteFrontier(db, admission, run=2)
-    second.admit([Find(url(2), Found.SEED, 0)])
+    second.admit([DiscoveredUrl(url(2), DiscoveredBy.SEED, 0)])
     assert lease_of(second).id == second_id
     assert second.counts() == {State.PENDING: 1}
 
@@ -210,7 +237,7 @@ def test_ours_a_url_keeps_its_id_from_run_to_run(db: sqlite3.Connection) -> None
 def test_ours_every_request_leaves_a_line_in_the_trail(
     db: sqlite3.Connection, frontier: SqliteFrontier
 ) -> None:
-    frontier.admit([Find(url(1), Found.SEED, 0)])
+    frontier.admit([DiscoveredUrl(url(1), DiscoveredBy.SEED, 0)])
     requests = [Request(10.0, "503", False, 20, 0.25), Request(30.5, "200", True, 2000, 0.5)]
     frontier.retry(Retry(lease_of(frontier), 0.0, "answered 503", requests[0]))
     frontier.settle(Outcome(lease_of(frontier), INDEXABLE, request=requests[1]))
@@ -220,12 +247,12 @@ def test_ours_every_request_leaves_a_line_in_the_trail(
 
 
 def test_ours_hops_counts_redirects_that_nothing_else_shortcuts(frontier: SqliteFrontier) -> None:
-    frontier.admit([Find(url(0), Found.SEED, 0)])
+    frontier.admit([DiscoveredUrl(url(0), DiscoveredBy.SEED, 0)])
     for number in range(3):
         lease = lease_of(frontier)
         assert frontier.hops(lease) == number
-        hop = Find(url(number + 1), Found.REDIRECT, 0, lease.id)
-        frontier.settle(Outcome(lease, Verdict(State.REDIRECT, target=hop.url), finds=(hop,)))
+        hop = DiscoveredUrl(url(number + 1), DiscoveredBy.REDIRECT, 0, lease.id)
+        frontier.settle(Outcome(lease, StatusBadge(State.REDIRECT, target=hop.url), finds=(hop,)))
 
 
 @pytest.mark.parametrize(
@@ -241,10 +268,10 @@ def test_ours_a_state_file_that_is_no_database_is_told_in_a_sentence(
     path = tmp_path / "state.db"
     path.write_bytes(content)
     if error is None:
-        STATE.connect(path).close()
+        STATE_DB.connect(path).close()
         return
     with pytest.raises(error, match=r"state\.db cannot be used as state: .*--state"):
-        STATE.connect(path)
+        STATE_DB.connect(path)
     assert path.read_bytes() == content
 
 
@@ -254,30 +281,30 @@ def test_ours_a_foreign_database_and_one_of_a_newer_version_are_left_alone(tmp_p
     foreign.commit()
     foreign.close()
     with pytest.raises(StorageError, match="another program"):
-        STATE.connect(tmp_path / "foreign.db")
-    newer = STATE.connect(tmp_path / "newer.db")
+        STATE_DB.connect(tmp_path / "foreign.db")
+    newer = STATE_DB.connect(tmp_path / "newer.db")
     newer.execute("PRAGMA user_version = 999")
     newer.close()
     with pytest.raises(UsageError, match="newer version"):
-        STATE.connect(tmp_path / "newer.db")
+        STATE_DB.connect(tmp_path / "newer.db")
 
 
 def test_ours_one_process_holds_the_state(tmp_path: Path) -> None:
     import os
 
-    held = lock(tmp_path / "state")
+    held = hold_lock(tmp_path / "state")
     with pytest.raises(StateInUse, match=str(os.getpid())):
-        lock(tmp_path / "state")
+        hold_lock(tmp_path / "state")
     os.close(held)
-    os.close(lock(tmp_path / "state"))
+    os.close(hold_lock(tmp_path / "state"))
 
 
 @pytest.mark.parametrize("ids", [[], [0], [1, 127, 128, 300, 2**40], list(range(1000))])
 def test_ours_outlinks_pack_and_unpack(ids: list[int]) -> None:
-    followed = [(number, Found.LINK) for number in ids]
-    assert unpack(pack(followed)) == followed
-    mixed = [*followed, *((number, Found.NOFOLLOW) for number in ids)]
-    assert unpack(pack(reversed(mixed))) == sorted(mixed, key=lambda link: (link[1], link[0]))
+    followed = [(number, DiscoveredBy.LINK) for number in ids]
+    assert unpack_links(pack_links(followed)) == followed
+    mixed = [*followed, *((number, DiscoveredBy.NOFOLLOW) for number in ids)]
+    assert unpack_links(pack_links(reversed(mixed))) == sorted(mixed, key=lambda link: (link[1], link[0]))
 
 
 class FrontierMachine(RuleBasedStateMachine):
@@ -288,7 +315,7 @@ class FrontierMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.db = sqlite3.connect(":memory:", isolation_level=None)
-        self.db.executescript(schema.TABLES)
+        self.db.executescript(schema.STATE_TABLES)
         self.frontier = SqliteFrontier(self.db, admission)
         self.oracle: dict[Url, tuple[State, int, int]] = {}  # state, flags, depth
         self.out: dict[int, Lease] = {}
@@ -297,14 +324,14 @@ class FrontierMachine(RuleBasedStateMachine):
         state, flags, nearest = self.oracle.get(address, (None, 0, depth))
         flags, nearest = flags | found, min(nearest, depth)
         if state in (None, State.NOFOLLOW, State.TOO_DEEP):
-            verdict = admission(Find(address, flags, nearest))
+            verdict = admission(DiscoveredUrl(address, flags, nearest))
             state = verdict.state if verdict else State.PENDING
         self.oracle[address] = (state, flags, nearest)
 
     @rule(number=st.integers(0, 12), nofollow=st.booleans(), depth=st.integers(0, 5))
     def admit(self, number: int, nofollow: bool, depth: int) -> None:
-        found = Found.NOFOLLOW if nofollow else Found.LINK
-        self.frontier.admit([Find(url(number), found, depth)])
+        found = DiscoveredBy.NOFOLLOW if nofollow else DiscoveredBy.LINK
+        self.frontier.admit([DiscoveredUrl(url(number), found, depth)])
         self.know(url(number), found, depth)
 
     @rule(target=leases)
@@ -329,12 +356,12 @@ class FrontierMachine(RuleBasedStateMachine):
         if lease is None:
             return
         self.frontier.settle(
-            Outcome(lease, Verdict(State(state)), links=[(url(n), int(Found.LINK)) for n in links])
+            Outcome(lease, StatusBadge(State(state)), links=[(url(n), int(DiscoveredBy.LINK)) for n in links])
         )
         if self.out.get(lease.id) is lease:
             del self.out[lease.id]
             for number in links:
-                self.know(url(number), Found.LINK, lease.depth + 1)
+                self.know(url(number), DiscoveredBy.LINK, lease.depth + 1)
             _, flags, depth = self.oracle[lease.url]
             self.oracle[lease.url] = (State(state), flags, depth)
 

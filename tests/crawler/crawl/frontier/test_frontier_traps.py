@@ -156,12 +156,12 @@ def test_ours_hundreds_of_endless_paths_are_decided_about_by_reading_what_is_kno
     """A shop has as many lists with filters as it has categories. Nothing else is done while it is decided."""
     asked = 0
 
-    def counted(url: str, parent: str, knows: Callable[[str], bool]) -> url_templates.Template | None:
+    def counted(url: str, parent: str, knows: Callable[[str], bool]) -> url_templates.UrlTemplate | None:
         nonlocal asked
         asked += 1
         return offspring(url, parent, knows)
 
-    offspring = url_templates.offspring
+    offspring = url_templates.shared_template
     monkeypatch.setattr(url_templates, "offspring", counted)
     names = [word(number) for number in range(120)]
 

@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.crawl.frontier.url_templates import (
-    Template,
-    Visited,
-    offspring,
-    reason,
-    remedy,
-    remedy_of,
-    tells,
+    TemplatePage,
+    UrlTemplate,
+    exclude_remedy,
+    exclude_remedy_of,
+    page_contents,
+    shared_template,
     template_of,
+    trap_reason,
 )
 from crawler.model import Url
-from crawler.url.normalize import normalise
-from crawler.url.params import Params
-from crawler.url.patterns import Pattern
+from crawler.url.normalize import normalize_url
+from crawler.url.params import UrlParams
+from crawler.url.patterns import UrlPattern
 
 HOME = "https://a.example"
 
@@ -78,19 +78,19 @@ def test_ours_a_template_is_what_urls_have_in_common(path: str, template: str) -
 def test_ours_an_offspring_is_found_on_a_page_of_its_own_template(
     url: str, parent: str, is_one: bool
 ) -> None:
-    assert (offspring(HOME + url, HOME + parent, unknown) is not None) is is_one
+    assert (shared_template(HOME + url, HOME + parent, unknown) is not None) is is_one
 
 
 def test_ours_a_path_that_repeats_what_stands_beside_its_page_is_an_offspring() -> None:
     there = {f"{HOME}/shop/", f"{HOME}/en/docs/"}.__contains__
-    assert offspring(f"{HOME}/news/shop/", f"{HOME}/news/", there)
-    assert offspring(f"{HOME}/en/jobs/docs/", f"{HOME}/en/jobs/", there)
-    assert offspring(f"{HOME}/news/press/", f"{HOME}/news/", there) is None
-    assert offspring(f"{HOME}/shop/", f"{HOME}/", there) is None
+    assert shared_template(f"{HOME}/news/shop/", f"{HOME}/news/", there)
+    assert shared_template(f"{HOME}/en/jobs/docs/", f"{HOME}/en/jobs/", there)
+    assert shared_template(f"{HOME}/news/press/", f"{HOME}/news/", there) is None
+    assert shared_template(f"{HOME}/shop/", f"{HOME}/", there) is None
 
 
-def page(markup: str, *brought: str, url: str = "/list/7") -> Visited:
-    return Visited(Url(HOME + url), markup, tuple(Url(HOME + each) for each in brought))
+def page(markup: str, *brought: str, url: str = "/list/7") -> TemplatePage:
+    return TemplatePage(Url(HOME + url), markup, tuple(Url(HOME + each) for each in brought))
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,11 @@ def page(markup: str, *brought: str, url: str = "/list/7") -> Visited:
         (page("", "/2031/05/party/"), page("", "/2031/05/match/"), True),
     ],
 )
-def test_ours_a_page_tells_words_pictures_and_pages(before: Visited, after: Visited, is_news: bool) -> None:
-    assert tells(before)
-    assert bool(tells(after) - tells(before)) is is_news
+def test_ours_a_page_tells_words_pictures_and_pages(
+    before: TemplatePage, after: TemplatePage, is_news: bool
+) -> None:
+    assert page_contents(before)
+    assert bool(page_contents(after) - page_contents(before)) is is_news
 
 
 @pytest.mark.parametrize(
@@ -129,9 +131,9 @@ def test_ours_a_page_tells_words_pictures_and_pages(before: Visited, after: Visi
 )
 def test_ours_the_rule_that_is_told_leaves_out_what_it_is_told_for(urls: list[str]) -> None:
     for url in urls:
-        flag, rule = shlex.split(remedy_of(HOME + url, reason(template_of(HOME + url), 500)))
+        flag, rule = shlex.split(exclude_remedy_of(HOME + url, trap_reason(template_of(HOME + url), 500)))
         assert flag == "--exclude"
-        pattern = Pattern(rule)
+        pattern = UrlPattern(rule)
         assert all(pattern.matches(Url(HOME + each)) for each in urls)
         assert not any(
             pattern.matches(Url(HOME + each)) for each in ("/", "/cal", "/list", "/about", "/cal/all")
@@ -140,20 +142,20 @@ def test_ours_the_rule_that_is_told_leaves_out_what_it_is_told_for(urls: list[st
 
 def test_ours_the_rule_for_a_session_is_to_drop_it() -> None:
     template = template_of(f"{HOME}/a?id=5&sid=0123456789abcdef")
-    said = remedy([template], f"{HOME}/a?id=5&sid=0123456789abcdef")
+    said = exclude_remedy([template], f"{HOME}/a?id=5&sid=0123456789abcdef")
     assert said == "--drop-param sid"
-    assert normalise(f"{HOME}/a?id=5&sid=0123456789abcdef", Params(drop=("sid",))) == f"{HOME}/a?id=5"
+    assert normalize_url(f"{HOME}/a?id=5&sid=0123456789abcdef", UrlParams(drop=("sid",))) == f"{HOME}/a?id=5"
 
 
 def test_ours_the_rule_for_echoes_and_for_many_sets_of_parameters() -> None:
-    _, echo = shlex.split(remedy_of(f"{HOME}/a/b/a/", reason(Template(f"{HOME}/…/"), 500)))
-    assert Pattern(echo).matches(Url(f"{HOME}/a/b/a/"))
-    assert not Pattern(echo).matches(Url(f"{HOME}/a/b/c/"))
+    _, echo = shlex.split(exclude_remedy_of(f"{HOME}/a/b/a/", trap_reason(UrlTemplate(f"{HOME}/…/"), 500)))
+    assert UrlPattern(echo).matches(Url(f"{HOME}/a/b/a/"))
+    assert not UrlPattern(echo).matches(Url(f"{HOME}/a/b/c/"))
     many = [template_of(f"{HOME}/shoes?{query}") for query in ("a=1&b=2", "a=1&c=2", "a=1&b=2&c=3")]
-    _, combined = shlex.split(remedy(many, f"{HOME}/shoes?a=1&b=2"))
-    assert Pattern(combined).matches(Url(f"{HOME}/shoes?c=1&d=2"))
-    assert not Pattern(combined).matches(Url(f"{HOME}/shoes?c=1"))
-    assert remedy_of(f"{HOME}/a", "trap.path_segments: 40 path segments") == ""
+    _, combined = shlex.split(exclude_remedy(many, f"{HOME}/shoes?a=1&b=2"))
+    assert UrlPattern(combined).matches(Url(f"{HOME}/shoes?c=1&d=2"))
+    assert not UrlPattern(combined).matches(Url(f"{HOME}/shoes?c=1"))
+    assert exclude_remedy_of(f"{HOME}/a", "trap.path_segments: 40 path segments") == ""
 
 
 @given(
@@ -161,12 +163,12 @@ def test_ours_the_rule_for_echoes_and_for_many_sets_of_parameters() -> None:
     st.text(st.sampled_from("ab1/?&="), max_size=40),
 )
 def test_ours_any_url_has_a_template_that_is_its_own_offspring_or_nothing(one: str, other: str) -> None:
-    url, parent = normalise(f"{HOME}/{one}"), normalise(f"{HOME}/{other}")
-    found = offspring(url, parent, unknown)
+    url, parent = normalize_url(f"{HOME}/{one}"), normalize_url(f"{HOME}/{other}")
+    found = shared_template(url, parent, unknown)
     assert found is None or found.path.startswith(f"{HOME}/")
     assert template_of(url) == template_of(url)
-    flag, rule = shlex.split(remedy([template_of(url)], url))
-    assert flag == "--drop-param" or Pattern(rule).matches(url)
+    flag, rule = shlex.split(exclude_remedy([template_of(url)], url))
+    assert flag == "--drop-param" or UrlPattern(rule).matches(url)
 
 
 @pytest.mark.parametrize("piece", ["a1/", "amp;", "a1=2&", "jan", "0123456789abcdef/", "((S(", "-1"])
@@ -174,12 +176,12 @@ def test_ours_a_hostile_url_costs_no_more_than_its_length(piece: str) -> None:
     url = f"{HOME}/?{piece * 2000}", f"{HOME}/{piece * 2000}"
     began = process_time()
     for each in url:
-        offspring(each, each + piece, unknown)
+        shared_template(each, each + piece, unknown)
     assert process_time() - began < 0.5
 
 
 @pytest.mark.parametrize("piece", ["<a ", "<a>", "<", "é1", "-", "x.jpgx", "</a", "a"])
 def test_ours_a_hostile_page_costs_no_more_than_its_length(piece: str) -> None:
     began = process_time()
-    tells(page(piece * 100_000))
+    page_contents(page(piece * 100_000))
     assert process_time() - began < 0.5

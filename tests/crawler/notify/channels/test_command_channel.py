@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from crawler.errors import UsageError
-from crawler.notify.channels.command import Hook
-from crawler.notify.channels.message import SAMPLES, as_json
-from crawler.notify.notice import Answer, Occasion, Reception
+from crawler.notify.channels.command import CommandChannel
+from crawler.notify.channels.message import SAMPLE_NOTICES, notice_json
+from crawler.notify.notice import Occasion, SendResult, SendStatus
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -20,13 +20,13 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def sh(script: str, timeout: float = 10.0, grace: float = 0.1) -> Hook:
-    return Hook(["/bin/sh", "-c", script, "hook"], [Occasion.CHANGES], timeout, grace)
+def sh(script: str, timeout: float = 10.0, grace: float = 0.1) -> CommandChannel:
+    return CommandChannel(["/bin/sh", "-c", script, "hook"], [Occasion.CHANGES], timeout, grace)
 
 
-async def ran(script: str, timeout: float = 10.0) -> Answer:
+async def ran(script: str, timeout: float = 10.0) -> SendResult:
     with anyio.fail_after(10):
-        return await sh(script, timeout).send(SAMPLES[0])
+        return await sh(script, timeout).send(SAMPLE_NOTICES[0])
 
 
 @pytest.mark.anyio
@@ -36,10 +36,10 @@ async def test_ours_a_hook_gets_the_message_and_a_few_variables(tmp_path: Path) 
         f'cat > {out}; echo "$SITEATLAS_HOOK_SITE $SITEATLAS_HOOK_OCCASION $SITEATLAS_HOOK_SITEMAP_URL" $0'
     )
     hook = sh(script)
-    answer = await hook.send(replace(SAMPLES[0], site="a\nb"))
-    assert answer.reception is Reception.ACCEPTED
+    answer = await hook.send(replace(SAMPLE_NOTICES[0], site="a\nb"))
+    assert answer.reception is SendStatus.ACCEPTED
     assert answer.said == "the hook sh ran: a b changes https://www.example.com/sitemap.xml hook"
-    assert out.read_bytes() == as_json(replace(SAMPLES[0], site="a\nb"), hook.key)
+    assert out.read_bytes() == notice_json(replace(SAMPLE_NOTICES[0], site="a\nb"), hook.key)
     assert json.loads(out.read_bytes())["site"] == "a\nb"
     assert hook.on == {Occasion.CHANGES}
 
@@ -48,25 +48,25 @@ async def test_ours_a_hook_gets_the_message_and_a_few_variables(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("script", "reception", "said"),
     [
-        ("true", Reception.ACCEPTED, "the hook sh ran"),
-        ("exec 0<&-; exit 0", Reception.ACCEPTED, "the hook sh ran"),
+        ("true", SendStatus.ACCEPTED, "the hook sh ran"),
+        ("exec 0<&-; exit 0", SendStatus.ACCEPTED, "the hook sh ran"),
         (
             "echo no >&2; exit 75",
-            Reception.LATER,
+            SendStatus.LATER,
             "the hook sh asks to be run again later (exit code 75): no",
         ),
         (
             "echo one; echo 'two\t\033[2J'; echo; exit 3",
-            Reception.REFUSED,
+            SendStatus.REFUSED,
             "the hook sh ended with exit code 3: two �[2J",
         ),
-        ("kill -9 $$", Reception.REFUSED, "the hook sh was ended by signal 9"),
-        ("yes | head -c 3000000; echo; echo last", Reception.ACCEPTED, "the hook sh ran: last"),
-        ("head -c 100000 /dev/zero | tr '\\0' x; exit 1", Reception.REFUSED, f"code 1: {'x' * 199}…"),
-        ("printf '\\377\\376'", Reception.ACCEPTED, "the hook sh ran: ��"),
+        ("kill -9 $$", SendStatus.REFUSED, "the hook sh was ended by signal 9"),
+        ("yes | head -c 3000000; echo; echo last", SendStatus.ACCEPTED, "the hook sh ran: last"),
+        ("head -c 100000 /dev/zero | tr '\\0' x; exit 1", SendStatus.REFUSED, f"code 1: {'x' * 199}…"),
+        ("printf '\\377\\376'", SendStatus.ACCEPTED, "the hook sh ran: ��"),
     ],
 )
-async def test_ours_what_a_hook_says_by_its_end(script: str, reception: Reception, said: str) -> None:
+async def test_ours_what_a_hook_says_by_its_end(script: str, reception: SendStatus, said: str) -> None:
     answer = await ran(script)
     assert answer.reception is reception
     assert answer.said.endswith(said)
@@ -74,10 +74,12 @@ async def test_ours_what_a_hook_says_by_its_end(script: str, reception: Receptio
 
 @pytest.mark.anyio
 async def test_ours_a_long_message_to_a_hook_that_does_not_read_it_is_no_trouble() -> None:
-    many = tuple(replace(SAMPLES[0].changes[0], reason="x" * 999) for _ in range(500))
+    many = tuple(replace(SAMPLE_NOTICES[0].changes[0], reason="x" * 999) for _ in range(500))
     with anyio.fail_after(10):
-        assert (await sh("exit 0").send(replace(SAMPLES[0], changes=many))).reception is Reception.ACCEPTED
-        counted = await sh("wc -c").send(replace(SAMPLES[0], changes=many))
+        assert (
+            await sh("exit 0").send(replace(SAMPLE_NOTICES[0], changes=many))
+        ).reception is SendStatus.ACCEPTED
+        counted = await sh("wc -c").send(replace(SAMPLE_NOTICES[0], changes=many))
     assert int(counted.said.rpartition(" ")[2]) > 500_000
 
 
@@ -103,7 +105,7 @@ async def test_ours_a_hook_that_hangs_is_ended_with_all_that_it_began(tmp_path: 
     pids = tmp_path / "pids"
     script = f'{stubborn} sh -c "{stubborn} sleep 60; true" & echo $$ $! > {pids}; echo waiting; sleep 60; sleep 60'
     answer = await ran(script, 0.3)
-    assert answer.reception is Reception.LATER
+    assert answer.reception is SendStatus.LATER
     assert answer.said == "the hook sh took more than 0.3 seconds and was ended: waiting"
     for pid in map(int, pids.read_text().split()):
         assert await gone(pid)
@@ -121,7 +123,7 @@ async def test_ours_a_hook_may_leave_something_behind_that_holds_its_output() ->
 async def test_ours_a_hook_ends_when_we_are_asked_to_stop(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     with anyio.move_on_after(0.25):
-        await sh(f"echo $$ > {file}; sleep 60; true").send(SAMPLES[0])
+        await sh(f"echo $$ > {file}; sleep 60; true").send(SAMPLE_NOTICES[0])
     assert await gone(int(file.read_text()))
 
 
@@ -130,10 +132,10 @@ def test_ours_a_command_that_is_none_is_told_before(tmp_path: Path) -> None:
     plain.write_text("no program")
     for command in ([], [""], ["no-such-program-x"], [str(plain)], [str(tmp_path)]):
         with pytest.raises(UsageError, match=r"hook\.command"):
-            Hook(command, [])
+            CommandChannel(command, [])
     with pytest.raises(UsageError, match="NUL"):
-        Hook(["sh", "\0"], [])
-    assert Hook(["sh"], []).key != Hook(["sh", "-c"], []).key
+        CommandChannel(["sh", "\0"], [])
+    assert CommandChannel(["sh"], []).key != CommandChannel(["sh", "-c"], []).key
 
 
 @pytest.mark.anyio
@@ -141,6 +143,6 @@ async def test_ours_a_command_that_cannot_be_started_any_more_is_tried_again(tmp
     program = tmp_path / "program"
     program.write_text("#!/no/such/interpreter\n")
     program.chmod(0o755)
-    answer = await Hook([str(program)], []).send(SAMPLES[0])
-    assert answer.reception is Reception.LATER
+    answer = await CommandChannel([str(program)], []).send(SAMPLE_NOTICES[0])
+    assert answer.reception is SendStatus.LATER
     assert answer.said == f"the hook program could not be started: {os.strerror(2)}"

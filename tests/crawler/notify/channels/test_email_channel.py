@@ -20,19 +20,19 @@ from msgspec.structs import replace
 from crawler.audit.summary import NewFinding
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.notify.channels.email import Email
-from crawler.notify.channels.message import SAMPLES, as_json, delivery
-from crawler.notify.channels.smtp import Server, server
-from crawler.notify.channels.template import Template
-from crawler.notify.notice import Answer, Notice, Occasion, Reception
+from crawler.notify.channels.email import EmailChannel
+from crawler.notify.channels.message import SAMPLE_NOTICES, delivery_id, notice_json
+from crawler.notify.channels.smtp import SmtpServer, parse_server
+from crawler.notify.channels.template import MessageTemplate
+from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
 
-CHANGED, TROUBLE, RECOVERY, FINDINGS, TEST = SAMPLES
+CHANGED, TROUBLE, RECOVERY, FINDINGS, TEST = SAMPLE_NOTICES
 assert FINDINGS.audit
 AUDITED = FINDINGS.audit
 ANN, BOB = "ann@example.com", "bob@example.com"
 TO = (f"Ann Other <{ANN}>", BOB)
 ALL = tuple(Occasion)
-ANY = Email(server("localhost", "none"), TO, ALL)
+ANY = EmailChannel(parse_server("localhost", "none"), TO, ALL)
 
 
 @pytest.fixture(scope="module")
@@ -46,24 +46,26 @@ def names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getfqdn", lambda name="": "atlas.example")
 
 
-def plain(address: str) -> Server:
-    return server(address, "none")
+def plain(address: str) -> SmtpServer:
+    return parse_server(address, "none")
 
 
 async def sent(
-    to: Server, notice: Notice = CHANGED, recipients: tuple[str, ...] = TO, timeout: float = 10.0
-) -> Answer:
+    to: SmtpServer, notice: Notice = CHANGED, recipients: tuple[str, ...] = TO, timeout: float = 10.0
+) -> SendResult:
     with anyio.fail_after(15):
-        return await Email(to, recipients, ALL, "Atlas <atlas@example.com>", timeout=timeout).send(notice)
+        return await EmailChannel(to, recipients, ALL, "Atlas <atlas@example.com>", timeout=timeout).send(
+            notice
+        )
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", [("asyncio", {"use_uvloop": use}) for use in (False, True)])
 async def test_rfc5322_a_message_arrives_with_all_that_it_needs() -> None:
     with mailbox() as box:
-        channel = Email(plain(box.address), TO, ALL)
+        channel = EmailChannel(plain(box.address), TO, ALL)
         answers = [await channel.send(CHANGED), await channel.send(CHANGED)]
-    assert [answer.reception for answer in answers] == [Reception.ACCEPTED] * 2
+    assert [answer.reception for answer in answers] == [SendStatus.ACCEPTED] * 2
     assert answers[0].said == f"the mail server {box.address} took the message"
     first, second = box.messages
     assert box.envelopes[0].mail_from == "ann@example.com"
@@ -71,7 +73,7 @@ async def test_rfc5322_a_message_arrives_with_all_that_it_needs() -> None:
     assert first["From"] == "Ann Other <ann@example.com>"
     assert first["To"] == "Ann Other <ann@example.com>, bob@example.com"
     assert first["Auto-Submitted"] == "auto-generated"
-    assert first["Message-ID"] == second["Message-ID"] == f"<{delivery(CHANGED, 'email')}@example.com>"
+    assert first["Message-ID"] == second["Message-ID"] == f"<{delivery_id(CHANGED, 'email')}@example.com>"
     assert parsedate_to_datetime(first["Date"]).tzinfo is not None
     assert first["Subject"] == (
         "example: 1 added, 1 changed, 1 removed, 1 moved, 1 deindexed; 120 pages are listed now"
@@ -163,7 +165,7 @@ def test_rfc5322_any_text_makes_a_message_of_the_same_form(site: str, told: str,
             *("Content-Type", "Content-Transfer-Encoding", "MIME-Version"),
         ]
         assert not read.defects
-        assert json.loads(as_json(notice, "k"))["pages"] == 120
+        assert json.loads(notice_json(notice, "k"))["pages"] == 120
 
 
 @pytest.mark.anyio
@@ -172,16 +174,16 @@ async def test_rfc3207_a_login_is_sent_over_tls(certificates: Certificates, secu
     login = (b"ann", b"p:w-secret")
     with mailbox(**{security: certificates.good}, login=login) as box:
         secured: Literal["starttls", "tls"] = "tls" if security == "tls" else "starttls"
-        good = server(box.address, secured, "ann:p:w-secret", certificates.ca_file)
-        assert (await sent(good)).reception is Reception.ACCEPTED
-        wrong = await sent(server(box.address, secured, "ann:not-secret", certificates.ca_file))
-        assert wrong.reception is Reception.REFUSED
+        good = parse_server(box.address, secured, "ann:p:w-secret", certificates.ca_file)
+        assert (await sent(good)).reception is SendStatus.ACCEPTED
+        wrong = await sent(parse_server(box.address, secured, "ann:not-secret", certificates.ca_file))
+        assert wrong.reception is SendStatus.REFUSED
         assert "535" in wrong.said
-        without = await sent(server(box.address, secured, "", certificates.ca_file))
-        assert without.reception is Reception.REFUSED
+        without = await sent(parse_server(box.address, secured, "", certificates.ca_file))
+        assert without.reception is SendStatus.REFUSED
         assert "530" in without.said
-        stranger = await sent(server(box.address, secured, "ann:p:w-secret"))
-        assert stranger.reception is Reception.LATER
+        stranger = await sent(parse_server(box.address, secured, "ann:p:w-secret"))
+        assert stranger.reception is SendStatus.LATER
         assert "has a bad certificate" in stranger.said
     assert len(box.envelopes) == 1
     assert box.secured == [security == "starttls"]  # of TLS from the start it does not know
@@ -197,12 +199,12 @@ async def test_rfc3207_nothing_is_sent_in_the_clear_when_starttls_was_asked_for(
     certificates: Certificates,
 ) -> None:
     with mailbox() as box:
-        answer = await sent(server(box.address, "starttls", "", certificates.ca_file))
-    assert answer.reception is Reception.REFUSED
+        answer = await sent(parse_server(box.address, "starttls", "", certificates.ca_file))
+    assert answer.reception is SendStatus.REFUSED
     assert "STARTTLS" in answer.said
     assert box.envelopes == []
     with pytest.raises(UsageError, match="everybody can read"):
-        server("localhost", "none", "ann:s3cret-thing")
+        parse_server("localhost", "none", "ann:s3cret-thing")
 
 
 @pytest.mark.anyio
@@ -213,32 +215,32 @@ async def test_rfc3207_nothing_is_sent_in_the_clear_when_starttls_was_asked_for(
             {"bob@example.com": "550 no\x1b such"},
             "",
             "",
-            Reception.ACCEPTED,
+            SendStatus.ACCEPTED,
             "but not for all: bob@example.com: 550 no",
         ),
         (
             {"bob@example.com": "451 wait", "ann@example.com": "550 no"},
             "",
             "",
-            Reception.LATER,
+            SendStatus.LATER,
             "none of the recipients",
         ),
         (
             {"bob@example.com": "550 x", "ann@example.com": "553 no"},
             "",
             "",
-            Reception.REFUSED,
+            SendStatus.REFUSED,
             "ann@example.com: 553 no",
         ),
-        ({}, "451 busy", "", Reception.LATER, "451 busy"),
-        ({}, "553 who?", "", Reception.REFUSED, "553 who?"),
-        ({}, "", "452 full", Reception.LATER, "452 full"),
-        ({}, "", "554 spam", Reception.REFUSED, "554 spam"),
-        ({}, "", "421 going down", Reception.LATER, "421 going down"),
+        ({}, "451 busy", "", SendStatus.LATER, "451 busy"),
+        ({}, "553 who?", "", SendStatus.REFUSED, "553 who?"),
+        ({}, "", "452 full", SendStatus.LATER, "452 full"),
+        ({}, "", "554 spam", SendStatus.REFUSED, "554 spam"),
+        ({}, "", "421 going down", SendStatus.LATER, "421 going down"),
     ],
 )
 async def test_rfc5321_four_is_later_and_five_is_never(
-    refusals: dict[str, str], sender: str, data: str, reception: Reception, words: str
+    refusals: dict[str, str], sender: str, data: str, reception: SendStatus, words: str
 ) -> None:
     with mailbox() as box:
         box.refusals, box.sender, box.data = refusals, sender, data
@@ -246,7 +248,7 @@ async def test_rfc5321_four_is_later_and_five_is_never(
     assert answer.reception is reception
     assert words in answer.said
     assert answer.said.isprintable()
-    assert len(box.envelopes) == (reception is Reception.ACCEPTED)
+    assert len(box.envelopes) == (reception is SendStatus.ACCEPTED)
 
 
 @pytest.mark.anyio
@@ -272,7 +274,7 @@ async def test_ours_a_mail_server_that_misbehaves_holds_nobody_up(
         hostile.greet(*steps)
         answer = await sent(plain(f"127.0.0.1:{hostile.port}"), timeout=0.25)
         assert words in answer.said
-        assert answer.reception is Reception.LATER
+        assert answer.reception is SendStatus.LATER
         assert answer.said.isprintable()
         with anyio.fail_after(0.9):
             while hostile.open_connections:  # noqa: ASYNC110 - the server lives on another thread
@@ -294,7 +296,7 @@ async def test_rfc5321_what_was_taken_stays_taken_when_the_goodbye_is_not_answer
     with HostileServer() as hostile:
         hostile.greet(take, sleep(9))
         answer = await sent(plain(f"127.0.0.1:{hostile.port}"), timeout=0.5)
-    assert answer.reception is Reception.ACCEPTED
+    assert answer.reception is SendStatus.ACCEPTED
 
 
 @pytest.mark.anyio
@@ -302,7 +304,7 @@ async def test_ours_a_server_that_is_not_there_is_tried_again() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         answer = await sent(plain(f"127.0.0.1:{closed.getsockname()[1]}"))
-    assert answer.reception is Reception.LATER
+    assert answer.reception is SendStatus.LATER
     assert "was not reached: Connection refused" in answer.said
 
 
@@ -310,7 +312,7 @@ async def test_ours_a_server_that_is_not_there_is_tried_again() -> None:
 async def test_ours_a_template_makes_the_subject_and_the_text() -> None:
     source = "\n{{ site }} \N{SNOWMAN} {{ occasion }}\n\nHello,\n{{ counts.total }} changes.\n\n"
     with mailbox() as box:
-        await Email(plain(box.address), TO, ALL, template=Template(source, "mine")).send(
+        await EmailChannel(plain(box.address), TO, ALL, template=MessageTemplate(source, "mine")).send(
             replace(CHANGED, site="é")
         )
     (message,) = box.messages
@@ -324,7 +326,7 @@ async def test_ours_a_template_makes_the_subject_and_the_text() -> None:
 )
 def test_ours_a_template_without_a_subject_is_refused(source: str) -> None:
     with pytest.raises(UsageError, match="mine"):
-        Email(plain("localhost"), TO, ALL, template=Template(source, "mine"))
+        EmailChannel(plain("localhost"), TO, ALL, template=MessageTemplate(source, "mine"))
 
 
 @pytest.mark.parametrize(
@@ -343,14 +345,14 @@ def test_ours_a_template_without_a_subject_is_refused(source: str) -> None:
 )
 def test_ours_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(UsageError, match=r"email\.to"):
-        Email(plain("localhost"), [address], ALL)
+        EmailChannel(plain("localhost"), [address], ALL)
     if address:
         with pytest.raises(UsageError, match=r"email\.sender"):
-            Email(plain("localhost"), TO, ALL, address)
+            EmailChannel(plain("localhost"), TO, ALL, address)
 
 
 def test_ours_a_domain_that_is_not_ascii_is_put_into_it() -> None:
-    message = Email(plain("localhost"), ["Änn <ann@bücher.example>"], ALL).message(CHANGED)
+    message = EmailChannel(plain("localhost"), ["Änn <ann@bücher.example>"], ALL).message(CHANGED)
     assert message["To"].addresses[0].addr_spec == "ann@xn--bcher-kva.example"
     assert message["To"].addresses[0].display_name == "Änn"
 
@@ -366,7 +368,7 @@ def test_ours_a_domain_that_is_not_ascii_is_put_into_it() -> None:
     ],
 )
 def test_ours_a_server_has_the_usual_port(address: str, security: str, name: str) -> None:
-    assert server(address, security).name == name  # type: ignore[arg-type]
+    assert parse_server(address, security).name == name  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -383,8 +385,8 @@ def test_ours_a_server_has_the_usual_port(address: str, security: str, name: str
 )
 def test_ours_a_server_that_cannot_be_is_told(address: str, login: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        server(address, "tls", login)
+        parse_server(address, "tls", login)
     assert words in str(caught.value)
     assert "s3cr" not in str(caught.value)
     with pytest.raises(UsageError, match="CA file"):
-        server("localhost", "tls", "", tmp_path / "none.pem")
+        parse_server("localhost", "tls", "", tmp_path / "none.pem")

@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 import pytest
 from doubles_indexnow import KEY, Double, Say
 
-from crawler.config.notify import IndexNow as Section
+from crawler.config.notify import IndexNowConfig as Section
 from crawler.errors import UsageError
 from crawler.model import Failure, Reply, Url
-from crawler.notify.channels.http import Http
-from crawler.notify.channels.indexnow import IndexNow
-from crawler.notify.notice import Answer, Reception
+from crawler.notify.channels.http import HttpSender
+from crawler.notify.channels.indexnow import IndexNowChannel
+from crawler.notify.notice import SendResult, SendStatus
 
 pytestmark = pytest.mark.anyio
 HOST = "www.example.com"
@@ -40,13 +40,13 @@ THERE = Files(file=(200, KEY.encode()))
 @asynccontextmanager
 async def service(
     double: Double, files: Files = THERE, timeout: float = 20.0, **settings: object
-) -> AsyncIterator[IndexNow]:
+) -> AsyncIterator[IndexNowChannel]:
     section = Section.model_validate({"endpoint": f"{double.home}/indexnow", **settings})
-    async with Http("Test/1", timeout) as http:
-        yield IndexNow(http, files, KEY, section, "https")
+    async with HttpSender("Test/1", timeout) as http:
+        yield IndexNowChannel(http, files, KEY, section, "https")
 
 
-async def said(say: Say, timeout: float = 20.0) -> Answer:
+async def said(say: Say, timeout: float = 20.0) -> SendResult:
     with Double(says=[say]) as double:
         async with service(double, timeout=timeout) as channel:
             answer = await channel.send(HOST, URLS)
@@ -70,20 +70,20 @@ async def test_indexnow_org_a_message_is_as_documented() -> None:
 @pytest.mark.parametrize(
     ("status", "reception", "words"),
     [
-        (200, Reception.ACCEPTED, "took 2 URLs"),
-        (202, Reception.ACCEPTED, "has still to check the key"),
-        (400, Reception.REFUSED, "not as it should be"),
-        (422, Reception.REFUSED, "not of this host"),
-        (403, Reception.LATER, "is not valid"),
-        (429, Reception.LATER, "too many requests"),
-        (500, Reception.LATER, "500"),
-        (503, Reception.LATER, "503"),
-        (301, Reception.LATER, "redirect"),
-        (401, Reception.LATER, "401"),
-        (404, Reception.LATER, "404"),
+        (200, SendStatus.ACCEPTED, "took 2 URLs"),
+        (202, SendStatus.ACCEPTED, "has still to check the key"),
+        (400, SendStatus.REFUSED, "not as it should be"),
+        (422, SendStatus.REFUSED, "not of this host"),
+        (403, SendStatus.LATER, "is not valid"),
+        (429, SendStatus.LATER, "too many requests"),
+        (500, SendStatus.LATER, "500"),
+        (503, SendStatus.LATER, "503"),
+        (301, SendStatus.LATER, "redirect"),
+        (401, SendStatus.LATER, "401"),
+        (404, SendStatus.LATER, "404"),
     ],
 )
-async def test_indexnow_org_what_each_status_means(status: int, reception: Reception, words: str) -> None:
+async def test_indexnow_org_what_each_status_means(status: int, reception: SendStatus, words: str) -> None:
     answer = await said(Say(status, (("Location", "https://elsewhere.example/x"),) if status == 301 else ()))
     assert answer.reception is reception
     assert words in answer.said
@@ -107,17 +107,17 @@ async def test_rfc9110_retry_after_of_429_is_told() -> None:
     ids=["a page", "a page after spaces", "cut", "half a line", "garbage", "no status"],
 )
 async def test_ours_an_answer_that_is_none_means_later(say: Say) -> None:
-    assert (await said(say)).reception is Reception.LATER
+    assert (await said(say)).reception is SendStatus.LATER
 
 
 async def test_ours_who_does_not_answer_in_time_is_asked_another_time() -> None:
-    assert (await said(Say(wait=0.5), timeout=0.1)).reception is Reception.LATER
+    assert (await said(Say(wait=0.5), timeout=0.1)).reception is SendStatus.LATER
 
 
 async def test_ours_of_a_body_without_an_end_only_the_beginning_is_read() -> None:
     chunk = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
     endless = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk * 500
-    assert (await said(Say(raw=endless))).reception is Reception.ACCEPTED
+    assert (await said(Say(raw=endless))).reception is SendStatus.ACCEPTED
 
 
 async def test_ours_what_a_service_says_is_quoted_without_the_key() -> None:
@@ -133,7 +133,7 @@ async def test_indexnow_org_the_key_file_holds_the_key(body: bytes) -> None:
     files = Files(file=(200, body))
     with Double() as double:
         async with service(double, files) as channel:
-            assert (await channel.ready(HOST)).reception is Reception.ACCEPTED
+            assert (await channel.ready(HOST)).reception is SendStatus.ACCEPTED
             await channel.ready(HOST)
     assert files.asked == [f"https://{HOST}/{KEY}.txt"]  # once
 
@@ -157,7 +157,7 @@ async def test_indexnow_org_without_its_key_file_a_host_is_not_ready(
     with Double() as double:
         async with service(double, Files(file=found)) as channel:
             answer = await channel.ready(HOST)
-    assert answer.reception is Reception.LATER
+    assert answer.reception is SendStatus.LATER
     assert words in answer.said
     place = f"https://{HOST}/KEY.txt"
     assert (
@@ -171,10 +171,10 @@ async def test_indexnow_org_without_its_key_file_a_host_is_not_ready(
 async def test_indexnow_org_403_makes_the_host_not_ready_and_no_other() -> None:
     with Double(says=[Say(403)]) as double:
         async with service(double) as channel:
-            assert (await channel.ready(HOST)).reception is Reception.ACCEPTED
+            assert (await channel.ready(HOST)).reception is SendStatus.ACCEPTED
             await channel.send(HOST, URLS)
-            assert (await channel.ready(HOST)).reception is Reception.LATER
-            assert (await channel.ready("other.example")).reception is Reception.ACCEPTED
+            assert (await channel.ready(HOST)).reception is SendStatus.LATER
+            assert (await channel.ready("other.example")).reception is SendStatus.ACCEPTED
 
 
 @pytest.mark.parametrize(
@@ -195,21 +195,21 @@ async def test_indexnow_org_a_key_file_is_for_urls_below_its_directory(
     key_url: str, url: str, takes: bool
 ) -> None:
     section = Section(key_url=key_url)
-    async with Http("Test/1") as http:
-        assert IndexNow(http, THERE, KEY, section, "https").takes(url) is takes
+    async with HttpSender("Test/1") as http:
+        assert IndexNowChannel(http, THERE, KEY, section, "https").takes(url) is takes
 
 
 @pytest.mark.parametrize("key", ["short", "x" * 129, "has space1", "has_under", "schlüssel-ü", "12345678\n"])
 async def test_indexnow_org_a_key_is_8_to_128_letters_digits_and_dashes(key: str) -> None:
-    async with Http("Test/1") as http:
+    async with HttpSender("Test/1") as http:
         with pytest.raises(UsageError, match="8 to 128 letters, digits and dashes") as refused:
-            IndexNow(http, THERE, key, Section(), "https")
+            IndexNowChannel(http, THERE, key, Section(), "https")
         assert key not in str(refused.value)
-        IndexNow(http, THERE, "12345678", Section(), "https")
-        IndexNow(http, THERE, "A-z" + "9" * 125, Section(), "https")
+        IndexNowChannel(http, THERE, "12345678", Section(), "https")
+        IndexNowChannel(http, THERE, "A-z" + "9" * 125, Section(), "https")
 
 
 async def test_ours_a_key_file_that_has_no_address_is_told_before() -> None:
-    async with Http("Test/1") as http:
+    async with HttpSender("Test/1") as http:
         with pytest.raises(UsageError, match="--indexnow-key-url cannot be used"):
-            IndexNow(http, THERE, KEY, Section(key_url="ftp://www.example.com/k.txt"), "https")
+            IndexNowChannel(http, THERE, KEY, Section(key_url="ftp://www.example.com/k.txt"), "https")

@@ -10,8 +10,15 @@ import pytest
 from hostile import Certificates, HostileServer, Step, answer, chunked, drip, fin, repeat, rst, send, sleep
 
 from crawler.errors import UsageError
-from crawler.notify.channels.http import Http, Sent, Unsent, judged, origin_of, quoted
-from crawler.notify.notice import Reception
+from crawler.notify.channels.http import (
+    HttpSender,
+    NoResponse,
+    NotifyResponse,
+    display_origin,
+    quote_message,
+    result_of,
+)
+from crawler.notify.notice import SendStatus
 
 SECRET = "T0PSECRET-7f3a9"
 PATH = f"/services/{SECRET}"
@@ -28,9 +35,9 @@ def server() -> Iterator[HostileServer]:
         yield server
 
 
-async def sent(server: HostileServer, *steps: Step, timeout: float = 5.0) -> Sent | Unsent:
+async def sent(server: HostileServer, *steps: Step, timeout: float = 5.0) -> NotifyResponse | NoResponse:
     server.route(PATH, *steps)
-    async with Http("Siteatlas/1", timeout=timeout) as http:
+    async with HttpSender("Siteatlas/1", timeout=timeout) as http:
         with anyio.fail_after(10):
             return await http.send("POST", server.url(PATH), headers={"Authorization": f"Bearer {SECRET}2"})
 
@@ -44,12 +51,12 @@ async def test_rfc9110_a_message_arrives_as_it_is_and_its_answer_comes_back(serv
 
     server.route(PATH, take, answer(b"thanks", "Content-Type: text/plain", "Retry-After: 7", status="202 OK"))
     url = server.url(PATH).replace("://", "://us%20er:p%3Aw@")
-    async with Http("Siteatlas/1") as http:
+    async with HttpSender("Siteatlas/1") as http:
         got = await http.send("POST", f"{url}#part", headers={"X-Own": "yes"}, body=b"a" * 100_000)
-        assert isinstance(got, Sent)
+        assert isinstance(got, NotifyResponse)
         assert (got.status, got.body, got.wait, got.said) == (202, b"thanks", 7.0, "thanks")
         again = await http.send("POST", f"{url}?a=b", body=b"")
-        assert isinstance(again, Sent)
+        assert isinstance(again, NotifyResponse)
         assert again.status == 404
     (first, second) = server.requests
     assert bodies == [b"a" * 100_000]
@@ -64,27 +71,27 @@ async def test_rfc9110_a_message_arrives_as_it_is_and_its_answer_comes_back(serv
 @pytest.mark.parametrize(
     ("status", "reception", "wait"),
     [
-        ("200 OK", Reception.ACCEPTED, 0),
-        ("204 No Content", Reception.ACCEPTED, 0),
-        ("301 Moved", Reception.REFUSED, 0),
-        ("400 Bad Request", Reception.REFUSED, 0),
-        ("404 Not Found", Reception.REFUSED, 0),
-        ("408 Request Timeout", Reception.LATER, 30),
-        ("425 Too Early", Reception.LATER, 30),
-        ("429 Too Many Requests", Reception.LATER, 30),
-        ("500 Oh", Reception.LATER, 30),
-        ("503 Service Unavailable", Reception.LATER, 30),
-        ("599 Own", Reception.LATER, 30),
-        ("999 What", Reception.REFUSED, 0),
+        ("200 OK", SendStatus.ACCEPTED, 0),
+        ("204 No Content", SendStatus.ACCEPTED, 0),
+        ("301 Moved", SendStatus.REFUSED, 0),
+        ("400 Bad Request", SendStatus.REFUSED, 0),
+        ("404 Not Found", SendStatus.REFUSED, 0),
+        ("408 Request Timeout", SendStatus.LATER, 30),
+        ("425 Too Early", SendStatus.LATER, 30),
+        ("429 Too Many Requests", SendStatus.LATER, 30),
+        ("500 Oh", SendStatus.LATER, 30),
+        ("503 Service Unavailable", SendStatus.LATER, 30),
+        ("599 Own", SendStatus.LATER, 30),
+        ("999 What", SendStatus.REFUSED, 0),
     ],
 )
 async def test_rfc9110_the_status_says_what_became_of_it(
-    server: HostileServer, status: str, reception: Reception, wait: float
+    server: HostileServer, status: str, reception: SendStatus, wait: float
 ) -> None:
     echo = f"no such hook: {PATH}\x1b[31m\r\nbearer {SECRET}2".encode()
     lines = ("Content-Type: text/plain", "Retry-After: 30", f"Location: https://b.example{PATH}")
     body = b"" if status.startswith("204") else echo
-    got = judged(await sent(server, answer(body, *lines, status=status)), "the webhook")
+    got = result_of(await sent(server, answer(body, *lines, status=status)), "the webhook")
     assert (got.reception, got.wait) == (reception, wait)
     assert got.said.isprintable()
     assert SECRET not in got.said
@@ -107,11 +114,11 @@ async def test_ours_without_an_answer_there_is_a_sentence(
     server: HostileServer, steps: tuple[Step, ...], words: str
 ) -> None:
     got = await sent(server, *steps, timeout=0.15)
-    assert isinstance(got, Unsent)
+    assert isinstance(got, NoResponse)
     assert words in got.said
     assert server.origin() in got.said
     assert SECRET not in got.said
-    assert judged(got, "x").reception is Reception.LATER
+    assert result_of(got, "x").reception is SendStatus.LATER
 
 
 @pytest.mark.anyio
@@ -129,7 +136,7 @@ async def test_ours_an_answer_whose_body_does_not_end_counts(
     server: HostileServer, steps: tuple[Step, ...], size: int | None
 ) -> None:
     got = await sent(server, *steps, timeout=0.25)
-    assert isinstance(got, Sent)
+    assert isinstance(got, NotifyResponse)
     assert got.status == 200
     assert size is None or len(got.body) == size
 
@@ -142,7 +149,7 @@ async def test_ours_the_way_there_may_fail_too(tmp_path: Path) -> None:
         dead = f"http://127.0.0.1:{closed.getsockname()[1]}/{SECRET}"
         with HostileServer(tls=certificates.good) as good, HostileServer(tls=certificates.stranger) as bad:
             good.route("*", answer())
-            async with Http("x", timeout=5, ca_file=certificates.ca_file) as http:
+            async with HttpSender("x", timeout=5, ca_file=certificates.ca_file) as http:
                 fine = await http.send("GET", good.url(f"/{SECRET}"))
                 stranger = await http.send("GET", bad.url(f"/{SECRET}"))
                 refused = await http.send("GET", dead)
@@ -151,24 +158,24 @@ async def test_ours_the_way_there_may_fail_too(tmp_path: Path) -> None:
                     for url in (f"ftp://a/{SECRET}", SECRET, f"http://[{SECRET}/", f"http://a:{SECRET}@[::/")
                 ]
                 split = await http.send("GET", good.url(), headers={"X": f"{SECRET}\r\nX-More: 1"})
-            async with Http("x", ca_file=tmp_path / "none.pem") as http:
+            async with HttpSender("x", ca_file=tmp_path / "none.pem") as http:
                 blind = await http.send("GET", good.url())
             for proxy in (f"{dead.replace('://', f'://u:{SECRET}@')}", f"gopher://u:{SECRET}@a/", SECRET):
-                async with Http("x", ca_file=certificates.ca_file, proxy=proxy) as http:
+                async with HttpSender("x", ca_file=certificates.ca_file, proxy=proxy) as http:
                     wrong.append(await http.send("GET", good.url()))
-    assert isinstance(fine, Sent)
+    assert isinstance(fine, NotifyResponse)
     for got, words in (
         (stranger, "certificate"),
         (refused, "refused the connection"),
         (blind, "CA file"),
     ):
-        assert isinstance(got, Unsent)
+        assert isinstance(got, NoResponse)
         assert words in got.said
     for got in (*wrong, split, stranger, refused):
-        assert isinstance(got, Unsent)
+        assert isinstance(got, NoResponse)
         assert SECRET not in got.said
     with pytest.raises(UsageError, match="User-Agent") as caught:
-        Http(f"x\n{SECRET}")
+        HttpSender(f"x\n{SECRET}")
     assert SECRET not in str(caught.value)
 
 
@@ -176,24 +183,24 @@ async def test_ours_the_way_there_may_fail_too(tmp_path: Path) -> None:
 async def test_ours_a_caller_that_gives_up_is_let_go(server: HostileServer) -> None:
     server.route(PATH, send(b"HTTP/1.1 200 OK\r\n\r\n"), sleep(9))
     with anyio.move_on_after(0.1) as scope:
-        async with Http("x", timeout=9) as http:
+        async with HttpSender("x", timeout=9) as http:
             await http.send("GET", server.url(PATH))
     assert scope.cancelled_caught
 
 
 def test_ours_the_origin_is_all_that_is_told_of_a_url() -> None:
-    assert origin_of("https://u:p@Example.com:8443/a/b?c#d") == "https://example.com:8443"
-    assert origin_of("http://[::1]:80/") == "http://[::1]"
+    assert display_origin("https://u:p@Example.com:8443/a/b?c#d") == "https://example.com:8443"
+    assert display_origin("http://[::1]:80/") == "http://[::1]"
     for wrong in ("", "mailto:a@b", "https://", "//a/b", "http://a:b/", "x" * 99_999):
         with pytest.raises(ValueError, match="URL"):
-            origin_of(wrong)
+            display_origin(wrong)
 
 
 def test_ours_the_words_of_others_are_made_harmless() -> None:
-    assert quoted("  one\r\ntwo\x1b[2J\u202e ") == "one two�[2J�"
-    assert quoted("a" * 500) == "a" * 199 + "…"
-    assert quoted("tok%2Fen-123 tok/en-123", ("tok/en-123",)) == "*** ***"
-    html = Sent(status=400, headers={"content-type": "text/html"}, body=b"<p>no")
+    assert quote_message("  one\r\ntwo\x1b[2J\u202e ") == "one two�[2J�"
+    assert quote_message("a" * 500) == "a" * 199 + "…"
+    assert quote_message("tok%2Fen-123 tok/en-123", ("tok/en-123",)) == "*** ***"
+    html = NotifyResponse(status=400, headers={"content-type": "text/html"}, body=b"<p>no")
     assert html.said == ""
-    packed = Sent(status=400, headers={}, body=b"\x1f\x8b\x08\0\0")
+    packed = NotifyResponse(status=400, headers={}, body=b"\x1f\x8b\x08\0\0")
     assert packed.said == ""

@@ -12,10 +12,10 @@ from doubles_listener import Reply
 
 from crawler.errors import UsageError
 from crawler.notify.channels.google_auth import ServiceAccount
-from crawler.notify.channels.http import Http
-from crawler.notify.channels.message import SAMPLES
-from crawler.notify.channels.search_console import ConsoleStatus, SearchConsole
-from crawler.notify.notice import Occasion, Reception
+from crawler.notify.channels.http import HttpSender
+from crawler.notify.channels.message import SAMPLE_NOTICES
+from crawler.notify.channels.search_console import SearchConsoleChannel, SearchConsoleStatus
+from crawler.notify.notice import Occasion, SendStatus
 
 SITEMAP = "https://www.example.com/maps/sitemap.xml?a=b"
 PLACE = ("https://www.example.com/", SITEMAP)
@@ -32,8 +32,8 @@ READ = {
 }
 
 
-def channel(google: Console, http: Http, site: str = "") -> SearchConsole:
-    return SearchConsole(http, ServiceAccount.read(google.account()), SITEMAP, google.endpoint, site)
+def channel(google: Console, http: HttpSender, site: str = "") -> SearchConsoleChannel:
+    return SearchConsoleChannel(http, ServiceAccount.read(google.account()), SITEMAP, google.endpoint, site)
 
 
 def check_secrets(google: Console, said: str) -> None:
@@ -48,20 +48,20 @@ def check_secrets(google: Console, said: str) -> None:
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 async def test_google_a_sitemap_is_submitted_and_what_google_says_of_it_is_read_back(google: Console) -> None:
     google.sitemaps[PLACE] = READ
-    async with Http("Siteatlas/1") as http:
+    async with HttpSender("Siteatlas/1") as http:
         told = channel(google, http)
-        answers = [await told.send(SAMPLES[0]), await told.send(SAMPLES[0])]
+        answers = [await told.send(SAMPLE_NOTICES[0]), await told.send(SAMPLE_NOTICES[0])]
         status = await told.look()
     assert told.on == {Occasion.CHANGES}
     for answer in answers:
-        assert answer.reception is Reception.ACCEPTED
+        assert answer.reception is SendStatus.ACCEPTED
         assert answer.said == (
             "submitted to Search Console; Google read it last on 2026-11-20, with 2 errors, 1 warning"
             " and 1,204 web, 7 image in it"
         )
     assert google.submitted == [PLACE, PLACE]
     assert len(google.tokens) == 1
-    assert isinstance(status, ConsoleStatus)
+    assert isinstance(status, SearchConsoleStatus)
     assert (status.errors, status.warnings) == (2, 1)
     puts = {heard.path for heard in google.heard if heard.method == "PUT"}
     site, feed = (
@@ -73,12 +73,12 @@ async def test_google_a_sitemap_is_submitted_and_what_google_says_of_it_is_read_
 
 @pytest.mark.anyio
 async def test_google_a_domain_property_is_named_as_it_is(google: Console) -> None:
-    async with Http("x") as http:
-        answer = await channel(google, http, "sc-domain:example.com").send(SAMPLES[0])
-        strange = await channel(google, http, "https://other.example/").send(SAMPLES[0])
+    async with HttpSender("x") as http:
+        answer = await channel(google, http, "sc-domain:example.com").send(SAMPLE_NOTICES[0])
+        strange = await channel(google, http, "https://other.example/").send(SAMPLE_NOTICES[0])
     assert answer.said == "submitted to Search Console; Google has not read it yet"
     assert google.submitted == [("sc-domain:example.com", SITEMAP)]
-    assert strange.reception is Reception.REFUSED
+    assert strange.reception is SendStatus.REFUSED
     assert EMAIL in strange.said
     assert "no owner of the property https://other.example/" in strange.said
 
@@ -87,60 +87,60 @@ async def test_google_a_domain_property_is_named_as_it_is(google: Console) -> No
 @pytest.mark.parametrize(
     ("reply", "reception", "wait", "words"),
     [
-        (failure(400, "Invalid sitemap url", "badRequest"), Reception.REFUSED, 0, "Invalid sitemap url"),
-        (failure(403, "No permission\x1b[2J", "forbidden"), Reception.REFUSED, 0, "no owner"),
+        (failure(400, "Invalid sitemap url", "badRequest"), SendStatus.REFUSED, 0, "Invalid sitemap url"),
+        (failure(403, "No permission\x1b[2J", "forbidden"), SendStatus.REFUSED, 0, "no owner"),
         (
             failure(403, "API off", "accessNotConfigured"),
-            Reception.REFUSED,
+            SendStatus.REFUSED,
             0,
             "enable the Google Search Console",
         ),
         (
             failure(403, "Quota", "quotaExceeded", {"Retry-After": "9"}),
-            Reception.LATER,
+            SendStatus.LATER,
             9,
             "takes no more for now",
         ),
-        (failure(403, "Rate", "rateLimitExceeded"), Reception.LATER, 0, "takes no more for now"),
-        (failure(403, "Rate", "userRateLimitExceeded"), Reception.LATER, 0, "takes no more for now"),
-        (failure(403, "Day", "dailyLimitExceeded"), Reception.LATER, 0, "takes no more for now"),
-        (failure(404, "not found", "notFound"), Reception.REFUSED, 0, "sc-domain:example.com"),
+        (failure(403, "Rate", "rateLimitExceeded"), SendStatus.LATER, 0, "takes no more for now"),
+        (failure(403, "Rate", "userRateLimitExceeded"), SendStatus.LATER, 0, "takes no more for now"),
+        (failure(403, "Day", "dailyLimitExceeded"), SendStatus.LATER, 0, "takes no more for now"),
+        (failure(404, "not found", "notFound"), SendStatus.REFUSED, 0, "sc-domain:example.com"),
         (
             failure(429, "slow down", "rateLimitExceeded", {"Retry-After": "60"}),
-            Reception.LATER,
+            SendStatus.LATER,
             60,
             "slow down",
         ),
-        (failure(500, "oops", "backendError"), Reception.LATER, 0, "500, internal server error"),
-        (failure(503, "oops", "backendError", {"Retry-After": "5"}), Reception.LATER, 5, "503"),
-        (Reply(403, b"\xff\x00<html>"), Reception.REFUSED, 0, "no owner"),
-        (Reply(403, b"[" * 60_000), Reception.REFUSED, 0, "no owner"),
+        (failure(500, "oops", "backendError"), SendStatus.LATER, 0, "500, internal server error"),
+        (failure(503, "oops", "backendError", {"Retry-After": "5"}), SendStatus.LATER, 5, "503"),
+        (Reply(403, b"\xff\x00<html>"), SendStatus.REFUSED, 0, "no owner"),
+        (Reply(403, b"[" * 60_000), SendStatus.REFUSED, 0, "no owner"),
         (
             Reply(403, b'{"error":{"errors":[7,{"reason":[1]}],"message":8,"details":"x"}}'),
-            Reception.REFUSED,
+            SendStatus.REFUSED,
             0,
             "no owner",
         ),
         (
             Reply(403, b'{"error":{"status":"PERMISSION_DENIED","details":[{"reason":"SERVICE_DISABLED"}]}}'),
-            Reception.REFUSED,
+            SendStatus.REFUSED,
             0,
             "enable",
         ),
         (
             Reply(302, b"", {"Location": "https://accounts.example/login?token=1234567890"}),
-            Reception.REFUSED,
+            SendStatus.REFUSED,
             0,
             "redirect",
         ),
     ],
 )
 async def test_google_every_answer_has_its_meaning(
-    google: Console, reply: Reply, reception: Reception, wait: float, words: str
+    google: Console, reply: Reply, reception: SendStatus, wait: float, words: str
 ) -> None:
     google.next = [reply]
-    async with Http("x") as http:
-        answer = await channel(google, http).send(SAMPLES[0])
+    async with HttpSender("x") as http:
+        answer = await channel(google, http).send(SAMPLE_NOTICES[0])
     assert (answer.reception, answer.wait) == (reception, wait)
     assert words in answer.said
     assert "1234567890" not in answer.said
@@ -162,9 +162,9 @@ async def test_google_every_answer_has_its_meaning(
 )
 async def test_ours_what_cannot_be_read_back_is_submitted_all_the_same(google: Console, reply: Reply) -> None:
     google.next = [Reply(204), reply]
-    async with Http("x") as http:
-        answer = await channel(google, http).send(SAMPLES[0])
-    assert answer.reception is Reception.ACCEPTED
+    async with HttpSender("x") as http:
+        answer = await channel(google, http).send(SAMPLE_NOTICES[0])
+    assert answer.reception is SendStatus.ACCEPTED
     assert answer.said.startswith("submitted to Search Console; what it says of it: Search Console answered")
 
 
@@ -172,10 +172,10 @@ async def test_ours_what_cannot_be_read_back_is_submitted_all_the_same(google: C
 async def test_google_a_token_is_used_until_it_ends_and_replaced_once_when_it_is_refused(
     google: Console,
 ) -> None:
-    async with Http("x") as http:
+    async with HttpSender("x") as http:
         told = channel(google, http)
         google.holds = 30  # not long enough to be used again
-        await told.send(SAMPLES[0])
+        await told.send(SAMPLE_NOTICES[0])
         assert len(google.tokens) == 2
         google.holds = "soon"
         await told.look()
@@ -183,11 +183,11 @@ async def test_google_a_token_is_used_until_it_ends_and_replaced_once_when_it_is
         google.holds = 3600
         await told.look()
         google.valid.clear()
-        assert (await told.send(SAMPLES[0])).reception is Reception.ACCEPTED
+        assert (await told.send(SAMPLE_NOTICES[0])).reception is SendStatus.ACCEPTED
         assert len(google.tokens) == 5
         google.next = [failure(401, "Invalid Credentials", "authError")] * 2
-        refused = await told.send(SAMPLES[0])
-    assert refused.reception is Reception.REFUSED
+        refused = await told.send(SAMPLE_NOTICES[0])
+    assert refused.reception is SendStatus.REFUSED
     assert EMAIL in refused.said
     assert "clock" in refused.said
     check_secrets(google, refused.said)
@@ -199,29 +199,29 @@ async def test_google_a_token_is_used_until_it_ends_and_replaced_once_when_it_is
     [
         (
             Reply(400, b'{"error":"invalid_grant","error_description":"Invalid JWT: iat"}'),
-            Reception.REFUSED,
+            SendStatus.REFUSED,
             "may be wrong",
         ),
         (
             Reply(400, b'{"error":"invalid_grant","error_description":"account not found"}'),
-            Reception.REFUSED,
+            SendStatus.REFUSED,
             "not found",
         ),
-        (Reply(401, b"<html>"), Reception.REFUSED, "does not take the key"),
-        (Reply(200, b"{}"), Reception.LATER, "without a token"),
-        (Reply(200, b'{"access_token":"a\\nb"}'), Reception.LATER, "without a token"),
-        (Reply(200, b'["'), Reception.LATER, "without a token"),
-        (Reply(429, b"", {"Retry-After": "3"}), Reception.LATER, "429"),
-        (Reply(500, b""), Reception.LATER, "500"),
-        (Reply(301, b"", {"Location": "/x"}), Reception.REFUSED, "redirect"),
+        (Reply(401, b"<html>"), SendStatus.REFUSED, "does not take the key"),
+        (Reply(200, b"{}"), SendStatus.LATER, "without a token"),
+        (Reply(200, b'{"access_token":"a\\nb"}'), SendStatus.LATER, "without a token"),
+        (Reply(200, b'["'), SendStatus.LATER, "without a token"),
+        (Reply(429, b"", {"Retry-After": "3"}), SendStatus.LATER, "429"),
+        (Reply(500, b""), SendStatus.LATER, "500"),
+        (Reply(301, b"", {"Location": "/x"}), SendStatus.REFUSED, "redirect"),
     ],
 )
 async def test_google_the_token_server_has_moods_too(
-    google: Console, reply: Reply, reception: Reception, words: str
+    google: Console, reply: Reply, reception: SendStatus, words: str
 ) -> None:
     google.token_reply = reply
-    async with Http("x") as http:
-        answer = await channel(google, http).send(SAMPLES[0])
+    async with HttpSender("x") as http:
+        answer = await channel(google, http).send(SAMPLE_NOTICES[0])
     assert answer.reception is reception
     assert words in answer.said
     assert {heard.path for heard in google.heard} == {"/token"}
@@ -233,20 +233,20 @@ async def test_ours_a_clock_that_is_wrong_is_told(google: Console) -> None:
     early = dt.datetime.now(dt.UTC) - dt.timedelta(minutes=9)
     said = b'{"error":"invalid_grant","error_description":"Invalid JWT: Token must be a short-lived token"}'
     google.token_reply = Reply(400, said, {"Date": format_datetime(early, usegmt=True)})
-    async with Http("x") as http:
-        answer = await channel(google, http).send(SAMPLES[0])
+    async with HttpSender("x") as http:
+        answer = await channel(google, http).send(SAMPLE_NOTICES[0])
     assert "the clock of this machine is 9 minutes ahead: set it" in answer.said
 
 
 @pytest.mark.anyio
 async def test_ours_a_key_that_is_not_that_of_the_account_is_told_without_it(google: Console) -> None:
     other = google.account(client_email=f"{EMAIL}\x1b]0;x", token_uri=f"{google.url}/token?other")
-    async with Http("x") as http:
-        wrong = SearchConsole(http, ServiceAccount.read(other), SITEMAP, google.endpoint)
+    async with HttpSender("x") as http:
+        wrong = SearchConsoleChannel(http, ServiceAccount.read(other), SITEMAP, google.endpoint)
         google.token_reply = Reply(
             400, b'{"error":"invalid_grant","error_description":"Invalid JWT Signature."}'
         )
-        answer = await wrong.send(SAMPLES[0])
+        answer = await wrong.send(SAMPLE_NOTICES[0])
     check_secrets(google, answer.said)
 
 
@@ -284,9 +284,9 @@ async def test_ours_a_bad_key_file_is_told_in_one_sentence_and_never_shown(
 ) -> None:
     file = tmp_path / "key.json"
     file.write_text(content)
-    async with Http("x") as http:
+    async with HttpSender("x") as http:
         with pytest.raises(UsageError) as caught:
-            SearchConsole(http, ServiceAccount.read(str(file)), SITEMAP, "https://e.example")
+            SearchConsoleChannel(http, ServiceAccount.read(str(file)), SITEMAP, "https://e.example")
     assert "search_console.account" in str(caught.value)
     assert "s3cret-thing" not in str(caught.value)
     assert "PRIVATE KEY" not in str(caught.value)
@@ -301,15 +301,15 @@ async def test_ours_a_bad_key_file_is_told_in_one_sentence_and_never_shown(
 @pytest.mark.anyio
 async def test_ours_the_extra_is_asked_for_by_name(google: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.oauth2.service_account", None)
-    async with Http("x") as http:
+    async with HttpSender("x") as http:
         with pytest.raises(UsageError, match=r"siteatlas\[google\]"):
             channel(google, http)
 
 
 @pytest.mark.anyio
 async def test_ours_a_property_is_a_directory_or_a_domain(google: Console) -> None:
-    async with Http("x") as http:
+    async with HttpSender("x") as http:
         with pytest.raises(UsageError, match=r"search_console\.property"):
             channel(google, http, "https://www.example.com")
         with pytest.raises(UsageError, match=r"search_console\.endpoint"):
-            SearchConsole(http, ServiceAccount.read(google.account()), SITEMAP, "googleapis.com")
+            SearchConsoleChannel(http, ServiceAccount.read(google.account()), SITEMAP, "googleapis.com")

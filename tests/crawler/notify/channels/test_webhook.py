@@ -12,22 +12,22 @@ from msgspec.structs import replace
 
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.notify.channels.http import Http
-from crawler.notify.channels.message import SAMPLES, delivery, sentence
-from crawler.notify.channels.template import Template
-from crawler.notify.channels.webhook import Webhook
-from crawler.notify.notice import Answer, Notice, Occasion, Reception
-from crawler.publish.changes import Change, ChangeKind, Counts
+from crawler.notify.channels.http import HttpSender
+from crawler.notify.channels.message import SAMPLE_NOTICES, delivery_id, notice_sentence
+from crawler.notify.channels.template import MessageTemplate
+from crawler.notify.channels.webhook import WebhookChannel
+from crawler.notify.notice import Notice, Occasion, SendResult, SendStatus
+from crawler.publish.changes import Change, ChangeCounts, ChangeKind
 
-CHANGED, TROUBLE, RECOVERY, FINDINGS, TEST = SAMPLES
+CHANGED, TROUBLE, RECOVERY, FINDINGS, TEST = SAMPLE_NOTICES
 HOOK = "/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX"
 EVIL = 'a "q" \\ </script>\r\nBcc: x@y\x1b[2J\u202e\u2028{{ site }}'
 ALL = frozenset(Occasion)
 
 
-async def posted(listener: Listener, notice: Notice, **options: Any) -> tuple[Heard, Answer]:
-    async with Http("Siteatlas/1") as http:
-        answer = await Webhook(http, f"{listener.url}{HOOK}", ALL, **options).send(notice)
+async def posted(listener: Listener, notice: Notice, **options: Any) -> tuple[Heard, SendResult]:
+    async with HttpSender("Siteatlas/1") as http:
+        answer = await WebhookChannel(http, f"{listener.url}{HOOK}", ALL, **options).send(notice)
     return listener.heard[-1], answer
 
 
@@ -43,10 +43,10 @@ async def test_ours_the_document_says_everything_that_the_notice_does() -> None:
         run=5,
         at="2026-01-02T03:04:05+00:00",
     )
-    notice = replace(CHANGED, changes=(change,), counts=Counts(moved=3, added=1_204))
+    notice = replace(CHANGED, changes=(change,), counts=ChangeCounts(moved=3, added=1_204))
     with listening() as listener:
         heard, answer = await posted(listener, notice)
-    assert answer.reception is Reception.ACCEPTED
+    assert answer.reception is SendStatus.ACCEPTED
     assert heard.path == HOOK
     assert heard.headers["content-type"] == "application/json; charset=utf-8"
     assert heard.headers["x-siteatlas-event"] == "changes"
@@ -150,17 +150,17 @@ def test_ours_a_message_has_one_name_however_often_it_is_sent() -> None:
         nowhere,
         replace(nowhere, at="2026-01-31T04:30:00+00:00"),
     ]
-    names = {delivery(notice, key) for notice in notices for key in ("webhook a", "webhook b")}
+    names = {delivery_id(notice, key) for notice in notices for key in ("webhook a", "webhook b")}
     assert len(names) == 16
     later = replace(CHANGED, at="2026-02-01T00:00:00+00:00", pages=9, changes=())
-    assert delivery(later, "webhook a") == delivery(CHANGED, "webhook a")
+    assert delivery_id(later, "webhook a") == delivery_id(CHANGED, "webhook a")
 
 
 @pytest.mark.parametrize(
     ("notice", "said"),
     [
         (CHANGED, "1 added, 1 changed, 1 removed, 1 moved, 1 deindexed; 120 pages are listed now"),
-        (replace(CHANGED, counts=Counts(), pages=1), "nothing changed; 1 page is listed now"),
+        (replace(CHANGED, counts=ChangeCounts(), pages=1), "nothing changed; 1 page is listed now"),
         (replace(TROUBLE, told="it failed:\n try again."), "it failed: try again"),
         (RECOVERY, "published: a sample"),
         (replace(CHANGED, after=0, changes=()), "the whole sitemap is new: 120 pages are listed"),
@@ -169,7 +169,7 @@ def test_ours_a_message_has_one_name_however_often_it_is_sent() -> None:
     ],
 )
 def test_ours_a_notice_is_one_sentence(notice: Notice, said: str) -> None:
-    assert sentence(notice) == said
+    assert notice_sentence(notice) == said
 
 
 @pytest.mark.anyio
@@ -178,8 +178,8 @@ async def test_ours_a_template_makes_what_a_chat_wants(tmp_path: Path) -> None:
     file.write_text('{"content": {{ (site ~ ": " ~ sentence) | tojson }}, "n": {{ counts.total }}}\n')
     notice = replace(TROUBLE, site=EVIL, told=EVIL)
     with listening() as listener:
-        heard, _ = await posted(listener, notice, template=Template.read(file, "webhook.template"))
-        ours, _ = await posted(listener, notice, template=Template.own("chat.json"))
+        heard, _ = await posted(listener, notice, template=MessageTemplate.read(file, "webhook.template"))
+        ours, _ = await posted(listener, notice, template=MessageTemplate.own("chat.json"))
     told = json.loads(heard.body)
     shown = 'a "q" \\ </script> Bcc: x@y�[2J� {{ site }}'
     assert told == {"content": f"{shown}: {shown}", "n": 0}
@@ -209,9 +209,11 @@ async def test_ours_a_bad_template_is_told_before_there_is_anything_to_tell(
 ) -> None:
     file = tmp_path / "my.json"
     file.write_text(source)
-    async with Http("x") as http:
+    async with HttpSender("x") as http:
         with pytest.raises(UsageError) as caught:
-            Webhook(http, "https://a.example/", ALL, template=Template.read(file, "webhook.template"))
+            WebhookChannel(
+                http, "https://a.example/", ALL, template=MessageTemplate.read(file, "webhook.template")
+            )
     assert words in str(caught.value)
     assert str(file) in str(caught.value)
 
@@ -220,10 +222,10 @@ async def test_ours_a_bad_template_is_told_before_there_is_anything_to_tell(
 async def test_ours_a_template_that_fails_later_is_told_and_sends_nothing(tmp_path: Path) -> None:
     source = "{% if pages > 1000 %}\n{{ wrong }}\n{% endif %}{}"
     with listening() as listener:
-        async with Http("x") as http:
-            hook = Webhook(http, listener.url, ALL, template=Template(source, "the template t"))
+        async with HttpSender("x") as http:
+            hook = WebhookChannel(http, listener.url, ALL, template=MessageTemplate(source, "the template t"))
             answer = await hook.send(replace(CHANGED, pages=1001))
-    assert answer.reception is Reception.REFUSED
+    assert answer.reception is SendStatus.REFUSED
     assert answer.said == "the template t, line 2: 'wrong' is undefined"
     assert listener.heard == []
 
@@ -234,18 +236,18 @@ def test_ours_a_template_that_cannot_be_read_is_named(tmp_path: Path, content: b
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(UsageError, match=r"cannot read the template .* of webhook\.template"):
-        Template.read(file, "webhook.template")
+        MessageTemplate.read(file, "webhook.template")
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    ("status", "reception"), [(200, Reception.ACCEPTED), (404, Reception.REFUSED), (500, Reception.LATER)]
+    ("status", "reception"), [(200, SendStatus.ACCEPTED), (404, SendStatus.REFUSED), (500, SendStatus.LATER)]
 )
-async def test_ours_the_url_of_a_webhook_is_never_told(status: int, reception: Reception) -> None:
+async def test_ours_the_url_of_a_webhook_is_never_told(status: int, reception: SendStatus) -> None:
     echo = f"no such hook: {HOOK} (signed wrd-s3cret?)".encode()
     with listening(lambda _: Reply(status, echo, {"Content-Type": "text/plain"})) as listener:
-        async with Http("x") as http:
-            hook = Webhook(http, f"{listener.url}{HOOK}?token=abcdefgh", ALL, secret="wrd-s3cret")
+        async with HttpSender("x") as http:
+            hook = WebhookChannel(http, f"{listener.url}{HOOK}?token=abcdefgh", ALL, secret="wrd-s3cret")
             answer = await hook.send(CHANGED)
         assert answer.reception is reception
         for text in (answer.said, hook.key, repr(hook)):
@@ -253,8 +255,8 @@ async def test_ours_the_url_of_a_webhook_is_never_told(status: int, reception: R
             assert "T00000000" not in text
             assert "abcdefgh" not in text
         assert hook.key.startswith(f"webhook {listener.url} ")
-        assert Webhook(http, f"{listener.url}{HOOK}", ALL).key != hook.key
+        assert WebhookChannel(http, f"{listener.url}{HOOK}", ALL).key != hook.key
     with pytest.raises(UsageError) as caught:
-        Webhook(http, HOOK, ALL)
+        WebhookChannel(http, HOOK, ALL)
     assert "XXXX" not in str(caught.value)
     assert "webhook.urls" in str(caught.value)

@@ -6,10 +6,10 @@ import pytest
 from doubles_listener import Reply, listening
 
 from crawler.errors import UsageError
-from crawler.notify.channels.http import Http
-from crawler.notify.channels.message import SAMPLES
-from crawler.notify.channels.websub import WebSub
-from crawler.notify.notice import Occasion, Reception
+from crawler.notify.channels.http import HttpSender
+from crawler.notify.channels.message import SAMPLE_NOTICES
+from crawler.notify.channels.websub import WebSubChannel
+from crawler.notify.notice import Occasion, SendStatus
 
 FEED = "https://www.example.com/sitemap-recent.atom?a=b&c"
 
@@ -17,10 +17,10 @@ FEED = "https://www.example.com/sitemap-recent.atom?a=b&c"
 @pytest.mark.anyio
 async def test_w3c_websub_a_hub_is_told_the_url_of_the_feed() -> None:
     with listening(lambda _: Reply(204)) as hub:
-        async with Http("x") as http:
-            told = WebSub(http, f"{hub.url}/push", FEED)
-            answer = await told.send(SAMPLES[0])
-    assert answer.reception is Reception.ACCEPTED
+        async with HttpSender("x") as http:
+            told = WebSubChannel(http, f"{hub.url}/push", FEED)
+            answer = await told.send(SAMPLE_NOTICES[0])
+    assert answer.reception is SendStatus.ACCEPTED
     assert answer.said == f"the hub {hub.url} accepted it (204)"
     assert told.on == {Occasion.CHANGES}
     assert told.key.startswith(f"websub {hub.url} ")
@@ -36,20 +36,20 @@ async def test_w3c_websub_a_hub_is_told_the_url_of_the_feed() -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("status", "reception"),
-    [(202, Reception.ACCEPTED), (400, Reception.REFUSED), (429, Reception.LATER), (503, Reception.LATER)],
+    [(202, SendStatus.ACCEPTED), (400, SendStatus.REFUSED), (429, SendStatus.LATER), (503, SendStatus.LATER)],
 )
-async def test_w3c_websub_a_hub_may_have_reasons(status: int, reception: Reception) -> None:
+async def test_w3c_websub_a_hub_may_have_reasons(status: int, reception: SendStatus) -> None:
     with listening(lambda _: Reply(status, b"bad topic", {"Content-Type": "text/plain"})) as hub:
-        async with Http("x") as http:
-            answer = await WebSub(http, hub.url, FEED).send(SAMPLES[0])
+        async with HttpSender("x") as http:
+            answer = await WebSubChannel(http, hub.url, FEED).send(SAMPLE_NOTICES[0])
     assert answer.reception is reception
     assert ("bad topic" in answer.said) == (status > 299)
 
 
 @pytest.mark.anyio
 async def test_ours_a_hub_without_a_feed_is_refused_with_the_remedy() -> None:
-    async with Http("x") as http:
+    async with HttpSender("x") as http:
         with pytest.raises(UsageError, match=r"output\.recent"):
-            WebSub(http, "https://hub.example/", "")
+            WebSubChannel(http, "https://hub.example/", "")
         with pytest.raises(UsageError, match=r"websub\.hubs"):
-            WebSub(http, "hub.example", FEED)
+            WebSubChannel(http, "hub.example", FEED)

@@ -1,14 +1,14 @@
 """Makes documents of markup and reads them, for the tests of this folder."""
 
-from crawler.model import Document, Page, Url
+from crawler.model import FetchedDocument, Page, Url
 from crawler.parse.html.page import ReadOptions, read_page, scan_page
-from crawler.url.resolve import Resolver
+from crawler.url.resolve import UrlResolver
 
 URL = Url("https://example.com/dir/page.html")
 NOW = 1_700_000_000.0  # 2023-11-14
 
 
-def document(body: str | bytes, **fields: object) -> Document:
+def document(body: str | bytes, **fields: object) -> FetchedDocument:
     values: dict[str, object] = {
         "url": URL,
         "content_type": "text/html; charset=utf-8",
@@ -17,15 +17,15 @@ def document(body: str | bytes, **fields: object) -> Document:
         "refresh": "",
         "body": body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body,
     }
-    return Document(**{**values, **fields})  # type: ignore[arg-type]
+    return FetchedDocument(**{**values, **fields})  # type: ignore[arg-type]
 
 
 def read(body: str | bytes, *, options: ReadOptions | None = None, **fields: object) -> Page:
-    return read_page(document(body, **fields), options or ReadOptions(), Resolver(), NOW)
+    return read_page(document(body, **fields), options or ReadOptions(), UrlResolver(), NOW)
 
 
 def scan(body: str | bytes, *, options: ReadOptions | None = None, **fields: object) -> Page:
-    return scan_page(document(body, **fields), options or ReadOptions(), Resolver(), NOW, "parse.timeout")
+    return scan_page(document(body, **fields), options or ReadOptions(), UrlResolver(), NOW, "parse.timeout")
 
 
 def links(body: str | bytes, **fields: object) -> dict[str, int]:

@@ -5,7 +5,7 @@ import json
 import pytest
 from htmlpages import URL, read, scan
 
-from crawler.url.normalize import join
+from crawler.url.normalize import join_url
 
 TRAIL = ["/", "/shop/", "/shop/boats/"]
 
@@ -42,7 +42,7 @@ def item(position: object, value: object) -> dict[str, object]:
 def test_google_breadcrumbs_are_read_from_structured_data(items: object) -> None:
     assert crumbs(linked(items)) == TRAIL
     page = scan(linked(items))
-    assert page.breadcrumb == [join(URL, path) for path in TRAIL]
+    assert page.breadcrumb == [join_url(URL, path) for path in TRAIL]
 
 
 def test_google_breadcrumbs_the_first_trail_that_names_pages_counts() -> None:

@@ -103,7 +103,7 @@ def test_whatwg_legacy_encodings(name: str) -> None:
     ],
 )
 def test_rfc9110_charset_parameter(value: str) -> None:
-    assert encoding.header_label(value) == "koi8-r"
+    assert encoding.header_charset(value) == "koi8-r"
 
 
 @pytest.mark.parametrize(

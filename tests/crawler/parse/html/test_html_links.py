@@ -3,31 +3,31 @@
 import pytest
 from htmlpages import URL, links, read
 
-from crawler.model import Found
+from crawler.model import DiscoveredBy
 from crawler.parse.html.page import ReadOptions
 
 
 @pytest.mark.parametrize(
     ("markup", "flags"),
     [
-        ("<a href=/x>", Found.LINK),
-        ("<A HREF='/x'>", Found.LINK),
-        ("<map><area href=/x></map>", Found.LINK),
-        ("<svg><a xlink:href=/x></a></svg>", Found.LINK),
-        ("<svg><a href=/x></a></svg>", Found.LINK),
-        ("<iframe src=/x></iframe>", Found.FRAME),
-        ("<frameset><frame src=/x></frameset>", Found.FRAME),
-        ("<noscript><a href=/x>x</a></noscript>", Found.LINK),
-        ("<link rel=canonical href=/x>", Found.CANONICAL),
-        ("<link rel='prev' href=/x>", Found.PAGINATION),
-        ("<link rel=NEXT href=/x>", Found.PAGINATION),
-        ("<link rel=amphtml href=/x>", Found.AMP),
-        ("<link rel='alternate' media='only screen' href=/x>", Found.ALTERNATE),
-        ("<link rel='alternate' type='application/rss+xml' href=/x>", Found.ALTERNATE),
-        ("<link rel='alternate' type='Application/Atom+XML; charset=utf-8' href=/x>", Found.ALTERNATE),
-        ("<link rel='alternate' hreflang=de href=/x>", Found.ALTERNATE),
-        ("<link rel='alternate next' href=/x>", Found.ALTERNATE | Found.PAGINATION),
-        ("<meta http-equiv=refresh content='5; url=/x'>", Found.REFRESH),
+        ("<a href=/x>", DiscoveredBy.LINK),
+        ("<A HREF='/x'>", DiscoveredBy.LINK),
+        ("<map><area href=/x></map>", DiscoveredBy.LINK),
+        ("<svg><a xlink:href=/x></a></svg>", DiscoveredBy.LINK),
+        ("<svg><a href=/x></a></svg>", DiscoveredBy.LINK),
+        ("<iframe src=/x></iframe>", DiscoveredBy.FRAME),
+        ("<frameset><frame src=/x></frameset>", DiscoveredBy.FRAME),
+        ("<noscript><a href=/x>x</a></noscript>", DiscoveredBy.LINK),
+        ("<link rel=canonical href=/x>", DiscoveredBy.CANONICAL),
+        ("<link rel='prev' href=/x>", DiscoveredBy.PAGINATION),
+        ("<link rel=NEXT href=/x>", DiscoveredBy.PAGINATION),
+        ("<link rel=amphtml href=/x>", DiscoveredBy.AMP),
+        ("<link rel='alternate' media='only screen' href=/x>", DiscoveredBy.ALTERNATE),
+        ("<link rel='alternate' type='application/rss+xml' href=/x>", DiscoveredBy.ALTERNATE),
+        ("<link rel='alternate' type='Application/Atom+XML; charset=utf-8' href=/x>", DiscoveredBy.ALTERNATE),
+        ("<link rel='alternate' hreflang=de href=/x>", DiscoveredBy.ALTERNATE),
+        ("<link rel='alternate next' href=/x>", DiscoveredBy.ALTERNATE | DiscoveredBy.PAGINATION),
+        ("<meta http-equiv=refresh content='5; url=/x'>", DiscoveredBy.REFRESH),
     ],
 )
 def test_whatwg_elements_that_link(markup: str, flags: int) -> None:
@@ -69,22 +69,22 @@ def test_ours_each_target_once_with_flags_merged_in_document_order() -> None:
 
 
 def test_ours_a_link_to_the_page_itself_is_reported() -> None:
-    assert links("<a href='#top'>") == {URL: Found.LINK}
-    assert links("<a href=''>") == {URL: Found.LINK}
-    assert links("<a href>") == {URL: Found.LINK}
+    assert links("<a href='#top'>") == {URL: DiscoveredBy.LINK}
+    assert links("<a href=''>") == {URL: DiscoveredBy.LINK}
+    assert links("<a href>") == {URL: DiscoveredBy.LINK}
 
 
 @pytest.mark.parametrize(
     ("rels", "flags"),
     [
-        (["nofollow"], Found.NOFOLLOW),
-        (["NoFollow noopener"], Found.NOFOLLOW),
-        (["external nofollow"], Found.NOFOLLOW),
-        (["nofollow", ""], Found.LINK | Found.NOFOLLOW),
-        (["", "nofollow"], Found.LINK | Found.NOFOLLOW),
-        (["ugc"], Found.LINK),
-        (["sponsored"], Found.LINK),
-        (["dofollow-nofollow"], Found.LINK),
+        (["nofollow"], DiscoveredBy.NOFOLLOW),
+        (["NoFollow noopener"], DiscoveredBy.NOFOLLOW),
+        (["external nofollow"], DiscoveredBy.NOFOLLOW),
+        (["nofollow", ""], DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW),
+        (["", "nofollow"], DiscoveredBy.LINK | DiscoveredBy.NOFOLLOW),
+        (["ugc"], DiscoveredBy.LINK),
+        (["sponsored"], DiscoveredBy.LINK),
+        (["dofollow-nofollow"], DiscoveredBy.LINK),
     ],
 )
 def test_google_nofollow_is_a_flag_and_a_followed_link_stays_visible(rels: list[str], flags: int) -> None:
@@ -96,8 +96,8 @@ def test_google_nofollow_is_a_flag_and_a_followed_link_stays_visible(rels: list[
 
 def test_ours_an_anchor_without_href_hides_no_other() -> None:
     assert links("<a name=q><a href=/x><svg><a xlink:href=/y></svg>") == {
-        "https://example.com/x": Found.LINK,
-        "https://example.com/y": Found.LINK,
+        "https://example.com/x": DiscoveredBy.LINK,
+        "https://example.com/y": DiscoveredBy.LINK,
     }
 
 

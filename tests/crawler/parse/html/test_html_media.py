@@ -7,7 +7,7 @@ import pytest
 from htmlpages import URL, read
 
 from crawler.parse.html import jsonld, lexbor
-from crawler.parse.html.dates import seconds, w3c
+from crawler.parse.html.dates import duration_seconds, w3c_date
 from crawler.parse.html.page import ReadOptions
 
 AT = "https://example.com"
@@ -99,7 +99,7 @@ def test_google_at_most_a_thousand_images() -> None:
 
 def test_ours_a_picture_is_looked_through_once() -> None:
     markup = "<picture>" + "<source srcset=/s.png>" * 2_000 + "<img data-x=1>" * 2_000 + "</picture>"
-    assert len(lexbor.read(markup.encode()).named("source")) == 2_000
+    assert len(lexbor.read_outline(markup.encode()).named("source")) == 2_000
     assert read(markup).images == [f"{AT}/s.png"]
 
 
@@ -301,7 +301,7 @@ def test_ours_hostile_json_ld_is_harmless(text: str) -> None:
 
 
 def test_ours_number_of_json_ld_nodes_is_bounded() -> None:
-    assert len(jsonld.nodes([json.dumps([{"@type": "X"}] * 20_000)])) == jsonld.MAX_NODES
+    assert len(jsonld.read_nodes([json.dumps([{"@type": "X"}] * 20_000)])) == jsonld.MAX_NODES
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_schema_org_modification_dates(markup: str, modified: str, source: str) 
     ],
 )
 def test_w3c_datetime_forms(text: str, date: str) -> None:
-    assert w3c(text) == date
+    assert w3c_date(text) == date
 
 
 @pytest.mark.parametrize(
@@ -365,4 +365,4 @@ def test_w3c_datetime_forms(text: str, date: str) -> None:
     [("PT1M33S", 93), ("P0DT1H", 3_600), ("pt90s", 90), ("75", 75), ("75.5", 75), ("PT1.5S", 1), ("P", None), ("PT", None), ("1:33", None), ("", None)],
 )  # fmt: skip
 def test_schema_org_durations(text: str, length: int | None) -> None:
-    assert seconds(text) == length
+    assert duration_seconds(text) == length

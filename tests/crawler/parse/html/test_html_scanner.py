@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from crawler.model import Url
 from crawler.parse.html import scanner
 from crawler.parse.html.page import ReadOptions, read_page, scan_page
-from crawler.url.resolve import Resolver
+from crawler.url.resolve import UrlResolver
 
 JAVADOC = Path("/usr/share/doc/openjdk-17-jre-headless/api")
 
@@ -88,7 +88,7 @@ def test_ours_tricky_pages_hide_what_must_not_be_found() -> None:
 @pytest.mark.skipif(not JAVADOC.is_dir(), reason="needs the package openjdk-17-doc")
 def test_ours_scanner_agrees_with_parser_on_real_pages() -> None:
     pages = sorted(JAVADOC.rglob("*.html"), key=lambda path: zlib.crc32(str(path).encode()))[:300]
-    resolver, options = Resolver(), ReadOptions()
+    resolver, options = UrlResolver(), ReadOptions()
     for path in pages:
         page = document(path.read_bytes(), url=Url(f"http://127.0.0.1/{path.relative_to(JAVADOC)}"))
         parsed, scanned = read_page(page, options, resolver, NOW), scan_page(page, options, resolver, NOW, "")

@@ -3,9 +3,9 @@
 import pytest
 from htmlpages import NOW, URL, links, read, scan
 
-from crawler.model import Found
+from crawler.model import DiscoveredBy
 from crawler.parse.html import refresh
-from crawler.parse.html.links import parse
+from crawler.parse.html.links import parse_link_header
 from crawler.parse.html.page import ReadOptions
 
 AT = "https://example.com"
@@ -18,7 +18,7 @@ def test_google_canonicals_in_head_and_header_are_all_reported() -> None:
     assert page.canonicals == [f"{AT}/a", f"{AT}/b"]
     page = read("<p>", links=['<https://example.com/h>; rel="canonical"'])
     assert page.canonicals == [f"{AT}/h"]
-    assert dict(page.links) == {f"{AT}/h": Found.CANONICAL}
+    assert dict(page.links) == {f"{AT}/h": DiscoveredBy.CANONICAL}
 
 
 def test_google_a_canonical_in_the_body_does_not_count() -> None:
@@ -46,10 +46,10 @@ def test_rfc8288_headers_resolve_against_the_document_and_not_its_base() -> None
     )
     assert page.canonicals == [f"{AT}/dir/c"]
     assert dict(page.links) == {
-        f"{AT}/base/n": Found.PAGINATION,
-        f"{AT}/dir/c": Found.CANONICAL,
-        f"{AT}/dir/p": Found.PAGINATION,
-        f"{AT}/dir/r": Found.REFRESH,
+        f"{AT}/base/n": DiscoveredBy.PAGINATION,
+        f"{AT}/dir/c": DiscoveredBy.CANONICAL,
+        f"{AT}/dir/p": DiscoveredBy.PAGINATION,
+        f"{AT}/dir/r": DiscoveredBy.REFRESH,
     }
 
 
@@ -58,7 +58,7 @@ def test_rfc8288_several_links_quotes_and_escapes() -> None:
         '<https://a.example/x,y;z>; rel="next  PREV"; title="a, <b>; \\"c\\"" , </d>;rel=alternate;hreflang=de ;x,'
         " <e>; rel=a; rel=canonical, garbage, <f>"
     )
-    parsed = parse(value)
+    parsed = parse_link_header(value)
     assert [link.target for link in parsed] == ["https://a.example/x,y;z", "/d", "e", "f"]
     assert parsed[0].rels == ("next", "prev")
     assert parsed[0].params["title"] == 'a, <b>; "c"'
@@ -71,7 +71,7 @@ def test_rfc8288_several_links_quotes_and_escapes() -> None:
     "value", ["", "<", "<a", "a>", ";;;", '<a>;rel="x', ",,,", "<a>;=;rel=next", "<>; rel=canonical"]
 )
 def test_rfc8288_malformed_headers_raise_nothing(value: str) -> None:
-    for link in parse(value):
+    for link in parse_link_header(value):
         assert isinstance(link.target, str)
     assert read("", links=[value]).canonicals == []
 
@@ -109,14 +109,14 @@ def test_rfc8288_a_link_with_another_anchor_is_not_about_us() -> None:
     ],
 )
 def test_whatwg_declarative_refresh(content: str, asked: tuple[int, str] | None) -> None:
-    assert refresh.parse(content) == asked
+    assert refresh.parse_refresh(content) == asked
 
 
 def test_ours_an_immediate_refresh_is_a_redirect_and_a_later_one_a_link() -> None:
     assert read("<meta http-equiv=Refresh content='0; url=/x'>").refresh == f"{AT}/x"
     assert read("<meta http-equiv=Refresh content='0; url=/x'>").links == []
     later = read("<meta http-equiv=refresh content='1; url=/x'>")
-    assert (later.refresh, dict(later.links)) == (None, {f"{AT}/x": Found.REFRESH})
+    assert (later.refresh, dict(later.links)) == (None, {f"{AT}/x": DiscoveredBy.REFRESH})
     patient = read("<meta http-equiv=refresh content='3; url=/x'>", options=ReadOptions(refresh_limit=5.0))
     assert patient.refresh == f"{AT}/x"
     assert read("<p>", refresh="0; url=/h").refresh == f"{AT}/h"
@@ -130,7 +130,7 @@ def test_ours_a_reload_is_no_redirect() -> None:
 
 def test_ours_a_refresh_for_browsers_without_scripts_is_a_link() -> None:
     page = read("<head><noscript><meta http-equiv=refresh content='0;url=/nojs'></noscript></head>")
-    assert (page.refresh, dict(page.links)) == (None, {f"{AT}/nojs": Found.REFRESH})
+    assert (page.refresh, dict(page.links)) == (None, {f"{AT}/nojs": DiscoveredBy.REFRESH})
 
 
 def test_google_robots_of_metas_and_headers_add_up() -> None:
@@ -171,7 +171,7 @@ def test_google_hreflang_of_html_and_header() -> None:
         ("zh-Hant-TW", f"{AT}/tw"),
         ("de", f"{AT}/de"),
     ]
-    assert dict(page.links)[f"{AT}/de"] == Found.ALTERNATE
+    assert dict(page.links)[f"{AT}/de"] == DiscoveredBy.ALTERNATE
     assert (
         read("<link rel=alternate hreflang=de href=/de>", options=ReadOptions(alternates=False)).alternates
         == []
@@ -185,7 +185,7 @@ def test_google_bad_hreflang_is_a_fault_and_still_a_link(code: str) -> None:
     page = read(f"<link rel=alternate hreflang='{code}' href=/x>")
     assert page.alternates == []
     assert len(page.faults) == 1
-    assert dict(page.links) == {f"{AT}/x": Found.ALTERNATE}
+    assert dict(page.links) == {f"{AT}/x": DiscoveredBy.ALTERNATE}
 
 
 def test_ours_faults_and_alternates_are_bounded() -> None:

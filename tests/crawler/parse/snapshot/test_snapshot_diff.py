@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.model import Document, Url
-from crawler.parse.snapshot.diff import FACT, FRAME, LINK, MAX_DIFFERENCES, Delta, compare, holdings
-from crawler.parse.snapshot.snapshot import digest, keep
+from crawler.model import FetchedDocument, Url
+from crawler.parse.snapshot.diff import FACT, FRAME, LINK, MAX_DIFFERENCES, Delta, compare, content_keys
+from crawler.parse.snapshot.snapshot import digest, take_snapshot
 
 PAGE = """<!DOCTYPE html><html><head><title>Boats &amp; more</title><meta name="description" content="All boats">
 <link rel="canonical" href="/boats"></head><body><nav><a href="/">Home</a></nav>
@@ -18,7 +18,7 @@ PAGE = """<!DOCTYPE html><html><head><title>Boats &amp; more</title><meta name="
 
 
 def differ(before: str, after: str) -> list[tuple[bool, str]]:
-    delta = compare(keep(before.encode()), keep(after.encode()))
+    delta = compare(take_snapshot(before.encode()), take_snapshot(after.encode()))
     assert delta.known
     return [(each.gone, each.text) for each in delta.differences]
 
@@ -114,8 +114,8 @@ def test_ours_a_difference_tells_where_it_stands() -> None:
     flags = {
         each.text: each.flags
         for each in compare(
-            keep(PAGE.encode()),
-            keep(
+            take_snapshot(PAGE.encode()),
+            take_snapshot(
                 PAGE.replace("Home</a>", "Home</a> New")
                 .replace("Acme", "Acme Corp")
                 .replace("<li>oar", '<li><a href="/oar">oar</a>')
@@ -129,19 +129,20 @@ def test_ours_a_difference_tells_where_it_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    "nothing", [b"", b"\x01", b"\x01broken", b"\xffanything", keep(b""), keep(b"<p> </p><!-- x -->")]
+    "nothing",
+    [b"", b"\x01", b"\x01broken", b"\xffanything", take_snapshot(b""), take_snapshot(b"<p> </p><!-- x -->")],
 )
 def test_ours_nothing_is_said_of_what_is_empty_or_unknown(nothing: bytes) -> None:
-    page = keep(PAGE.encode())
+    page = take_snapshot(PAGE.encode())
     for pair in ((nothing, page), (page, nothing), (nothing, nothing)):
         assert compare(*pair).differences == []
     assert not compare(nothing, page).known
-    assert holdings(nothing) == []
+    assert content_keys(nothing) == []
 
 
 def test_ours_a_comparison_is_bounded() -> None:
-    before = keep("".join(f"<p>old {'x' * n}" for n in range(2_000)).encode())
-    after = keep("".join(f"<p>new {'y' * n}" for n in range(2_000)).encode())
+    before = take_snapshot("".join(f"<p>old {'x' * n}" for n in range(2_000)).encode())
+    after = take_snapshot("".join(f"<p>new {'y' * n}" for n in range(2_000)).encode())
     delta = compare(before, after)
     assert delta.more
     assert len(delta.differences) == MAX_DIFFERENCES
@@ -150,16 +151,18 @@ def test_ours_a_comparison_is_bounded() -> None:
 
 
 def test_ours_a_digest_is_of_all_that_decides_what_is_read() -> None:
-    page = Document(Url("https://example.com/"), "text/html", ["</a>; rel=next"], ["noindex"], "", b"body")
+    page = FetchedDocument(
+        Url("https://example.com/"), "text/html", ["</a>; rel=next"], ["noindex"], "", b"body"
+    )
     others = [
-        Document(page.url, "text/plain", page.links, page.robots, "", b"body"),
-        Document(page.url, page.content_type, [], page.robots, "", b"body"),
-        Document(page.url, page.content_type, ["noindex"], ["</a>; rel=next"], "", b"body"),
-        Document(page.url, page.content_type, page.links, [], "", b"body"),
-        Document(page.url, page.content_type, page.links, page.robots, "0; url=/", b"body"),
-        Document(page.url, page.content_type, page.links, page.robots, "", b"bodY"),
+        FetchedDocument(page.url, "text/plain", page.links, page.robots, "", b"body"),
+        FetchedDocument(page.url, page.content_type, [], page.robots, "", b"body"),
+        FetchedDocument(page.url, page.content_type, ["noindex"], ["</a>; rel=next"], "", b"body"),
+        FetchedDocument(page.url, page.content_type, page.links, [], "", b"body"),
+        FetchedDocument(page.url, page.content_type, page.links, page.robots, "0; url=/", b"body"),
+        FetchedDocument(page.url, page.content_type, page.links, page.robots, "", b"bodY"),
     ]
-    elsewhere = Document(
+    elsewhere = FetchedDocument(
         Url("https://example.com/b"), "text/html", ["</a>; rel=next"], ["noindex"], "", b"body"
     )
     assert digest(page) == digest(elsewhere)
@@ -202,7 +205,7 @@ _markup = st.lists(st.sampled_from(_PIECES) | st.text(max_size=5), max_size=30).
 @settings(max_examples=150, deadline=None)
 @given(_markup, _markup)
 def test_ours_any_markup_can_be_compared(one: str, other: str) -> None:
-    before, after = (keep(text.encode("utf-8", "replace")) for text in (one, other))
+    before, after = (take_snapshot(text.encode("utf-8", "replace")) for text in (one, other))
     assert compare(before, before).differences == []
     there, back = compare(before, after), compare(after, before)
     assert there.known == back.known
@@ -214,9 +217,13 @@ def test_ours_any_markup_can_be_compared(one: str, other: str) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=60), st.binary(max_size=60))
 def test_ours_any_bytes_can_be_compared(one: bytes, other: bytes) -> None:
-    for before, after in ((one, other), (b"\x01" + one, b"\x01" + other), (keep(one), keep(other))):
+    for before, after in (
+        (one, other),
+        (b"\x01" + one, b"\x01" + other),
+        (take_snapshot(one), take_snapshot(other)),
+    ):
         assert isinstance(compare(before, after), Delta)
-        holdings(before)
+        content_keys(before)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +260,7 @@ def test_ours_time_is_linear_in_hostile_markup(piece: str) -> None:
     def cost(size: int) -> float:
         body = (piece * (size // len(piece))).encode()
         start = time.process_time()
-        compare(keep(body + b"<p>one"), keep(b"<p>two" + body))
+        compare(take_snapshot(body + b"<p>one"), take_snapshot(b"<p>two" + body))
         return time.process_time() - start
 
     short = min(cost(10_000) for _ in range(2))

@@ -6,10 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from madesite import Site
 
-from crawler.parse.snapshot.blocks import Block, take_apart
-from crawler.parse.snapshot.diff import MAX_DIFFERENCES, Delta, Difference, _difference, _local, compare
-from crawler.parse.snapshot.snapshot import keep
-from crawler.parse.snapshot.text import runs, split, split_like
+from crawler.parse.snapshot.blocks import ContentBlock, parse_blocks
+from crawler.parse.snapshot.diff import (
+    MAX_DIFFERENCES,
+    Delta,
+    Difference,
+    _difference,
+    _key_at_place,
+    compare,
+)
+from crawler.parse.snapshot.snapshot import take_snapshot
+from crawler.parse.snapshot.text import diff_spans, split_markup, split_markup_like
 
 Plain = list[tuple[Difference, bool]]
 _PIECES = """<p> </p> <div.class=a> <div.id=b7> </div> <SECTION> </SECTION> <a.href= <a.href='/x'> </a> ' " > < <!--x-->
@@ -22,7 +29,7 @@ _cuts = st.lists(
 )
 
 
-def plainly(page: list[Block], other: list[Block], gone: bool) -> Plain:
+def plainly(page: list[ContentBlock], other: list[ContentBlock], gone: bool) -> Plain:
     """The differences of one side, each with whether it is clear which of equal texts it is."""
     has, had = Counter(block.says for block in page), Counter(block.says for block in other)
     left = has & had
@@ -34,8 +41,8 @@ def plainly(page: list[Block], other: list[Block], gone: bool) -> Plain:
     found: Plain = []
     for at, block in enumerate(page):
         if not stays[at]:
-            after = next((_local(page[n]) for n in range(at, -1, -1) if stays[n]), 0)
-            ahead = next((_local(page[n]) for n in range(at, len(page)) if stays[n]), 0)
+            after = next((_key_at_place(page[n]) for n in range(at, -1, -1) if stays[n]), 0)
+            ahead = next((_key_at_place(page[n]) for n in range(at, len(page)) if stays[n]), 0)
             told = _difference(block, gone, after, ahead, among[block.place, block.spot])
             found.append((told, block.says not in had))
     return found
@@ -43,7 +50,7 @@ def plainly(page: list[Block], other: list[Block], gone: bool) -> Plain:
 
 def same(before: bytes, after: bytes) -> None:
     delta: Delta = compare(before, after)
-    old, new = take_apart(before), take_apart(after)
+    old, new = parse_blocks(before), parse_blocks(after)
     assert old is not None
     assert new is not None
     if before == after:
@@ -70,16 +77,16 @@ def test_ours_what_is_left_unread_makes_no_difference(
     edited = pieces.copy()
     for at, count, more in cuts:
         edited[at : at + count] = more
-    same(keep("".join(pieces).encode()), keep("".join(edited).encode()))
+    same(take_snapshot("".join(pieces).encode()), take_snapshot("".join(edited).encode()))
 
 
 def test_ours_what_is_left_unread_makes_no_difference_on_a_made_site() -> None:
     site = Site(7, articles=40, products=20, lists=4)
     pages = list(site.pages)
-    before = [keep(site.render(path)) for path in pages]
+    before = [take_snapshot(site.render(path)) for path in pages]
     site.redesigned = bool(site.edit(0.3))
     for one, path in zip(before, pages, strict=True):
-        same(one, keep(site.render(path)))
+        same(one, take_snapshot(site.render(path)))
 
 
 @settings(max_examples=200, deadline=None)
@@ -91,10 +98,10 @@ def test_ours_pieces_are_taken_over_as_they_would_be_cut(
     for at, count, more in cuts:
         edited[at : at + count] = more
     one, other = "".join(pieces), "".join(edited)
-    old, new = split(one), split(other)
+    old, new = split_markup(one), split_markup(other)
     assert "".join(old) == one
-    assert split_like(one, other, new) == old
-    parts = list(runs(old, new))
+    assert split_markup_like(one, other, new) == old
+    parts = list(diff_spans(old, new))
     assert [piece for part in parts for piece in old[part.old]] == old
     assert [piece for part in parts for piece in new[part.new]] == new
     assert all(old[part.old] == new[part.new] for part in parts if part.same)
@@ -103,6 +110,6 @@ def test_ours_pieces_are_taken_over_as_they_would_be_cut(
 def test_ours_of_equal_texts_those_stay_that_stand_where_nothing_differs() -> None:
     shop = "<h2>Oar</h2><p>In stock</p><h2>Sail</h2><p>In stock</p><h2>Mast</h2><p>In stock</p>"
     sold = shop.replace("In stock", "Sold out", 2).replace("Sold out", "In stock", 1)
-    gone, came = compare(keep(shop.encode()), keep(sold.encode())).differences
+    gone, came = compare(take_snapshot(shop.encode()), take_snapshot(sold.encode())).differences
     assert (gone.text, came.text) == ("In stock", "Sold out")
     assert (gone.spot, gone.after, gone.ahead) == (came.spot, came.after, came.ahead)

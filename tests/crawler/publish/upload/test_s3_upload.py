@@ -12,11 +12,11 @@ import pytest
 from doubles_s3 import ACCESS, BUCKET, FINAL, PASSING, SECRET, Bucket, Fault, s3_double
 from uploads import LEAD, Site, broken
 
-from crawler.config.notify import Upload
+from crawler.config.notify import UploadConfig
 from crawler.errors import StorageError, UsageError
-from crawler.publish.upload.connect import elsewhere
-from crawler.publish.upload.files import piece
-from crawler.publish.upload.target import Elsewhere, NotTaken
+from crawler.publish.upload.connect import connect_target
+from crawler.publish.upload.files import local_file
+from crawler.publish.upload.target import UploadError, UploadTarget
 from crawler.publish.upload.upload import check_upload
 
 FIRST = ("", "a", "b", "c", "d")
@@ -293,13 +293,13 @@ def test_ours_what_cannot_be_removed_is_said_and_fails_nothing(site: Site, bucke
     assert site.send().removed == 1
 
 
-def opened(settings: dict[str, object]) -> Elsewhere:
-    return elsewhere(Upload.model_validate(settings), 0o644, lambda text: None)
+def opened(settings: dict[str, object]) -> UploadTarget:
+    return connect_target(UploadConfig.model_validate(settings), 0o644, lambda text: None)
 
 
-def refused(place: Elsewhere, file: Path) -> NotTaken:
-    with pytest.raises(NotTaken) as caught:
-        anyio.run(place.put, piece(file, None))
+def refused(place: UploadTarget, file: Path) -> UploadError:
+    with pytest.raises(UploadError) as caught:
+        anyio.run(place.put, local_file(file, None))
     text = str(caught.value)
     assert SECRET not in text
     assert text.isprintable()
@@ -476,8 +476,8 @@ def test_ours_a_local_file_that_is_not_the_published_one_is_not_sent(site: Site,
 def test_ours_a_file_that_is_replaced_while_it_is_sent_is_noticed(tmp_path: Path) -> None:
     file = tmp_path / "a.xml"
     file.write_bytes(b"one")
-    found = piece(file, None)
+    found = local_file(file, None)
     file.unlink()
     file.write_bytes(b"two")
-    with pytest.raises(NotTaken, match="published anew in the meantime"):
+    with pytest.raises(UploadError, match="published anew in the meantime"):
         found.open()

@@ -14,7 +14,7 @@ from sshd import Sshd, sshd
 from uploads import LEAD, Site
 
 from crawler.errors import StorageError, UsageError
-from crawler.publish.upload.target import SftpAddress, address
+from crawler.publish.upload.target import SftpAddress, parse_target_address
 from crawler.publish.upload.upload import check_upload
 
 FIRST = ("", "a", "b", "c", "d")
@@ -340,7 +340,7 @@ def test_ours_settings_that_cannot_be_used_are_told_before_the_crawl(
 def test_ours_an_address_has_a_user_a_host_a_port_and_a_directory(
     url: str, user: str, host: str, port: int, directory: str
 ) -> None:
-    found = address(url)
+    found = parse_target_address(url)
     assert found == SftpAddress(user, host, port, directory)
 
 

@@ -10,9 +10,9 @@ from uploads import LEAD, Site
 
 from crawler.errors import StateInUse, StorageError
 from crawler.fetch.media_type import content_type
-from crawler.publish.upload.files import names
-from crawler.publish.upload.upload import FOLDER
-from crawler.state.lock import lock
+from crawler.publish.upload.files import file_names
+from crawler.publish.upload.upload import UPLOAD_DIRECTORY
+from crawler.state.lock import hold_lock
 
 PAGES = ("", "a", "b", "c", "d")
 
@@ -38,29 +38,29 @@ def test_ours_the_set_is_what_the_run_recorded_and_what_is_published_beside_it(
     children = [f"sitemap-{number}.xml" for number in (1, 2, 3)]
     for name in ("sitemap-4.xml", "sitemap-recent.rss", "sitemap.css", "notes.txt", ".hidden"):
         (tmp_path / "public" / name).write_bytes(b"of somebody else")
-    assert names(site.plan, run) == [*children, LEAD]
+    assert file_names(site.plan, run) == [*children, LEAD]
     site.output |= {"recent": "rss", "stylesheet": "css"}
-    assert names(site.plan, run) == ["sitemap.css", "sitemap-recent.rss", *children, LEAD]
+    assert file_names(site.plan, run) == ["sitemap.css", "sitemap-recent.rss", *children, LEAD]
     site.output |= {"recent_name": "neues über uns.rss"}
-    assert names(site.plan, run) == ["sitemap.css", *children, LEAD]  # there is none of that name yet
+    assert file_names(site.plan, run) == ["sitemap.css", *children, LEAD]  # there is none of that name yet
     back = type(run)(number=9, started=0, version="", outcome="rolled back", files=run.files[::-1])
-    assert names(site.plan, back) == names(site.plan, run)
+    assert file_names(site.plan, back) == file_names(site.plan, run)
 
 
 def test_ours_one_packed_file_leads_to_itself(site: Site, bucket: Bucket) -> None:
     site.output |= {"gzip": True}
     run = site.publish("", "a")
-    assert names(site.plan, run) == ["sitemap.xml.gz"]
+    assert file_names(site.plan, run) == ["sitemap.xml.gz"]
     site.send()
     site.publish(*PAGES)
-    assert names(site.plan, site.run or run)[-1] == LEAD
+    assert file_names(site.plan, site.run or run)[-1] == LEAD
     assert site.send().removed == 1
     assert "one/sitemap.xml.gz" not in bucket.objects
 
 
 def test_ours_only_one_process_uploads_the_files_of_a_site(site: Site, bucket: Bucket) -> None:
     site.publish(*PAGES)
-    held = lock(site.plan.state / FOLDER)
+    held = hold_lock(site.plan.state / UPLOAD_DIRECTORY)
     try:
         with pytest.raises(StateInUse, match=f"another process \\({os.getpid()}\\)"):
             site.send()
@@ -81,7 +81,7 @@ def test_ours_each_place_is_remembered_for_itself(site: Site, bucket: Bucket) ->
 
 def test_ours_what_cannot_be_remembered_is_not_sent(site: Site, bucket: Bucket) -> None:
     site.publish(*PAGES)
-    (site.plan.state / FOLDER / "record.draft").mkdir(parents=True)
+    (site.plan.state / UPLOAD_DIRECTORY / "record.draft").mkdir(parents=True)
     with pytest.raises(StorageError, match=r"record\.json cannot be used, in which uploads are remembered"):
         site.send()
     assert bucket.asked("PUT") == []

@@ -17,11 +17,11 @@ from web_made import LATER, NOW, PAGES, Seen, attempt, audited, board, site, sta
 from web_served import serving
 
 from crawler.audit.report.write import write_reports
-from crawler.notify.ledger import Ledger, Sent
-from crawler.notify.notice import Occasion, Reception
-from crawler.schedule.status import Board, SiteBoard
-from crawler.state.migrations import STATE
-from crawler.state.runs import Fate
+from crawler.notify.ledger import Ledger, SentMessage
+from crawler.notify.notice import Occasion, SendStatus
+from crawler.schedule.status import ScheduleStatus, SiteStatus
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import RunStatus
 
 pytestmark = pytest.mark.needs_chromium
 
@@ -39,10 +39,10 @@ def opening(browser: Browser) -> Iterator[Opening]:
         yield lambda served, path, **options: open_(served.origin + path, **options)
 
 
-def hostile(folder: Path, words: list[str]) -> tuple[SiteBoard, Board]:
+def hostile(folder: Path, words: list[str]) -> tuple[SiteStatus, ScheduleStatus]:
     """A site whose pages, reasons, notes, refusals, files, channels and audits are called so, and a board of more."""
     one = usual(folder, "one", url=words[0], timetable=words[0], report=None)
-    with closing(STATE.connect(one.state / "state.db")) as db, db:
+    with closing(STATE_DB.connect(one.state / "state.db")) as db, db:
         db.execute("DELETE FROM change")
         db.executemany(
             "INSERT INTO change (run, url, kind, target, lastmod, before, reason) VALUES (2, ?, ?, ?, ?, ?, ?)",
@@ -68,13 +68,13 @@ def hostile(folder: Path, words: list[str]) -> tuple[SiteBoard, Board]:
     with Ledger.opened(one.state, 10_000) as ledger:
         ledger.meet([f"channel {word}" for word in words[:20]])
         for word in words[:20]:
-            sent = Sent(
+            sent = SentMessage(
                 at=NOW,
                 channel=word,
                 occasion=Occasion.CHANGES,
                 host=word,
                 urls=3,
-                reception=Reception.LATER,
+                reception=SendStatus.LATER,
                 said=word,
             )
             line = ledger.freeze(ledger.start(f"channel {word}", 1), 2)
@@ -82,7 +82,7 @@ def hostile(folder: Path, words: list[str]) -> tuple[SiteBoard, Board]:
     others = [
         replace(
             one, name=word, url=word, sitemap_url=word, state=folder / "none", failures=number % 2,
-            last=attempt(word, fate=Fate.FAILED, told=word, outcome=word, run=None),
+            last=attempt(word, fate=RunStatus.FAILED, told=word, outcome=word, run=None),
         )
         for number, word in enumerate(words)
     ]  # fmt: skip
@@ -133,7 +133,7 @@ def test_ours_hostile_strings_stay_text(opening: Opening, tmp_path: Path, words:
                 look(opening(served, f"/sites/{quote(word, safe='')}"))
 
 
-def every(folder: Path) -> Board:
+def every(folder: Path) -> ScheduleStatus:
     """Sites that show all there is on a page."""
     shop, big = usual(folder), site(folder, "big")
     audited(shop)
@@ -150,7 +150,7 @@ def every(folder: Path) -> Board:
         seconds=90_000.0,
     )
     failed = attempt(
-        "blog", fate=Fate.FAILED, exit_code=5, outcome="", run=None, told="robots.txt cannot be had " * 9
+        "blog", fate=RunStatus.FAILED, exit_code=5, outcome="", run=None, told="robots.txt cannot be had " * 9
     )
     blog = site(folder, "blog", last=failed, failures=3, url="https://example.com/" + "long" * 60)
     news = site(folder, "news")

@@ -12,10 +12,10 @@ import pytest
 from web_made import board, urlset, usual
 from web_served import Served, drained, serving
 
-from crawler.config.schedule import Daemon
+from crawler.config.schedule import DaemonConfig
 from crawler.errors import UsageError
 from crawler.schedule.web.request_guard import is_own_host
-from crawler.schedule.web.server import bind
+from crawler.schedule.web.server import bind_socket
 
 LINES = b"Host: localhost\r\nConnection: close\r\n\r\n"
 OK = b"GET /healthz HTTP/1.1\r\n" + LINES
@@ -268,22 +268,22 @@ def test_ours_a_stop_waits_for_who_is_being_answered_but_not_for_long(tmp_path: 
     ["9188", ":9188", "localhost", "localhost:", "localhost:x", "::1:9188", "[::1]", "a:99999", "a:-1", "a:\u0661"],
 )  # fmt: skip
 def test_ours_an_address_that_is_none_is_told_in_one_line(listen: str) -> None:
-    with pytest.raises(UsageError, match=r"daemon\.listen") as told, bind(listen):
+    with pytest.raises(UsageError, match=r"daemon\.listen") as told, bind_socket(listen):
         pass
     assert "\n" not in str(told.value)
 
 
 def test_ours_a_port_that_is_taken_is_told_in_one_line() -> None:
-    with bind("127.0.0.1:0") as first:
+    with bind_socket("127.0.0.1:0") as first:
         taken = f"127.0.0.1:{first.getsockname()[1]}"
         with (
             pytest.raises(UsageError, match=f"cannot listen at {taken}: Address already in use; choose"),
-            bind(taken),
+            bind_socket(taken),
         ):
             pass
     with (
         pytest.raises(UsageError, match=r"cannot listen at nowhere\.invalid:80: "),
-        bind("nowhere.invalid:80"),
+        bind_socket("nowhere.invalid:80"),
     ):
         pass
 
@@ -297,17 +297,17 @@ def test_ours_it_listens_at_a_path_which_is_there_as_long_as_it_does(tmp_path: P
         wire.connect(str(path))
         wire.sendall(b"GET /healthz HTTP/1.1\r\nHost: anything.example\r\nConnection: close\r\n\r\n")
         assert status(drained(wire)) == 200
-        with pytest.raises(UsageError, match="Address already in use"), bind(listen):
+        with pytest.raises(UsageError, match="Address already in use"), bind_socket(listen):
             pass
     assert not path.exists()
     path.write_text("a file of somebody")
-    with pytest.raises(UsageError, match="another file"), bind(listen):
+    with pytest.raises(UsageError, match="another file"), bind_socket(listen):
         pass
     assert path.read_text()
 
 
 def test_ours_the_usual_address_is_the_loopback() -> None:
-    assert Daemon().listen.startswith("127.0.0.1:")
+    assert DaemonConfig().listen.startswith("127.0.0.1:")
 
 
 # -------------------------------------------------------------------- many of all this

@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families as prometheu
 from web_made import DAY, NOW, PAGES, attempt, audited, board, replace, site, state, usual
 from web_served import Served, serving
 
-from crawler.notify.ledger import Ledger, Reading
-from crawler.state.runs import Fate
+from crawler.notify.ledger import Ledger, SubmissionStatus
+from crawler.state.runs import RunStatus
 
 Samples = dict[str, dict[str, float]]
 
@@ -19,7 +19,7 @@ Samples = dict[str, dict[str, float]]
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("metrics")
-    failed = attempt("blog", fate=Fate.FAILED, exit_code=-9, ended=NOW - 60, run=None, untold=True)
+    failed = attempt("blog", fate=RunStatus.FAILED, exit_code=-9, ended=NOW - 60, run=None, untold=True)
     blog = site(folder, "blog", last=failed, failures=3, running_since=NOW - 5)
     state(blog.state, [PAGES], ["sitemap.xml"], outcome="refused", exit_code=3, kept=2)
     damaged = site(folder, "damaged", timetable="", next_at=None)
@@ -31,7 +31,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     audited(blog, before=None, failed="no log")
     with Ledger.opened(shop.state, 9) as ledger:
         ledger.meet(["search console"])
-        ledger.read(Reading(channel="search console", at=NOW, errors=2, warnings=1, sentence=""))
+        ledger.read(SubmissionStatus(channel="search console", at=NOW, errors=2, warnings=1, sentence=""))
     (blog.state / "notify.db").write_bytes(b"no database" * 1_000)
     with serving(board(shop, blog, damaged, odd, config_error="line 3 is wrong")) as server:
         yield server

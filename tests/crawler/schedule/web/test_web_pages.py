@@ -11,14 +11,14 @@ from web_made import DAY, LATER, NOW, PAGES, Seen, attempt, audited, board, repl
 from web_served import serving
 
 from crawler.audit.summary import NewFinding
-from crawler.notify.ledger import Ledger, Reading, Sent
-from crawler.notify.notice import Occasion, Reception
-from crawler.schedule.status import Board, SiteBoard
-from crawler.schedule.web.pages import moment, relative
-from crawler.schedule.web.site_status import condition, trend
+from crawler.notify.ledger import Ledger, SentMessage, SubmissionStatus
+from crawler.notify.notice import Occasion, SendStatus
+from crawler.schedule.status import ScheduleStatus, SiteStatus
+from crawler.schedule.web.pages import relative_time, time_text
+from crawler.schedule.web.site_status import condition, trend_points
 from crawler.schedule.web.snapshots import SiteSnapshot
-from crawler.state.migrations import STATE
-from crawler.state.runs import Fate, PublishedFile, Runs
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import PublishedFile, RunsPage, RunStatus
 
 
 def words(html: str) -> str:
@@ -28,7 +28,7 @@ def words(html: str) -> str:
     return re.sub(" ([,:])", r"\1", text)
 
 
-def shown(made: Board, path: str = "/") -> str:
+def shown(made: ScheduleStatus, path: str = "/") -> str:
     with serving(made, serve_sitemaps=True) as served:
         return words(served.text(path))
 
@@ -38,13 +38,13 @@ def rows(html: str) -> list[str]:
     return re.findall(r'<th scope="row" class="row"><a href="\./sites/([^"]*)"', html)
 
 
-def many(folder: Path) -> list[SiteBoard]:
+def many(folder: Path) -> list[SiteStatus]:
     """Sites in every state."""
     failed = attempt(
-        "blog", fate=Fate.FAILED, exit_code=5, outcome="", run=None, told="robots.txt cannot be had"
+        "blog", fate=RunStatus.FAILED, exit_code=5, outcome="", run=None, told="robots.txt cannot be had"
     )
     broken = attempt(
-        "Intranet", fate=Fate.BROKEN, exit_code=2, run=None, told="output.directory is not writable"
+        "Intranet", fate=RunStatus.BROKEN, exit_code=2, run=None, told="output.directory is not writable"
     )
     untold = attempt("untold", untold=True)
     news, by_hand = site(folder, "news"), site(folder, "by-hand", timetable="", next_at=None)
@@ -100,12 +100,14 @@ def test_ours_the_page_of_all_sites_tells_the_last_audit_of_each(tmp_path: Path)
 def test_ours_a_site_has_all_that_is_known_of_it(tmp_path: Path) -> None:
     shop = usual(tmp_path)
     with Ledger.opened(shop.state, 100) as ledger:
-        sent = Sent(
+        sent = SentMessage(
             at=NOW - 60, channel="webhook", occasion=Occasion.CHANGES, host="www.example.com", urls=3,
-            reception=Reception.LATER, said="answered 503",
+            reception=SendStatus.LATER, said="answered 503",
         )  # fmt: skip
         ledger.meet(["webhook", "search console", "webhook https://hooks.example.com 0a1b2c3d"])
-        ledger.read(Reading(channel="search console", at=NOW - 7200, errors=2, sentence="Google read it <i>"))
+        ledger.read(
+            SubmissionStatus(channel="search console", at=NOW - 7200, errors=2, sentence="Google read it <i>")
+        )
         line = ledger.freeze(ledger.start("webhook", 1), 2)
         ledger.put_off(line, "answered 503", NOW + 500, sent)
     with serving(board(shop), serve_sitemaps=True) as served:
@@ -197,9 +199,9 @@ def test_ours_what_is_long_ago_is_still_found_and_what_is_not_known_is_no_zero(t
     files = [PublishedFile(name, f"https://www.example.com/{name}", 3, 1_234) for name in names]
     none = dict.fromkeys(("added", "changed", "removed", "moved", "deindexed"), 0)
     nothing = {**none, "files": [], "exit_code": 5, "outcome": "nothing", "seconds": 0.0, "fetched": 0}
-    with closing(STATE.connect(shop.state / "state.db")) as db:
+    with closing(STATE_DB.connect(shop.state / "state.db")) as db:
         db.execute("PRAGMA synchronous = OFF")
-        runs = Runs(db)
+        runs = RunsPage(db)
         first = runs.get(1)
         for number in range(2, 40):
             runs.write(replace(first, number=number, outcome="unchanged", files=files, **none))
@@ -257,11 +259,11 @@ _STATEMENTS = {
 }
 
 
-def damaged(folder: Path, name: str) -> SiteBoard:
+def damaged(folder: Path, name: str) -> SiteStatus:
     """A site whose state is not as it should be."""
     made = usual(folder, name, report=None)
     path = made.state / "state.db"
-    with closing(STATE.connect(path)) as db:
+    with closing(STATE_DB.connect(path)) as db:
         db.execute("PRAGMA journal_mode = DELETE")
         db.execute(_STATEMENTS.get(name, "PRAGMA user_version"))
     if name == "garbage":
@@ -314,11 +316,11 @@ def test_ours_the_daemon_tells_what_is_wrong_with_itself(tmp_path: Path) -> None
     ("values", "tone", "word"),
     [
         ({}, "quiet", "not run yet"),
-        ({"failures": 1, "last": attempt("x", fate=Fate.FAILED, told="why")}, "error", "failing"),
-        ({"last": attempt("x", fate=Fate.BROKEN, told="why"), "failures": 2}, "error", "action needed"),
+        ({"failures": 1, "last": attempt("x", fate=RunStatus.FAILED, told="why")}, "error", "failing"),
+        ({"last": attempt("x", fate=RunStatus.BROKEN, told="why"), "failures": 2}, "error", "action needed"),
         ({"running_since": NOW}, "running", "running"),
         ({"last": attempt("x", untold=True)}, "warning", "not notified"),
-        ({"last": attempt("x", fate=Fate.BUSY)}, "quiet", "not run yet"),
+        ({"last": attempt("x", fate=RunStatus.BUSY)}, "quiet", "not run yet"),
     ],
 )
 def test_ours_a_site_is_told_in_a_word(
@@ -349,9 +351,9 @@ def test_ours_distances_in_time_are_told_in_words() -> None:
         -2: "just now", -30: "30 s ago", -90: "1 min ago", -3_600: "1 h ago", -2 * DAY: "2 days ago", 90: "in 1 min",
         -8 * DAY: "1 week ago", -40 * DAY: "1 month ago", -800 * DAY: "2 years ago", 3 * 3_600 + 1: "in 3 h", 1: "now",
     }.items():  # fmt: skip
-        assert relative(NOW + seconds, NOW) == told
-    assert moment(NOW) == "11\xa0Jan\xa02026, 00:00\xa0UTC"
-    assert moment(1e300) == "1e+300"
+        assert relative_time(NOW + seconds, NOW) == told
+    assert time_text(NOW) == "11\xa0Jan\xa02026, 00:00\xa0UTC"
+    assert time_text(1e300) == "1e+300"
 
 
 def test_ours_a_trend_is_a_line_through_what_was_listed(tmp_path: Path) -> None:
@@ -359,7 +361,7 @@ def test_ours_a_trend_is_a_line_through_what_was_listed(tmp_path: Path) -> None:
     state(grown.state, [PAGES, {**PAGES, **LATER}], ["sitemap.xml"])
     with serving(board(grown)) as served:
         assert re.findall(r'polyline points="([^"]*)"', served.text("/")) == ["0.0,22.0 100.0,2.0"]
-    assert trend([]) == ""
+    assert trend_points([]) == ""
 
 
 def test_ours_the_page_of_hundreds_of_sites_is_small_and_asks_the_disk_once(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from site_history import DAY, START, History, Seen
 
 from crawler.audit.compare import history as audits
-from crawler.audit.summary import AuditNews, GroupNews
+from crawler.audit.summary import AuditSummary, GroupSummary
 from crawler.config.plan import AUDIT
-from crawler.schedule.attempt import Attempt, Because
-from crawler.schedule.status import Board, SiteBoard
-from crawler.state.migrations import STATE
-from crawler.state.runs import Fate, Run, Runs
+from crawler.schedule.attempt import Attempt, Trigger
+from crawler.schedule.status import ScheduleStatus, SiteStatus
+from crawler.state.migrations import STATE_DB
+from crawler.state.runs import Run, RunsPage, RunStatus
 
 NOW = START + 10 * DAY
 HOME = "https://www.example.com"
@@ -25,7 +25,7 @@ HOME = "https://www.example.com"
 def state(directory: Path, runs: Sequence[Mapping[str, Seen]], files: Iterable[str], **columns: Any) -> None:
     """The state of a site whose runs saw these pages and published; ``columns`` are set in the last one's record."""
     directory.mkdir(parents=True)
-    with closing(STATE.connect(directory / "state.db")) as db:
+    with closing(STATE_DB.connect(directory / "state.db")) as db:
         db.executemany(
             "INSERT INTO about (key, value) VALUES (?, ?)",
             [("url", f"{HOME}/"), ("sitemap_url", f"{HOME}/sitemap.xml")],
@@ -47,7 +47,7 @@ def state(directory: Path, runs: Sequence[Mapping[str, Seen]], files: Iterable[s
             )
 
 
-def site(folder: Path, name: str, **values: Any) -> SiteBoard:
+def site(folder: Path, name: str, **values: Any) -> SiteStatus:
     """A site of the board whose places are below ``folder``; nothing of it is there yet."""
     plain = name if name.replace("-", "").isalnum() else str(abs(hash(name)))
     given: dict[str, Any] = {
@@ -58,25 +58,25 @@ def site(folder: Path, name: str, **values: Any) -> SiteBoard:
         "timetable": "every day at 03:30, Europe/Berlin",
         "next_at": NOW + 3 * 3600 + 60,
     }
-    return SiteBoard(name=name, **given | values)
+    return SiteStatus(name=name, **given | values)
 
 
 def attempt(name: str, **values: Any) -> Attempt:
     """An attempt of yesterday that ended well."""
     given: dict[str, Any] = {
-        "number": 7, "site": name, "slot": NOW - DAY, "because": Because.DUE, "turn": 1, "began": NOW - DAY,
-        "ended": NOW - DAY + 90, "fate": Fate.DONE, "exit_code": 0, "run": 2, "outcome": "published",
+        "number": 7, "site": name, "slot": NOW - DAY, "because": Trigger.DUE, "turn": 1, "began": NOW - DAY,
+        "ended": NOW - DAY + 90, "fate": RunStatus.DONE, "exit_code": 0, "run": 2, "outcome": "published",
     }  # fmt: skip
     return Attempt(**given | values)
 
 
-def board(*sites: SiteBoard, **values: Any) -> Board:
+def board(*sites: SiteStatus, **values: Any) -> ScheduleStatus:
     """A board of a daemon that is well."""
     given: dict[str, Any] = {
         "version": "1.2.3", "now": NOW, "config": "sites.toml", "config_read": NOW - 3600,
         "started": NOW - 2 * DAY, "is_alive": True,
     }  # fmt: skip
-    return Board(sites=sites, **given | values)
+    return ScheduleStatus(sites=sites, **given | values)
 
 
 PAGES = {"/": Seen(), "/a": Seen(lastmod="2026-01-01"), "/b": Seen()}
@@ -87,7 +87,7 @@ LATER = {
 }
 
 
-def usual(folder: Path, name: str = "shop", **values: Any) -> SiteBoard:
+def usual(folder: Path, name: str = "shop", **values: Any) -> SiteStatus:
     """A site with two runs, its sitemap published and its audit written."""
     made = site(folder, name, **{"last": attempt(name), "report": folder / "audit" / name, **values})
     state(made.state, [PAGES, LATER], ["sitemap-1.xml", "sitemap.xml"])
@@ -101,7 +101,7 @@ def usual(folder: Path, name: str = "shop", **values: Any) -> SiteBoard:
     return made
 
 
-def audited(made: SiteBoard, *, failed: str = "", **values: Any) -> None:
+def audited(made: SiteStatus, *, failed: str = "", **values: Any) -> None:
     """Let a site have been audited two days ago; with ``failed`` there was one since that came to nothing."""
     directory = made.state / AUDIT
     directory.mkdir(parents=True)
@@ -109,19 +109,19 @@ def audited(made: SiteBoard, *, failed: str = "", **values: Any) -> None:
     given: dict[str, Any] = {
         "number": 3, "started": NOW - 2 * DAY, "before": NOW - 9 * DAY, "verdict": "conclusive", "why": "", "pages": 3,
         "uncompared": 0, "severities": {"error": 1, "warning": 4, "note": 0},
-        "groups": [GroupNews(name="orphans", title="Orphans", total=5, new=2, mended=1, severities=severities)],
+        "groups": [GroupSummary(name="orphans", title="Orphans", total=5, new=2, mended=1, severities=severities)],
         "first": [],
     }  # fmt: skip
-    with closing(audits.AUDITS.connect(directory / audits.AUDITS.file)) as db:
-        news = AuditNews(**given | values)
+    with closing(audits.AUDIT_HISTORY_DB.connect(directory / audits.AUDIT_HISTORY_DB.file)) as db:
+        news = AuditSummary(**given | values)
         db.execute("INSERT INTO audit VALUES (?, ?, '{}')", (news.number, msgspec.msgpack.encode(news)))
-    with closing(STATE.connect(directory / STATE.file)) as db:
+    with closing(STATE_DB.connect(directory / STATE_DB.file)) as db:
         run = Run(
             number=3, started=NOW - 2 * DAY, version="", ended=NOW - DAY, outcome="audited", exit_code=0
         )
-        Runs(db).write(run)
+        RunsPage(db).write(run)
         if failed:
-            Runs(db).write(replace(run, number=4, outcome="nothing", exit_code=2, refusal=failed))
+            RunsPage(db).write(replace(run, number=4, outcome="nothing", exit_code=2, refusal=failed))
 
 
 def index(*names: str) -> str:

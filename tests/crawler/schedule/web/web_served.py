@@ -9,16 +9,16 @@ from typing import Any
 
 import anyio
 
-from crawler.config.schedule import Daemon
-from crawler.schedule.status import Board
-from crawler.schedule.web.app import app
-from crawler.schedule.web.server import bind, serve_on
+from crawler.config.schedule import DaemonConfig
+from crawler.schedule.status import ScheduleStatus
+from crawler.schedule.web.app import build_app
+from crawler.schedule.web.server import bind_socket, serve_on
 
 
 class Served:
     """A server that runs. ``board`` may be replaced, and ``trouble`` said, while it does."""
 
-    def __init__(self, board: Board, port: int) -> None:
+    def __init__(self, board: ScheduleStatus, port: int) -> None:
         self.board = board
         self.port = port
         self.trouble = ""
@@ -71,17 +71,17 @@ def drained(wire: socket.socket, patience: float = 20.0) -> bytes:
 
 
 @contextlib.contextmanager
-def serving(board: Board, patience: float = 20.0, **settings: Any) -> Iterator[Served]:
+def serving(board: ScheduleStatus, patience: float = 20.0, **settings: Any) -> Iterator[Served]:
     """The server of a board; it is stopped as the daemon stops it, and must end by itself."""
     listen = settings.pop("listen", "127.0.0.1:0")
-    daemon = Daemon(listen=listen, client_timeout=patience, **settings)
+    daemon = DaemonConfig(listen=listen, client_timeout=patience, **settings)
     loop: list[Callable[[], None]] = []
     failures: list[BaseException] = []
     ready = threading.Event()
-    with bind(listen) as listener:
+    with bind_socket(listen) as listener:
         name = listener.getsockname()
         served = Served(board, name[1] if isinstance(name, tuple) else 0)
-        application = app(lambda: served.board, lambda: daemon, lambda: served.trouble)
+        application = build_app(lambda: served.board, lambda: daemon, lambda: served.trouble)
 
         async def main() -> None:
             stop = anyio.Event()

@@ -8,26 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from crawler.audit.claim import Account, Claim, Source
+from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.exports.reader import ExportOptions, read_export
-from crawler.audit.sources.urls import Addresses
+from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError
-from crawler.url.normalize import host, normalise
-from crawler.url.params import Params
+from crawler.url.normalize import host_of, normalize_url
+from crawler.url.params import UrlParams
 
 SITE = "https://example.com"
-Read = Callable[..., tuple[Account, dict[str, Claim]]]
+Read = Callable[..., tuple[SourceReport, dict[str, SourceRecord]]]
 
 
-def addresses(start: str = f"{SITE}/") -> Addresses:
-    return Addresses(normalise(start), Params(), lambda url: host(url) == host(normalise(start)))
+def addresses(start: str = f"{SITE}/") -> SourceUrlParser:
+    return SourceUrlParser(
+        normalize_url(start), UrlParams(), lambda url: host_of(url) == host_of(normalize_url(start))
+    )
 
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
     def reading(
-        content: str | bytes, source: Source, name: str = "export.csv", column: str = ""
-    ) -> tuple[Account, dict[str, Claim]]:
+        content: str | bytes, source: SourceKind, name: str = "export.csv", column: str = ""
+    ) -> tuple[SourceReport, dict[str, SourceRecord]]:
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         account, claims = read_export(
@@ -71,12 +73,18 @@ def test_google_search_console_archive_in_any_language(language: str, read: Read
             "Filter.csv": f"Filter,Wert\nSuchtyp,Web\nDatum,Letzte 3 Monate\nSeite,+{SITE}/\n",
         },
     )
-    account, claims = read(content, Source.SEARCH, "example.com-Performance-on-Search.zip")
+    account, claims = read(content, SourceKind.SEARCH, "example.com-Performance-on-Search.zip")
     assert claims == {
-        f"{SITE}/a": Claim(
-            url=normalise(f"{SITE}/a"), first="2026-08-22", last="2026-11-19", clicks=1204, impressions=30512
+        f"{SITE}/a": SourceRecord(
+            url=normalize_url(f"{SITE}/a"),
+            first="2026-08-22",
+            last="2026-11-19",
+            clicks=1204,
+            impressions=30512,
         ),
-        f"{SITE}/b": Claim(url=normalise(f"{SITE}/b"), first="2026-08-22", last="2026-11-19", impressions=7),
+        f"{SITE}/b": SourceRecord(
+            url=normalize_url(f"{SITE}/b"), first="2026-08-22", last="2026-11-19", impressions=7
+        ),
     }
     assert (account.rows, account.used, account.first, account.last) == (2, 2, "2026-08-22", "2026-11-19")
     assert account.complete
@@ -87,14 +95,14 @@ def test_google_search_console_compares_two_periods(read: Read) -> None:
     _, claims = read(
         "Top pages,Last 28 days Clicks,Previous 28 days Clicks,Last 28 days Impressions,Previous 28 days Impressions\n"
         f"{SITE}/a,5,90,60,70\n",
-        Source.SEARCH,
+        SourceKind.SEARCH,
     )
     assert (claims[f"{SITE}/a"].clicks, claims[f"{SITE}/a"].impressions) == (5, 60)
 
 
 def test_google_search_console_says_when_its_interface_cuts(read: Read) -> None:
     rows = "".join(f"{SITE}/{i},1,2,50%,1\n" for i in range(1000))
-    account, claims = read(f"{HEADERS['en']}\n{rows}", Source.SEARCH)
+    account, claims = read(f"{HEADERS['en']}\n{rows}", SourceKind.SEARCH)
     assert len(claims) == 1000
     assert "1,000 rows" in account.notes[0]
 
@@ -124,7 +132,7 @@ API_ROWS = [
     ],
 )
 def test_google_search_console_api(content: str, read: Read) -> None:
-    account, claims = read(content, Source.SEARCH, "answer.json")
+    account, claims = read(content, SourceKind.SEARCH, "answer.json")
     assert (claims[f"{SITE}/a"].clicks, claims[f"{SITE}/a"].impressions) == (3, 40)
     assert (claims[f"{SITE}/b"].clicks, claims[f"{SITE}/b"].impressions) == (0, 1)
     assert account.format == "Search Console API"
@@ -134,7 +142,7 @@ def test_google_search_console_api(content: str, read: Read) -> None:
 def test_google_search_console_bulk_export(read: Read) -> None:
     head = "data_date,site_url,url,query,is_anonymized_query,country,search_type,device,impressions,clicks,sum_position"
     row = f"2026-11-0%d,sc-domain:example.com,{SITE}/a,,true,deu,WEB,MOBILE,10,1,12"
-    account, claims = read(f"{head}\n{row % 1}\n{row % 3}\n".replace("%", ""), Source.SEARCH)
+    account, claims = read(f"{head}\n{row % 1}\n{row % 3}\n".replace("%", ""), SourceKind.SEARCH)
     assert claims[f"{SITE}/a"].impressions == 10
     assert (account.first, account.last) == ("2026-11-01", "2026-11-03")
     lines = [
@@ -146,14 +154,14 @@ def test_google_search_console_bulk_export(read: Read) -> None:
             "clicks": "1",
         }
     ]
-    account, claims = read("".join(json.dumps(each) + "\n" for each in lines), Source.SEARCH, "bq.jsonl")
+    account, claims = read("".join(json.dumps(each) + "\n" for each in lines), SourceKind.SEARCH, "bq.jsonl")
     assert (claims[f"{SITE}/a"].impressions, claims[f"{SITE}/a"].first) == (12, "2026-11-01")
 
 
 def test_bing_pages(read: Read) -> None:
     account, claims = read(
         f'"Page","Impressions","Clicks","CTR","Avg. Position"\n"{SITE}/a","1,500","12","0.80%","7.2"\n',
-        Source.SEARCH,
+        SourceKind.SEARCH,
     )
     assert (claims[f"{SITE}/a"].clicks, claims[f"{SITE}/a"].impressions) == (12, 1500)
     assert account.format == "Bing pages"
@@ -168,7 +176,7 @@ def test_bing_pages(read: Read) -> None:
             }
         ]
     }
-    _, claims = read(json.dumps(answer), Source.SEARCH, "bing.json")
+    _, claims = read(json.dumps(answer), SourceKind.SEARCH, "bing.json")
     assert (claims[f"{SITE}/a"].clicks, claims[f"{SITE}/a"].impressions) == (4, 9)
 
 
@@ -198,14 +206,14 @@ Page path and screen class,Views,Active users,Views per active user,Event count
 """
 
 
-def analysed(claim: Claim) -> dict[str, int]:
+def analysed(claim: SourceRecord) -> dict[str, int]:
     """What analytics counted."""
     counts = {name: getattr(claim, name) for name in ("sessions", "views", "users")}
     return {name: count for name, count in counts.items() if count}
 
 
 def test_google_analytics_page_report(read: Read) -> None:
-    account, claims = read(GA4, Source.ANALYTICS, "download.csv")
+    account, claims = read(GA4, SourceKind.ANALYTICS, "download.csv")
     assert {url: claim.views for url, claim in claims.items()} == {f"{SITE}/": 12480, f"{SITE}/a": 840}
     assert all(claim.users and not claim.sessions for claim in claims.values())
     assert (account.first, account.last) == ("2026-10-24", "2026-11-20")
@@ -219,7 +227,7 @@ def test_google_analytics_exploration_with_totals(read: Read) -> None:
         "# ----\n# Free form 1\n# 20261001-20261031\n# ----\n\n"
         "Page location,Sessions,Views,Totals\n,900,1000,Grand total\n"
         "https://www.example.com/a,40,90,\nhttps://shop.example.net/x,1,1,\n",
-        Source.ANALYTICS,
+        SourceKind.ANALYTICS,
     )
     assert (claims[f"{SITE}/a"].sessions, claims[f"{SITE}/a"].views) == (40, 90)
     assert (account.used, account.foreign, account.beside) == (1, 1, 1)
@@ -258,7 +266,7 @@ def test_google_analytics_in_any_language(
     header: str, cell: str, counted: dict[str, int], read: Read
 ) -> None:
     _, claims = read(
-        f"# Startdatum: 20261001\n# Enddatum: 20261031\n{header}\n/a,{cell},7\n", Source.ANALYTICS
+        f"# Startdatum: 20261001\n# Enddatum: 20261031\n{header}\n/a,{cell},7\n", SourceKind.ANALYTICS
     )
     assert analysed(claims[f"{SITE}/a"]) == counted
     assert claims[f"{SITE}/a"].last == "2026-10-31"
@@ -267,11 +275,11 @@ def test_google_analytics_in_any_language(
 def test_google_analytics_tells_hosts_apart(read: Read) -> None:
     account, claims = read(
         "Hostname,Page path,Views\nexample.com,/a,3\nblog.example.net,/b,4\nwww.example.com,/c,5\n",
-        Source.ANALYTICS,
+        SourceKind.ANALYTICS,
     )
     assert sorted(claims) == [f"{SITE}/a", f"{SITE}/c"]
     assert account.foreign == 1
-    _, claims = read("Full page URL,Views\nwww.example.com/a,3\nwww.example.com/,9\n", Source.ANALYTICS)
+    _, claims = read("Full page URL,Views\nwww.example.com/a,3\nwww.example.com/,9\n", SourceKind.ANALYTICS)
     assert sorted(claims) == [f"{SITE}/", f"{SITE}/a"]
 
 
@@ -290,7 +298,7 @@ def test_google_analytics_api(indent: int | None, read: Read) -> None:
         "kind": "analyticsData#runReport",
     }
     for content in (answer, {"reports": [answer]}):
-        account, claims = read(json.dumps(content, indent=indent), Source.ANALYTICS, "ga4.json")
+        account, claims = read(json.dumps(content, indent=indent), SourceKind.ANALYTICS, "ga4.json")
         assert analysed(claims[f"{SITE}/a"]) == {"sessions": 7, "views": 12}
         assert claims[f"{SITE}/a"].first == "2026-11-01"
     assert account.format == "Google Analytics API"
@@ -298,13 +306,13 @@ def test_google_analytics_api(indent: int | None, read: Read) -> None:
 
 def test_matomo_writes_utf_16(read: Read) -> None:
     table = f"label,nb_visits,nb_hits,metadata_url\n/a,12,30,{SITE}/a\nothers,1,1,\n"
-    account, claims = read(table.encode("utf-16"), Source.ANALYTICS, "Export _ Main metrics.csv")
+    account, claims = read(table.encode("utf-16"), SourceKind.ANALYTICS, "Export _ Main metrics.csv")
     assert analysed(claims[f"{SITE}/a"]) == {"sessions": 12, "views": 30}
     assert account.format == "Matomo pages"
     answer = [{"label": "/a", "nb_visits": 12, "nb_hits": 30, "url": f"{SITE}/a"}]
-    _, claims = read(json.dumps(answer), Source.ANALYTICS, "matomo.json")
+    _, claims = read(json.dumps(answer), SourceKind.ANALYTICS, "matomo.json")
     assert analysed(claims[f"{SITE}/a"]) == {"sessions": 12, "views": 30}
-    _, claims = read(f"Label,URL,Pageviews,Unique Pageviews\n/a,{SITE}/a,12,9\n", Source.ANALYTICS)
+    _, claims = read(f"Label,URL,Pageviews,Unique Pageviews\n/a,{SITE}/a,12,9\n", SourceKind.ANALYTICS)
     assert analysed(claims[f"{SITE}/a"]) == {"views": 12}
 
 
@@ -318,7 +326,7 @@ def test_plausible_archive(read: Read, tmp_path: Path) -> None:
             "sources.csv": "name,visitors,bounce_rate\nGoogle,5,20\n",
         },
     )
-    account, claims = read(content, Source.ANALYTICS, "plausible.zip")
+    account, claims = read(content, SourceKind.ANALYTICS, "plausible.zip")
     assert analysed(claims[f"{SITE}/a"]) == {"users": 5, "views": 9}
     assert analysed(claims[f"{SITE}/b"]) == {"users": 1, "views": 1}
     assert (account.first, account.last) == ("2026-11-01", "2026-11-02")
@@ -367,7 +375,9 @@ KNOWN = ("Ahrefs", "Majestic", "Semrush", "Search Console", "Screaming Frog")
 def test_backlinks_are_counted_for_their_targets(product: str, read: Read, tmp_path: Path) -> None:
     path = tmp_path / "links.csv"
     path.write_bytes(BACKLINKS[product])
-    account, found = read_export(str(path), Source.BACKLINKS, addresses(), ExportOptions(), lambda url: b"")
+    account, found = read_export(
+        str(path), SourceKind.BACKLINKS, addresses(), ExportOptions(), lambda url: b""
+    )
     claims = list(found)
     assert {claim.url for claim in claims} == {f"{SITE}/a"}
     assert sum(claim.links for claim in claims) == 2
@@ -397,7 +407,7 @@ def test_backlinks_are_counted_for_their_targets(product: str, read: Read, tmp_p
 )
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_ours_lists_in_any_shape(content: str, pack: Callable[[bytes], bytes], read: Read) -> None:
-    account, claims = read(pack(content.encode()), Source.LIST, "urls")
+    account, claims = read(pack(content.encode()), SourceKind.LIST, "urls")
     assert sorted(claims) == [f"{SITE}/a", f"{SITE}/b,c"]
     assert account.used == account.rows == 2
     assert account.complete
@@ -405,9 +415,9 @@ def test_ours_lists_in_any_shape(content: str, pack: Callable[[bytes], bytes], r
 
 def test_ours_a_column_by_name_or_number(read: Read) -> None:
     table = f"old,new\n{SITE}/a,{SITE}/b\n"
-    assert list(read(table, Source.LIST)[1]) == [f"{SITE}/a"]
-    assert list(read(table, Source.LIST, column="NEW")[1]) == [f"{SITE}/b"]
-    assert list(read(table, Source.LIST, column="2")[1]) == [f"{SITE}/b"]
+    assert list(read(table, SourceKind.LIST)[1]) == [f"{SITE}/a"]
+    assert list(read(table, SourceKind.LIST, column="NEW")[1]) == [f"{SITE}/b"]
+    assert list(read(table, SourceKind.LIST, column="2")[1]) == [f"{SITE}/b"]
 
 
 def test_screaming_frog_internal_pages(read: Read) -> None:
@@ -418,7 +428,7 @@ def test_screaming_frog_internal_pages(read: Read) -> None:
         f'"{SITE}/m","text/html","404","Not Found","Non-Indexable","Client Error"\n'
         f'"{SITE}/s.css","text/css","200","OK","Indexable",""\n'
         f'"{SITE}/api","application/json","200","OK","Indexable",""\n',
-        Source.CRAWL,
+        SourceKind.CRAWL,
     )
     assert list(claims) == [f"{SITE}/a"]
     assert claims[f"{SITE}/a"].status == 200
@@ -430,11 +440,11 @@ def test_another_crawler_in_a_language_nobody_taught_us(read: Read) -> None:
     account, claims = read(
         "Heimilisfang,Gerð,Svar,Orð\n"
         f"{SITE}/a,text/html,200,312\n{SITE}/m,text/html,404,112\n{SITE}/x,application/x-y,200,0\n",
-        Source.CRAWL,
+        SourceKind.CRAWL,
     )
     assert list(claims) == [f"{SITE}/a"]
     assert account.beside == 2
-    _, claims = read(f"page,status,words\n{SITE}/a,live,312\n{SITE}/b,draft,150\n", Source.CRAWL)
+    _, claims = read(f"page,status,words\n{SITE}/a,live,312\n{SITE}/b,draft,150\n", SourceKind.CRAWL)
     assert sorted(claims) == [f"{SITE}/a", f"{SITE}/b"]
 
 
@@ -449,7 +459,7 @@ def test_scrapy_and_advertools_lines(read: Read) -> None:
         },
         {"url": f"{SITE}/m", "status": 404, "depth": 1, "redirect_urls": [f"{SITE}/r"]},
     ]
-    account, claims = read("".join(json.dumps(each) + "\n" for each in lines), Source.CRAWL, "crawl.jl")
+    account, claims = read("".join(json.dumps(each) + "\n" for each in lines), SourceKind.CRAWL, "crawl.jl")
     assert list(claims) == [f"{SITE}/a"]
     assert (account.format, account.beside) == ("Scrapy", 1)
 
@@ -462,7 +472,7 @@ def test_ours_urls_are_fetched_by_whoever_was_given(tmp_path: Path) -> None:
         return gzip.compress(f"{SITE}/a\n".encode())
 
     name = "https://files.example.net/list"
-    account, claims = read_export(name, Source.LIST, addresses(), ExportOptions(), fetch)
+    account, claims = read_export(name, SourceKind.LIST, addresses(), ExportOptions(), fetch)
     assert [claim.url for claim in claims] == [f"{SITE}/a"]
     assert asked == [name]
     assert account.bytes < 100
@@ -472,9 +482,9 @@ def test_ahrefs_referring_domains_are_no_links(read: Read) -> None:
     table = (
         f'"URL Rating","Page URL","Referring domains","Dofollow","Nofollow"\n"12","{SITE}/a","7","5","2"\n'
     )
-    _, claims = read(table, Source.BACKLINKS)
+    _, claims = read(table, SourceKind.BACKLINKS)
     assert (claims[f"{SITE}/a"].domains, claims[f"{SITE}/a"].links) == (7, 0)
-    _, claims = read(f"Target page,Incoming links,Linking sites\n{SITE}/a,55,12\n", Source.BACKLINKS)
+    _, claims = read(f"Target page,Incoming links,Linking sites\n{SITE}/a,55,12\n", SourceKind.BACKLINKS)
     assert (claims[f"{SITE}/a"].domains, claims[f"{SITE}/a"].links) == (12, 55)
 
 
@@ -487,7 +497,7 @@ def test_ahrefs_referring_domains_are_no_links(read: Read) -> None:
     ],
 )
 def test_ours_a_column_that_says_something_else_is_no_number_of_links(read: Read, table: str) -> None:
-    _, claims = read(table, Source.BACKLINKS)
+    _, claims = read(table, SourceKind.BACKLINKS)
     assert claims[f"{SITE}/a"].links == 1  # in each of the rows
 
 
@@ -502,7 +512,7 @@ def test_search_console_page_indexing_tells_the_issue_and_when_each_page_was_cra
             "Metadata.csv": "Property,Value\nIssue,Crawled - currently not indexed\nSitemap,All known pages\n",
         },
     )
-    account, claims = read(content, Source.SEARCH, "Coverage-Drilldown.zip")
+    account, claims = read(content, SourceKind.SEARCH, "Coverage-Drilldown.zip")
     assert (claims[f"{SITE}/a"].first, claims[f"{SITE}/a"].last) == ("2026-10-30", "2026-10-30")
     assert (claims[f"{SITE}/b"].first, claims[f"{SITE}/b"].last) == ("", "")
     assert account.format == "Search Console page indexing"
@@ -513,13 +523,13 @@ def test_search_console_page_indexing_tells_the_issue_and_when_each_page_was_cra
 @pytest.mark.parametrize(
     ("content", "given", "meant"),
     [
-        (f"Top pages,Clicks,Impressions,CTR,Position\n{SITE}/a,1,2,5%,3\n", Source.ANALYTICS, "search"),
-        ("Page path and screen class,Views,Active users\n/a,88,70\n", Source.SEARCH, "analytics"),
-        ("name,visitors,pageviews,bounce_rate\n/a,12,20,5\n", Source.SEARCH, "analytics"),
+        (f"Top pages,Clicks,Impressions,CTR,Position\n{SITE}/a,1,2,5%,3\n", SourceKind.ANALYTICS, "search"),
+        ("Page path and screen class,Views,Active users\n/a,88,70\n", SourceKind.SEARCH, "analytics"),
+        ("name,visitors,pageviews,bounce_rate\n/a,12,20,5\n", SourceKind.SEARCH, "analytics"),
     ],
 )
 def test_ours_what_a_console_says_is_not_taken_for_what_analytics_count(
-    content: str, given: Source, meant: str, read: Read
+    content: str, given: SourceKind, meant: str, read: Read
 ) -> None:
     with pytest.raises(UsageError, match=f"this is a [A-Z].* export: give it as --{meant}$"):
         read(content, given)

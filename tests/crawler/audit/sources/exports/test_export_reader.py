@@ -16,21 +16,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.audit.claim import Account, Claim, Source
+from crawler.audit.claim import SourceKind, SourceRecord, SourceReport
 from crawler.audit.sources.exports.reader import ExportOptions, check_export, read_export
-from crawler.audit.sources.exports.values import count, day, days
-from crawler.audit.sources.urls import Addresses
+from crawler.audit.sources.exports.values import find_days, parse_count, parse_day
+from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import StorageError, UsageError
-from crawler.state.migrations import STATE
-from crawler.url.normalize import host, normalise
-from crawler.url.params import Params
+from crawler.state.migrations import STATE_DB
+from crawler.url.normalize import host_of, normalize_url
+from crawler.url.params import UrlParams
 from sitemap import SourceError
 
 SITE = "https://example.com"
-READS = Addresses(normalise(f"{SITE}/"), Params(), lambda url: host(url) == "example.com")
+READS = SourceUrlParser(normalize_url(f"{SITE}/"), UrlParams(), lambda url: host_of(url) == "example.com")
 
 
-def reading(path: Path, source: Source, column: str = "") -> tuple[Account, list[Claim]]:
+def reading(path: Path, source: SourceKind, column: str = "") -> tuple[SourceReport, list[SourceRecord]]:
     check_export(str(path), source, ExportOptions(column=column))
     account, claims = read_export(str(path), source, READS, ExportOptions(column=column), lambda url: b"")
     return account, list(claims)
@@ -94,32 +94,38 @@ def written(folder: Path, content: bytes | str, name: str = "export.csv") -> Pat
     ],
 )
 def test_ours_numbers_as_spreadsheets_write_them(text: str, number: int) -> None:
-    assert count(text) == number
+    assert parse_count(text) == number
 
 
 @given(st.text(alphabet="0123456789.,' <%kM\u202f-e", max_size=60) | st.text(max_size=20))
 def test_ours_no_text_breaks_a_number_or_a_day(text: str) -> None:
-    assert 0 <= count(text) <= 10**15
-    assert re.fullmatch(r"(\d{4}-\d\d-\d\d)?", day(text), re.ASCII)
-    days(text)
+    assert 0 <= parse_count(text) <= 10**15
+    assert re.fullmatch(r"(\d{4}-\d\d-\d\d)?", parse_day(text), re.ASCII)
+    find_days(text)
 
 
 @given(st.integers(0, 10**12), st.sampled_from([",", ".", " ", "\u00a0", "'"]))
 def test_ours_grouped_numbers_come_back(number: int, mark: str) -> None:
-    assert count(f"{number:,}".replace(",", mark)) == number
+    assert parse_count(f"{number:,}".replace(",", mark)) == number
 
 
 def test_ours_days() -> None:
     assert (
-        day("2026-11-21T10:00:00Z")
-        == day("20261121")
-        == day("21.11.2026")
-        == day("2026/11/21")
+        parse_day("2026-11-21T10:00:00Z")
+        == parse_day("20261121")
+        == parse_day("21.11.2026")
+        == parse_day("2026/11/21")
         == "2026-11-21"
     )
-    assert day("11/21/2026") == day("2026-13-01") == day("202611211") == day("yesterday") == ""
-    assert days("# Start date: 20261024 (property 123456789)") == ["2026-10-24"]
-    assert days("# 20261024-20261120") == ["2026-10-24", "2026-11-20"]
+    assert (
+        parse_day("11/21/2026")
+        == parse_day("2026-13-01")
+        == parse_day("202611211")
+        == parse_day("yesterday")
+        == ""
+    )
+    assert find_days("# Start date: 20261024 (property 123456789)") == ["2026-10-24"]
+    assert find_days("# 20261024-20261120") == ["2026-10-24", "2026-11-20"]
 
 
 cells = st.text(
@@ -151,7 +157,7 @@ def test_ours_every_dialect_of_csv_comes_back(
     for number, (title, clicks, note) in enumerate(rows):
         writer.writerow([title, f"{SITE}/a,b;c|d/{number}", clicks, note])
     path = written(tmp_path_factory.mktemp("csv"), pack(table.getvalue().encode(encoding)))
-    account, claims = reading(path, Source.SEARCH)
+    account, claims = reading(path, SourceKind.SEARCH)
     assert [(claim.url, claim.clicks) for claim in claims] == [
         (f"{SITE}/a,b;c%7Cd/{number}", clicks) for number, (_, clicks, _) in enumerate(rows)
     ]
@@ -163,14 +169,14 @@ def test_ours_plain_csv_is_quoted_only_where_it_must_be(tmp_path: Path) -> None:
     table = io.StringIO(newline="")
     writer = csv.writer(table)
     writer.writerows([["url", "title"], [f"{SITE}/a", 'A "quoted", one'], [f"{SITE}/b,c", "two\n\n# lines"]])
-    _, claims = reading(written(tmp_path, table.getvalue()), Source.LIST)
+    _, claims = reading(written(tmp_path, table.getvalue()), SourceKind.LIST)
     assert [claim.url for claim in claims] == [f"{SITE}/a", f"{SITE}/b,c"]
 
 
 def test_ours_windows_1252_is_read_wherever_it_begins(tmp_path: Path) -> None:
     rows = [f"{SITE}/{number};x\n".encode() for number in range(10_000)]
     content = b"".join([b"url;title\n", *rows, f"{SITE}/über;Grüße \u2013 \u201cx\u201d\n".encode("cp1252")])
-    _, claims = reading(written(tmp_path, content), Source.LIST)
+    _, claims = reading(written(tmp_path, content), SourceKind.LIST)
     assert claims[-1].url == f"{SITE}/%C3%BCber"
 
 
@@ -186,7 +192,7 @@ def test_ours_hostile_cells_do_no_harm(tmp_path: Path) -> None:
         f"{SITE}/e,6,x,y\n"
         f"{SITE}/f,7\n"
     )
-    account, claims = reading(written(tmp_path, content), Source.SEARCH)
+    account, claims = reading(written(tmp_path, content), SourceKind.SEARCH)
     assert [(claim.url, claim.clicks) for claim in claims] == [
         (f"{SITE}/a%00%1B%5B31m", 2),
         (f"{SITE}/b", 0),
@@ -204,7 +210,7 @@ def test_ours_hostile_cells_do_no_harm(tmp_path: Path) -> None:
 
 def test_ours_no_part_of_an_overlong_line_is_a_url(tmp_path: Path) -> None:
     path = written(tmp_path, f"{SITE}/a\n{SITE}/{'b' * 2_000_000}\n{SITE}/c\n")
-    account, claims = reading(path, Source.LIST)
+    account, claims = reading(path, SourceKind.LIST)
     assert [claim.url for claim in claims] == [f"{SITE}/a", f"{SITE}/c"]
     assert (account.rows, account.unread, account.complete) == (3, 1, False)
 
@@ -212,7 +218,7 @@ def test_ours_no_part_of_an_overlong_line_is_a_url(tmp_path: Path) -> None:
 def test_ours_an_open_quotation_mark_costs_a_part_and_is_told(tmp_path: Path) -> None:
     rows = [f"{SITE}/{number},x\n" for number in range(20_000)]
     rows[100] = f'{SITE}/100,"never closed\n'
-    account, claims = reading(written(tmp_path, "url,title\n" + "".join(rows)), Source.LIST)
+    account, claims = reading(written(tmp_path, "url,title\n" + "".join(rows)), SourceKind.LIST)
     assert 10_000 < len(claims) < 20_000
     assert claims[-1].url == f"{SITE}/19999"
     assert not account.complete
@@ -223,7 +229,7 @@ def test_rfc1952_a_gzip_file_that_ends_early_is_told(whole: bool, tmp_path: Path
     lines = "".join(f"{SITE}/{number * 7919 % 100_003}\n" for number in range(20_000))
     packed = gzip.compress(lines.encode()[:200_000]) + gzip.compress(lines.encode()[200_000:])
     account, claims = reading(
-        written(tmp_path, packed if whole else packed[:-10_000], "list.txt"), Source.LIST
+        written(tmp_path, packed if whole else packed[:-10_000], "list.txt"), SourceKind.LIST
     )
     named = {f"{SITE}/{number}" for number in range(100_003)}
     assert all(claim.url in named for claim in claims)
@@ -236,16 +242,16 @@ def test_ours_json_that_breaks_off_is_told(tmp_path: Path) -> None:
     text = json.dumps(
         {"rows": [{"page": f"{SITE}/{number}", "clicks": 1} for number in range(5_000)]}, indent=1
     )
-    account, claims = reading(written(tmp_path, text[:-200], "a.json"), Source.SEARCH)
+    account, claims = reading(written(tmp_path, text[:-200], "a.json"), SourceKind.SEARCH)
     assert 4_900 < len(claims) < 5_000
     assert "no JSON from some place on" in account.faults[0]
     assert not account.complete
     lines = f'{{"url": "{SITE}/a"}}\n{{"url": \n{{"url": "{SITE}/b"}}\n' + "[" * 100_000 + "\n"
-    account, claims = reading(written(tmp_path, lines, "a.jsonl"), Source.LIST)
+    account, claims = reading(written(tmp_path, lines, "a.jsonl"), SourceKind.LIST)
     assert len(claims) == 2
     assert account.unread == 2
     deep = f'[{{"url": "{SITE}/a"}},\n' + "[" * 500_000
-    account, claims = reading(written(tmp_path, deep, "b.json"), Source.LIST)
+    account, claims = reading(written(tmp_path, deep, "b.json"), SourceKind.LIST)
     assert len(claims) == 1
     assert not account.complete
 
@@ -259,7 +265,7 @@ def test_ours_any_bytes_are_read_or_refused_in_a_sentence(
     content: bytes, head: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = written(tmp_path_factory.getbasetemp(), head + content, "any")
-    for source in (Source.LIST, Source.SEARCH):
+    for source in (SourceKind.LIST, SourceKind.SEARCH):
         said = ""
         try:
             account, claims = reading(path, source)
@@ -317,7 +323,7 @@ REFUSED: dict[str, tuple[bytes | str, str]] = {
 def test_ours_what_cannot_be_read_is_refused_in_a_sentence(case: str, tmp_path: Path) -> None:
     content, sentence = REFUSED[case]
     path = written(tmp_path, content)
-    for source in (Source.SEARCH, Source.LIST):
+    for source in (SourceKind.SEARCH, SourceKind.LIST):
         with pytest.raises(UsageError) as early:
             check_export(str(path), source, ExportOptions())
         with pytest.raises(UsageError) as late:
@@ -325,7 +331,7 @@ def test_ours_what_cannot_be_read_is_refused_in_a_sentence(case: str, tmp_path: 
         assert str(early.value) == str(late.value) == sentence.format(path)
 
 
-def refusal(path: Path | str, source: Source = Source.LIST, column: str = "") -> str:
+def refusal(path: Path | str, source: SourceKind = SourceKind.LIST, column: str = "") -> str:
     with pytest.raises(UsageError) as error:
         check_export(str(path), source, ExportOptions(column=column))
     return str(error.value)
@@ -337,7 +343,7 @@ def test_ours_what_is_not_there_is_refused_in_a_sentence(tmp_path: Path) -> None
     assert refusal("/dev/null") == "/dev/null is no regular file: save what it gives to a file first"
     assert refusal("a\x00b") == "there is no file a\x00b"
     assert (
-        refusal(tmp_path, Source.CRAWL)
+        refusal(tmp_path, SourceKind.CRAWL)
         == f"{tmp_path} holds no state of siteatlas (state.db), and is no table"
     )
     table = written(tmp_path, "a,b\nx,y\n")
@@ -353,7 +359,7 @@ def test_ours_a_folder_is_read_as_the_archive_that_it_was(tmp_path: Path) -> Non
     written(tmp_path, f"Top pages,Clicks\n{SITE}/a,3\n", "Pages.csv")
     written(tmp_path, "Top queries,Clicks\nshoes,1\n", "Queries.csv")
     written(tmp_path, "Date,Clicks\n2026-10-01,2\n2026-10-31,1\n", "Chart.csv")
-    account, (claim,) = reading(tmp_path, Source.SEARCH)
+    account, (claim,) = reading(tmp_path, SourceKind.SEARCH)
     assert (claim.clicks, claim.first, claim.last) == (3, "2026-10-01", "2026-10-31")
     assert account.used == 1
 
@@ -382,33 +388,35 @@ def test_ours_a_url_that_does_not_answer_is_a_fault_and_no_end() -> None:
         raise SourceError(f"{url} answered 503")
 
     name = "https://files.example.net/list.csv"
-    account, claims = read_export(name, Source.LIST, READS, ExportOptions(), fails)
+    account, claims = read_export(name, SourceKind.LIST, READS, ExportOptions(), fails)
     assert list(claims) == []
     assert account.faults == [f"{name} cannot be read: {name} answered 503"]
     assert not account.complete
-    account, _ = read_export(name, Source.LIST, READS, ExportOptions(), lambda url: b"<html>sign in")
+    account, _ = read_export(name, SourceKind.LIST, READS, ExportOptions(), lambda url: b"<html>sign in")
     assert account.faults == [f"{name} is HTML: export a CSV"]
-    check_export(name, Source.LIST, ExportOptions())
+    check_export(name, SourceKind.LIST, ExportOptions())
 
 
 def test_ours_the_export_of_another_site_is_doubted(tmp_path: Path) -> None:
     other = "".join(f"https://shop.example.net/{number},1\n" for number in range(1_200))
-    account, claims = reading(written(tmp_path, f"Page,Clicks\n{other}"), Source.SEARCH)
+    account, claims = reading(written(tmp_path, f"Page,Clicks\n{other}"), SourceKind.SEARCH)
     assert claims == []
     assert account.foreign == 1_200
     assert account.faults == ["all 1,200 URLs are of shop.example.net: is it the right export?"]
-    account, claims = reading(written(tmp_path, f"Page,Clicks\n{SITE}/a,1\n{other}"), Source.SEARCH)
+    account, claims = reading(written(tmp_path, f"Page,Clicks\n{SITE}/a,1\n{other}"), SourceKind.SEARCH)
     assert len(claims) == 1
     assert not account.faults
     assert account.notes == ["1,200 of its 1,201 URLs are of other sites, most of them of shop.example.net"]
-    account, _ = reading(written(tmp_path, "Page,Clicks\n"), Source.SEARCH)
+    account, _ = reading(written(tmp_path, "Page,Clicks\n"), SourceKind.SEARCH)
     assert account.notes == ["it has no rows"]
 
 
 def test_ours_scope_is_not_another_site(tmp_path: Path) -> None:
-    docs = Addresses(normalise(f"{SITE}/docs/"), Params(), lambda url: url.startswith(f"{SITE}/docs/"))
+    docs = SourceUrlParser(
+        normalize_url(f"{SITE}/docs/"), UrlParams(), lambda url: url.startswith(f"{SITE}/docs/")
+    )
     path = written(tmp_path, f"{SITE}/a\n{SITE}/b\n")
-    account, claims = read_export(str(path), Source.LIST, docs, ExportOptions(), lambda url: b"")
+    account, claims = read_export(str(path), SourceKind.LIST, docs, ExportOptions(), lambda url: b"")
     assert list(claims) == []
     assert account.notes == ["2 of its 2 URLs are outside of what is audited"]
     assert not account.faults
@@ -427,7 +435,7 @@ def visited(db: sqlite3.Connection, rows: Iterable[tuple[str, str, int | None]])
 def test_ours_the_state_of_another_crawl(tmp_path: Path) -> None:
     folder = tmp_path / "state" / "example.com"
     folder.mkdir(parents=True)
-    db = STATE.connect(folder / "state.db")
+    db = STATE_DB.connect(folder / "state.db")
     visited(
         db,
         [
@@ -442,7 +450,7 @@ def test_ours_the_state_of_another_crawl(tmp_path: Path) -> None:
     )
     db.close()
     for name in (tmp_path / "state", folder, folder / "state.db"):
-        account, claims = reading(name, Source.CRAWL)
+        account, claims = reading(name, SourceKind.CRAWL)
         assert [(claim.url, claim.status, claim.last) for claim in claims] == [
             (f"{SITE}/a", 200, "2026-11-18")
         ]
@@ -453,16 +461,16 @@ def test_ours_the_state_of_another_crawl(tmp_path: Path) -> None:
         ]
     (tmp_path / "state" / "other").mkdir()
     (tmp_path / "state" / "other" / "state.db").write_bytes(b"")
-    assert "holds the states of several sites: name one of" in refusal(tmp_path / "state", Source.CRAWL)
+    assert "holds the states of several sites: name one of" in refusal(tmp_path / "state", SourceKind.CRAWL)
 
 
 def test_ours_a_database_of_another_program_is_no_crawl(tmp_path: Path) -> None:
     db = sqlite3.connect(tmp_path / "state.db")
     db.execute("CREATE TABLE a (b)")
     db.close()
-    assert "is a database of another program" in refusal(tmp_path / "state.db", Source.CRAWL)
+    assert "is a database of another program" in refusal(tmp_path / "state.db", SourceKind.CRAWL)
     with pytest.raises((UsageError, StorageError)):
-        reading(tmp_path / "state.db", Source.CRAWL)
+        reading(tmp_path / "state.db", SourceKind.CRAWL)
 
 
 READ_ALL = """

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from crawler.audit.claim import Claim
-from crawler.audit.sources.logs.bots import NAMELESS, OTHER, OURS, bot
+from crawler.audit.claim import SourceRecord
+from crawler.audit.sources.logs.bots import NO_USER_AGENT, OTHER_BOTS, OUR_BOT, bot_name
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import read_logs
-from crawler.audit.sources.logs.verify_bots import ADDRESSES, Verifier, is_verified
-from crawler.audit.sources.urls import Addresses
+from crawler.audit.sources.logs.verify_bots import MAX_ADDRESSES, BotVerifier, is_verified
+from crawler.audit.sources.urls import SourceUrlParser
 from crawler.model import Url
-from crawler.url.params import Params
+from crawler.url.params import UrlParams
 
 GOOGLE = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 
@@ -38,14 +38,14 @@ GOOGLE = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.htm
         ("Mozilla/5.0+(compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)", "UptimeRobot"),
         ("kube-probe/1.31", "health checks"),
         ("facebookexternalhit/1.1", "facebookexternalhit"),
-        ("curl/8.5.0", OTHER),
-        ("python-requests/2.32", OTHER),
-        ("Mozilla/5.0 (compatible; SomeNewBot/1.0)", OTHER),
-        ("Go-http-client/2.0", OTHER),
-        ("Mozilla/5.0 HeadlessChrome/140.0", OTHER),
-        ("-", NAMELESS),
-        ("", NAMELESS),
-        ("Siteatlas/0.1 (+https://example.com/)", OURS),
+        ("curl/8.5.0", OTHER_BOTS),
+        ("python-requests/2.32", OTHER_BOTS),
+        ("Mozilla/5.0 (compatible; SomeNewBot/1.0)", OTHER_BOTS),
+        ("Go-http-client/2.0", OTHER_BOTS),
+        ("Mozilla/5.0 HeadlessChrome/140.0", OTHER_BOTS),
+        ("-", NO_USER_AGENT),
+        ("", NO_USER_AGENT),
+        ("Siteatlas/0.1 (+https://example.com/)", OUR_BOT),
         ("unverified Googlebot", "unverified Googlebot"),
         ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", ""),
         (
@@ -60,7 +60,7 @@ GOOGLE = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.htm
     ],
 )
 def test_ours_bots_are_told_from_people_by_their_names(agent: str, name: str) -> None:
-    assert bot(agent) == name
+    assert bot_name(agent) == name
 
 
 class Zone:
@@ -105,9 +105,9 @@ def test_ours_impostors_are_counted_under_a_name_that_says_so(tmp_path: Path, ho
     asked = f'- - [21/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 1 "-" "{GOOGLE}"\n'
     log.write_text("".join(f"{host}{address} {asked}" for address in (TRUE, FORGED, FAKE, MUTE) * 5))
     ZONE.asked.clear()
-    addresses = Addresses(Url("https://www.example.com/"), Params(), lambda _: True)
+    addresses = SourceUrlParser(Url("https://www.example.com/"), UrlParams(), lambda _: True)
     options = LogOptions(verify=True, resolver=ZONE)
-    claims: list[Claim] = []
+    claims: list[SourceRecord] = []
     for _, found in read_logs([str(log)], addresses, options, lambda _: None):
         claims += found
     assert [claim.agents for claim in claims] == [{"Googlebot": 5, "unverified Googlebot": 15}]
@@ -116,15 +116,15 @@ def test_ours_impostors_are_counted_under_a_name_that_says_so(tmp_path: Path, ho
 
 def test_ours_the_number_of_questions_and_the_patience_for_them_are_bounded() -> None:
     slow = Zone({}, {}, patience=0.3)
-    verifier = Verifier(slow, patience=0.05)
+    verifier = BotVerifier(slow, patience=0.05)
     row = (b"", b"/a", b"200", GOOGLE.encode(), b"", None)
     found = verifier.verified([(b"10.0.0.%d" % n, *row) for n in range(40)])
     assert {each[4] for each in found} == {b"unverified Googlebot"}
     verifier.close()
     quick = Zone({}, {})
-    verifier = Verifier(quick)
-    verifier.verified([(b"%d" % n, *row) for n in range(ADDRESSES + 7)])
-    assert (len(quick.asked), verifier.unasked) == (ADDRESSES, 7)
+    verifier = BotVerifier(quick)
+    verifier.verified([(b"%d" % n, *row) for n in range(MAX_ADDRESSES + 7)])
+    assert (len(quick.asked), verifier.unasked) == (MAX_ADDRESSES, 7)
     verifier.close()
 
 
@@ -137,7 +137,7 @@ def test_ours_requests_of_search_engines_are_told_apart_from_those_of_other_bots
             for agent in agents
         )
     )
-    addresses = Addresses(Url("https://www.example.com/"), Params(), lambda _: True)
+    addresses = SourceUrlParser(Url("https://www.example.com/"), UrlParams(), lambda _: True)
     (claim,) = (
         claim
         for _, found in read_logs([str(log)], addresses, LogOptions(), lambda _: None)

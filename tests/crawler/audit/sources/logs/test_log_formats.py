@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from crawler.audit.claim import Account, Claim
-from crawler.audit.sources.logs.fields import Row
-from crawler.audit.sources.logs.formats import COMBINED, LAYOUTS
+from crawler.audit.claim import SourceRecord, SourceReport
+from crawler.audit.sources.logs.fields import LogRow
+from crawler.audit.sources.logs.formats import COMBINED, LINE_FORMATS
 from crawler.audit.sources.logs.log import LogOptions
-from crawler.audit.sources.logs.log_format import Layout
+from crawler.audit.sources.logs.log_format import LogFormatReader
 from crawler.audit.sources.logs.reader import check_logs, read_logs
-from crawler.audit.sources.urls import Addresses
+from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.url.params import Params
+from crawler.url.params import UrlParams
 
 APACHE = Path(__file__).parent / "apache"
 HOME = "https://www.example.com"
@@ -30,11 +30,11 @@ TIME = "[22/Nov/2026:00:30:00 +0100]"
 
 def read(
     paths: Sequence[str], log_format: str = "", **options: object
-) -> tuple[list[Account], dict[str, Claim]]:
+) -> tuple[list[SourceReport], dict[str, SourceRecord]]:
     """Accounts, and the claims by what follows the host; those of one URL added up."""
-    addresses = Addresses(Url(f"{HOME}/"), Params(), lambda url: url.startswith(HOME))
-    accounts: list[Account] = []
-    claims: dict[str, Claim] = {}
+    addresses = SourceUrlParser(Url(f"{HOME}/"), UrlParams(), lambda url: url.startswith(HOME))
+    accounts: list[SourceReport] = []
+    claims: dict[str, SourceRecord] = {}
     for account, found in read_logs(
         paths,
         addresses,
@@ -48,7 +48,7 @@ def read(
     return accounts, claims
 
 
-def added(one: Claim, other: Claim) -> Claim:
+def added(one: SourceRecord, other: SourceRecord) -> SourceRecord:
     """What both say together, as the file of an audit keeps it."""
     names = ("people", "bots", "ok", "moved", "dead")
     sums = {name: getattr(one, name) + getattr(other, name) for name in names}
@@ -56,7 +56,7 @@ def added(one: Claim, other: Claim) -> Claim:
     return structs.replace(other, **sums, agents=agents)
 
 
-def one(tmp_path: Path, text: str, log_format: str = "") -> tuple[Account, dict[str, Claim]]:
+def one(tmp_path: Path, text: str, log_format: str = "") -> tuple[SourceReport, dict[str, SourceRecord]]:
     log = tmp_path / "some.log"
     log.write_text(text)
     check_logs([str(log)], LogOptions(format=log_format))
@@ -479,22 +479,22 @@ _lines = st.builds(
 )
 
 
-@given(st.lists(_lines, max_size=5), st.sampled_from([COMBINED, *LAYOUTS.values()]))
+@given(st.lists(_lines, max_size=5), st.sampled_from([COMBINED, *LINE_FORMATS.values()]))
 @settings(max_examples=100, deadline=None)
 def test_ours_cutting_lines_gives_what_the_expression_gives(lines: list[str], layout: str) -> None:
-    quick, slow = Layout("", layout), Layout("", layout, is_quick=False)
+    quick, slow = LogFormatReader("", layout), LogFormatReader("", layout, is_quick=False)
     raw = [line.encode() for line in lines]
     text = b"\n".join(raw)
     (rows, others), expected = quick.rows(text), slow.rows(text)
     assert ([_told(row) for row in rows], others) == ([_told(row) for row in expected[0]], expected[1])
 
 
-def _told(row: Row) -> tuple[bytes, ...]:
+def _told(row: LogRow) -> tuple[bytes, ...]:
     """A row in which what is not there is empty."""
     return tuple(each or b"" for each in row)
 
 
 @given(st.text("aZ09_~.-/%?", max_size=12))
 def test_ours_a_plain_path_is_taken_as_it_is_when_that_is_its_form(path: str) -> None:
-    addresses = Addresses(Url("https://www.example.com/"), Params(), lambda _: True)
+    addresses = SourceUrlParser(Url("https://www.example.com/"), UrlParams(), lambda _: True)
     assert addresses.url(f"/{path}") == addresses.url(f" /{path}")  # which takes the long way

@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from crawler.audit.claim import Account, Claim
-from crawler.audit.sources.logs.files import BLOCK, File
+from crawler.audit.claim import SourceRecord, SourceReport
+from crawler.audit.sources.logs.files import BLOCK_SIZE, LogFile
 from crawler.audit.sources.logs.log import LogOptions
-from crawler.audit.sources.logs.reader import Progress, check_logs, read_logs
-from crawler.audit.sources.urls import Addresses
+from crawler.audit.sources.logs.reader import LogProgress, check_logs, read_logs
+from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import UsageError
 from crawler.model import Url
-from crawler.url.params import Params
+from crawler.url.params import UrlParams
 
 HOME = "https://www.example.com"
 PACKED = {
@@ -48,12 +48,12 @@ def line(path: str, status: int = 200, agent: str = "Firefox", second: int = 0, 
 
 
 def read(
-    paths: list[Path | str], options: LogOptions | None = None, seen: list[Progress] | None = None
-) -> tuple[list[Account], list[Claim]]:
-    addresses = Addresses(Url(f"{HOME}/"), Params(), lambda url: url.startswith(HOME))
-    accounts: list[Account] = []
-    claims: list[Claim] = []
-    told: list[Progress] = [] if seen is None else seen
+    paths: list[Path | str], options: LogOptions | None = None, seen: list[LogProgress] | None = None
+) -> tuple[list[SourceReport], list[SourceRecord]]:
+    addresses = SourceUrlParser(Url(f"{HOME}/"), UrlParams(), lambda url: url.startswith(HOME))
+    accounts: list[SourceReport] = []
+    claims: list[SourceRecord] = []
+    told: list[LogProgress] = [] if seen is None else seen
     for account, found in read_logs(
         [str(path) for path in paths], addresses, options or LogOptions(), told.append
     ):
@@ -67,7 +67,7 @@ def test_ours_packed_logs_are_read_by_what_is_in_them(tmp_path: Path, end: str) 
     text = "".join(line(f"/page{n}", second=n) for n in range(2_000)).encode()
     log = tmp_path / "access.log"  # the name says nothing
     log.write_bytes(PACKED[end](text))
-    seen: list[Progress] = []
+    seen: list[LogProgress] = []
     (account,), claims = read([log], seen=seen)
     assert (account.rows, account.used, account.faults, account.complete) == (2_000, 2_000, [], True)
     assert {claim.url for claim in claims} == {f"{HOME}/page{n}" for n in range(2_000)}
@@ -92,10 +92,10 @@ def test_ours_a_packed_log_that_ends_too_early_is_read_up_to_there_and_told(tmp_
 def test_ours_a_packed_log_of_nothing_but_line_ends_fills_no_memory(tmp_path: Path, end: str) -> None:
     log = tmp_path / "access.log"
     log.write_bytes(PACKED[end](line("/a").encode() + b"\n" * 4_000_000))
-    with File(str(log)) as file:
+    with LogFile(str(log)) as file:
         sizes = [block.count(b"\n") for block in file.blocks()]
     assert sum(sizes) == 4_000_001
-    assert max(sizes) <= 2 * BLOCK
+    assert max(sizes) <= 2 * BLOCK_SIZE
 
 
 def test_ours_a_packed_log_with_a_broken_middle_is_told(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_ours_hostile_lines_are_counted_and_harm_nothing(tmp_path: Path) -> None
     log = tmp_path / "access.log"
     odd = [
         b"\x1b[31m\x00\xff\xfe no line of a log at all\n",
-        b"a" * (3 * BLOCK) + b"\n",
+        b"a" * (3 * BLOCK_SIZE) + b"\n",
         line("/" + "b" * 900_000).encode(),
         b'1.2.3.4 - - [21/Nov/2026:10:00:00 +0000] "' + b'\\"' * 100_000 + b'" 400 0 "-" "-"\n',
         b'1.2.3.4 - - [21/Nov/2026:10:00:00 +0000] "' + b"[ " * 100_000 + b"\n",
@@ -188,7 +188,7 @@ def test_ours_rotated_logs_are_found_once_each_and_read_from_the_oldest(tmp_path
         [str(tmp_path), str(tmp_path / "access.*"), str(tmp_path / "access.log")], LogOptions()
     )
     assert [Path(name).name for name in found] == order
-    seen: list[Progress] = []
+    seen: list[LogProgress] = []
     accounts, _ = read([tmp_path], seen=seen)
     assert [Path(account.name).name for account in accounts] == order
     assert seen[-1].read == seen[-1].size
@@ -230,7 +230,7 @@ def test_ours_an_archive_is_read_file_by_file(tmp_path: Path) -> None:
     old, new = line("/old").encode() * 3, line("/new").encode()
     log.write_bytes(zipped({"a/access.log": new, "a/access.log.2.gz": gzip.compress(old[:-1]), ".x": b"no"}))
     check_logs([str(log)], LogOptions())
-    seen: list[Progress] = []
+    seen: list[LogProgress] = []
     (account,), claims = read([log], seen=seen)
     assert {claim.url.removeprefix(HOME): claim.people for claim in claims} == {"/old": 3, "/new": 1}
     assert (account.rows, account.faults) == (4, [])
@@ -277,7 +277,7 @@ def test_ours_a_pipe_is_read_once(tmp_path: Path) -> None:
     writer = threading.Thread(target=pipe.write_bytes, args=((line("/a") * 50_000).encode(),))
     writer.start()
     assert check_logs([str(pipe)], LogOptions()) == [str(pipe)]
-    seen: list[Progress] = []
+    seen: list[LogProgress] = []
     (account,), claims = read([pipe], seen=seen)
     writer.join()
     assert (account.rows, claims[0].people, seen[-1].size) == (50_000, 50_000, 0)
@@ -287,7 +287,7 @@ def test_ours_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> No
     data = io.BytesIO(gzip.compress((line("/a") * 50_000).encode()))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(data)))  # type: ignore[type-var]
     assert check_logs(["-"], LogOptions()) == ["-"]
-    seen: list[Progress] = []
+    seen: list[LogProgress] = []
     (account,), claims = read(["-"], seen=seen)
     assert (account.name, account.rows, claims[0].people) == ("standard input", 50_000, 50_000)
     assert (seen[-1].size, seen[-1].lines) == (0, 50_000)

@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 import pytest
 from nginx import nginx
 
-from crawler.audit.claim import Account, Claim
+from crawler.audit.claim import SourceRecord, SourceReport
 from crawler.audit.sources.logs.log import LogOptions
 from crawler.audit.sources.logs.reader import read_logs
-from crawler.audit.sources.urls import Addresses
+from crawler.audit.sources.urls import SourceUrlParser
 from crawler.model import Url
-from crawler.url.params import Params
+from crawler.url.params import UrlParams
 
 HOME = "https://www.example.com"
 OWN = (
@@ -63,13 +63,13 @@ def ask(url: str, raw: bytes) -> None:
             pass
 
 
-def read(log: Path, log_format: str = "") -> tuple[Account, dict[str, Claim]]:
-    addresses = Addresses(Url(f"{HOME}/"), Params(), lambda url: url.startswith(HOME))
+def read(log: Path, log_format: str = "") -> tuple[SourceReport, dict[str, SourceRecord]]:
+    addresses = SourceUrlParser(Url(f"{HOME}/"), UrlParams(), lambda url: url.startswith(HOME))
     (only,) = (
         (account, list(found))
         for account, found in read_logs([str(log)], addresses, LogOptions(format=log_format), lambda _: None)
     )
-    claims: dict[str, Claim] = {}
+    claims: dict[str, SourceRecord] = {}
     for claim in only[1]:
         path = claim.url.removeprefix(HOME)
         claims[path] = claim if path not in claims or claim.people > claims[path].people else claims[path]

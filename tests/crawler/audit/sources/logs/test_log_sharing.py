@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.audit.claim import Account, Claim
+from crawler.audit.claim import SourceRecord, SourceReport
 from crawler.audit.sources.logs import files, parallel
-from crawler.audit.sources.logs.formats import told
+from crawler.audit.sources.logs.formats import choose_reader
 from crawler.audit.sources.logs.log import LogOptions
-from crawler.audit.sources.logs.reader import Progress, read_logs
-from crawler.audit.sources.logs.worker import Counter, Share
-from crawler.audit.sources.urls import Addresses
+from crawler.audit.sources.logs.reader import LogProgress, read_logs
+from crawler.audit.sources.logs.worker import CountedLines, LineCounter
+from crawler.audit.sources.urls import SourceUrlParser
 from crawler.errors import Incomplete
 from crawler.model import Url
-from crawler.url.params import Params
+from crawler.url.params import UrlParams
 
-ADDRESSES = Addresses(Url("https://www.example.com/"), Params(), lambda _: True)
+ADDRESSES = SourceUrlParser(Url("https://www.example.com/"), UrlParams(), lambda _: True)
 AGENTS = (
     "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
     "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
@@ -58,14 +58,14 @@ def test_ours_any_cut_among_any_number_gives_what_one_gives(
     sample = [b'1.2.3.4 - - [21/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 12 "-" "x"']
     text = [f"{line}\n".encode() for line in lines]
 
-    def counter() -> Counter:
-        reader = told("", sample)
+    def counter() -> LineCounter:
+        reader = choose_reader("", sample)
         assert reader
-        return Counter(reader)
+        return LineCounter(reader)
 
     whole, parts, others = counter(), counter(), [counter() for _ in range(2)]
     whole.add(b"".join(text))
-    before: deque[tuple[Counter, deque[bytes], list[str]]] = deque()
+    before: deque[tuple[LineCounter, deque[bytes], list[str]]] = deque()
     for who, upto in [*cuts, (0, len(text))]:
         piece, text = text[:upto], text[upto:]
         if who == 0:  # counted where all comes together, as the first blocks are
@@ -78,14 +78,14 @@ def test_ours_any_cut_among_any_number_gives_what_one_gives(
     assert _said(parts) == _said(whole)
 
 
-def _take(parts: Counter, waiting: deque[tuple[Counter, deque[bytes], list[str]]], upto: int) -> None:
+def _take(parts: LineCounter, waiting: deque[tuple[LineCounter, deque[bytes], list[str]]], upto: int) -> None:
     while len(waiting) > upto:
         counter, piece, names = waiting.popleft()
         share = counter.share(piece, names)
-        parts.add_share(msgspec.msgpack.decode(msgspec.msgpack.encode(share), type=Share))
+        parts.add_share(msgspec.msgpack.decode(msgspec.msgpack.encode(share), type=CountedLines))
 
 
-def _said(counter: Counter) -> object:
+def _said(counter: LineCounter) -> object:
     counts = counter.counts
     things = {
         thing: (count.first, count.last, count.answered, count.status, _named(count.many, counts.names))
@@ -157,8 +157,10 @@ def logs(tmp_path: Path) -> list[str]:
     return [str(tmp_path / name) for name in many]
 
 
-def read(logs: list[str], processes: int) -> tuple[list[Account], list[dict[Url, Claim]], list[Progress]]:
-    accounts, claims, seen = [], [], list[Progress]()
+def read(
+    logs: list[str], processes: int
+) -> tuple[list[SourceReport], list[dict[Url, SourceRecord]], list[LogProgress]]:
+    accounts, claims, seen = [], [], list[LogProgress]()
     for account, found in read_logs(logs, ADDRESSES, LogOptions(processes=processes), seen.append):
         claims.append({claim.url: claim for claim in found})
         accounts.append(account)
